@@ -1,0 +1,80 @@
+"""What tangentlike says when it refuses.
+
+Every refusal has one shape: where (file and line), what, the source line with a caret
+under the offending part, and what to do instead::
+
+    model.py:7: no derivative rule for numpy.linalg.qr
+        q, r = np.linalg.qr(a)
+               ^^^^^^^^^^^^^^^
+    Add a rule with @tl.rule(np.linalg.qr), or apply tl.stop_gradient to its argument.
+
+Two roots: `TangentlikeError` is about the user's program or call, `InternalError` is our bug.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["InternalError", "Place", "TangentlikeError", "UnsupportedError"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A piece of the user's source: what a caret points at, and what a comment quotes.
+
+    Lines count from 1 and columns from 0 (UTF-8 columns are already turned into characters).
+    `text` is the whole logical line with its indentation removed, `column` is relative to it.
+    """
+
+    file: str
+    line: int
+    text: str = ""
+    column: int = 0
+    width: int = 0
+
+    def render(self, message: str, hint: str = "") -> str:
+        """Format one refusal as a compiler would."""
+        lines = [f"{self.file}:{self.line}: {message}"]
+        if self.text:
+            first = self.text.splitlines()[0]
+            lines.append(f"    {first}")
+            width = max(1, min(self.width, len(first) - self.column))
+            lines.append("    " + " " * self.column + "^" * width)
+        if hint:
+            lines.append(hint)
+        return "\n".join(lines)
+
+
+class TangentlikeError(Exception):
+    """A request we cannot serve: the message says where, why, and what to do instead.
+
+    Attributes: `message` (one line), `place` (a `Place` or None), `hint` (advice, may be empty).
+    """
+
+    def __init__(self, message: str, place: Place | None = None, hint: str = "") -> None:
+        self.message = message
+        self.place = place
+        self.hint = hint
+        if place is not None:
+            text = place.render(message, hint)
+        else:
+            text = f"{message}\n{hint}" if hint else message
+        super().__init__(text)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message, self.place, self.hint)
+
+
+class UnsupportedError(TangentlikeError):
+    """The program uses something that we do not differentiate (yet, or at all)."""
+
+
+class InternalError(Exception):
+    """A broken invariant of ours, never the user's fault; says in which stage."""
+
+    def __init__(self, stage: str, message: str) -> None:
+        self.stage = stage
+        super().__init__(
+            f"internal error of tangentlike in stage '{stage}': {message}\n"
+            "Please report it with the function that was differentiated."
+        )

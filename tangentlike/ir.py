@@ -1,0 +1,488 @@
+"""The intermediate representation: a small Python, as frozen dataclasses.
+
+It is closed (nothing else occurs between `lower` and `emit`) and prints one to one as Python.
+Ten expressions and ten statements. Facts about a program (activity, kinds, ...) are never
+stored here: analyses return them.
+
+The user's own program arrives *flattened*: the value of an `Assign` is one operation on atoms
+(`Var`, `Const`, `Ref`), so each intermediate value has a name. Expressions that can carry no
+derivative stay whole and nested: tests of `if` and `while`, keys of an `Index`, comparisons,
+`Opaque` code. Adjoint and tangent statements may nest; `simplify` nests the rest again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from .errors import Place
+
+# --------------------------------------------------------------------------- expressions
+
+
+@dataclass(frozen=True)
+class Var:
+    """A local name (a parameter or something the function binds)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Const:
+    """A literal: number, string, bytes, bool, None or Ellipsis."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        # 1, 1.0 and True are different programs; so are 0.0 and -0.0.
+        return (
+            isinstance(other, Const)
+            and type(self.value) is type(other.value)
+            and repr(self.value) == repr(other.value)
+        )
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), repr(self.value)))
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A name that was resolved to a live object: `np.tanh`, a helper, a global, a built-in.
+
+    `text` is how the program spells it. Operators are `Ref`s too: `+` is
+    `Ref("+", operator.add)`, and is printed infix. Two `Ref`s are equal if they mean
+    the same object.
+    """
+
+    text: str
+    obj: Any = field(compare=False, hash=False)
+    key: int = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "key", id(self.obj))
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operation applied: `fn` is a `Ref` (known), an `Attribute` (a method), or any expression.
+
+    `kwargs` are (name, value) pairs. A starred argument is a `Star`.
+    """
+
+    fn: Expr
+    args: tuple[Expr, ...] = ()
+    kwargs: tuple[tuple[str, Expr], ...] = ()
+    at: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Index:
+    """`base[key]`; the key stays whole."""
+
+    base: Expr
+    key: Expr
+    at: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Slice:
+    """`lower:upper:step` inside a key; absent parts are None."""
+
+    lower: Expr | None = None
+    upper: Expr | None = None
+    step: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """`base.name` of a value (attributes of modules are `Ref`s)."""
+
+    base: Expr
+    name: str
+    at: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Display:
+    """`(a, b)`, `[a, b]` or `{k: v}`; `form` is "tuple", "list" or "dict".
+
+    For a dict, `keys` runs parallel to `items`; otherwise it is empty.
+    """
+
+    form: str
+    items: tuple[Expr, ...]
+    keys: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """Operands evaluated on demand: `form` is "and", "or", or "if" (test, then, otherwise)."""
+
+    form: str
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """Code that carries no derivative, travelling whole as text.
+
+    `names` are the local names free in `text`; `values` says what each stands for now
+    (at first `Var` of the same name), so that renaming reaches it as it does any expression.
+    """
+
+    text: str
+    names: tuple[str, ...] = ()
+    values: tuple[Expr, ...] = ()
+    refs: tuple[Ref, ...] = ()
+    at: Place | None = field(default=None, compare=False, repr=False)
+
+
+Expr = Union[Var, Const, Ref, Call, Index, Slice, Attribute, Display, Lazy, Opaque]
+Atom = (Var, Const, Ref)
+
+# ---------------------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a statement comes from: the user's line, its part in the result, the rule used.
+
+    `role` is "primal", "adjoint", "tangent", "save" or "restore".
+    """
+
+    place: Place
+    role: str = "primal"
+    rule: str = ""
+
+
+Target = Union[str, tuple["Target", ...]]
+
+
+@dataclass(frozen=True)
+class Assign:
+    """`target = value`. A tuple target is unpacking; its value is then no `Display`."""
+
+    target: Target
+    value: Expr
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Store:
+    """`base[key] = value` or `base.name = value`."""
+
+    target: Index | Attribute
+    value: Expr
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Update:
+    """`target op= value`, `op` an operator `Ref` (`operator.iadd`, ...) spelled `+=`.
+
+    On an array it writes in place and binds no name; on a number, string or tuple it rebinds.
+    """
+
+    target: Var | Index | Attribute
+    op: Ref
+    value: Expr
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Do:
+    """An expression evaluated for its effect: `print(x)`, `step(a, b)`, `xs.append(v)`."""
+
+    value: Expr
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class If:
+    test: Expr
+    body: Block
+    orelse: Block
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class For:
+    """`for target in iter`. `iter` is an atom, or `range`, `zip`, `enumerate`, `reversed` of atoms
+    (these four may nest in each other), or opaque."""
+
+    target: Target
+    iter: Expr
+    body: Block
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class While:
+    test: Expr
+    body: Block
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Break:
+    """Leaves the innermost loop; only as the last statement of a branch in tail position."""
+
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Return:
+    """Only as the last statement of the function's body: `value` is an expression of atoms."""
+
+    value: Expr | None
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class OpaqueStmt:
+    """A statement that carries no derivative, whole: `assert`, `raise`, `import`, ...
+
+    `names`/`values` as in `Opaque`; `writes` are the local names it binds.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    values: tuple[Expr, ...]
+    refs: tuple[Ref, ...]
+    writes: tuple[str, ...]
+    origin: Origin = field(compare=False, repr=False)
+
+
+Stmt = Union[Assign, Store, Update, Do, If, For, While, Break, Return, OpaqueStmt]
+Block = tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter: `kind` is one of "positional", "any", "*", "keyword", "**"
+    ("any" is the usual one, "positional" stands before a `/`)."""
+
+    name: str
+    kind: str = "any"
+    default: Expr | None = None
+    annotation: str = ""
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function: what `lower` makes, transforms map, and `emit` prints."""
+
+    name: str
+    params: tuple[Param, ...]
+    body: Block
+    place: Place
+    doc: str = ""
+    free: tuple[str, ...] = ()  # names bound by closure cells of the original function
+
+    @property
+    def param_names(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self.params)
+
+
+@dataclass(frozen=True)
+class Module:
+    """Functions printed together: callees' pairs first, the one asked for last."""
+
+    functions: tuple[Function, ...]
+
+    @property
+    def main(self) -> Function:
+        return self.functions[-1]
+
+
+# ------------------------------------------------------------------------------- walking
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct subexpressions, in evaluation order."""
+    match expr:
+        case Call():
+            return (expr.fn, *expr.args, *(v for _, v in expr.kwargs))
+        case Index():
+            return (expr.base, expr.key)
+        case Slice():
+            return tuple(p for p in (expr.lower, expr.upper, expr.step) if p is not None)
+        case Attribute():
+            return (expr.base,)
+        case Display():
+            return (*expr.keys, *expr.items)
+        case Lazy():
+            return expr.items
+        case Opaque():
+            return expr.values
+        case _:
+            return ()
+
+
+def rebuild(expr: Expr, fn: Callable[[Expr], Expr]) -> Expr:
+    """The same node with `fn` applied to each direct subexpression."""
+    match expr:
+        case Call():
+            return dataclasses.replace(
+                expr,
+                fn=fn(expr.fn),
+                args=tuple(map(fn, expr.args)),
+                kwargs=tuple((k, fn(v)) for k, v in expr.kwargs),
+            )
+        case Index():
+            return dataclasses.replace(expr, base=fn(expr.base), key=fn(expr.key))
+        case Slice():
+            parts = (expr.lower, expr.upper, expr.step)
+            return Slice(*(None if p is None else fn(p) for p in parts))
+        case Attribute():
+            return dataclasses.replace(expr, base=fn(expr.base))
+        case Display():
+            keys = tuple(map(fn, expr.keys))
+            return dataclasses.replace(expr, items=tuple(map(fn, expr.items)), keys=keys)
+        case Lazy() | Opaque():
+            attr = "items" if isinstance(expr, Lazy) else "values"
+            return dataclasses.replace(expr, **{attr: tuple(map(fn, getattr(expr, attr)))})
+        case _:
+            return expr
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything inside it, outermost first."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
+    """Replace local names by expressions."""
+    if isinstance(expr, Var):
+        return values.get(expr.name, expr)
+    return rebuild(expr, lambda e: substitute(e, values))
+
+
+def names_in(expr: Expr | None) -> frozenset[str]:
+    """The local names an expression reads."""
+    if expr is None:
+        return frozenset()
+    return frozenset(e.name for e in walk(expr) if isinstance(e, Var))
+
+
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions a statement itself evaluates (not those of nested blocks).
+
+    The base and key of a written `Index` count: they are read to find the place.
+    """
+    match stmt:
+        case Assign() | Do():
+            return (stmt.value,)
+        case Store():
+            return (stmt.value, *children(stmt.target))
+        case Update():
+            return (stmt.target, stmt.value)
+        case If() | While():
+            return (stmt.test,)
+        case For():
+            return (stmt.iter,)
+        case Return():
+            return () if stmt.value is None else (stmt.value,)
+        case OpaqueStmt():
+            return stmt.values
+        case _:
+            return ()
+
+
+def reads(stmt: Stmt) -> frozenset[str]:
+    """Local names the statement itself reads (nested blocks excluded)."""
+    return frozenset().union(*map(names_in, expressions(stmt)))
+
+
+def target_names(target: Target) -> tuple[str, ...]:
+    """The names a target binds, left to right."""
+    if isinstance(target, str):
+        return (target,)
+    return tuple(name for part in target for name in target_names(part))
+
+
+def binds(stmt: Stmt) -> tuple[str, ...]:
+    """Local names the statement itself binds (nested blocks excluded).
+
+    An `Update` of a bare name may rebind it (a number), so it counts.
+    """
+    match stmt:
+        case Assign() | For():
+            return target_names(stmt.target)
+        case Update(target=Var(name)):
+            return (name,)
+        case OpaqueStmt():
+            return stmt.writes
+        case _:
+            return ()
+
+
+def blocks(stmt: Stmt) -> tuple[Block, ...]:
+    """The blocks nested directly in a statement."""
+    match stmt:
+        case If():
+            return (stmt.body, stmt.orelse)
+        case For() | While():
+            return (stmt.body,)
+        case _:
+            return ()
+
+
+def statements(block: Block) -> Iterator[Stmt]:
+    """All statements of a block in preorder, nested ones included."""
+    for stmt in block:
+        yield stmt
+        for inner in blocks(stmt):
+            yield from statements(inner)
+
+
+def map_target(target: Target, fn: Callable[[str], str]) -> Target:
+    """Rename every name in a target."""
+    if isinstance(target, str):
+        return fn(target)
+    return tuple(map_target(part, fn) for part in target)
+
+
+def map_statement(
+    stmt: Stmt,
+    expr: Callable[[Expr], Expr] = lambda e: e,
+    block: Callable[[Block], Block] = lambda b: b,
+    target: Callable[[Target], Target] = lambda t: t,
+) -> Stmt:
+    """Rebuild a statement from its mapped expressions, nested blocks and bound names."""
+    replace = dataclasses.replace
+    match stmt:
+        case Assign():
+            return replace(stmt, target=target(stmt.target), value=expr(stmt.value))
+        case Store():
+            return replace(stmt, target=rebuild(stmt.target, expr), value=expr(stmt.value))
+        case Update(target=Var(name)):
+            return replace(stmt, target=Var(str(target(name))), value=expr(stmt.value))
+        case Update():
+            return replace(stmt, target=rebuild(stmt.target, expr), value=expr(stmt.value))
+        case Do():
+            return replace(stmt, value=expr(stmt.value))
+        case If():
+            return replace(
+                stmt, test=expr(stmt.test), body=block(stmt.body), orelse=block(stmt.orelse)
+            )
+        case For():
+            return replace(
+                stmt, target=target(stmt.target), iter=expr(stmt.iter), body=block(stmt.body)
+            )
+        case While():
+            return replace(stmt, test=expr(stmt.test), body=block(stmt.body))
+        case Return():
+            return replace(stmt, value=None if stmt.value is None else expr(stmt.value))
+        case OpaqueStmt():
+            return replace(
+                stmt,
+                values=tuple(map(expr, stmt.values)),
+                writes=tuple(str(target(name)) for name in stmt.writes),
+            )
+        case _:
+            return stmt

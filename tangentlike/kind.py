@@ -1,0 +1,86 @@
+"""What is statically known of a value: its form, dtype class and shape.
+
+A `Kind` is a claim that holds in every run, never a guess taken from one. `UNKNOWN` claims
+nothing. Shapes are symbolic: a tuple of dimensions (1, or a name standing for a size, or None
+where unknown) when the rank is known; otherwise a token, so that two values with the same
+token have the same shape though nobody knows it; or None.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Union
+
+Dim = Union[int, str, None]
+Shape = Union[tuple[Dim, ...], str, None]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """`form` is one of
+
+    - "number": Python or NumPy scalar (shape `()`; never written in place),
+    - "array": an ndarray-like of any rank, 0-d included,
+    - "value": a number or an array, not known which,
+    - "list", "tuple", "dict": Python containers (`items` for a tuple of known length;
+      `item` for what all elements of a list or dict have in common),
+    - "other": carries no derivative (strings, None, modules, functions, shapes, ...),
+    - "unknown": anything.
+
+    `dtype` is "float", "complex", "int", "bool" or "?".
+    """
+
+    form: str = "unknown"
+    dtype: str = "?"
+    shape: Shape = None
+    items: tuple[Kind, ...] | None = None
+    item: Kind | None = None
+
+    @property
+    def rank(self) -> int | None:
+        """Number of dimensions where known (a number has 0)."""
+        if self.form == "number":
+            return 0
+        return len(self.shape) if isinstance(self.shape, tuple) else None
+
+    @property
+    def discrete(self) -> bool:
+        """Whether it surely carries no derivative (integers, booleans, non-numeric things)."""
+        return self.form == "other" or self.dtype in ("int", "bool")
+
+    def same_shape(self, other: Kind) -> bool:
+        """Whether both surely have equal shapes."""
+        if self.form == other.form == "number":
+            return True
+        if self.shape is None or self.shape != other.shape:
+            return False
+        return isinstance(self.shape, str) or None not in self.shape
+
+    def join(self, other: Kind) -> Kind:
+        """The strongest claim that is true of both."""
+        if self == other:
+            return self
+        forms = {self.form, other.form}
+        if len(forms) == 1:
+            form = self.form
+        elif forms <= {"number", "array", "value"}:
+            form = "value"
+        else:
+            return UNKNOWN
+        return Kind(
+            form,
+            self.dtype if self.dtype == other.dtype else "?",
+            self.shape if self.shape == other.shape else None,
+            self.items if self.items == other.items else None,
+            self.item if self.item == other.item else None,
+        )
+
+    def with_shape(self, shape: Shape) -> Kind:
+        return replace(self, shape=shape)
+
+
+UNKNOWN = Kind()
+OTHER = Kind("other")
+FLOAT = Kind("number", "float", ())
+INT = Kind("number", "int", ())
+BOOL = Kind("number", "bool", ())
