@@ -1,0 +1,241 @@
+"""gast trees to text: astor's generator, corrected where its output is bad or its nodes are old.
+
+Only this module knows astor. What is changed: its line breaking is off, strings and floats are
+their `repr`, f-strings and newer statements go through `ast.unparse`, powers of simple operands
+hug (`x**2`), and the generator reads gast nodes directly, which saves a conversion.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import Any
+
+import gast
+
+with warnings.catch_warnings():
+    # astor asks `ast` for node classes of the past, which Python 3.12 and later warn about.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from astor.code_gen import SourceGenerator, set_precedence
+    from astor.op_util import Precedence, get_op_symbol, precedence_data, symbol_data
+
+
+
+def _teach(table: dict[Any, Any]) -> None:
+    """Give gast's classes the entries of Python's: astor looks nodes up by class."""
+    for theirs in [key for key in table if isinstance(key, type)]:
+        ours = vars(gast).get(theirs.__name__)
+        if ours is not None:
+            table[ours] = table[theirs]
+
+
+_teach(precedence_data)
+_teach(symbol_data)
+
+_SIMPLE = (gast.Name, gast.Constant)
+_POW_BASE = Precedence.Pow + 1
+
+
+class Printer(SourceGenerator):  # type: ignore[misc]
+    """Prints one tree after another; see `text`."""
+
+    def __init__(self) -> None:
+        super().__init__(" " * 4)
+
+    def text(self, node: Any, indentation: int = 0) -> str:
+        """The text of one node on as few lines as Python's grammar allows.
+
+        >>> import gast
+        >>> Printer().text(gast.parse("y = (x-1.) ** 2, f'{a!r:>{w}}'").body[0])
+        "y = (x - 1.0) ** 2, f'{a!r:>{w}}'"
+        """
+        self.result.clear()
+        self.indentation = indentation
+        self.new_lines = 0
+        if isinstance(node, gast.expr):
+            set_precedence(Precedence.Expr, node)
+        self.visit(node)
+        return "".join(self.result).lstrip("\n")
+
+    # ---------------------------------------------------------------------- literals
+
+    def visit_Constant(self, node: Any) -> None:
+        value = node.value
+        text = "..." if value is Ellipsis else repr(value)
+        if type(value) is float and text == "inf":
+            text = "1e999"  # the parser's own way to make one
+        elif isinstance(value, complex):
+            text = _imaginary(value)
+        self.write(text)
+
+    def visit_JoinedStr(self, node: Any) -> None:
+        self.write(unparse(node))
+
+    visit_TemplateStr = visit_JoinedStr
+
+    def visit_Set(self, node: Any) -> None:
+        with self.delimit("{}"):
+            self.comma_list(node.elts)
+
+    def visit_Tuple(self, node: Any) -> None:
+        set_precedence(Precedence.Comma, *node.elts)
+        bare = self.get__pp(node) <= Precedence.Tuple and len(node.elts) > 1
+        if self.get__pp(node) == Precedence.Subscript and node.elts:
+            bare = True
+        self.write("" if bare else "(")
+        self.comma_list(node.elts, trailing=len(node.elts) == 1)
+        self.write("" if bare else ")")
+
+    def visit_ListComp(self, node: Any) -> None:
+        set_precedence(Precedence.Comma, node.elt)
+        super().visit_ListComp(node)
+
+    def visit_SetComp(self, node: Any) -> None:
+        set_precedence(Precedence.Comma, node.elt)
+        super().visit_SetComp(node)
+
+    def visit_DictComp(self, node: Any) -> None:
+        set_precedence(Precedence.Comma, node.key, node.value)
+        super().visit_DictComp(node)
+
+    # --------------------------------------------------------------------- operators
+
+    def visit_BinOp(self, node: Any) -> None:
+        op = node.op
+        power = isinstance(op, gast.Pow)
+        with self.delimit(node, op) as delimiters:
+            p = delimiters.p
+            set_precedence(_POW_BASE if power else p, node.left)
+            set_precedence(Precedence.PowRHS if power else p + 1, node.right)
+            hug = power and _simple(node.left) and _simple(node.right)
+            self.write(node.left, "**" if hug else get_op_symbol(op, " %s "), node.right)
+
+    def visit_Attribute(self, node: Any) -> None:
+        value = node.value
+        if isinstance(value, gast.Constant) and type(value.value) is int:
+            self.write("(", value, ").", node.attr)
+        else:
+            set_precedence(Precedence.highest, value)
+            self.write(value, ".", node.attr)
+
+    def visit_Subscript(self, node: Any) -> None:
+        set_precedence(Precedence.highest, node.value)
+        set_precedence(node, node.slice)
+        self.write(node.value, "[", node.slice, "]")
+
+    def visit_Call(self, node: Any) -> None:
+        set_precedence(Precedence.highest, node.func)
+        single = len(node.args) + len(node.keywords) == 1
+        set_precedence(Precedence.call_one_arg if single else Precedence.Comma, *node.args)
+        self.write(node.func, "(")
+        for i, arg in enumerate(node.args):
+            self.write(", " if i else "", arg)
+        for i, keyword in enumerate(node.keywords, len(node.args)):
+            self.write(", " if i else "", keyword)
+        self.write(")")
+
+    def visit_keyword(self, node: Any) -> None:
+        set_precedence(Precedence.Comma, node.value)
+        self.write(f"{node.arg}=" if node.arg else "**", node.value)
+
+    def visit_Lambda(self, node: Any) -> None:
+        with self.delimit(node) as delimiters:
+            set_precedence(delimiters.p, node.body)
+            self.write("lambda")
+            before = len(self.result)
+            self.visit_arguments(node.args)
+            if len(self.result) > before:
+                self.result.insert(before, " ")
+            self.write(": ", node.body)
+
+    def visit_Slice(self, node: Any) -> None:
+        set_precedence(node, node.lower, node.upper, node.step)
+        self.conditional_write(node.lower)
+        self.write(":")
+        self.conditional_write(node.upper)
+        self.conditional_write(":", node.step)
+
+    def visit_Starred(self, node: Any) -> None:
+        set_precedence(Precedence.BitOr, node.value)
+        self.write("*", node.value)
+
+    # -------------------------------------------------------------------- statements
+
+    def visit_arguments(self, node: Any) -> None:
+        self.write(", ".join(self.parameters(node)))
+
+    def parameters(self, node: Any) -> list[str]:
+        """The text of each parameter of a signature, `/` and `*` included."""
+        regular = [*node.posonlyargs, *node.args]
+        padding = [None] * (len(regular) - len(node.defaults))
+        parts = [self._parameter(a, d) for a, d in zip(regular, [*padding, *node.defaults])]
+        if node.posonlyargs:
+            parts.insert(len(node.posonlyargs), "/")
+        if node.vararg is not None:
+            parts.append("*" + self._parameter(node.vararg, None))
+        elif node.kwonlyargs:
+            parts.append("*")
+        parts += map(self._parameter, node.kwonlyargs, node.kw_defaults)
+        if node.kwarg is not None:
+            parts.append("**" + self._parameter(node.kwarg, None))
+        return parts
+
+    def _parameter(self, arg: Any, default: Any) -> str:
+        text = str(arg.id)
+        if arg.annotation is not None:
+            text += ": " + self.inner_text(arg.annotation)
+        if default is not None:
+            text += (" = " if arg.annotation is not None else "=") + self.inner_text(default)
+        return text
+
+    def inner_text(self, node: Any) -> str:
+        """The text of an expression that stands between commas."""
+        set_precedence(Precedence.Comma, node)
+        return self.captured(node)
+
+    def captured(self, node: Any) -> str:
+        """The text of a node with the precedence it already has, the output left as it was."""
+        start = len(self.result)
+        self.visit(node)
+        text = "".join(self.result[start:])
+        del self.result[start:]
+        return text
+
+    def visit_If(self, node: Any) -> None:
+        keyword = "if "
+        while True:
+            set_precedence(node, node.test)
+            self.statement(node, keyword, node.test, ":")
+            self.body(node.body)
+            if len(node.orelse) != 1 or not isinstance(node.orelse[0], gast.If):
+                break
+            node, keyword = node.orelse[0], "elif "
+        self.else_body(node.orelse)
+
+    def visit_AnnAssign(self, node: Any) -> None:
+        self._unparsed(node)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_AnnAssign
+    visit_Match = visit_Try = visit_TryStar = visit_TypeAlias = visit_AnnAssign
+
+    def _unparsed(self, node: Any) -> None:
+        for line in unparse(node).splitlines():
+            self.statement(node, line)
+
+
+def _simple(node: Any) -> bool:
+    if isinstance(node, gast.UnaryOp):
+        return isinstance(node.op, gast.USub) and isinstance(node.operand, _SIMPLE)
+    while isinstance(node, gast.Attribute):
+        node = node.value
+    return isinstance(node, _SIMPLE)
+
+
+def _imaginary(value: complex) -> str:
+    return "1e999j" if value.imag == float("inf") else repr(value.imag) + "j"
+
+
+def unparse(node: Any) -> str:
+    """The text of a node by way of Python's own unparser."""
+    converted = gast.gast_to_ast(node)
+    return ast.unparse(ast.fix_missing_locations(converted))

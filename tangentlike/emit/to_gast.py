@@ -1,0 +1,283 @@
+"""IR to gast: each node of the IR has one Python spelling.
+
+`x @ w + b` is a `Call` of a `Call` in the IR and a `BinOp` of a `BinOp` here; precedence is the
+printer's business. References are spelled by a `Speller`, since a name may have to change when
+the text around it uses the same one for something else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import gast
+
+from .. import ir
+from ..errors import InternalError
+from . import opaque
+
+Speller = Callable[[ir.Ref], str]
+
+BINARY: dict[str, Any] = {
+    "+": gast.Add,
+    "-": gast.Sub,
+    "*": gast.Mult,
+    "/": gast.Div,
+    "//": gast.FloorDiv,
+    "%": gast.Mod,
+    "@": gast.MatMult,
+    "**": gast.Pow,
+    "&": gast.BitAnd,
+    "|": gast.BitOr,
+    "^": gast.BitXor,
+    "<<": gast.LShift,
+    ">>": gast.RShift,
+}
+
+UNARY: dict[str, Any] = {
+    "-": gast.USub,
+    "+": gast.UAdd,
+    "~": gast.Invert,
+    "not": gast.Not,
+}
+
+COMPARISON: dict[str, Any] = {
+    "<": gast.Lt,
+    "<=": gast.LtE,
+    ">": gast.Gt,
+    ">=": gast.GtE,
+    "==": gast.Eq,
+    "!=": gast.NotEq,
+    "is": gast.Is,
+    "is not": gast.IsNot,
+    "in": gast.In,
+    "not in": gast.NotIn,
+}
+
+LOAD = gast.Load()
+STORE = gast.Store()
+
+
+def plain(ref: ir.Ref) -> str:
+    """Spell a reference as the program did."""
+    return ref.text
+
+
+def name(text: str, ctx: Any = LOAD) -> Any:
+    return gast.Name(text, ctx, None, None)
+
+
+def dotted(text: str) -> Any:
+    """A name, possibly with attributes: `np.linalg.norm`."""
+    root, *attributes = text.split(".")
+    node = name(root)
+    for attribute in attributes:
+        node = gast.Attribute(node, attribute, LOAD)
+    return node
+
+
+# --------------------------------------------------------------------------- expressions
+
+
+def expression(expr: ir.Expr, spell: Speller = plain) -> Any:
+    """The gast tree of one expression.
+
+    >>> import operator
+    >>> x = ir.Var("x")
+    >>> type(expression(ir.Call(ir.Ref("*", operator.mul), (x, x)))).__name__
+    'BinOp'
+    """
+    match expr:
+        case ir.Var():
+            return name(expr.name)
+        case ir.Const():
+            return literal(expr.value)
+        case ir.Ref():
+            return _reference(expr, spell)
+        case ir.Call():
+            return _call(expr, spell)
+        case ir.Index():
+            return gast.Subscript(expression(expr.base, spell), expression(expr.key, spell), LOAD)
+        case ir.Slice():
+            parts = (expr.lower, expr.upper, expr.step)
+            return gast.Slice(*(None if p is None else expression(p, spell) for p in parts))
+        case ir.Attribute():
+            return gast.Attribute(expression(expr.base, spell), expr.name, LOAD)
+        case ir.Display():
+            return _display(expr, spell)
+        case ir.Lazy():
+            return _lazy(expr, spell)
+        case ir.Opaque():
+            return opaque.expression(expr, spell, lambda e: expression(e, spell))
+    raise InternalError("emit", f"no spelling for an expression of class {type(expr).__name__}")
+
+
+def literal(value: Any) -> Any:
+    """The tree of a constant, as the parser would make it: `-1` is a negated `1`."""
+    if isinstance(value, (bool, str, bytes)) or value is None or value is Ellipsis:
+        return gast.Constant(value, None)
+    if type(value) in (int, float):
+        return _number(value)
+    if type(value) is complex:
+        return _complex(value)
+    raise InternalError("emit", f"{value!r} of type {type(value).__name__} is no literal")
+
+
+def _number(value: float) -> Any:
+    if value != value or value in (math.inf, -math.inf):
+        text = gast.Constant(str(abs(value)), None)
+        node = gast.Call(name("float"), [text], [])
+    else:
+        node = gast.Constant(abs(value), None)
+    return gast.UnaryOp(gast.USub(), node) if math.copysign(1.0, value) < 0 else node
+
+
+def _complex(value: complex) -> Any:
+    real, imag = value.real, value.imag
+    if not (math.isfinite(real) and math.isfinite(imag)):
+        return gast.Call(name("complex"), [_number(real), _number(imag)], [])
+    if real == 0 and math.copysign(1.0, real) > 0 and math.copysign(1.0, imag) > 0:
+        return gast.Constant(complex(0.0, imag), None)
+    if real == 0 or math.copysign(1.0, imag) < 0:  # a sum would lose the sign of a zero
+        return gast.Call(name("complex"), [_number(real), _number(imag)], [])
+    return gast.BinOp(_number(real), gast.Add(), gast.Constant(complex(0.0, imag), None))
+
+
+def _reference(ref: ir.Ref, spell: Speller) -> Any:
+    if not ref.text.split(".")[0].isidentifier():
+        raise InternalError("emit", f"operator {ref.text} stands where a value is expected")
+    return dotted(spell(ref))
+
+
+def _call(call: ir.Call, spell: Speller) -> Any:
+    args = [expression(arg, spell) for arg in call.args]
+    if isinstance(call.fn, ir.Ref):
+        text = call.fn.text
+        if len(args) == 2 and text in BINARY:
+            return gast.BinOp(args[0], BINARY[text](), args[1])
+        if len(args) == 2 and text in COMPARISON:
+            return gast.Compare(args[0], [COMPARISON[text]()], [args[1]])
+        if len(args) == 1 and text in UNARY:
+            return _negated(text, args[0])
+    keywords = [gast.keyword(key or None, expression(value, spell)) for key, value in call.kwargs]
+    return gast.Call(expression(call.fn, spell), args, keywords)
+
+
+def _negated(text: str, operand: Any) -> Any:
+    return gast.UnaryOp(UNARY[text](), operand)
+
+
+def _display(display: ir.Display, spell: Speller) -> Any:
+    items = [expression(item, spell) for item in display.items]
+    if display.form == "dict":
+        keys = [expression(key, spell) for key in display.keys]
+        return gast.Dict(keys, items)
+    if display.form == "list":
+        return gast.List(items, LOAD)
+    return gast.Tuple(items, LOAD)
+
+
+def _lazy(lazy: ir.Lazy, spell: Speller) -> Any:
+    items = [expression(item, spell) for item in lazy.items]
+    if lazy.form == "if":
+        return gast.IfExp(*items)
+    return gast.BoolOp(gast.And() if lazy.form == "and" else gast.Or(), items)
+
+
+# ---------------------------------------------------------------------------- statements
+
+
+def target(bound: ir.Target) -> Any:
+    """The tree of what an assignment or a loop binds."""
+    if isinstance(bound, str):
+        return name(bound, STORE)
+    return gast.Tuple([target(part) for part in bound], STORE)
+
+
+def place_of(written: ir.Expr, spell: Speller) -> Any:
+    """The tree of a place that is written: a name, `a[i]` or `a.b`."""
+    node = expression(written, spell)
+    node.ctx = STORE
+    return node
+
+
+def statement(stmt: ir.Stmt, spell: Speller = plain) -> list[Any]:
+    """The gast trees of one statement: one, or as many as an opaque text holds."""
+    match stmt:
+        case ir.Assign():
+            return [gast.Assign([target(stmt.target)], expression(stmt.value, spell), None)]
+        case ir.Store():
+            return [_store(stmt, spell)]
+        case ir.Update():
+            op = BINARY[stmt.op.text.removesuffix("=")]()
+            value = expression(stmt.value, spell)
+            return [gast.AugAssign(place_of(stmt.target, spell), op, value)]
+        case ir.Do():
+            return [gast.Expr(expression(stmt.value, spell))]
+        case ir.If():
+            body, orelse = block(stmt.body, spell), block(stmt.orelse, spell, empty=True)
+            return [gast.If(expression(stmt.test, spell), body, orelse)]
+        case ir.For():
+            body, source = block(stmt.body, spell), expression(stmt.iter, spell)
+            return [gast.For(target(stmt.target), source, body, [], None)]
+        case ir.While():
+            return [gast.While(expression(stmt.test, spell), block(stmt.body, spell), [])]
+        case ir.Break():
+            return [gast.Break()]
+        case ir.Return():
+            value = None if stmt.value is None else expression(stmt.value, spell)
+            return [gast.Return(value)]
+        case ir.OpaqueStmt():
+            return opaque.statements(stmt, spell, lambda e: expression(e, spell))
+    raise InternalError("emit", f"no spelling for a statement of class {type(stmt).__name__}")
+
+
+def _store(stmt: ir.Store, spell: Speller) -> Any:
+    return gast.Assign([place_of(stmt.target, spell)], expression(stmt.value, spell), None)
+
+
+def block(stmts: ir.Block, spell: Speller = plain, empty: bool = False) -> list[Any]:
+    """The trees of a block; `pass` for an empty one unless `empty` may stay empty."""
+    nodes = [node for stmt in stmts for node in statement(stmt, spell)]
+    return nodes if nodes or empty else [gast.Pass()]
+
+
+# ----------------------------------------------------------------------------- functions
+
+
+def function(fn: ir.Function, spell: Speller = plain) -> Any:
+    """The tree of a whole function, its docstring first."""
+    body = block(fn.body, spell, empty=bool(fn.doc))
+    if fn.doc:
+        body.insert(0, gast.Expr(gast.Constant(fn.doc, None)))
+    return gast.FunctionDef(fn.name, parameters(fn.params, spell), body, [], None, None, [])
+
+
+def parameters(params: tuple[ir.Param, ...], spell: Speller = plain) -> Any:
+    """The tree of a parameter list."""
+    by_kind: dict[str, list[Any]] = {k: [] for k in ("positional", "any", "*", "keyword", "**")}
+    defaults: list[Any] = []
+    keyword_defaults: list[Any] = []
+    for param in params:
+        by_kind[param.kind].append(_parameter(param))
+        default = None if param.default is None else expression(param.default, spell)
+        if param.kind == "keyword":
+            keyword_defaults.append(default)
+        elif default is not None:
+            defaults.append(default)
+    star, double_star = by_kind["*"], by_kind["**"]
+    return gast.arguments(
+        by_kind["any"],
+        by_kind["positional"],
+        star[0] if star else None,
+        by_kind["keyword"],
+        keyword_defaults,
+        double_star[0] if double_star else None,
+        defaults,
+    )
+
+
+def _parameter(param: ir.Param) -> Any:
+    annotation = opaque.parse(param.annotation) if param.annotation else None
+    return gast.Name(param.name, gast.Param(), annotation, None)
