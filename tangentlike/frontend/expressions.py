@@ -1,0 +1,264 @@
+"""Reading an expression: gast in, nested IR out. Nothing is flattened here.
+
+`lookup` says what a bare name means: a `Var` for a local one, a `Ref` for anything that was
+resolved to a live object. Attribute chains on modules and classes collapse to one `Ref`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gast
+
+from .. import ir
+from ..errors import Place, UnsupportedError
+from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
+from .operands import is_repeatable
+from .operators import BINARY, COMPARE, IN, NOT, UNARY
+
+Lookup = Callable[[str], Expr]
+At = Callable[[Any], "Place | None"]
+
+
+def nowhere(node: Any) -> Place | None:
+    """The place of code that has none."""
+    return None
+
+
+def expression(node: gast.AST, lookup: Lookup, at: At = nowhere) -> Expr:
+    """A gast expression as nested IR.
+
+    `lookup(name)` gives what a bare name stands for (`Var`, `Ref` or any expression) and raises
+    `KeyError` if it is not defined; `at(node)` gives the place for messages.
+
+    >>> expression(gast.parse("(a, b.T)", mode="eval").body, ir.Var)
+    Display(form='tuple', items=(Var(name='a'), Attribute(base=Var(name='b'), name='T')), keys=())
+    """
+    return Reader(lookup, at).read(node)
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Turns expressions of one scope into IR."""
+
+    lookup: Lookup
+    at: At = nowhere
+
+    def read(self, node: gast.AST) -> Expr:
+        """The IR of any expression node."""
+        method = _READERS.get(type(node))
+        if method is None:
+            raise self.refusal(node)
+        return method(self, node)
+
+    def refusal(self, node: gast.AST) -> UnsupportedError:
+        what, hint = _REFUSED.get(
+            type(node), (f"`{type(node).__name__}` expressions are not supported", "")
+        )
+        return UnsupportedError(what, self.at(node), hint)
+
+    def name(self, node: gast.Name) -> Expr:
+        try:
+            return self.lookup(node.id)
+        except KeyError:
+            raise UnsupportedError(
+                f"name `{node.id}` is not defined",
+                self.at(node),
+                "It must exist when the derivative is made: names are resolved to the objects "
+                "they stand for.",
+            ) from None
+
+    def constant(self, node: gast.Constant) -> Expr:
+        return Const(node.value)
+
+    def attribute(self, node: gast.Attribute) -> Expr:
+        base = self.read(node.value)
+        if isinstance(base, Ref) and _is_namespace(base.obj):
+            try:
+                return Ref(f"{base.text}.{node.attr}", getattr(base.obj, node.attr))
+            except AttributeError:
+                raise UnsupportedError(
+                    f"`{base.text}` has no attribute `{node.attr}`",
+                    self.at(node),
+                    "It must exist when the derivative is made.",
+                ) from None
+        return Attribute(base, node.attr, self.at(node))
+
+    def subscript(self, node: gast.Subscript) -> Expr:
+        if any(isinstance(n, gast.Starred) for n in getattr(node.slice, "elts", ())):
+            raise UnsupportedError(
+                "a starred item in an index is not supported",
+                self.at(node),
+                "Build the index tuple first and index with it.",
+            )
+        return Index(self.read(node.value), self.read(node.slice), self.at(node))
+
+    def slice(self, node: gast.Slice) -> Expr:
+        parts = (node.lower, node.upper, node.step)
+        return Slice(*(None if p is None else self.read(p) for p in parts))
+
+    def call(self, node: gast.Call) -> Expr:
+        fn = self.read(node.func)
+        args = [self._argument(a) for a in node.args]
+        kwargs = []
+        for word in node.keywords:
+            if word.arg is None:
+                args.append(self.opaque(word.value, prefix="**"))
+            else:
+                kwargs.append((word.arg, self.read(word.value)))
+        return Call(fn, tuple(args), tuple(kwargs), self.at(node))
+
+    def _argument(self, node: gast.AST) -> Expr:
+        if isinstance(node, gast.Starred):
+            return self.opaque(node.value, prefix="*")
+        return self.read(node)
+
+    def binary(self, node: gast.BinOp) -> Expr:
+        args = (self.read(node.left), self.read(node.right))
+        return Call(BINARY[type(node.op)], args, (), self.at(node))
+
+    def unary(self, node: gast.UnaryOp) -> Expr:
+        operand = self.read(node.operand)
+        if isinstance(node.op, gast.USub) and _is_number(operand):
+            return Const(-operand.value)  # type: ignore[union-attr]
+        return Call(UNARY[type(node.op)], (operand,), (), self.at(node))
+
+    def compare(self, node: gast.Compare) -> Expr:
+        operands = [self.read(n) for n in (node.left, *node.comparators)]
+        if not all(map(is_repeatable, operands[1:-1])):
+            return self.opaque(node)  # a middle operand is evaluated once
+        pairs = zip(node.ops, operands, operands[1:], strict=False)
+        tests = tuple(self._comparison(op, a, b, node) for op, a, b in pairs)
+        return tests[0] if len(tests) == 1 else Lazy("and", tests)
+
+    def _comparison(self, op: gast.AST, a: Expr, b: Expr, node: gast.AST) -> Expr:
+        at = self.at(node)
+        if isinstance(op, gast.NotIn):
+            return Call(NOT, (Call(IN, (a, b), (), at),), (), at)
+        return Call(COMPARE[type(op)], (a, b), (), at)
+
+    def boolean(self, node: gast.BoolOp) -> Expr:
+        form = "and" if isinstance(node.op, gast.And) else "or"
+        return Lazy(form, tuple(map(self.read, node.values)))
+
+    def conditional(self, node: gast.IfExp) -> Expr:
+        return Lazy("if", tuple(map(self.read, (node.test, node.body, node.orelse))))
+
+    def display(self, node: gast.List | gast.Tuple) -> Expr:
+        if any(isinstance(n, gast.Starred) for n in node.elts):
+            return self.opaque(node)
+        form = "list" if isinstance(node, gast.List) else "tuple"
+        return Display(form, tuple(map(self.read, node.elts)))
+
+    def dictionary(self, node: gast.Dict) -> Expr:
+        if any(key is None for key in node.keys):
+            return self.opaque(node)
+        return Display("dict", tuple(map(self.read, node.values)), tuple(map(self.read, node.keys)))
+
+    def opaque(self, node: gast.AST, prefix: str = "") -> Expr:
+        """The code of a node as it stands, with what its free names mean."""
+        names, values, refs = self.meanings(node)
+        return Opaque(prefix + gast.unparse(node).strip(), names, values, refs, self.at(node))
+
+    def meanings(
+        self, node: gast.AST
+    ) -> tuple[tuple[str, ...], tuple[Expr, ...], tuple[Ref, ...]]:
+        """The local names free in some code, what they stand for, and what else it refers to."""
+        names, values, refs = [], [], []
+        for use in dict.fromkeys(n.id for n in self._free(node, frozenset())):
+            meaning = self.name(gast.Name(use, gast.Load(), None, None))
+            if isinstance(meaning, Ref):
+                refs.append(meaning)
+            else:
+                names.append(use)
+                values.append(meaning)
+        return tuple(names), tuple(values), tuple(refs)
+
+    def _free(self, node: gast.AST, bound: frozenset[str]) -> Iterator[gast.Name]:
+        """Uses of names that the code does not bind itself."""
+        if type(node) in _REFUSED:
+            raise self.refusal(node)
+        if isinstance(node, gast.Name):
+            if node.id not in bound:
+                yield node
+        elif isinstance(node, gast.Lambda):
+            for default in (*node.args.defaults, *node.args.kw_defaults):
+                if default is not None:
+                    yield from self._free(default, bound)
+            yield from self._free(node.body, bound | set(parameter_names(node.args)))
+        elif isinstance(node, _COMPREHENSIONS):
+            yield from self._free_in_comprehension(node, bound)
+        else:
+            for child in gast.iter_child_nodes(node):
+                yield from self._free(child, bound)
+
+    def _free_in_comprehension(self, node: Any, bound: frozenset[str]) -> Iterator[gast.Name]:
+        for part in node.generators:
+            yield from self._free(part.iter, bound)
+            bound = bound | {n.id for n in gast.walk(part.target) if isinstance(n, gast.Name)}
+            for test in part.ifs:
+                yield from self._free(test, bound)
+        results = (node.key, node.value) if isinstance(node, gast.DictComp) else (node.elt,)
+        for result in results:
+            yield from self._free(result, bound)
+
+
+def parameter_names(args: gast.arguments) -> tuple[str, ...]:
+    """All names a parameter list binds."""
+    every = (*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg)
+    return tuple(a.id for a in every if a is not None)
+
+
+def is_closure(expr: Expr) -> bool:
+    """Whether an opaque expression reads its free names later, when it is called."""
+    return isinstance(expr, Opaque) and "lambda" in expr.text
+
+
+def _is_namespace(obj: Any) -> bool:
+    return isinstance(obj, types.ModuleType) or inspect.isclass(obj)
+
+
+def _is_number(expr: Expr) -> bool:
+    if not isinstance(expr, Const) or isinstance(expr.value, bool):
+        return False
+    return isinstance(expr.value, int | float | complex)
+
+
+_COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+
+_READERS: dict[type[Any], Callable[[Reader, Any], Expr]] = {
+    gast.Name: Reader.name,
+    gast.Constant: Reader.constant,
+    gast.Attribute: Reader.attribute,
+    gast.Subscript: Reader.subscript,
+    gast.Slice: Reader.slice,
+    gast.Call: Reader.call,
+    gast.BinOp: Reader.binary,
+    gast.UnaryOp: Reader.unary,
+    gast.Compare: Reader.compare,
+    gast.BoolOp: Reader.boolean,
+    gast.IfExp: Reader.conditional,
+    gast.List: Reader.display,
+    gast.Tuple: Reader.display,
+    gast.Dict: Reader.dictionary,
+    **{
+        kind: Reader.opaque
+        for kind in (gast.Set, gast.Lambda, gast.JoinedStr, *_COMPREHENSIONS)
+    },
+}
+
+_REFUSED: dict[type[Any], tuple[str, str]] = {
+    gast.NamedExpr: (
+        "an assignment expression (`:=`) is not supported",
+        "Assign the name in a statement of its own before this one.",
+    ),
+    gast.Yield: ("a generator cannot be differentiated", "Return a list instead of yielding."),
+    gast.YieldFrom: ("a generator cannot be differentiated", "Return a list instead of yielding."),
+    gast.Await: ("`await` cannot be differentiated", "Differentiate a function that is not async."),
+}
+
+__all__ = ["At", "Lookup", "Reader", "expression", "is_closure", "nowhere", "parameter_names"]

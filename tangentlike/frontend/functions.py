@@ -1,0 +1,240 @@
+"""Reading a whole `def` or `lambda` (or loose statements) into a nested function."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import gast
+import numpy as np
+
+from ..errors import UnsupportedError
+from ..ir import Const, Expr, Function, Opaque, Origin, Param, Ref, Return, Var
+from ..names import Names
+from .expressions import Reader, parameter_names
+from .places import Source
+from .refusals import reject_generators
+from .resolve import Scope
+from .statements import StatementReader, docstring
+from .targets import split_targets
+
+
+def read_definition(node: Any, name: str, source: Source, scope: Scope, names: Names) -> Function:
+    """A gast `FunctionDef` or `Lambda` as nested IR, with its assignments split."""
+    place = source.header(node.lineno)
+    if isinstance(node, gast.AsyncFunctionDef):
+        raise UnsupportedError(
+            "asynchronous code cannot be differentiated",
+            place,
+            "Differentiate the plain function that it awaits.",
+        )
+    names.take(used_names(node))
+    params = _parameters(node.args, scope)
+    bound = bound_names(node)
+    lookup = lookup_in(scope, bound)
+    reader = StatementReader(source, lookup, names)
+    doc = ""
+    if isinstance(node, gast.Lambda):
+        line = source.line(node.body)
+        value = Reader(lookup, line.place).read(node.body)
+        body: Any = (Return(value, Origin(line.whole())),)
+    else:
+        reject_generators(node, source)
+        doc = docstring(node.body)
+        body = reader.block(node.body)
+    free = tuple(sorted(scope.cells))
+    return split_targets(Function(name, params, body, place, doc, free), names)
+
+
+def read_function(
+    text: str, namespace: Mapping[str, Any] | None = None, file: str = "<text>"
+) -> Function:
+    """One `def` from text as nested IR: not flattened, early returns still in place.
+
+    Names that are not local must be in `namespace` or be built-ins; without a namespace, `np`,
+    `math` and the functions of the runtime are known.
+    """
+    text = textwrap.dedent(text)
+    found = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
+    if len(found) != 1:
+        raise UnsupportedError(
+            f"the text has {len(found)} functions where one is wanted",
+            hint="Give the text of one `def`.",
+        )
+    scope = Scope.of_names(default_names() if namespace is None else namespace)
+    node = gast.ast_to_gast(found[0])
+    source = Source(file, text.splitlines())
+    return read_definition(node, found[0].name, source, scope, Names())
+
+
+def program(text: str, namespace: Mapping[str, Any] | None = None) -> Function:
+    """Loose statements, separated by newlines or `;`, as the nested function `f`.
+
+    Its parameters are the names it reads before it binds them, in order.
+
+    >>> program("t = a * b; return np.sum(t) + c").param_names
+    ('a', 'b', 'c')
+    """
+    text = textwrap.dedent(text).strip("\n")
+    known = Scope.of_names(default_names() if namespace is None else namespace)
+    tree = gast.ast_to_gast(ast.parse(text))
+    names = Names(used_names(tree))
+    params = tuple(_read_first(tree, known))
+    source = Source("<text>", text.splitlines())
+    lookup = lookup_in(known, frozenset(params) | bound_names(tree))
+    body = StatementReader(source, lookup, names).block(tree.body)
+    function = Function("f", tuple(map(Param, params)), body, source.header(1))
+    return split_targets(function, names)
+
+
+def default_names() -> dict[str, Any]:
+    """What texts without a namespace may refer to."""
+    import math
+
+    from .. import runtime
+
+    public = {k: v for k, v in vars(runtime).items() if not k.startswith("_") and callable(v)}
+    return {**public, "np": np, "math": math}
+
+
+def lookup_in(scope: Scope, local: frozenset[str]) -> Callable[[str], Expr]:
+    """What bare names mean: `Var` if local, else a `Ref` to the object now behind them."""
+
+    def lookup(name: str) -> Expr:
+        return Var(name) if name in local else Ref(name, scope.lookup(name))
+
+    return lookup
+
+
+def used_names(node: gast.AST) -> Iterator[str]:
+    """Every name that occurs in some code, of any scope."""
+    return (n.id for n in gast.walk(node) if isinstance(n, gast.Name))
+
+
+def bound_names(node: Any) -> frozenset[str]:
+    """The names local to a function (or to loose statements), comprehension variables excluded."""
+    found: set[str] = set()
+    if hasattr(node, "args"):
+        found.update(parameter_names(node.args))
+    if not isinstance(node, gast.Lambda):
+        for stmt in node.body:
+            _collect_bound(stmt, found)
+    return frozenset(found)
+
+
+def _collect_bound(node: gast.AST, found: set[str]) -> None:
+    stack: list[Any] = [node]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store | gast.Del):
+            found.add(node.id)
+        elif isinstance(node, gast.alias):
+            found.add(node.asname or node.name.split(".")[0])
+        elif not isinstance(node, _SCOPES):
+            stack.extend(gast.iter_child_nodes(node))
+
+
+_SCOPES = (
+    gast.FunctionDef,
+    gast.AsyncFunctionDef,
+    gast.ClassDef,
+    gast.Lambda,
+    gast.ListComp,
+    gast.SetComp,
+    gast.DictComp,
+    gast.GeneratorExp,
+)
+
+
+def _parameters(args: gast.arguments, scope: Scope) -> tuple[Param, ...]:
+    """The parameter list, with defaults and annotations as the user wrote them."""
+    usual = [(a, "positional") for a in args.posonlyargs] + [(a, "any") for a in args.args]
+    missing = len(usual) - len(args.defaults)
+    result = []
+    for number, (node, kind) in enumerate(usual):
+        default = args.defaults[number - missing] if number >= missing else None
+        result.append(_parameter(node, kind, default, scope))
+    if args.vararg is not None:
+        result.append(_parameter(args.vararg, "*", None, scope))
+    for node, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        result.append(_parameter(node, "keyword", default, scope))
+    if args.kwarg is not None:
+        result.append(_parameter(args.kwarg, "**", None, scope))
+    return tuple(result)
+
+
+def _parameter(node: Any, kind: str, default: gast.AST | None, scope: Scope) -> Param:
+    annotation = "" if node.annotation is None else gast.unparse(node.annotation).strip()
+    value = None if default is None else _default(default, scope)
+    return Param(node.id, kind, value, annotation)
+
+
+def _default(node: gast.AST, scope: Scope) -> Expr:
+    """A default as an expression; as bare text where its names no longer mean anything.
+
+    It was evaluated when the function was made, and only its text is of interest here.
+    """
+    try:
+        return Reader(lookup_in(scope, frozenset())).read(node)
+    except UnsupportedError:
+        return Const(node.value) if isinstance(node, gast.Constant) else Opaque(gast.unparse(node))
+
+
+def _read_first(tree: Any, known: Scope) -> list[str]:
+    """The unknown names of loose statements that are read before they are bound."""
+    params: dict[str, None] = {}
+    bound: set[str] = set()
+    reader = _FirstReads(known, params, bound)
+    for stmt in tree.body:
+        reader.visit(stmt)
+    return list(params)
+
+
+class _FirstReads(gast.NodeVisitor):
+    """Visits in evaluation order: values before the targets they are bound to."""
+
+    def __init__(self, known: Scope, params: dict[str, None], bound: set[str]) -> None:
+        self.known, self.params, self.bound = known, params, bound
+
+    def visit_Name(self, node: Any) -> None:
+        if isinstance(node.ctx, gast.Store):
+            self.bound.add(node.id)
+        elif node.id not in self.bound and not self._is_known(node.id):
+            self.params[node.id] = None
+
+    def visit_Assign(self, node: Any) -> None:
+        for part in (node.value, *node.targets):
+            self.visit(part)
+
+    def visit_AugAssign(self, node: Any) -> None:
+        if isinstance(node.target, gast.Name):
+            self.visit(gast.Name(node.target.id, gast.Load(), None, None))
+        for part in (node.target, node.value):
+            self.visit(part)
+
+    def visit_For(self, node: Any) -> None:
+        for part in (node.iter, node.target, *node.body, *node.orelse):
+            self.visit(part)
+
+    def visit_comprehension(self, node: Any) -> None:
+        for part in (node.iter, node.target, *node.ifs):
+            self.visit(part)
+
+    def visit_ListComp(self, node: Any) -> None:
+        for part in (*node.generators, node.elt):
+            self.visit(part)
+
+    visit_SetComp = visit_GeneratorExp = visit_ListComp
+
+    def visit_Lambda(self, node: Any) -> None:
+        inner = self.bound | set(parameter_names(node.args))
+        _FirstReads(self.known, self.params, inner).visit(node.body)
+
+    def _is_known(self, name: str) -> bool:
+        try:
+            self.known.lookup(name)
+        except KeyError:
+            return False
+        return True

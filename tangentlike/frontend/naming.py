@@ -1,0 +1,106 @@
+"""Names of temporaries, made from what they hold: `xw` for `x @ w`, `exp_z` for `np.exp(z)`."""
+
+from __future__ import annotations
+
+import keyword
+
+from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Var
+from .operators import is_truth
+
+_NOUNS = {
+    "+": "total",
+    "-": "difference",
+    "*": "product",
+    "@": "product",
+    "/": "ratio",
+    "//": "quotient",
+    "%": "remainder",
+    "**": "power",
+    "&": "mask",
+    "|": "mask",
+    "^": "mask",
+    "~": "mask",
+}
+_LONGEST = 24
+
+
+def noun(expr: Expr) -> str:
+    """A short name for what an expression computes; it may be taken, and is then numbered.
+
+    >>> noun(Attribute(Var("x"), "T")), noun(Index(Var("x"), Const(0)))
+    ('x_T', 'x_0')
+    """
+    name = _noun(expr)
+    if not name.isidentifier() or keyword.iskeyword(name) or len(name) > _LONGEST:
+        name = _fallback(expr)
+    return name
+
+
+def _noun(expr: Expr) -> str:
+    match expr:
+        case Var(name):
+            return f"{name}_old"
+        case Call(fn=fn) if is_truth(fn):
+            return "mask"
+        case Call(fn=Ref(text=text), args=args) if not text.isidentifier() and "." not in text:
+            return _operator_noun(text, args)
+        case Call(fn=Ref(text=text), args=args):
+            return _applied(text.rpartition(".")[2], args)
+        case Call(fn=Attribute(base=base, name=method)):
+            return _applied(method, (base,))
+        case Call(fn=Var(name), args=args):
+            return _applied(name, args)
+        case Index(base=Var(name), key=Var(key)):
+            return f"{name}_{key}"
+        case Index(base=Var(name), key=Const(int(key))) if 0 <= key < 100:
+            return f"{name}_{key}"
+        case Index(base=Var(name)):
+            return f"{name}_part"
+        case Attribute(base=Var(name), name=attribute):
+            return f"{name}_{attribute}"
+        case Attribute(name=attribute):
+            return attribute
+    return _fallback(expr)
+
+
+def _operator_noun(text: str, args: tuple[Expr, ...]) -> str:
+    match text, args:
+        case "-", (Var(name),):
+            return f"minus_{name}"
+        case "-", (_,):
+            return "minus"
+        case "@", (Var(a), Var(b)) if len(a) <= 2 and len(b) <= 2:
+            return a + b
+    return _NOUNS.get(text, "value")
+
+
+def _applied(function: str, args: tuple[Expr, ...]) -> str:
+    match args:
+        case (Var(name), *_):
+            return f"{function}_{name}"
+    return function
+
+
+def _fallback(expr: Expr) -> str:
+    match expr:
+        case Call(fn=Ref(text=text)) if text.rpartition(".")[2].isidentifier():
+            return text.rpartition(".")[2][:_LONGEST]
+        case Call(fn=Attribute(name=name)) | Attribute(name=name):
+            return name[:_LONGEST]
+        case Index():
+            return "part"
+        case Display():
+            return "parts"
+        case Lazy(form="if"):
+            return "choice"
+        case Opaque(text=text):
+            return _opaque_noun(text)
+    return "value"
+
+
+def _opaque_noun(text: str) -> str:
+    if text.startswith("lambda"):
+        return "function"
+    if text.startswith(("f'", 'f"')):
+        return "text"
+    return "items"

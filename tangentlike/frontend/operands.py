@@ -1,0 +1,174 @@
+"""What kind of expression this is, by its form alone: what may stay nested, what may be repeated.
+
+Nothing here knows derivatives; the questions are about evaluation.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
+from .operators import is_arithmetic, is_truth
+
+# Attributes of arrays that are integers, or types: they carry no derivative.
+SHAPE_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides"})
+_SHAPE_FUNCTIONS = frozenset(map(id, (builtins.len, np.shape, np.ndim, np.size)))
+
+# Methods that change the length of a list: `len` of it is another number afterwards.
+RESIZING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "popitem"})
+
+# Callees whose tuple argument is a shape, axes or counts, never a tuple of arrays to combine.
+_SHAPE_TAKERS = frozenset(
+    "zeros ones empty full eye identity reshape broadcast_to resize tile transpose moveaxis "
+    "swapaxes expand_dims squeeze roll sum mean prod min max amin amax std var norm "
+    "standard_normal normal uniform random integers randn rand".split()
+)
+
+
+def is_atom(expr: Expr) -> bool:
+    """A name, a literal, or a reference."""
+    return isinstance(expr, ir.Atom)
+
+
+def is_constant(expr: Expr) -> bool:
+    """Literals, and arithmetic or tuples of literals."""
+    match expr:
+        case Const():
+            return True
+        case Call(fn=fn, args=args, kwargs=()):
+            return is_arithmetic(fn) and all(map(is_constant, args))
+        case Display(form="tuple", items=items):
+            return all(map(is_constant, items))
+        case Slice():
+            return all(map(is_constant, ir.children(expr)))
+    return False
+
+
+def is_shape_query(expr: Expr) -> bool:
+    """`x.shape[0]`, `len(x)`, `x.ndim + 1`: a size or type of a named value."""
+    match expr:
+        case Attribute(base=base, name=name):
+            return name in SHAPE_ATTRIBUTES and (is_atom(base) or is_shape_query(base))
+        case Index(base=base, key=key):
+            return is_shape_query(base) and (is_constant(key) or is_shape_query(key))
+        case Call(fn=Ref() as fn, args=args, kwargs=()):
+            if fn.key in _SHAPE_FUNCTIONS:
+                return all(is_atom(a) or is_shape_query(a) for a in args)
+            if is_arithmetic(fn):
+                parts = all(is_constant(a) or is_shape_query(a) for a in args)
+                return parts and not is_constant(expr)
+    return False
+
+
+def is_comparison(expr: Expr) -> bool:
+    """A comparison, a membership test, `not`, or `and`/`or` of these."""
+    match expr:
+        case Call(fn=fn):
+            return is_truth(fn)
+        case Lazy(form="and" | "or", items=items):
+            return all(map(is_comparison, items))
+    return False
+
+
+def is_starred(expr: Expr) -> bool:
+    """A `*xs` or `**options` among the arguments of a call."""
+    return isinstance(expr, Opaque) and expr.text.startswith("*")
+
+
+def stays_nested(expr: Expr) -> bool:
+    """Whether an operand may stay as it is: an atom, a constant, a size, or tuples of these sizes."""
+    match expr:
+        case Slice():
+            return all(map(stays_nested, ir.children(expr)))
+        case Display(form="tuple", items=items) if items:
+            return all(is_constant(i) or is_shape_query(i) for i in items)
+        case Display(form="tuple"):
+            return True
+    return is_atom(expr) or is_constant(expr) or is_shape_query(expr) or is_starred(expr)
+
+
+def takes_shapes(fn: Expr) -> bool:
+    """Whether a callee's tuple arguments are shapes or axes (`np.zeros((n, 3))`)."""
+    match fn:
+        case Ref(text=text):
+            return text.rpartition(".")[2] in _SHAPE_TAKERS
+        case Attribute(name=name):
+            return name in _SHAPE_TAKERS
+    return False
+
+
+def is_shape_tuple(expr: Expr) -> bool:
+    """`(n, 3)`: a tuple of names, literals and sizes."""
+    return isinstance(expr, Display) and expr.form == "tuple" and all(map(stays_nested, expr.items))
+
+
+def keeps_whole(expr: Expr) -> bool:
+    """Whether a lazy expression can carry no derivative, so that it needs no branches."""
+    match expr:
+        case Lazy(form="if", items=(_, then, otherwise)):
+            return keeps_whole(then) and keeps_whole(otherwise)
+        case Lazy(items=items):
+            return all(map(keeps_whole, items))
+        case Ref(obj=obj):
+            return callable(obj)
+    return is_constant(expr) or is_comparison(expr) or is_shape_query(expr)
+
+
+def is_repeatable(expr: Expr) -> bool:
+    """Whether evaluating it twice is the same as once: no effects, no random draws.
+
+    Calls count only if they are operators or functions of NumPy, `math` or the built-ins.
+    """
+    match expr:
+        case Opaque():
+            return False
+        case Call(fn=Ref(obj=obj) as fn):
+            known = is_arithmetic(fn) or is_truth(fn) or is_pure_function(obj)
+            return known and all(map(is_repeatable, ir.children(expr)[1:]))
+        case Call():
+            return False
+    return all(map(is_repeatable, ir.children(expr)))
+
+
+_PURE_BUILTINS = frozenset(
+    map(id, (abs, len, min, max, sum, float, int, bool, complex, round, pow, isinstance, tuple))
+)
+
+
+def is_pure_function(obj: Any) -> bool:
+    """A function of NumPy, `math` or the built-ins that has no effect and draws nothing."""
+    if isinstance(obj, np.ufunc) or id(obj) in _PURE_BUILTINS:
+        return True
+    home = getattr(obj, "__module__", None) or ""
+    if home == "math":
+        return getattr(math, getattr(obj, "__name__", ""), None) is obj
+    if home.split(".")[0] not in ("numpy", "cupy"):
+        return False
+    return ".random" not in home and getattr(obj, "__name__", "") not in _WRITERS
+
+
+# NumPy functions that write into an argument, the outside world or global state.
+_WRITERS = frozenset(
+    "copyto put putmask place fill_diagonal put_along_axis save savez savetxt seterr at "
+    "setflags shuffle nditer errstate".split()
+)
+
+__all__ = [
+    "RESIZING",
+    "is_atom",
+    "is_comparison",
+    "is_constant",
+    "is_pure_function",
+    "is_repeatable",
+    "is_shape_query",
+    "is_shape_tuple",
+    "is_starred",
+    "keeps_whole",
+    "stays_nested",
+    "takes_shapes",
+]

@@ -1,0 +1,72 @@
+"""The statements we do not take, each with its reason and the way around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gast
+
+from ..errors import UnsupportedError
+from .places import Line, Source
+
+_OUTSIDE = (
+    "it changes a variable outside the function",
+    "Take the value as a parameter and return the new one.",
+)
+_NESTED = (
+    "a function defined inside is not supported",
+    "Define it outside the function and pass what it needs as arguments.",
+)
+_TRY = (
+    "`try` is not supported",
+    "Test for the condition with `if` before computing.",
+)
+_WITH = (
+    "`with` is not supported",
+    "Enter the context outside, around the call of the derivative.",
+)
+_ASYNC = (
+    "asynchronous code cannot be differentiated",
+    "Differentiate the plain function that it awaits.",
+)
+
+STATEMENTS: dict[type[Any], tuple[str, str]] = {
+    gast.FunctionDef: _NESTED,
+    gast.AsyncFunctionDef: _ASYNC,
+    gast.ClassDef: (
+        "a class defined inside is not supported",
+        "Define it outside the function.",
+    ),
+    gast.Global: ("`global`: " + _OUTSIDE[0], _OUTSIDE[1]),
+    gast.Nonlocal: ("`nonlocal`: " + _OUTSIDE[0], _OUTSIDE[1]),
+    gast.Try: _TRY,
+    gast.With: _WITH,
+    gast.AsyncWith: _ASYNC,
+    gast.AsyncFor: _ASYNC,
+    gast.Match: ("`match` is not supported", "Write it with `if` and `elif`."),
+}
+for _name, _reason in (("TryStar", _TRY), ("TypeAlias", _NESTED)):
+    if hasattr(gast, _name):
+        STATEMENTS[getattr(gast, _name)] = _reason
+
+
+def unsupported(node: gast.AST, line: Line) -> UnsupportedError:
+    """The refusal of a statement."""
+    message, hint = STATEMENTS[type(node)]
+    return UnsupportedError(message, line.whole(), hint)
+
+
+def reject_generators(node: Any, source: Source) -> None:
+    """Refuse a function that yields: its body does not run when it is called."""
+    inner = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)
+    stack = list(node.body)
+    while stack:
+        part = stack.pop()
+        if isinstance(part, gast.Yield | gast.YieldFrom):
+            raise UnsupportedError(
+                "a generator cannot be differentiated",
+                source.line(part).whole(),
+                "Return a list instead of yielding.",
+            )
+        if not isinstance(part, inner):
+            stack.extend(gast.iter_child_nodes(part))

@@ -1,0 +1,81 @@
+"""What a name that is not local means: the live object behind it, now."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names a function sees from outside: closure cells, then globals, then built-ins.
+
+    >>> Scope.of(Scope.of).lookup("Mapping")
+    <class 'collections.abc.Mapping'>
+    """
+
+    fn: types.FunctionType | None
+    module: types.ModuleType | None
+    cells: Mapping[str, types.CellType]
+    globals: Mapping[str, Any]
+    builtins: Mapping[str, Any] = field(default_factory=lambda: vars(builtins))
+
+    @classmethod
+    def of(cls, fn: types.FunctionType) -> Scope:
+        """The scope of a live function."""
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+        own = fn.__globals__.get("__builtins__", builtins)
+        own = own if isinstance(own, dict) else vars(own)
+        return cls(fn, sys.modules.get(fn.__module__ or ""), cells, fn.__globals__, own)
+
+    @classmethod
+    def of_names(cls, names: Mapping[str, Any]) -> Scope:
+        """The scope of a piece of text read with these names."""
+        return cls(None, None, {}, names)
+
+    def lookup(self, name: str) -> Any:
+        """The object a name means now; raises `KeyError` if it means nothing."""
+        if name in self.cells:
+            try:
+                return self.cells[name].cell_contents
+            except ValueError:  # the enclosing function has not bound it yet
+                raise KeyError(name) from None
+        if name in self.globals:
+            return self.globals[name]
+        return self.builtins[name]
+
+    def kind_of_name(self, name: str) -> str:
+        """Where a name is found: "closure", "global" or "builtin"; raises `KeyError`."""
+        if name in self.cells:
+            return "closure"
+        if name in self.globals:
+            return "global"
+        if name in self.builtins:
+            return "builtin"
+        raise KeyError(name)
+
+    @property
+    def numpy_alias(self) -> str:
+        """How the function spells its array module: `np`, `cp`, `xp`, ...
+
+        A module the function itself uses comes before one that its file merely imports.
+        """
+        used = self.fn.__code__.co_names if self.fn is not None else ()
+        for name in (*used, *self.cells, *self.globals):
+            try:
+                if is_array_module(self.lookup(name)):
+                    return name
+            except KeyError:
+                continue
+        return "np"
+
+
+def is_array_module(obj: Any) -> bool:
+    """NumPy, CuPy, or a module that stands in for them."""
+    if not isinstance(obj, types.ModuleType):
+        return False
+    return all(hasattr(obj, name) for name in ("ndarray", "tanh", "matmul", "zeros_like"))

@@ -1,0 +1,174 @@
+"""Reading statements: gast in, nested IR out, one method a statement.
+
+What the language leaves out is refused here, each construct with its own advice.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gast
+
+from .. import ir
+from ..errors import UnsupportedError
+from ..ir import Block, Break, Const, Do, Expr, For, If, OpaqueStmt, Origin, Return, Update, While
+from ..names import Names
+from . import nested
+from .expressions import Lookup, Reader
+from .loop_else import run_unless_broken
+from .operators import UPDATE
+from .places import Line, Source
+from .refusals import STATEMENTS, unsupported
+
+
+@dataclass(frozen=True)
+class StatementReader:
+    """Reads the statements of one function. `names` hands out names for flags."""
+
+    source: Source
+    lookup: Lookup
+    names: Names
+
+    def block(self, nodes: Sequence[gast.AST]) -> Block:
+        """The IR of a list of statements."""
+        return tuple(stmt for node in nodes for stmt in self._statement(node))
+
+    def _statement(self, node: gast.AST) -> Sequence[Any]:
+        line = self.source.line(node)
+        if type(node) in STATEMENTS:
+            raise unsupported(node, line)
+        return _READERS[type(node)](self, node, line, Reader(self.lookup, line.place))
+
+    def assign(self, node: gast.Assign, line: Line, reader: Reader) -> Sequence[Any]:
+        targets = tuple(self._target(t, line, reader) for t in node.targets)
+        return [nested.Assignment(targets, reader.read(node.value), Origin(line.whole()))]
+
+    def annotated(self, node: gast.AnnAssign, line: Line, reader: Reader) -> Sequence[Any]:
+        if node.value is None:
+            return []  # `x: float` declares and does nothing
+        target = self._target(node.target, line, reader)
+        return [nested.Assignment((target,), reader.read(node.value), Origin(line.whole()))]
+
+    def augmented(self, node: gast.AugAssign, line: Line, reader: Reader) -> Sequence[Any]:
+        target: Any = self._target(node.target, line, reader)
+        value = reader.read(node.value)
+        return [Update(target, UPDATE[type(node.op)], value, Origin(line.whole()))]
+
+    def _target(self, node: gast.AST, line: Line, reader: Reader) -> nested.Place:
+        if isinstance(node, gast.Tuple | gast.List):
+            return tuple(self._target(part, line, reader) for part in node.elts)
+        if isinstance(node, gast.Starred):
+            raise UnsupportedError(
+                "a starred target is not supported",
+                line.place(node),
+                "Take the parts by index: `first, rest = xs[0], xs[1:]`.",
+            )
+        if isinstance(node, gast.Name):
+            return ir.Var(node.id)
+        place: Any = reader.read(node)
+        if isinstance(place, ir.Ref):
+            raise UnsupportedError(
+                f"writing to `{place.text}` changes something outside the function",
+                line.place(node),
+                "Return the new value instead.",
+            )
+        return place
+
+    def expression(self, node: gast.Expr, line: Line, reader: Reader) -> Sequence[Any]:
+        if isinstance(node.value, gast.Constant):
+            return []  # a string or `...` standing alone
+        return [Do(reader.read(node.value), Origin(line.whole()))]
+
+    def conditional(self, node: gast.If, line: Line, reader: Reader) -> Sequence[Any]:
+        test = reader.read(node.test)
+        body, orelse = self.block(node.body), self.block(node.orelse)
+        return [If(test, body, orelse, Origin(line.whole()))]
+
+    def for_loop(self, node: gast.For, line: Line, reader: Reader) -> Sequence[Any]:
+        iterable = reader.read(node.iter)
+        target = self._loop_target(node.target, line)
+        loop = For(target, iterable, self.block(node.body), Origin(line.whole()))
+        return run_unless_broken(loop, self.block(node.orelse), self.names)
+
+    def _loop_target(self, node: gast.AST, line: Line) -> ir.Target:
+        if isinstance(node, gast.Name):
+            return node.id
+        if isinstance(node, gast.Tuple | gast.List):
+            return tuple(self._loop_target(part, line) for part in node.elts)
+        raise UnsupportedError(
+            "a loop can only bind names",
+            line.place(node),
+            "Loop over a plain name and assign from it in the body.",
+        )
+
+    def while_loop(self, node: gast.While, line: Line, reader: Reader) -> Sequence[Any]:
+        loop = While(reader.read(node.test), self.block(node.body), Origin(line.whole()))
+        return run_unless_broken(loop, self.block(node.orelse), self.names)
+
+    def returned(self, node: gast.Return, line: Line, reader: Reader) -> Sequence[Any]:
+        value: Expr = Const(None) if node.value is None else reader.read(node.value)
+        return [Return(value, Origin(line.whole()))]
+
+    def leave(self, node: gast.Break, line: Line, reader: Reader) -> Sequence[Any]:
+        return [Break(Origin(line.whole()))]
+
+    def go_on(self, node: gast.Continue, line: Line, reader: Reader) -> Sequence[Any]:
+        return [nested.Continue(Origin(line.whole()))]
+
+    def nothing(self, node: gast.Pass, line: Line, reader: Reader) -> Sequence[Any]:
+        return []
+
+    def delete(self, node: gast.Delete, line: Line, reader: Reader) -> Sequence[Any]:
+        """`del x` only ends a name's life, which changes no value; items are another matter."""
+        for target in node.targets:
+            if not isinstance(target, gast.Name):
+                raise UnsupportedError(
+                    "`del` of an item or attribute is not supported",
+                    line.place(target),
+                    "Build the container without it.",
+                )
+        return []
+
+    def opaque(self, node: gast.AST, line: Line, reader: Reader) -> Sequence[Any]:
+        """`assert`, `raise`: carried along as they stand."""
+        names, values, refs = reader.meanings(node)
+        text = gast.unparse(node).strip()
+        return [OpaqueStmt(text, names, values, refs, (), Origin(line.whole()))]
+
+    def imported(self, node: Any, line: Line, reader: Reader) -> Sequence[Any]:
+        writes = tuple(alias.asname or alias.name.split(".")[0] for alias in node.names)
+        text = gast.unparse(node).strip()
+        return [OpaqueStmt(text, (), (), (), writes, Origin(line.whole()))]
+
+
+_READERS: dict[type[Any], Callable[[StatementReader, Any, Line, Reader], Sequence[Any]]] = {
+    gast.Assign: StatementReader.assign,
+    gast.AnnAssign: StatementReader.annotated,
+    gast.AugAssign: StatementReader.augmented,
+    gast.Expr: StatementReader.expression,
+    gast.If: StatementReader.conditional,
+    gast.For: StatementReader.for_loop,
+    gast.While: StatementReader.while_loop,
+    gast.Return: StatementReader.returned,
+    gast.Break: StatementReader.leave,
+    gast.Continue: StatementReader.go_on,
+    gast.Pass: StatementReader.nothing,
+    gast.Delete: StatementReader.delete,
+    gast.Assert: StatementReader.opaque,
+    gast.Raise: StatementReader.opaque,
+    gast.Import: StatementReader.imported,
+    gast.ImportFrom: StatementReader.imported,
+}
+
+
+def docstring(nodes: Sequence[gast.AST]) -> str:
+    """The docstring that opens a body, cleaned of its indentation, or ""."""
+    if not nodes or not isinstance(nodes[0], gast.Expr):
+        return ""
+    value = nodes[0].value
+    if isinstance(value, gast.Constant) and isinstance(value.value, str):
+        return inspect.cleandoc(value.value)
+    return ""

@@ -1,0 +1,156 @@
+"""Assignments to anything but one name: chained targets, unpacking, swaps, items, attributes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from .. import ir
+from ..errors import UnsupportedError
+from ..ir import Assign, Attribute, Block, Display, Expr, Function, Index, Origin, Store, Var
+from ..names import Names
+from . import nested, operands
+from .naming import noun
+
+
+def split_targets(function: Function, names: Names) -> Function:
+    """Make each assignment bind one name, unpack into names, or store one item.
+
+    before::                        after::
+        a[i] = b = x + y                total = x + y
+        p, q = q, p + q                 a[i] = total
+                                        b = total
+                                        total2 = p + q
+                                        p = q
+                                        q = total2
+    """
+    return dataclasses.replace(function, body=_block(function.body, names))
+
+
+def _block(block: Block, names: Names) -> Block:
+    result: list[ir.Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, nested.Assignment):
+            result.extend(_assignment(stmt, names))
+        else:
+            result.append(ir.map_statement(stmt, block=lambda b: _block(b, names)))
+    return tuple(result)
+
+
+def _assignment(stmt: Any, names: Names) -> list[ir.Stmt]:
+    """One assignment as several, its value evaluated first and once."""
+    first, *others = stmt.targets
+    if not others:
+        return _bind(first, stmt.value, stmt.origin, names)
+    result: list[ir.Stmt] = []
+    value = stmt.value
+    rebound = isinstance(value, Var) and any(value.name in _names(t) for t in stmt.targets)
+    if rebound or not operands.is_atom(value):
+        value = _named(value, stmt.origin, names, result)
+    for target in stmt.targets:
+        result.extend(_bind(target, value, stmt.origin, names))
+    return result
+
+
+def _bind(target: nested.Place, value: Expr, origin: Origin, names: Names) -> list[ir.Stmt]:
+    match target:
+        case Var(name):
+            return [Assign(name, value, origin)]
+        case Index() | Attribute():
+            return [Store(target, value, origin)]
+    if isinstance(value, Display) and value.form != "dict":
+        return _bind_each(target, value, origin, names)
+    if all(isinstance(part, Var) for part in _leaves(target)):
+        return [Assign(_plain(target), value, origin)]
+    # Items and attributes are stored from names, left to right, after the unpacking.
+    places = [leaf for leaf in _leaves(target) if not isinstance(leaf, Var)]
+    late = frozenset(name for place in places for name in ir.names_in(place))
+    binds: list[ir.Stmt] = []
+    pattern = _pattern(target, late, origin, names, binds)
+    return [Assign(pattern, value, origin), *binds]
+
+
+def _bind_each(
+    targets: tuple[nested.Place, ...], value: Display, origin: Origin, names: Names
+) -> list[ir.Stmt]:
+    """`a, b = x, y`: the right sides first, to temporaries where binding `a` could change `y`."""
+    if len(targets) != len(value.items):
+        raise UnsupportedError(
+            f"{len(value.items)} values cannot be unpacked into {len(targets)} targets",
+            origin.place,
+            "Write as many names as there are values.",
+        )
+    early = _evaluated_first(targets, value.items)
+    result: list[ir.Stmt] = []
+    items = list(value.items)
+    for number in early:
+        items[number] = _named(items[number], origin, names, result)
+    for target, item in zip(targets, items, strict=True):
+        result.extend(_bind(target, item, origin, names))
+    return result
+
+
+def _evaluated_first(targets: tuple[nested.Place, ...], items: tuple[Expr, ...]) -> list[int]:
+    """Which right sides must be evaluated before the first target is bound.
+
+    An item that reads a name bound before it; any operation after a store, which it may see;
+    and every operation that stands before one of these, so that the order is kept.
+    """
+    bound: set[str] = set()
+    stored = False
+    last = -1
+    for number, (target, item) in enumerate(zip(targets, items, strict=True)):
+        if bound & ir.names_in(item) or (stored and not operands.is_atom(item)):
+            last = number
+        bound |= _names(target)
+        stored = stored or not all(isinstance(part, Var) for part in _leaves(target))
+    plain = [operands.is_atom(item) for item in items]
+    seen: set[str] = set()
+    chosen = []
+    for number in range(last + 1):
+        if not plain[number] or seen & ir.names_in(items[number]):
+            chosen.append(number)
+        seen |= _names(targets[number])
+    return chosen
+
+
+def _named(value: Expr, origin: Origin, names: Names, result: list[ir.Stmt]) -> Var:
+    name = names.fresh(noun(value))
+    result.append(Assign(name, value, origin))
+    return Var(name)
+
+
+def _leaves(target: nested.Place) -> list[Any]:
+    if isinstance(target, tuple):
+        return [leaf for part in target for leaf in _leaves(part)]
+    return [target]
+
+
+def _names(target: nested.Place) -> set[str]:
+    return {part.name for part in _leaves(target) if isinstance(part, Var)}
+
+
+def _plain(target: nested.Place) -> ir.Target:
+    if isinstance(target, tuple):
+        return tuple(_plain(part) for part in target)
+    assert isinstance(target, Var)
+    return target.name
+
+
+def _pattern(
+    target: nested.Place, late: frozenset[str], origin: Origin, names: Names, binds: list[ir.Stmt]
+) -> ir.Target:
+    """The target with a fresh name for each item or attribute, and for each name that finds one.
+
+    In `i, a[i] = pair` and `a[i], i = pair` the order of binding decides which item is meant.
+    """
+    if isinstance(target, tuple):
+        return tuple(_pattern(part, late, origin, names, binds) for part in target)
+    if isinstance(target, Var) and target.name not in late:
+        return target.name
+    name = names.fresh(f"{target.name}_new" if isinstance(target, Var) else noun(target))
+    if isinstance(target, Var):
+        binds.append(Assign(target.name, Var(name), origin))
+    else:
+        binds.append(Store(target, Var(name), origin))
+    return name
