@@ -1,0 +1,54 @@
+"""Small real programs in plain NumPy style, and the table of all of them.
+
+Two parts: "language" goes through the constructs of the language one by one; "inplace" holds
+textbook programs of the sciences that write their arrays. Nothing here imports tangentlike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import (
+    branches,
+    broadcasting,
+    calls,
+    containers_readonly,
+    factorizations,
+    grids,
+    indexing,
+    inplace,
+    loops,
+    numbers,
+    recursion,
+    signals,
+    simulations,
+    solvers,
+    straight_line,
+    while_loops,
+)
+from .registry import Program
+
+_LANGUAGE = (
+    straight_line,
+    branches,
+    loops,
+    while_loops,
+    calls,
+    recursion,
+    indexing,
+    inplace,
+    numbers,
+    broadcasting,
+    containers_readonly,
+)
+_INPLACE = (factorizations, solvers, grids, simulations, signals)
+
+PROGRAMS: tuple[Program, ...] = tuple(
+    replace(program, theme=module.__name__.rpartition(".")[2], part=part)
+    for part, modules in (("language", _LANGUAGE), ("inplace", _INPLACE))
+    for module in modules
+    for program in module.PROGRAMS
+)
+BY_NAME: dict[str, Program] = {program.name: program for program in PROGRAMS}
+
+__all__ = ["BY_NAME", "PROGRAMS", "Program"]
