@@ -1,0 +1,313 @@
+"""Applying a rule to one call: its lines, with the actual arguments in them.
+
+    bind(tanh's rule, np.tanh(z), kinds)  ->  partials {"x": 1.0 - $y * $y}
+
+`Instance` is what the transforms work with; see its methods for what each mode takes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+import numpy as np
+
+from .. import ir
+from ..errors import Place, TangentlikeError, UnsupportedError
+from ..kind import Kind
+from . import linear
+from .book import KindOf, Rule, as_function_call, default_book
+from .decisions import Facts, decide
+from .expressions import Malformed
+from .template import Body, Line, Template, read_template, template_of
+from .twins import array_module_of
+
+__all__ = ["Instance", "bind"]
+
+Kinds = Union[Mapping[str, Kind], KindOf]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A rule's lines for one call.
+
+    In the expressions the actual arguments stand already; what is left to the transform are
+    placeholders: `$y` the result, `$y_bar` its adjoint, `$x_dot` the tangent of parameter
+    `x`, `$name` a temporary. Parameters without a line are not differentiable.
+    """
+
+    rule: Rule
+    call: ir.Call
+    arguments: dict[str, ir.Expr]
+    partials: dict[str, ir.Expr]
+    tangent: ir.Expr | None
+    adjoints: dict[str, ir.Expr]
+    temporaries: tuple[tuple[str, ir.Expr], ...]
+    kind_of: KindOf = field(repr=False)
+    real: bool = True
+
+    @property
+    def result_kind(self) -> Kind:
+        """What is known of the result of the call."""
+        return self.rule.result_kind(self.call, self.kind_of)
+
+    def covers(self, param: str) -> bool:
+        """Whether the rule says anything about the derivative by `param`."""
+        return param in self.partials or param in self.adjoints
+
+    def params_of(self, name: str) -> tuple[str, ...]:
+        """The parameters whose argument is the local name `name`, in order."""
+        return tuple(p for p, a in self.arguments.items() if name in _carried(a))
+
+    def tangent_with(self, dots: Mapping[str, ir.Expr | None]) -> ir.Expr | None:
+        """The result's tangent where `dots` are those of the active arguments.
+
+        Inactive arguments (absent or None) are folded away: `a_dot @ b + a @ b_dot` is
+        `a_dot @ b` for a constant `b`. None means zero.
+        """
+        given = {p: dot for p, dot in dots.items() if dot is not None}
+        for param in given:
+            self._require(param)
+        if self.tangent is not None:
+            return linear.put_tangents(self.tangent, given, self.arguments)
+        total: ir.Expr | None = None
+        for param, partial in self.partials.items():
+            if param in given:
+                total = linear.add(total, linear.scale(given[param], partial, leading=False))
+        return total
+
+    def adjoint(self, param: str) -> ir.Expr | None:
+        """What the call adds to the adjoint of the argument `param`; None means zero.
+
+        Of elementwise rules it has the shape of the argument: summed over what was
+        broadcast, in a helper where shapes are not known.
+        """
+        self._require(param)
+        if param in self.adjoints:
+            expr = self.adjoints[param]
+            return None if linear.is_zero(expr) else expr
+        partial = self.conj_if_complex(self.partials[param])
+        product = linear.scale(ir.Var("$y_bar"), partial)
+        if product is None:
+            return None
+        argument = self.arguments[param]
+        kind, result = self.kind_of(argument), self.result_kind
+        if self._has_shape_of_result(param) or kind.same_shape(result):
+            # A real argument takes no imaginary part, though shapes agree.
+            if not (result.dtype == "complex" and kind.dtype != "complex"):
+                return product
+        return linear.unbroadcast(product, argument)
+
+    def _has_shape_of_result(self, param: str) -> bool:
+        """Whether nothing but numbers and the argument itself stands beside `param`."""
+        mine = self.arguments[param]
+        return all(
+            other == mine or (isinstance(other, ir.Const) or self.kind_of(other).form == "number")
+            for name, other in self.arguments.items()
+            if name != param
+        )
+
+    def conj_if_complex(self, expr: ir.Expr) -> ir.Expr:
+        """`np.conj(expr)` where its value may be complex; for real kinds the expression itself."""
+        return linear.conjugate(expr) if self._may_be_complex(expr) else expr
+
+    def temporaries_for(self, *exprs: ir.Expr | None) -> tuple[tuple[str, ir.Expr], ...]:
+        """The shared temporaries that expressions read, in order, with what these read."""
+        wanted = frozenset[str]().union(*map(ir.names_in, exprs))
+        needed: list[tuple[str, ir.Expr]] = []
+        for name, expr in reversed(self.temporaries):
+            if f"${name}" in wanted:
+                needed.append((f"${name}", expr))
+                wanted |= ir.names_in(expr)
+        return tuple(reversed(needed))
+
+    def _may_be_complex(self, expr: ir.Expr) -> bool:
+        shared = {f"${name}": value for name, value in self.temporaries}
+        for part in ir.walk(expr):
+            if isinstance(part, ir.Const) and isinstance(part.value, complex):
+                return True
+            if not isinstance(part, ir.Var):
+                continue
+            if part.name in shared:
+                if self._may_be_complex(shared[part.name]):
+                    return True
+                continue
+            kind = self.result_kind if part.name == "$y" else self.kind_of(part)
+            if kind.dtype == "complex" or (kind.dtype == "?" and not self.real):
+                return True
+        return False
+
+    def _require(self, param: str) -> None:
+        if not self.covers(param):
+            raise UnsupportedError(
+                f"{self.rule.name} has no derivative by its argument `{param}`",
+                self.call.at,
+                "Apply tl.stop_gradient to it if it is meant as a constant.",
+            )
+
+
+def bind(
+    rule: Rule, call: ir.Call, kinds: Kinds, alias: str | ir.Ref = "np", real: bool = True
+) -> Instance:
+    """Match a call with a rule and decide the rule's branches.
+
+    `kinds` says what is known of local names (a mapping, or a function of expressions).
+    `alias` is how the program spells its array module (a `Ref` also says which one it is).
+    `real` says that values of unknown dtype are real; without it they are treated as
+    possibly complex.
+    """
+    kind_of = as_kind_of(kinds)
+    flat = as_function_call(call)
+    template = _template(rule, flat, kind_of)
+    arguments, unsupplied = _match(rule, template, flat)
+    values, arguments = _spread(template, arguments)
+    facts = Facts(values, kind_of, real)
+    try:
+        lines = _decide(template.body, facts)
+    except (Malformed, KeyError) as error:
+        raise TangentlikeError(f"malformed rule of {rule.name}: {error}", template.place) from error
+    module = alias.obj if isinstance(alias, ir.Ref) else array_module_of(_object(flat))
+    text = alias.text if isinstance(alias, ir.Ref) else alias
+    put = linear.Substitution(values, unsupplied, text, module)
+    named = {line.name: put(line.expr) for line in lines if line.role == "temporary"}
+    stated = {
+        role: {line.name: put(line.expr) for line in lines if line.role == role}
+        for role in ("partial", "adjoint", "tangent")
+    }
+    adjoints, temporaries = _gather(template, stated["adjoint"], named, arguments)
+    return Instance(
+        rule=rule,
+        call=call,
+        arguments=arguments,
+        partials=stated["partial"],
+        tangent=stated["tangent"].get("y"),
+        adjoints=adjoints,
+        temporaries=tuple(temporaries.items()),
+        kind_of=kind_of,
+        real=real,
+    )
+
+
+def as_kind_of(kinds: Kinds) -> KindOf:
+    """Kinds of expressions from kinds of names."""
+    if callable(kinds):
+        return kinds
+    from .kinds_of import kind_of_expression
+
+    names = kinds
+    return lambda expr: kind_of_expression(expr, names, default_book())
+
+
+def _object(call: ir.Call) -> Any:
+    return call.fn.obj if isinstance(call.fn, ir.Ref) else np
+
+
+def _template(rule: Rule, call: ir.Call, kind_of: KindOf) -> Template:
+    if not rule.builder:
+        return template_of(rule)
+    return read_template(rule.fn(call, kind_of), rule)
+
+
+def _match(
+    rule: Rule, template: Template, call: ir.Call
+) -> tuple[dict[str, ir.Expr], frozenset[str]]:
+    """Parameters to actual arguments, and the parameters left at their defaults."""
+    for arg in call.args:
+        if isinstance(arg, ir.Opaque) and arg.text.startswith("*"):
+            raise UnsupportedError(
+                f"starred arguments of {rule.name}", call.at, "Write the arguments out."
+            )
+    params = template.signature.parameters
+    for name, _ in call.kwargs:
+        known = params.get(name)
+        if known is None or known.kind is inspect.Parameter.VAR_POSITIONAL:
+            raise _unnamed(rule, f"`{name}`", f"(..., {name}=...)", call.at)
+    try:
+        bound = template.signature.bind(*call.args, **dict(call.kwargs))
+    except TypeError as error:
+        raise _unnamed(rule, f"this call ({error})", "(...)", call.at) from error
+    unsupplied = frozenset(params) - frozenset(bound.arguments)
+    arguments: dict[str, ir.Expr] = {}
+    for name, param in params.items():
+        if param.kind is inspect.Parameter.VAR_POSITIONAL:
+            arguments[name] = ir.Display("tuple", tuple(bound.arguments.get(name, ())))
+        elif name in bound.arguments:
+            arguments[name] = bound.arguments[name]
+        else:
+            arguments[name] = _default(param.default)
+    return arguments, unsupplied
+
+
+def _unnamed(rule: Rule, what: str, form: str, at: Place | None) -> UnsupportedError:
+    noun = "the argument " if what.startswith("`") else ""
+    return UnsupportedError(
+        f"{rule.name}{form} has no rule for {noun}{what}",
+        at,
+        "Write the call without it, or give the operation a rule of your own with @tl.rule.",
+    )
+
+
+def _default(value: Any) -> ir.Expr:
+    if isinstance(value, tuple):
+        return ir.Display("tuple", tuple(map(_default, value)))
+    if isinstance(value, type):
+        return ir.Ref(value.__name__, value)
+    return ir.Const(value)
+
+
+def _spread(
+    template: Template, arguments: dict[str, ir.Expr]
+) -> tuple[dict[str, ir.Expr], dict[str, ir.Expr]]:
+    """Give each operand of `*operands` a parameter of its own: `operands0`, `operands1`, ..."""
+    values: dict[str, ir.Expr] = dict(arguments)
+    spread: dict[str, ir.Expr] = {}
+    for name, param in template.signature.parameters.items():
+        actual = arguments[name]
+        if param.kind is not inspect.Parameter.VAR_POSITIONAL:
+            spread[name] = actual
+            continue
+        assert isinstance(actual, ir.Display)
+        for place, item in enumerate(actual.items):
+            spread[f"{name}{place}"] = item
+        dots = tuple(ir.Var(f"${name}{place}_dot") for place in range(len(actual.items)))
+        values[f"${name}_dot"] = ir.Display("tuple", dots)
+    return values, spread
+
+
+def _gather(
+    template: Template,
+    adjoints: dict[str, ir.Expr],
+    temporaries: dict[str, ir.Expr],
+    arguments: dict[str, ir.Expr],
+) -> tuple[dict[str, ir.Expr], dict[str, ir.Expr]]:
+    """Adjoints of `*operands`, stated as one sequence, as one expression each."""
+    found: dict[str, ir.Expr] = {}
+    named = dict(temporaries)
+    for name, expr in adjoints.items():
+        if name in arguments:
+            found[name] = expr
+            continue
+        named[f"{name}_bar"] = expr
+        place = 0
+        while f"{name}{place}" in arguments:
+            found[f"{name}{place}"] = ir.Index(ir.Var(f"${name}_bar"), ir.Const(place))
+            place += 1
+    return found, named
+
+
+def _decide(body: Body, facts: Facts) -> list[Line]:
+    lines: list[Line] = []
+    for item in body:
+        if isinstance(item, Line):
+            lines.append(item)
+        else:
+            lines += _decide(item.body if decide(item.test, facts) else item.orelse, facts)
+    return lines
+
+
+def _carried(expr: ir.Expr) -> frozenset[str]:
+    return ir.names_in(expr)
+
+

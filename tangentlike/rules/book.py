@@ -1,0 +1,323 @@
+"""The rulebook: which operation has which derivative.
+
+A `RuleBook` is a value: it maps live objects (`np.tanh`, `operator.mul`, `math.sin`,
+`np.ndarray.sum`, a user's own function) to rules, and `book | mine` composes two of them.
+`rule` and `nondifferentiable` are the decorators that write into one::
+
+    @rule(np.tanh)
+    def tanh(y, x):
+        dy_dx = 1.0 - y * y
+
+Our own rules are imported on the first use of `default_book()`, never at import.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .. import ir
+from ..errors import Place, TangentlikeError
+from ..kind import UNKNOWN, Kind
+from .twins import twin
+
+__all__ = ["KindOf", "Rule", "RuleBook", "default_book", "nondifferentiable", "rule"]
+
+KindOf = Callable[[ir.Expr], Kind]
+ResultKind = Callable[[ir.Call, KindOf], Kind]
+F = TypeVar("F", bound=Callable[..., Any])
+
+# The files that hold our rules, in the order in which they are read.
+RULE_MODULES = ("elementwise", "powers", "python")
+
+# Classes whose methods and attributes a program may use on values we follow.
+METHOD_OWNERS: tuple[type, ...] = (np.ndarray, np.random.Generator, list, dict, str, float)
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """The derivative of one operation, stated as a template or made by a builder.
+
+    `fn` is the rule function as its author wrote it; it is read, never called, unless
+    `builder` is set: then `fn(call, kind_of)` returns the text of a template for that call.
+    `view` says whether the result shares memory with the first argument
+    ("no", "view", "maybe").
+    """
+
+    name: str
+    fn: FunctionType
+    view: str = "no"
+    kind: ResultKind | None = None
+    builder: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Where the rule is written."""
+        code = self.fn.__code__
+        return Place(code.co_filename, code.co_firstlineno, f"def {self.fn.__name__}(...)")
+
+    def result_kind(self, call: ir.Call, kind_of: KindOf) -> Kind:
+        """What is statically known of the result of `call`."""
+        if self.kind is not None:
+            return self.kind(as_function_call(call), kind_of)
+        from .kinds_of import elementwise
+        from .template import template_of
+
+        if not self.builder and template_of(self).is_elementwise:
+            return elementwise(as_function_call(call), kind_of)
+        return UNKNOWN
+
+
+class RuleBook:
+    """A mapping from operations to rules, and the set of operations that carry no derivative."""
+
+    def __init__(self, name: str = "rules") -> None:
+        self.name = name
+        self._rules: dict[Any, Rule] = {}
+        self._constant: dict[Any, ResultKind | None] = {}
+        self._waiting: dict[str, Rule | ResultKind | None] = {}  # dotted names not loaded yet
+
+    # ------------------------------------------------------------------------- asking
+
+    def find(self, obj: Any) -> Rule | None:
+        """The rule of a live object, or None."""
+        return self._lookup(self._rules, obj)
+
+    def is_nondifferentiable(self, obj: Any) -> bool:
+        """Whether the result of calling `obj` carries no derivative."""
+        return self._lookup(self._constant, obj, _ABSENT) is not _ABSENT
+
+    def find_call(self, call: ir.Call) -> Rule | None:
+        """The rule of a call of a known function or of an array method."""
+        obj = operation(call.fn)
+        return None if obj is None else self.find(obj)
+
+    def find_attribute(self, name: str) -> Rule | None:
+        """The rule of reading an array's attribute: `x.T`, `x.real`."""
+        return self.find(getattr(np.ndarray, name, None))
+
+    def is_constant_call(self, call: ir.Call) -> bool:
+        """Whether the call's result carries no derivative, function or method."""
+        obj = operation(call.fn)
+        return obj is not None and self.is_nondifferentiable(obj)
+
+    def is_constant_attribute(self, name: str) -> bool:
+        """Whether reading that attribute gives something without derivative: `x.shape`."""
+        obj = getattr(np.ndarray, name, None)
+        return obj is not None and self.is_nondifferentiable(obj)
+
+    def result_kind(self, call: ir.Call, kind_of: KindOf) -> Kind:
+        """What is known of the result of any call, covered by a rule or marked constant."""
+        obj = operation(call.fn)
+        found = self.find(obj)
+        if found is not None:
+            return found.result_kind(call, kind_of)
+        kind = self._lookup(self._constant, obj)
+        return UNKNOWN if kind is None else kind(as_function_call(call), kind_of)
+
+    def rules(self) -> Iterator[tuple[Any, Rule]]:
+        """All (operation, rule) pairs, in the order in which they were registered."""
+        self._resolve_waiting()
+        return iter(self._rules.items())
+
+    def constants(self) -> Iterator[Any]:
+        """All operations marked as carrying no derivative, in order."""
+        self._resolve_waiting()
+        return iter(self._constant)
+
+    def _lookup(self, table: dict[Any, Any], obj: Any, default: Any = None) -> Any:
+        try:
+            found = table.get(obj, default)
+        except TypeError:  # unhashable: an array, a list, ...
+            return default
+        if found is not default:
+            return found
+        if self._waiting:
+            self._resolve_waiting()
+            found = table.get(obj, default)
+        if found is default:
+            other = twin(obj)
+            found = default if other is None else table.get(other, default)
+        return found
+
+    # ------------------------------------------------------------------------ writing
+
+    def register(self, objs: tuple[Any, ...], entry: Rule, override: bool = False) -> None:
+        """Give operations (objects, or dotted names of what may not exist) a rule."""
+        self._write(self._rules, objs, entry, override)
+
+    def register_constant(
+        self, objs: tuple[Any, ...], kind: ResultKind | None, override: bool = False
+    ) -> None:
+        """Mark operations as carrying no derivative."""
+        self._write(self._constant, objs, kind, override)
+
+    def _write(
+        self, table: dict[Any, Any], objs: tuple[Any, ...], entry: Any, override: bool
+    ) -> None:
+        live = []
+        for obj in objs:
+            if not isinstance(obj, str):
+                live.append(obj)
+            elif (found := resolve(obj)) is not None:
+                live.append(found)
+            elif obj.partition(".")[0] not in ("numpy", "math", "operator", "builtins"):
+                self._waiting[obj] = entry
+        for obj in dict.fromkeys(live):
+            if not override and (obj in self._rules or obj in self._constant):
+                place = entry.place if isinstance(entry, Rule) else None
+                raise TangentlikeError(
+                    f"{spelling(obj)} has a rule already",
+                    place,
+                    "Pass override=True to replace it.",
+                )
+        for obj in live:
+            self._rules.pop(obj, None)
+            self._constant.pop(obj, None)
+            table[obj] = entry
+
+    def _resolve_waiting(self) -> None:
+        """Take in the rules of libraries that were imported since."""
+        for dotted in list(self._waiting):
+            if dotted.partition(".")[0] not in sys.modules:
+                continue
+            obj = resolve(dotted)
+            if obj is not None:
+                entry = self._waiting.pop(dotted)
+                table = self._rules if isinstance(entry, Rule) else self._constant
+                table.setdefault(obj, entry)
+
+    def __or__(self, other: RuleBook) -> RuleBook:
+        """Both books; where they disagree the right one decides."""
+        book = RuleBook(f"{self.name} | {other.name}")
+        for source in (self, other):
+            for obj, entry in source._rules.items():
+                book.register((obj,), entry, override=True)
+            for obj, kind in source._constant.items():
+                book.register_constant((obj,), kind, override=True)
+            book._waiting.update(source._waiting)
+        return book
+
+
+_ABSENT: Any = object()
+_default = RuleBook("tangentlike")
+_loading = threading.RLock()
+_progress = "not loaded"
+
+
+def default_book() -> RuleBook:
+    """The book every derivative uses, with our own rules read in on first use."""
+    global _progress
+    if _progress != "loaded":
+        with _loading:
+            if _progress == "not loaded":
+                _progress = "loading"  # rule modules ask for the book while they are read
+                try:
+                    for module in RULE_MODULES:
+                        importlib.import_module(f"{__package__}.{module}")
+                except BaseException:
+                    _progress = "not loaded"
+                    raise
+                _progress = "loaded"
+    return _default
+
+
+def rule(
+    *objs: Any,
+    view: str = "no",
+    kind: ResultKind | None = None,
+    override: bool = False,
+    builder: bool = False,
+    book: RuleBook | None = None,
+) -> Callable[[F], F]:
+    """Declare the decorated template as the derivative rule of the operations `objs`.
+
+    An operation that may not exist in the running version of its library is named by a
+    string, `"numpy.matvec"`, and skipped where it is absent.
+    """
+
+    def register(fn: F) -> F:
+        names = [spelling(obj) for obj in objs]
+        entry = Rule(names[0] if names else fn.__name__, fn, view, kind, builder)  # type: ignore[arg-type]
+        (default_book() if book is None else book).register(objs, entry, override)
+        RULE_FUNCTIONS.add(id(fn))
+        return fn
+
+    return register
+
+
+def nondifferentiable(
+    *objs: Any,
+    kind: ResultKind | None = None,
+    override: bool = False,
+    book: RuleBook | None = None,
+) -> None:
+    """Declare that the results of the operations `objs` carry no derivative."""
+    (default_book() if book is None else book).register_constant(objs, kind, override)
+
+
+# Rule functions are often named like the operation they describe (`abs`, `sum`); a template
+# that says `abs(x)` means the built-in, not its neighbour in the file.
+RULE_FUNCTIONS: set[int] = set()
+
+
+def operation(fn: ir.Expr) -> Any:
+    """The live object a call means: a resolved name, or the method of an array."""
+    if isinstance(fn, ir.Ref):
+        return fn.obj
+    if isinstance(fn, ir.Attribute):
+        for owner in METHOD_OWNERS:
+            found = getattr(owner, fn.name, None)
+            if found is not None:
+                return found
+    return None
+
+
+def as_function_call(call: ir.Call) -> ir.Call:
+    """`x.sum(0)` as `sum(x, 0)`: the receiver is the first argument."""
+    if isinstance(call.fn, ir.Attribute):
+        fn = ir.Ref(call.fn.name, operation(call.fn))
+        return ir.Call(fn, (call.fn.base, *call.args), call.kwargs, call.at)
+    return call
+
+
+def resolve(dotted: str) -> Any:
+    """The object a dotted name means among the modules that are loaded, or None."""
+    parts = dotted.split(".")
+    for cut in range(len(parts) - 1, 0, -1):
+        module = sys.modules.get(".".join(parts[:cut]))
+        if module is None:
+            continue
+        found: Any = module
+        for part in parts[cut:]:
+            # vars() first: a deprecated name would warn when it is merely looked at.
+            found = vars(found).get(part) if hasattr(found, "__dict__") else None
+            if found is None:
+                break
+        if found is not None:
+            return found
+    return None
+
+
+def spelling(obj: Any) -> str:
+    """How a message names an operation."""
+    if isinstance(obj, str):
+        return obj
+    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", repr(obj))
+    module = getattr(obj, "__module__", None)
+    if isinstance(obj, np.ufunc):
+        module = "numpy"
+    owner = getattr(obj, "__objclass__", None)
+    if owner is not None:
+        return f"{owner.__name__}.{name.rpartition('.')[2]}"
+    if module in (None, builtins.__name__):
+        return str(name)
+    return f"{'operator' if module == '_operator' else module}.{name}"

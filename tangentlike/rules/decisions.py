@@ -1,0 +1,178 @@
+"""The `if` tests of templates, decided from literals and kinds.
+
+A test is true, false, or not known (None); what is not known selects the `else` branch.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import ir
+from ..kind import Kind
+from .book import KindOf
+from .expressions import Malformed
+
+__all__ = ["Facts", "decide"]
+
+_OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mod: operator.mod,
+}
+
+
+class _Unknown(Exception):
+    """Some part of a test is not known at transform time."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a call tells its rule: the actual arguments and the kinds of expressions.
+
+    `real` says that a value of unknown dtype is taken to be real.
+    """
+
+    arguments: Mapping[str, ir.Expr]
+    kind_of: KindOf
+    real: bool = True
+
+    def kind(self, name: str) -> Kind:
+        return self.kind_of(self.arguments[name])
+
+
+def decide(test: ast.expr, facts: Facts) -> bool | None:
+    """Whether a template's test holds for a call, None where that is not known."""
+    if isinstance(test, ast.BoolOp):
+        parts = [decide(value, facts) for value in test.values]
+        decisive = isinstance(test.op, ast.Or)
+        if decisive in parts:
+            return decisive
+        return None if None in parts else not decisive
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = decide(test.operand, facts)
+        return None if inner is None else not inner
+    try:
+        return bool(_value(test, facts))
+    except (_Unknown, TypeError):
+        return None
+
+
+def _value(node: ast.expr, facts: Facts) -> Any:
+    match node:
+        case ast.Constant():
+            return node.value
+        case ast.Tuple() | ast.List():
+            return tuple(_value(item, facts) for item in node.elts)
+        case ast.UnaryOp(op=ast.USub()):
+            return -_value(node.operand, facts)
+        case ast.Name():
+            return literal(facts.arguments[node.id])
+        case ast.Compare(ops=[op], comparators=[right]) if type(op) in _OPERATORS:
+            return _compare(node.left, op, right, facts)
+        case ast.BinOp() if type(node.op) in _OPERATORS:
+            apply = _OPERATORS[type(node.op)]
+            return apply(_value(node.left, facts), _value(node.right, facts))
+        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _QUESTIONS:
+            return _QUESTIONS[name](facts, *(_argument(arg) for arg in node.args))
+    raise Malformed(f"a rule cannot test `{ast.unparse(node)}`", node)
+
+
+def _compare(left: ast.expr, op: ast.cmpop, right: ast.expr, facts: Facts) -> bool:
+    try:
+        return bool(_OPERATORS[type(op)](_value(left, facts), _value(right, facts)))
+    except _Unknown:
+        # A number or an array whose value nobody knows is at least not None.
+        none = isinstance(right, ast.Constant) and right.value is None
+        if none and isinstance(left, ast.Name) and isinstance(op, (ast.Is, ast.IsNot)):
+            if facts.kind(left.id).form in ("number", "array", "value", "list", "tuple"):
+                return isinstance(op, ast.IsNot)
+        raise
+
+
+def _argument(node: ast.expr) -> str:
+    if not isinstance(node, ast.Name):
+        raise Malformed("a question of a rule is about a parameter", node)
+    return node.id
+
+
+def literal(expr: ir.Expr) -> Any:
+    """The value of a literal, or of a tuple or list of literals."""
+    if isinstance(expr, ir.Const):
+        return expr.value
+    if isinstance(expr, ir.Display) and expr.form in ("tuple", "list"):
+        return tuple(literal(item) for item in expr.items)
+    if isinstance(expr, ir.Ref) and isinstance(expr.obj, type):
+        return expr.obj
+    raise _Unknown
+
+
+def is_literal(expr: ir.Expr) -> bool:
+    """Whether an expression is a literal or a tuple or list of literals."""
+    try:
+        literal(expr)
+    except _Unknown:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------ what a test may ask
+
+
+def _known(answer: bool | None) -> bool:
+    if answer is None:
+        raise _Unknown
+    return answer
+
+
+def _rank(facts: Facts, name: str) -> int:
+    rank = facts.kind(name).rank
+    if rank is None:
+        raise _Unknown
+    return rank
+
+
+def _form(facts: Facts, name: str, yes: tuple[str, ...]) -> bool:
+    form = facts.kind(name).form
+    if form in yes:
+        return True
+    return _known(None if form == "unknown" or (form == "value" and yes != _SEQUENCES) else False)
+
+
+_SEQUENCES = ("list", "tuple")
+
+
+def _is_complex(facts: Facts, name: str) -> bool:
+    dtype = facts.kind(name).dtype
+    return _known(None if dtype == "?" and not facts.real else dtype == "complex")
+
+
+def _same(facts: Facts, a: str, b: str) -> bool:
+    left, right = facts.arguments[a], facts.arguments[b]
+    return isinstance(left, ir.Var) and left == right
+
+
+_QUESTIONS: dict[str, Callable[..., Any]] = {
+    "rank": _rank,
+    "is_number": lambda facts, name: _form(facts, name, ("number",)),
+    "is_array": lambda facts, name: _form(facts, name, ("array",)),
+    "is_sequence": lambda facts, name: _form(facts, name, _SEQUENCES),
+    "is_complex": _is_complex,
+    "is_real": lambda facts, name: not _is_complex(facts, name),
+    "is_literal": lambda facts, name: is_literal(facts.arguments[name]),
+    "same": _same,
+    "same_shape": lambda facts, a, b: _known(facts.kind(a).same_shape(facts.kind(b)) or None),
+}

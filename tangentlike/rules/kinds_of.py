@@ -1,0 +1,420 @@
+"""Kinds of results: what `rule(kind=...)` says of an operation's value.
+
+Each is a function of a call and of `kind_of`, which tells the kinds of its arguments. The
+call arrives in the form of a function call: the receiver of a method is its first argument.
+All claims hold in every run; what is not sure is left open.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind, Shape
+from .book import KindOf, ResultKind, RuleBook
+from .decisions import is_literal, literal
+
+__all__ = [
+    "argument",
+    "array_of_rank",
+    "boolean",
+    "comparison",
+    "elementwise",
+    "first",
+    "float_elementwise",
+    "index_kind",
+    "integer",
+    "kind_of_expression",
+    "matmul",
+    "number",
+    "other",
+    "reduction",
+    "same_as",
+    "shape_from_argument",
+    "transpose",
+    "tuple_of",
+    "unknown",
+]
+
+_MISSING = object()
+_NUMERIC = ("number", "array", "value")
+
+
+def argument(call: ir.Call, place: int, name: str, default: Any = None) -> ir.Expr | None:
+    """The actual argument at a position or of a name; `default` as a literal if absent."""
+    if place < len(call.args):
+        return call.args[place]
+    for key, value in call.kwargs:
+        if key == name:
+            return value
+    return default if isinstance(default, ir.Expr.__args__) else ir.Const(default)
+
+
+# -------------------------------------------------------------------------- constants
+
+
+def number(call: ir.Call, kind_of: KindOf) -> Kind:
+    """A Python or NumPy scalar (float)."""
+    return FLOAT
+
+
+def integer(call: ir.Call, kind_of: KindOf) -> Kind:
+    """An integer."""
+    return INT
+
+
+def boolean(call: ir.Call, kind_of: KindOf) -> Kind:
+    """A truth value."""
+    return BOOL
+
+
+def other(call: ir.Call, kind_of: KindOf) -> Kind:
+    """Something that is no number: a shape, a string, None."""
+    return OTHER
+
+
+def unknown(call: ir.Call, kind_of: KindOf) -> Kind:
+    """Anything."""
+    return UNKNOWN
+
+
+def array_of_rank(rank: int | None, dtype: str = "float") -> ResultKind:
+    """An array of a known number of dimensions."""
+    shape: Shape = None if rank is None else (None,) * rank
+    return lambda call, kind_of: Kind("array", dtype, shape)
+
+
+def tuple_of(*parts: ResultKind) -> ResultKind:
+    """A tuple of known length."""
+    return lambda call, kind_of: Kind("tuple", items=tuple(part(call, kind_of) for part in parts))
+
+
+# ----------------------------------------------------------------------- elementwise
+
+
+def elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
+    """Broadcasting of all arguments, with the promoted dtype; keyword arguments set aside."""
+    kinds = [kind_of(arg) for arg in call.args]
+    if not kinds:
+        return UNKNOWN
+    found = kinds[0]
+    for kind in kinds[1:]:
+        found = broadcast(found, kind)
+    if found.form in ("list", "tuple"):
+        return found
+    obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    if len(kinds) == 1 and isinstance(obj, np.ufunc) and found.form in ("array", "value"):
+        found = Kind(_ufunc_form(found), found.dtype, found.shape)
+    if found.dtype in ("int", "bool") and _makes_float(obj):
+        return Kind(found.form, "float", found.shape)
+    return found
+
+
+def _ufunc_form(kind: Kind) -> str:
+    # A ufunc turns a 0-d array into a NumPy scalar.
+    if kind.form == "array" and kind.rank is not None and kind.rank > 0:
+        return "array"
+    return "value" if kind.rank != 0 else "number"
+
+
+def _makes_float(obj: Any) -> bool:
+    if obj in (operator.truediv, operator.itruediv):
+        return True
+    if isinstance(obj, np.ufunc):
+        return "l->l" not in obj.types and "ll->l" not in obj.types
+    return False
+
+
+def float_elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
+    """Elementwise, and real whatever the arguments are (`abs`, `np.real`)."""
+    kind = elementwise(call, kind_of)
+    dtype = "float" if kind.dtype == "complex" else kind.dtype
+    return Kind(kind.form, dtype, kind.shape)
+
+
+def comparison(call: ir.Call, kind_of: KindOf) -> Kind:
+    """Elementwise truth values."""
+    kind = elementwise(call, kind_of)
+    return Kind(kind.form, "bool", kind.shape) if kind.form in _NUMERIC else UNKNOWN
+
+
+def broadcast(a: Kind, b: Kind) -> Kind:
+    """The kind of an elementwise operation of two values."""
+    if a.form not in _NUMERIC or b.form not in _NUMERIC:
+        if a.form == b.form and a.form in ("list", "tuple"):
+            return Kind(a.form)
+        if "array" in (a.form, b.form):
+            return Kind("array", promote(a.dtype, b.dtype))
+        return UNKNOWN
+    dtype = promote(a.dtype, b.dtype)
+    if a.form == b.form == "number":
+        return Kind("number", dtype, ())
+    shape = broadcast_shapes(a, b)
+    if "array" in (a.form, b.form):
+        # Two 0-d arrays give a NumPy scalar.
+        sure = any(k.form == "array" and k.rank is not None and k.rank > 0 for k in (a, b))
+        return Kind("array" if sure else "value", dtype, shape)
+    return Kind("value", dtype, shape)
+
+
+def promote(a: str, b: str) -> str:
+    """The dtype class of an arithmetic result."""
+    if "complex" in (a, b):
+        return "complex"
+    if "?" in (a, b):
+        return "?"
+    if "float" in (a, b):
+        return "float"
+    return "int"
+
+
+def broadcast_shapes(a: Kind, b: Kind) -> Shape:
+    """The shape of an elementwise result, as far as it is known."""
+    if a.form == "number":
+        return b.shape
+    if b.form == "number":
+        return a.shape
+    if a.shape is not None and a.shape == b.shape:
+        return a.shape
+    if not isinstance(a.shape, tuple) or not isinstance(b.shape, tuple):
+        return None
+    rank = max(len(a.shape), len(b.shape))
+    left = (1,) * (rank - len(a.shape)) + a.shape
+    right = (1,) * (rank - len(b.shape)) + b.shape
+    return tuple(_broadcast_dim(m, n) for m, n in zip(left, right))
+
+
+def _broadcast_dim(m: Dim, n: Dim) -> Dim:
+    if m == 1 or m == n:
+        return n
+    if n == 1:
+        return m
+    # A size written as a number greater than one survives whatever it meets.
+    return next((d for d in (m, n) if isinstance(d, int)), None)
+
+
+# ------------------------------------------------------------------------- structure
+
+
+def same_as(place: int, name: str = "") -> ResultKind:
+    """The kind of one argument, unchanged."""
+
+    def kind(call: ir.Call, kind_of: KindOf) -> Kind:
+        found = argument(call, place, name)
+        return UNKNOWN if found is None else kind_of(found)
+
+    return kind
+
+
+first = same_as(0)
+
+
+def reduction(call: ir.Call, kind_of: KindOf) -> Kind:
+    """`f(x, axis=None, keepdims=False)`: a number, or an array of lower rank."""
+    kind = kind_of(call.args[0]) if call.args else UNKNOWN
+    axis = argument(call, 1, "axis")
+    keepdims = argument(call, len(call.args), "keepdims", False)
+    dtype = "int" if kind.dtype == "bool" else kind.dtype
+    keep = literal(keepdims) if keepdims is not None and is_literal(keepdims) else None
+    if axis is None or not is_literal(axis) or keep is None:
+        return Kind("value", dtype)
+    where = literal(axis)
+    if where is None and not keep:
+        return Kind("number", dtype, ())
+    if kind.rank is None:
+        return Kind("value", dtype)
+    axes = tuple(range(kind.rank)) if where is None else where
+    axes = axes if isinstance(axes, tuple) else (axes,)
+    shape = kind.shape if isinstance(kind.shape, tuple) else (None,) * kind.rank
+    gone = {axis % kind.rank for axis in axes} if kind.rank else set()
+    if keep:
+        left: tuple[Dim, ...] = tuple(1 if i in gone else n for i, n in enumerate(shape))
+    else:
+        left = tuple(n for i, n in enumerate(shape) if i not in gone)
+    return Kind("array" if left else "number", dtype, left)
+
+
+def matmul(call: ir.Call, kind_of: KindOf) -> Kind:
+    """`a @ b` by ranks; a product of two vectors is a number."""
+    if len(call.args) < 2:
+        return UNKNOWN
+    a, b = kind_of(call.args[0]), kind_of(call.args[1])
+    dtype = promote(a.dtype, b.dtype)
+    m, n = a.rank, b.rank
+    if m is None or n is None:
+        # One operand with two dimensions or more leaves at least one dimension.
+        return Kind("array" if max(m or 0, n or 0) > 1 else "value", dtype)
+    left = a.shape if isinstance(a.shape, tuple) else (None,) * m
+    right = b.shape if isinstance(b.shape, tuple) else (None,) * n
+    if m == n == 1:
+        return Kind("number", dtype, ())
+    if m == 1:
+        return Kind("array", dtype, right[:-2] + right[-1:])
+    if n == 1:
+        return Kind("array", dtype, left[:-1])
+    stack = broadcast_shapes(
+        Kind("array", "?", left[:-2] or ()), Kind("array", "?", right[:-2] or ())
+    )
+    head = stack if isinstance(stack, tuple) else (None,) * (max(m, n) - 2)
+    return Kind("array", dtype, head + (left[-2], right[-1]))
+
+
+def transpose(call: ir.Call, kind_of: KindOf) -> Kind:
+    """All axes reversed (`x.T`, `np.transpose(x)`); only the rank where axes are given."""
+    kind = kind_of(call.args[0])
+    if kind.rank is None:
+        return Kind("array", kind.dtype)
+    shape = kind.shape if isinstance(kind.shape, tuple) else (None,) * kind.rank
+    if len(call.args) > 1 or call.kwargs:
+        return Kind("array", kind.dtype, (None,) * kind.rank)
+    return Kind("array", kind.dtype, shape[::-1])
+
+
+def shape_from_argument(
+    place: int, name: str = "shape", dtype: str = "float", dtype_place: int = -1
+) -> ResultKind:
+    """An array whose shape is an argument: `np.zeros((n, 3))`.
+
+    A `dtype` argument (at `dtype_place`, or by that name) decides the dtype.
+    """
+
+    def kind(call: ir.Call, kind_of: KindOf) -> Kind:
+        shape = argument(call, place, name)
+        given = argument(call, dtype_place if dtype_place >= 0 else len(call.args), "dtype")
+        return Kind("array", dtype_class(given, dtype), _shape(shape, kind_of))
+
+    return kind
+
+
+def dtype_class(expr: ir.Expr | None, default: str = "?") -> str:
+    """The dtype class an argument `dtype=` asks for."""
+    if expr is None or expr == ir.Const(None):
+        return default
+    given = expr.value if isinstance(expr, ir.Const) else getattr(expr, "obj", _MISSING)
+    if given is _MISSING:
+        return "?"
+    try:
+        code = np.dtype(given).kind
+    except TypeError:
+        return "?"
+    return {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}.get(code, "?")
+
+
+def _shape(expr: ir.Expr | None, kind_of: KindOf) -> Shape:
+    if isinstance(expr, ir.Display):
+        return tuple(_dim(item) for item in expr.items)
+    if isinstance(expr, ir.Const) and isinstance(expr.value, int):
+        return (_dim(expr),)
+    match expr:
+        case ir.Attribute(base=base, name="shape"):
+            return kind_of(base).shape
+    if expr is not None and kind_of(expr) == INT:
+        return (None,)
+    return None
+
+
+def _dim(expr: ir.Expr) -> Dim:
+    value = expr.value if isinstance(expr, ir.Const) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+# ------------------------------------------------------------------------ expressions
+
+
+def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
+    """The kind of `base[key]`."""
+    if base.form in ("list", "tuple", "dict"):
+        return _item_kind(base, key)
+    if base.form != "array":
+        return Kind("value", base.dtype) if base.form == "value" else UNKNOWN
+    keys = key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
+    shape = base.shape if isinstance(base.shape, tuple) else None
+    if shape is None:
+        sliced = any(isinstance(k, ir.Slice) for k in keys)
+        return Kind("array" if sliced else "value", base.dtype)
+    left = _indexed(shape, keys, kind_of)
+    if left is None:
+        return Kind("value", base.dtype)
+    # Integers all along give a scalar; with an ellipsis a 0-d array.
+    ellipsis = any(k == ir.Const(...) for k in keys)
+    return Kind("array" if left or ellipsis else "number", base.dtype, left)
+
+
+def _indexed(
+    shape: tuple[Dim, ...], keys: Sequence[ir.Expr], kind_of: KindOf
+) -> tuple[Dim, ...] | None:
+    consumed = sum(k != ir.Const(None) and k != ir.Const(...) for k in keys)
+    if consumed > len(shape):
+        return None
+    left: list[Dim] = []
+    sizes = list(shape)
+    for key in keys:
+        if key == ir.Const(None):
+            left.append(1)
+        elif key == ir.Const(...):
+            left += [sizes.pop(0) for _ in range(len(shape) - consumed)]
+        elif isinstance(key, ir.Slice):
+            size = sizes.pop(0)
+            left.append(size if key == ir.Slice() else None)
+        elif _is_integer(key, kind_of):
+            sizes.pop(0)
+        else:
+            return None
+    return tuple(left + sizes)
+
+
+def _is_integer(key: ir.Expr, kind_of: KindOf) -> bool:
+    if isinstance(key, ir.Const):
+        return isinstance(key.value, int) and not isinstance(key.value, bool)
+    return kind_of(key) == INT
+
+
+def _item_kind(base: Kind, key: ir.Expr) -> Kind:
+    if base.items is not None and isinstance(key, ir.Const) and isinstance(key.value, int):
+        if -len(base.items) <= key.value < len(base.items):
+            return base.items[key.value]
+    return UNKNOWN if base.item is None else base.item
+
+
+def kind_of_expression(expr: ir.Expr, names: Mapping[str, Kind], book: RuleBook) -> Kind:
+    """What is known of an expression when `names` are the kinds of local names."""
+
+    def kind_of(e: ir.Expr) -> Kind:
+        return kind_of_expression(e, names, book)
+
+    match expr:
+        case ir.Var(name):
+            return names.get(name, UNKNOWN)
+        case ir.Const(value):
+            return kind_of_literal(value)
+        case ir.Ref(text=text, obj=obj):
+            # Module constants such as np.pi never change; a user's global may.
+            fixed = text.partition(".")[0] in ("np", "math") and isinstance(obj, float)
+            return FLOAT if fixed else OTHER if callable(obj) else UNKNOWN
+        case ir.Call():
+            return book.result_kind(expr, kind_of)
+        case ir.Index(base=base, key=key):
+            return index_kind(kind_of(base), key, kind_of)
+        case ir.Attribute(name=name):
+            rule = book.find_attribute(name)
+            call = ir.Call(ir.Ref(name, None), (expr.base,))
+            return UNKNOWN if rule is None else rule.result_kind(call, kind_of)
+        case ir.Display(form="tuple", items=items):
+            return Kind("tuple", items=tuple(map(kind_of, items)))
+        case ir.Display(form=form):
+            return Kind(form)
+        case ir.Lazy(form="if", items=(_, then, otherwise)):
+            return kind_of(then).join(kind_of(otherwise))
+    return UNKNOWN
+
+
+def kind_of_literal(value: Any) -> Kind:
+    """The kind of a literal."""
+    for form, dtype in ((bool, "bool"), (int, "int"), (float, "float"), (complex, "complex")):
+        if isinstance(value, form):
+            return Kind("number", dtype, ())
+    return OTHER

@@ -1,0 +1,231 @@
+"""Algebra of the lines of a rule: putting arguments in, folding zeros, products.
+
+Tangents and adjoints are linear in what comes in, so a tangent that is zero can be folded
+away symbolically, and a partial becomes a product with the incoming adjoint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import operator
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import ir, runtime
+from .expressions import BINARY, binary, negative
+
+__all__ = ["Substitution", "add", "conjugate", "is_zero", "put_tangents", "scale", "unbroadcast"]
+
+ONE, ZERO = ir.Const(1.0), ir.Const(0.0)
+
+
+class Substitution:
+    """Puts actual arguments and the spelled array module into a template's expression.
+
+    An argument that the call did not give is not repeated where it would be the default
+    of the function it is passed to; arithmetic of literals is done: `p * x ** (p - 1)`
+    with `p = 3` is `3 * x**2`.
+    """
+
+    def __init__(
+        self, values: Mapping[str, ir.Expr], unsupplied: frozenset[str], alias: str, module: Any
+    ) -> None:
+        self.values = values
+        self.unsupplied = unsupplied
+        self.alias = alias
+        self.module = module
+
+    def __call__(self, expr: ir.Expr) -> ir.Expr:
+        match expr:
+            case ir.Var(name):
+                return self.values.get(name, expr)
+            case ir.Ref(text=text) if text.startswith("np."):
+                return self._spelled(expr)
+            case ir.Call(fn=ir.Ref() as fn):
+                expr = self._without_defaults(expr, fn.obj)
+        return fold_literals(ir.rebuild(expr, self))
+
+    def _spelled(self, ref: ir.Ref) -> ir.Ref:
+        path = ref.text[len("np.") :]
+        found = ref.obj
+        if self.module is not np:
+            found = self.module
+            for part in path.split("."):
+                found = getattr(found, part, None)
+            found = ref.obj if found is None else found
+        return ir.Ref(f"{self.alias}.{path}", found)
+
+    def _without_defaults(self, call: ir.Call, fn: Any) -> ir.Call:
+        left_out = [e for e in (*call.args, *dict(call.kwargs).values()) if self._is_default(e)]
+        if not left_out:
+            return call
+        try:
+            params = inspect.signature(fn).parameters
+        except (TypeError, ValueError):
+            return call
+        kwargs = tuple(
+            (name, value)
+            for name, value in call.kwargs
+            if not (self._is_default(value) and self._agrees(params.get(name), value))
+        )
+        args = list(call.args)
+        positional = list(params.values())
+        while args and len(args) <= len(positional) and self._is_default(args[-1]):
+            if not self._agrees(positional[len(args) - 1], args[-1]):
+                break
+            args.pop()
+        return dataclasses.replace(call, args=tuple(args), kwargs=kwargs)
+
+    def _is_default(self, expr: ir.Expr) -> bool:
+        return isinstance(expr, ir.Var) and expr.name in self.unsupplied
+
+    def _agrees(self, param: inspect.Parameter | None, value: ir.Expr) -> bool:
+        if param is None or not isinstance(value, ir.Var):
+            return False
+        # NumPy's marker for "not given" stands for its own default, which the rule repeats.
+        if type(param.default).__name__ == "_NoValueType":
+            return param.name == value.name
+        actual = self.values[value.name]
+        return isinstance(actual, ir.Const) and actual == ir.Const(param.default)
+
+
+def fold_literals(expr: ir.Expr) -> ir.Expr:
+    """Do arithmetic of number literals, and multiplications and powers by one."""
+    if not (isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref) and not expr.kwargs):
+        return expr
+    symbol = expr.fn.text
+    if len(expr.args) == 1 and expr.fn.obj is operator.neg:
+        return negative(expr.args[0])
+    if len(expr.args) != 2 or expr.fn.obj is not BINARY.get(symbol):
+        return expr
+    left, right = expr.args
+    if _is_number(left) and _is_number(right) and symbol in ("+", "-", "*"):
+        return ir.Const(BINARY[symbol](left.value, right.value))  # type: ignore[union-attr]
+    if symbol == "**" and right in (ir.Const(1), ONE):
+        return left
+    return expr
+
+
+def _is_number(expr: ir.Expr) -> bool:
+    return (
+        isinstance(expr, ir.Const)
+        and isinstance(expr.value, (int, float, complex))
+        and not isinstance(expr.value, bool)
+    )
+
+
+def is_zero(expr: ir.Expr | None) -> bool:
+    """Whether an expression is a literal zero (or absent)."""
+    return expr is None or (_is_number(expr) and expr.value == 0)  # type: ignore[union-attr]
+
+
+def add(left: ir.Expr | None, right: ir.Expr | None) -> ir.Expr | None:
+    """`left + right`, None being zero; a negated right side is subtracted."""
+    if left is None or right is None:
+        return right if left is None else left
+    match right:
+        case ir.Call(fn=ir.Ref(obj=operator.neg), args=(inner,)):
+            return binary("-", left, inner)
+    return binary("+", left, right)
+
+
+def scale(g: ir.Expr, partial: ir.Expr, leading: bool = True) -> ir.Expr | None:
+    """The product of a tangent or adjoint `g` with a partial, as a person writes it.
+
+    `g * 1.0` is `g`, `g * -e` is `-(g * e)`, `g * (c / e)` is `c * g / e`. `leading` puts
+    `g` before the partial. None if the partial is zero.
+    """
+    if is_zero(partial):
+        return None
+    match partial:
+        case ir.Const(value) if _is_number(partial) and value in (1, -1):
+            return g if value == 1 else negative(g)
+        case ir.Const() if _is_number(partial):
+            return binary("*", partial, g)
+        case ir.Call(fn=ir.Ref(obj=operator.neg), args=(inner,)):
+            product = scale(g, inner, leading)
+            return None if product is None else negative(product)
+        case ir.Call(fn=ir.Ref(obj=operator.truediv), args=(c, e)) if _is_number(c):
+            numerator = scale(g, c, leading)
+            return None if numerator is None else binary("/", numerator, e)
+        case ir.Call(fn=ir.Ref(obj=operator.mul), args=(c, e)) if _is_number(c):
+            return binary("*", binary("*", c, g), e)
+    return binary("*", g, partial) if leading else binary("*", partial, g)
+
+
+def conjugate(expr: ir.Expr) -> ir.Expr:
+    """The complex conjugate of a partial, pushed inside products and sums of literals."""
+    if isinstance(expr, ir.Const):
+        return ir.Const(expr.value.conjugate()) if isinstance(expr.value, complex) else expr
+    return ir.Call(ir.Ref("conj", runtime.conj), (expr,))
+
+
+def unbroadcast(g: ir.Expr, like: ir.Expr) -> ir.Expr:
+    """`g`, of the result's shape, summed to the shape of the argument `like`."""
+    return ir.Call(ir.Ref("unbroadcast", runtime.unbroadcast), (g, like))
+
+
+# ------------------------------------------------------------------- tangents put in
+
+# Operations linear in their first argument, zero when it is zero.
+_LINEAR_IN_FIRST = (operator.truediv, operator.neg, operator.pos)
+_PRODUCTS = (operator.mul, operator.matmul)
+# Functions into which a plain 0.0 broadcasts.
+_BROADCASTING = (np.where, np.multiply, np.add, np.subtract)
+
+
+def put_tangents(
+    expr: ir.Expr, dots: Mapping[str, ir.Expr], arguments: Mapping[str, ir.Expr]
+) -> ir.Expr | None:
+    """A tangent expression with the active tangents put in and the others folded away."""
+    zeros = {f"${p}_dot": value for p, value in arguments.items() if p not in dots}
+    folded = _fold(expr, zeros)
+    if folded is None or is_zero(folded):
+        return None
+    return ir.substitute(folded, {f"${p}_dot": dot for p, dot in dots.items()})
+
+
+def _fold(expr: ir.Expr, zeros: Mapping[str, ir.Expr]) -> ir.Expr | None:
+    """The expression without its zero tangents; None if nothing is left."""
+    if isinstance(expr, ir.Var):
+        return None if expr.name in zeros else expr
+    if not any(name in zeros for name in ir.names_in(expr)):
+        return expr
+    if not any(_is_dot(name) and name not in zeros for name in ir.names_in(expr)):
+        return None  # linear in tangents, all of which are zero
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(left, right)) if obj in (operator.add, operator.sub):
+            a, b = _fold(left, zeros), _fold(right, zeros)
+            if obj is operator.sub:
+                b = None if b is None else negative(b)
+            return add(a, b)
+        case ir.Call(fn=ir.Ref(obj=obj), args=args) if obj in _PRODUCTS:
+            parts = [_fold(arg, zeros) for arg in args]
+            if None in parts:
+                return None
+            return dataclasses.replace(expr, args=tuple(p for p in parts if p is not None))
+        case ir.Call(fn=ir.Ref(obj=obj), args=(first, *rest)) if obj in _LINEAR_IN_FIRST:
+            inner = _fold(first, zeros)
+            if inner is None:
+                return None
+            return negative(inner) if obj is operator.neg else ir.Call(expr.fn, (inner, *rest))
+        case ir.Call(fn=ir.Ref(obj=obj)) if any(obj is known for known in _BROADCASTING):
+            return ir.rebuild(expr, lambda e: _fold(e, zeros) or ZERO)
+    return ir.rebuild(expr, lambda e: _fold_part(e, zeros))
+
+
+def _fold_part(expr: ir.Expr, zeros: Mapping[str, ir.Expr]) -> ir.Expr:
+    """A part whose place must be filled: a zero tangent is zeros of its argument's shape."""
+    folded = _fold(expr, zeros)
+    if folded is not None:
+        return folded
+    if isinstance(expr, ir.Var):
+        return ir.Call(ir.Ref("zeros_like", runtime.zeros_like), (zeros[expr.name],))
+    return ir.rebuild(expr, lambda e: _fold_part(e, zeros))
+
+
+def _is_dot(name: str) -> bool:
+    return name.startswith("$") and name.endswith("_dot")

@@ -1,0 +1,170 @@
+"""Adjoints take the shape of their primals: sums over broadcast axes, zeros, ones, seeds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["broadcast_like", "conj", "ones_like", "scalar_seed", "unbroadcast", "zeros_like"]
+
+_NUMBERS = (float, int, complex, np.generic)
+
+
+def unbroadcast(g: Any, like: Any) -> Any:
+    """Sum `g` over the axes along which `like` was broadcast, giving it the shape of `like`.
+
+    Where the shapes agree `g` itself comes back, not a copy. A real `like` takes the real
+    part of a complex `g`, and a floating one its own precision.
+    """
+    # Types first: this runs for nearly every statement of an adjoint sweep.
+    kind = type(like)
+    if kind is float:
+        if type(g) is float:
+            return g
+    elif kind is np.ndarray and type(g) is np.ndarray:
+        if g.shape == like.shape and g.dtype == like.dtype:
+            return g
+    if isinstance(g, (list, tuple, dict)):
+        raise TypeError(
+            f"the adjoint of a {kind.__name__} in an elementwise operation is a "
+            f"{type(g).__name__}; build arrays from lists before computing with them"
+        )
+    if isinstance(like, (list, tuple)):
+        return _as_list(_sum_to(g, _nested_shape(like)), like)
+    if isinstance(like, _NUMBERS):
+        return _to_number(g, like)
+    return _of_dtype(_sum_to(g, like.shape), like)
+
+
+def _sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    own = getattr(g, "shape", ())
+    if own == shape:
+        return g
+    extra = len(own) - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        extra + axis for axis, n in enumerate(shape) if n == 1 and own[extra + axis] != 1
+    )
+    if extra < 0 or any(n not in (1, own[extra + axis]) for axis, n in enumerate(shape)):
+        raise ValueError(f"an adjoint of shape {own} does not fit a value of shape {shape}")
+    return g.sum(axis=axes, keepdims=True).reshape(shape)
+
+
+def _to_number(g: Any, like: Any) -> Any:
+    if isinstance(like, (float, int, np.floating, np.integer)):
+        if isinstance(g, complex) or getattr(getattr(g, "dtype", None), "kind", "f") == "c":
+            g = g.real
+    shape = getattr(g, "shape", ())
+    total = g.sum() if shape else g
+    if type(like) is float and isinstance(total, (np.generic, np.ndarray)):
+        return float(total)  # arithmetic of Python numbers is several times faster
+    if isinstance(like, np.inexact) and isinstance(total, (float, np.generic)):
+        return like.dtype.type(total)
+    return total
+
+
+def _of_dtype(g: Any, like: Any) -> Any:
+    dtype = like.dtype
+    own = getattr(g, "dtype", None)
+    if own == dtype or dtype.kind not in "fc":
+        return g
+    if dtype.kind == "f" and (isinstance(g, complex) or (own is not None and own.kind == "c")):
+        g = g.real
+    return g.astype(dtype) if own is not None else g
+
+
+def _nested_shape(like: Any) -> tuple[int, ...]:
+    if isinstance(like, (list, tuple)):
+        return (len(like), *(_nested_shape(like[0]) if like else ()))
+    return tuple(getattr(like, "shape", ()))
+
+
+def _as_list(g: Any, like: Any) -> Any:
+    if isinstance(like, (list, tuple)):
+        return [_as_list(part, item) for part, item in zip(g, like)]
+    return unbroadcast(g, like)
+
+
+def broadcast_like(g: Any, y: Any) -> Any:
+    """`g` with the shape of `y`: itself if it has it, otherwise a new array (or list)."""
+    if isinstance(y, _NUMBERS):
+        return g
+    if isinstance(y, (list, tuple)):
+        if getattr(g, "shape", ()):
+            shape = _nested_shape(y)
+            return _as_list(np.broadcast_to(g, shape), y)
+        return [broadcast_like(g, item) for item in y]
+    if getattr(g, "shape", ()) == y.shape and hasattr(g, "dtype"):
+        return g
+    if y.dtype.kind == "f" and getattr(getattr(g, "dtype", None), "kind", "f") == "c":
+        g = g.real
+    full = np.empty_like(y) if y.dtype.kind in "fc" else np.empty_like(y, dtype=float)
+    full[...] = g
+    return full
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros in the structure of `x`: what carries no derivative has 0.0, a tuple a list."""
+    if type(x) is np.ndarray:
+        return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else float)
+    if isinstance(x, (list, tuple)):
+        return [zeros_like(item) for item in x]
+    if isinstance(x, dict):
+        return {key: zeros_like(item) for key, item in x.items()}
+    if isinstance(x, np.inexact):
+        return x.dtype.type(0)
+    if hasattr(x, "shape") and hasattr(x, "dtype") and not isinstance(x, np.generic):
+        return np.zeros_like(x) if x.dtype.kind in "fc" else np.zeros_like(x, dtype=float)
+    return 0.0
+
+
+def ones_like(x: Any) -> Any:
+    """Ones in the structure of `x`, as `zeros_like` has zeros."""
+    if isinstance(x, (list, tuple)):
+        return [ones_like(item) for item in x]
+    if isinstance(x, dict):
+        return {key: ones_like(item) for key, item in x.items()}
+    if isinstance(x, np.inexact):
+        return x.dtype.type(1)
+    if hasattr(x, "shape") and hasattr(x, "dtype") and not isinstance(x, np.generic):
+        return np.ones_like(x) if x.dtype.kind in "fc" else np.ones_like(x, dtype=float)
+    return 1.0
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate of a number or array; a real value itself."""
+    if isinstance(x, (float, int)):
+        return x
+    if getattr(getattr(x, "dtype", None), "kind", "c") != "c":
+        return x
+    return x.conjugate()
+
+
+def scalar_seed(y: Any) -> Any:
+    """The adjoint 1 that starts a gradient, in the type of the real scalar `y`.
+
+    Raises ValueError for a result that has no gradient because it is no real scalar.
+    """
+    if type(y) is float:
+        return 1.0
+    dtype = getattr(y, "dtype", None)
+    if isinstance(y, complex) or (dtype is not None and dtype.kind == "c"):
+        raise ValueError(
+            "the result is complex and has no gradient; return a real number, "
+            "such as the real part or the absolute value"
+        )
+    if isinstance(y, (int, np.integer)):
+        return 1.0
+    if dtype is None:
+        raise ValueError(
+            f"the result is a {type(y).__name__}, not a scalar, and has no gradient; "
+            "use vjp or jacobian"
+        )
+    if y.shape != ():
+        raise ValueError(
+            f"the result has shape {tuple(y.shape)} and is no scalar, so it has no gradient; "
+            "use vjp or jacobian"
+        )
+    if isinstance(y, np.generic):
+        return dtype.type(1) if dtype.kind == "f" else 1.0
+    return np.ones_like(y) if dtype.kind == "f" else 1.0

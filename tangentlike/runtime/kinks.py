@@ -1,0 +1,111 @@
+"""Partials with a guard: finite where the mathematics is, and silent about it.
+
+Each function is again differentiable by a rule, to any order.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "exp_of_difference",
+    "greater_share",
+    "log_or_zero",
+    "power_slope",
+    "ratio_or_zero",
+    "reciprocal_or_zero",
+    "sinc_derivative",
+]
+
+
+def greater_share(a: Any, b: Any) -> Any:
+    """What `a` gets of the adjoint of `maximum(a, b)`: 1 if it is greater, half of a tie."""
+    if isinstance(a, (float, int)) and isinstance(b, (float, int)):
+        return 1.0 if a > b else 0.5 if a == b else 0.0
+    share = np.where(a == b, 0.5, np.where(a > b, 1.0, 0.0))
+    dtype = np.result_type(a, b)
+    return share.astype(dtype) if dtype.kind == "f" and dtype != share.dtype else share
+
+
+def reciprocal_or_zero(x: Any) -> Any:
+    """`1 / x`, and 0 at 0."""
+    if isinstance(x, (float, int, complex)):
+        return 1.0 / x if x != 0 else 0.0
+    return np.where(x == 0, 0.0, 1.0 / np.where(x == 0, 1.0, x))
+
+
+def ratio_or_zero(a: Any, b: Any) -> Any:
+    """`a / b`, and 0 where `b` is 0."""
+    if isinstance(b, (float, int, complex)):
+        return a / b if b != 0 else 0.0 * a
+    return np.where(b == 0, 0.0, a / np.where(b == 0, 1.0, b))
+
+
+def log_or_zero(x: Any) -> Any:
+    """`log(x)`, 0 at 0, and nan for negative numbers; no warnings."""
+    if isinstance(x, (float, int)):
+        return math.log(x) if x > 0 else 0.0 if x == 0 else math.nan
+    if isinstance(x, complex):
+        return cmath.log(x) if x != 0 else 0.0
+    with np.errstate(invalid="ignore"):
+        return np.log(np.where(x == 0, 1.0, x))
+
+
+def power_slope(x: Any, p: Any) -> Any:
+    """`p * x**(p - 1)`, the derivative of a power by its base; 0 where `p` is 0."""
+    if isinstance(p, (float, int)):
+        if p == 0:
+            return 0.0 * x
+        if isinstance(x, (float, int)):
+            try:
+                return p * x ** (p - 1.0)
+            except ZeroDivisionError:  # Python raises where arrays have inf
+                return math.copysign(math.inf, p)
+        with np.errstate(divide="ignore"):
+            return p * x ** (p - 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(p == 0, 0.0, p * np.power(x, p - 1.0))
+
+
+def exp_of_difference(a: Any, y: Any) -> Any:
+    """`exp(a - y)`, also where both are infinite: 1 for inf, 1/2 for -inf.
+
+    The weight of `a` in `y = logaddexp(a, b)`; two operands of -inf share equally.
+    """
+    with np.errstate(invalid="ignore"):
+        weight = np.exp(a - y)
+    tie = np.isinf(y) & (a == y)
+    if not isinstance(tie, np.ndarray) and isinstance(tie, (bool, np.bool_)):
+        return (1.0 if a > 0 else 0.5) if tie else weight
+    return np.where(tie, np.where(a > 0, 1.0, 0.5), weight).astype(weight.dtype)
+
+
+_SERIES_BELOW = 0.5  # in units of pi * x; the recurrence loses digits below
+_SERIES_TERMS = 12
+
+
+def sinc_derivative(x: Any, order: int) -> Any:
+    """The derivative of `np.sinc` of a given order, exact at 0.
+
+    From `sinc(x) = integral of cos(pi x t) over 0 <= t <= 1`: away from 0 by
+    `t s_n = sin(t + n pi/2) - n s_(n-1)` with t = pi x, near 0 by the power series.
+    """
+    t = math.pi * x
+    small = abs(t) < _SERIES_BELOW + order
+    away = np.where(small, 1.0, t)
+    found = np.sin(away) / away
+    for n in range(1, order + 1):
+        found = (np.sin(away + n * math.pi / 2.0) - n * found) / away
+    near = np.where(small, t, 0.0)
+    series = 0.0 * near
+    # Terms (-1)^k t^(2k) / (2k+1)!, differentiated `order` times.
+    first = (order + 1) // 2
+    for k in range(first, first + _SERIES_TERMS + 2 * order):
+        falling = math.factorial(2 * k) // math.factorial(2 * k - order)
+        factor = (-1.0) ** k * falling / math.factorial(2 * k + 1)
+        series = series + factor * near ** (2 * k - order)
+    return math.pi**order * np.where(small, series, found)

@@ -1,0 +1,94 @@
+"""Adjoints of reads and writes in arrays and containers; copies that keep the layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["accumulate", "add_at", "copy", "stop_gradient"]
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x` as a value, a constant for derivatives."""
+    return x
+
+
+def accumulate(a: Any, b: Any) -> Any:
+    """The sum of two adjoints of one value, entry by entry in containers; a new object."""
+    if isinstance(a, (list, tuple)):
+        return [accumulate(p, q) for p, q in zip(a, b)]
+    if isinstance(a, dict):
+        return {key: accumulate(a[key], b[key]) for key in a}
+    return a + b
+
+
+def add_at(x_bar: Any, key: Any, g: Any) -> Any:
+    """Add `g` to `x_bar[key]` in place and return `x_bar`; repeated indices count."""
+    if isinstance(x_bar, (list, dict)):
+        x_bar[key] = accumulate(x_bar[key], g)
+    elif not _is_fancy(key):
+        x_bar[key] += g
+    elif type(x_bar) is np.ndarray and _rows_of_integers(x_bar, key):
+        _add_rows(x_bar, np.asarray(key), g)
+    else:
+        np.add.at(x_bar, key, g)
+    return x_bar
+
+
+def _is_fancy(key: Any) -> bool:
+    if isinstance(key, tuple):
+        return any(map(_is_fancy, key))
+    # A mask selects every entry at most once; 0-d integers are plain indices.
+    dtype = getattr(key, "dtype", None)
+    if dtype is not None:
+        return dtype.kind != "b" and getattr(key, "ndim", 0) > 0
+    return isinstance(key, list)
+
+
+def _rows_of_integers(x_bar: np.ndarray, key: Any) -> bool:
+    if isinstance(key, tuple) or x_bar.ndim < 2 or not x_bar.flags.c_contiguous:
+        return False
+    return np.asarray(key).dtype.kind in "iu" and x_bar.shape[0] > 0
+
+
+def _add_rows(x_bar: np.ndarray, rows: np.ndarray, g: Any) -> None:
+    # NumPy adds at positions of a flat array five times faster than at rows.
+    width = x_bar[0].size
+    starts = (rows.reshape(-1, 1) % x_bar.shape[0]) * width
+    positions = (starts + np.arange(width)).reshape(-1)
+    full = np.broadcast_to(g, rows.shape + x_bar.shape[1:])
+    np.add.at(x_bar.reshape(-1), positions, full.reshape(-1))
+
+
+def copy(x: Any) -> Any:
+    """A copy that may be written instead of `x`: arrays keep the order of their axes in memory
+    and their strides, so that `ravel` and `reshape` share memory where they did before;
+    lists and dicts are copied with what they hold."""
+    if type(x) is np.ndarray:
+        return _copy_array(x)
+    if isinstance(x, list):
+        return [copy(item) for item in x]
+    if isinstance(x, tuple):
+        items = [copy(item) for item in x]
+        return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
+    if isinstance(x, dict):
+        return {key: copy(item) for key, item in x.items()}
+    if hasattr(x, "shape") and hasattr(x, "copy"):
+        return x.copy(order="K")
+    return x
+
+
+def _copy_array(x: np.ndarray) -> np.ndarray:
+    flags = x.flags
+    if flags.c_contiguous or flags.f_contiguous or 0 in x.strides or not x.size:
+        return x.copy(order="K")
+    if any(stride % x.itemsize for stride in x.strides):
+        return x.copy(order="K")
+    steps = [stride // x.itemsize for stride in x.strides]
+    span = 1 + sum(abs(step) * (n - 1) for step, n in zip(steps, x.shape))
+    start = sum(-step * (n - 1) for step, n in zip(steps, x.shape) if step < 0)
+    memory = np.zeros(span, x.dtype)
+    strided = np.lib.stride_tricks.as_strided(memory[start:], x.shape, x.strides)
+    strided[...] = x
+    return strided
