@@ -1,0 +1,1 @@
+"""Facts about a program, returned as values and attached to nothing."""

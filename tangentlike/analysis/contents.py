@@ -1,0 +1,110 @@
+"""What the program puts into each of its lists and dicts, where all of it can be seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ir
+from .operations import rule_object
+
+_INSERTED = {"append": 0, "insert": 1}  # method -> position of what it puts in
+_HARMLESS = frozenset(
+    [
+        "pop",
+        "clear",
+        "reverse",
+        "sort",
+        "index",
+        "count",
+        "copy",
+        "remove",
+        "get",
+        "items",
+        "keys",
+        "values",
+    ]
+)
+_READING = frozenset(
+    [
+        "len",
+        "enumerate",
+        "zip",
+        "reversed",
+        "range",
+        "sum",
+        "max",
+        "min",
+        "any",
+        "all",
+        "sorted",
+        "print",
+    ]
+)
+
+
+def contents(function: ir.Function, book: Any) -> dict[str, tuple[ir.Expr, ...]]:
+    """Name -> every expression that the program may put into the container it names.
+
+    Names whose container may be changed under another name are absent.
+
+    >>> from ..frontend import program
+    >>> contents(program("xs = [a]; xs.append(b)"), None)["xs"]
+    (Var(name='a'), Var(name='b'))
+    """
+    inserted: dict[str, list[ir.Expr]] = {}
+    exposed: set[str] = set()
+    for stmt in ir.statements(function.body):
+        _statement(stmt, inserted, exposed, book)
+    return {name: tuple(found) for name, found in inserted.items() if name not in exposed}
+
+
+def _statement(
+    stmt: ir.Stmt, inserted: dict[str, list[ir.Expr]], exposed: set[str], book: Any
+) -> None:
+    match stmt:
+        case ir.Assign(target=str(name), value=ir.Display(form, items)) if form != "tuple":
+            inserted.setdefault(name, []).extend(items)
+            exposed.update(*map(ir.names_in, items))
+        case ir.Store(target=ir.Index(ir.Var(name), key), value=value):
+            if isinstance(key, ir.Slice):
+                exposed.add(name)
+            inserted.setdefault(name, []).append(value)
+            exposed.update(ir.names_in(value))
+        case ir.Update(target=target):
+            exposed.update(ir.names_in(target.base if isinstance(target, ir.Index) else target))
+            exposed.update(ir.names_in(stmt.value))
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), method), args=args)):
+            at = _INSERTED.get(method)
+            if at is not None and len(args) > at:
+                inserted.setdefault(name, []).append(args[at])
+                exposed.update(ir.names_in(args[at]))
+            elif method not in _HARMLESS:
+                exposed.update(ir.reads(stmt))
+        case ir.Return() | ir.If() | ir.While() | ir.For():
+            pass
+        case _:
+            for expr in ir.expressions(stmt):
+                exposed.update(_escaping(expr, book))
+
+
+def _escaping(expr: ir.Expr, book: Any) -> frozenset[str]:
+    """Names whose container the value of an expression may hand on."""
+    match expr:
+        case ir.Index() | ir.Attribute():
+            return frozenset()  # an element, not the container
+        case ir.Call(fn=ir.Attribute(ir.Var(_), method)) if method in _HARMLESS:
+            return frozenset()
+        case ir.Call() if _only_reads(expr, book):
+            return frozenset()
+        case _:
+            return ir.names_in(expr)
+
+
+def _only_reads(call: ir.Call, book: Any) -> bool:
+    if isinstance(call.fn, ir.Ref) and call.fn.text in _READING:
+        return True
+    obj = rule_object(call, {})
+    if obj is None or book is None:
+        return False
+    rule = book.find(obj)
+    return rule.view == "no" if rule is not None else bool(book.is_nondifferentiable(obj))

@@ -1,0 +1,139 @@
+"""Kinds somebody states from outside the function: annotations and example arguments."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind
+
+COMPLEX = Kind("number", "complex", ())
+_NAMED = {
+    "float": FLOAT,
+    "int": INT,
+    "bool": BOOL,
+    "complex": COMPLEX,
+    "str": OTHER,
+    "bytes": OTHER,
+    "None": OTHER,
+    "ndarray": Kind("array"),
+    "NDArray": Kind("array"),
+    "list": Kind("list"),
+    "List": Kind("list"),
+    "tuple": Kind("tuple"),
+    "Tuple": Kind("tuple"),
+    "dict": Kind("dict"),
+    "Dict": Kind("dict"),
+}
+_SCALARS = {"float64": "float", "float32": "float", "floating": "float", "float": "float"}
+_SCALARS |= {"complex128": "complex", "complex64": "complex", "complex": "complex"}
+_SCALARS |= {"int64": "int", "int32": "int", "int": "int", "bool_": "bool", "bool": "bool"}
+
+
+def kind_from_annotation(text: str) -> Kind:
+    """The kind an annotation promises; what we cannot read promises nothing.
+
+    >>> kind_from_annotation("float").form, kind_from_annotation("np.ndarray").form
+    ('number', 'array')
+    >>> kind_from_annotation("tuple[float, int]").items[1].dtype
+    'int'
+    """
+    try:
+        tree = ast.parse(text.strip() or "None_", mode="eval").body
+    except SyntaxError:
+        return UNKNOWN
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        return kind_from_annotation(tree.value)
+    return _of_tree(tree)
+
+
+def _of_tree(tree: ast.expr) -> Kind:
+    if isinstance(tree, ast.Constant) and tree.value is None:
+        return OTHER
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitOr):
+        return _of_tree(tree.left).join(_of_tree(tree.right))
+    if isinstance(tree, (ast.Name, ast.Attribute)):
+        return _NAMED.get(_last_name(tree), UNKNOWN)
+    if isinstance(tree, ast.Subscript):
+        return _of_generic(_last_name(tree.value), tree.slice)
+    return UNKNOWN
+
+
+def _of_generic(name: str, argument: ast.expr) -> Kind:
+    kind = _NAMED.get(name, UNKNOWN)
+    inside = argument.elts if isinstance(argument, ast.Tuple) else [argument]
+    if name == "NDArray":
+        return replace(kind, dtype=_SCALARS.get(_last_name(inside[0]), "?"))
+    if kind.form == "list":
+        return replace(kind, item=_of_tree(inside[0]))
+    if kind.form == "dict":
+        return replace(kind, item=_of_tree(inside[-1]))
+    if kind.form == "tuple":
+        if isinstance(inside[-1], ast.Constant) and inside[-1].value is Ellipsis:
+            return replace(kind, item=_of_tree(inside[0]))
+        return replace(kind, items=tuple(map(_of_tree, inside)))
+    return UNKNOWN if name != "ndarray" else kind
+
+
+def _last_name(tree: ast.expr) -> str:
+    if isinstance(tree, ast.Attribute):
+        return tree.attr
+    return tree.id if isinstance(tree, ast.Name) else ""
+
+
+def kinds_from_example(args: Mapping[str, Any]) -> dict[str, Kind]:
+    """Kinds of example arguments: ranks stay, sizes become symbols, equal sizes one symbol.
+
+    A size of 1 stays 1, because it broadcasts; so an example decides what may broadcast.
+
+    >>> kinds = kinds_from_example({"w": np.ones((3, 2)), "x": np.ones(2), "k": 4})
+    >>> kinds["w"].shape, kinds["x"].shape, kinds["k"].dtype
+    (('w.0', 'w.1'), ('w.1',), 'int')
+    """
+    symbols: dict[int, str] = {}
+    return {name: _example(value, name, symbols) for name, value in args.items()}
+
+
+def _example(value: Any, name: str, symbols: dict[int, str]) -> Kind:
+    if isinstance(value, (bool, np.bool_)):
+        return BOOL
+    if isinstance(value, (int, float, complex, np.number)):
+        return Kind("number", _dtype_class(np.dtype(type(value))), ())
+    if isinstance(value, (list, tuple)):
+        return _example_sequence(value, name, symbols)
+    if isinstance(value, dict):
+        kinds = [_example(v, f"{name}.{k}", symbols) for k, v in value.items()]
+        return Kind("dict", item=_join_all(kinds))
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        dims = tuple(_dim(n, f"{name}.{axis}", symbols) for axis, n in enumerate(value.shape))
+        return Kind("array", _dtype_class(np.dtype(value.dtype)), dims)
+    return OTHER if value is None or isinstance(value, (str, bytes)) else UNKNOWN
+
+
+def _example_sequence(value: Any, name: str, symbols: dict[int, str]) -> Kind:
+    kinds = [_example(v, f"{name}.{i}", symbols) for i, v in enumerate(value)]
+    if isinstance(value, tuple):
+        return Kind("tuple", items=tuple(kinds))
+    return Kind("list", item=_join_all(kinds))
+
+
+def _join_all(kinds: list[Kind]) -> Kind | None:
+    if not kinds:
+        return None
+    joined = kinds[0]
+    for kind in kinds[1:]:
+        joined = joined.join(kind)
+    return joined
+
+
+def _dim(size: int, symbol: str, symbols: dict[int, str]) -> Dim:
+    return 1 if size == 1 else symbols.setdefault(size, symbol)
+
+
+def _dtype_class(dtype: np.dtype[Any]) -> str:
+    classes = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
+    return classes.get(dtype.kind, "?")

@@ -1,0 +1,113 @@
+"""What a program's own use of a name says about it.
+
+A name that is multiplied with `@`, written through a slice or indexed by a tuple is an array in
+every run that gets there; one that is negated or divided by a number is an array or a number.
+Uses in one branch only say nothing, since the branch may be there to tell kinds apart.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+
+from .. import ir
+from ..kind import Kind
+
+ARRAY = Kind("array")
+VALUE = Kind("value")
+_NUMERIC = (operator.sub, operator.truediv, operator.pow, operator.floordiv)
+_IN_PLACE = (operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv)
+
+
+def evidence(function: ir.Function) -> dict[str, Kind]:
+    """Kinds that names must have because of how they are used in every run.
+
+    >>> use = ir.Store(ir.Index(ir.Var("a"), ir.Slice()), ir.Const(0.0), None)
+    >>> evidence(ir.Function("f", (), (use,), None))["a"].form
+    'array'
+    """
+    return _block(function.body)
+
+
+def _block(block: ir.Block) -> dict[str, Kind]:
+    found: dict[str, Kind] = {}
+    for stmt in block:
+        for name, kind in _statement(stmt):
+            _keep(found, name, kind)
+        if isinstance(stmt, ir.If):
+            then, otherwise = _block(stmt.body), _block(stmt.orelse)
+            for name in then:
+                if name in otherwise:
+                    _keep(found, name, _weaker(then[name], otherwise[name]))
+        else:
+            for inner in ir.blocks(stmt):
+                for name, kind in _block(inner).items():
+                    _keep(found, name, kind)
+    return found
+
+
+def _keep(found: dict[str, Kind], name: str, kind: Kind) -> None:
+    """The stronger claim wins: array over value, a known rank over none."""
+    old = found.get(name)
+    if old is None or old.form == "value" or (old.shape is None and kind.form == "array"):
+        found[name] = kind
+
+
+def _weaker(a: Kind, b: Kind) -> Kind:
+    return a.join(b)
+
+
+def _statement(stmt: ir.Stmt) -> Iterator[tuple[str, Kind]]:
+    match stmt:
+        case ir.Store(target=ir.Index(ir.Var(name), key)) if _has_slice(key) or _is_tuple(key):
+            yield name, ARRAY
+        case ir.Update(target=ir.Index(ir.Var(name), key)) if _has_slice(key) or _is_tuple(key):
+            yield name, ARRAY
+        case ir.Update(target=ir.Var(name), op=ir.Ref(obj=obj)) if obj in _IN_PLACE:
+            if _is_number(stmt.value):
+                yield name, VALUE
+        case ir.Assign(target=tuple(parts), value=ir.Attribute(ir.Var(name), "shape")):
+            if all(isinstance(part, str) for part in parts):
+                yield name, Kind("array", shape=(None,) * len(parts))
+    for expr in ir.expressions(stmt):
+        yield from _expression(expr)
+
+
+def _expression(expr: ir.Expr) -> Iterator[tuple[str, Kind]]:
+    if isinstance(expr, (ir.Lazy, ir.Opaque)):
+        return  # evaluated on demand, or not at all
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=operator.matmul), args=args):
+            yield from ((a.name, ARRAY) for a in args if isinstance(a, ir.Var))
+        case ir.Call(fn=ir.Ref(obj=operator.neg), args=(ir.Var(name),)):
+            yield name, VALUE
+        case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name), other)) if obj in _NUMERIC:
+            if _is_number(other):
+                yield name, VALUE
+        case ir.Call(fn=ir.Ref(obj=operator.mul), args=(a, b)):
+            for name, other in ((a, b), (b, a)):
+                if isinstance(name, ir.Var) and _is_float(other):
+                    yield name.name, VALUE
+        case ir.Index(ir.Var(name), key) if _is_tuple(key):
+            yield name, ARRAY
+        case ir.Index(ir.Attribute(ir.Var(name), "shape"), ir.Const(int())):
+            yield name, ARRAY
+    for child in ir.children(expr):
+        yield from _expression(child)
+
+
+def _is_tuple(key: ir.Expr) -> bool:
+    return isinstance(key, ir.Display) and key.form == "tuple"
+
+
+def _has_slice(key: ir.Expr) -> bool:
+    """A store through a slice also happens to lists; only a tuple proves an array."""
+    return isinstance(key, ir.Slice)
+
+
+def _is_number(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Const) and isinstance(expr.value, (int, float, complex))
+
+
+def _is_float(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Const) and isinstance(expr.value, float)

@@ -1,0 +1,338 @@
+"""How values flow between local names: the edges that activity follows.
+
+`flow_edges` reads a function into a `Flow`: pairs (from, to) where `to` depends differentiably on
+`from`, groups of names that may share memory, and which groups are written. It looks at no order
+of statements: names are webs, so little is lost.
+
+A container has two sides: what it *holds* (a node of its own, `name[*]`: writing
+into `row` after `row = rows[0]` is seen through `rows`, and through whatever was put into
+`rows`), and the container itself (`rows[0] = v` changes no array that was in `rows`). For an
+array, and for anything not known to be a container, the two are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ir
+from ..kind import UNKNOWN, Kind
+from .aliases import Effects
+from .operations import (
+    SHAPE_QUERIES,
+    bind_actuals,
+    is_container_method,
+    is_stop_gradient,
+    rule_object,
+)
+
+EffectsOf = Callable[[ir.Call], "Effects | None"]
+_STORING = {"append": 0, "insert": 1, "extend": 0, "update": 0, "setdefault": 1}
+_WRITING = frozenset(["fill", "put", "sort", "partition", "itemset", "resize"])  # array methods
+_WRITING_FUNCTIONS = frozenset(
+    ["copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"]
+)  # NumPy functions that write their first argument
+
+
+@dataclass
+class Flow:
+    """Dependence edges, sharing groups, and the names somebody writes through."""
+
+    successors: dict[str, list[str]] = field(default_factory=dict)
+    predecessors: dict[str, list[str]] = field(default_factory=dict)
+    parents: dict[str, str] = field(default_factory=dict)
+    written: dict[str, ir.Stmt] = field(default_factory=dict)
+    written_groups: frozenset[str] = frozenset()  # known once the flow is closed
+
+    def edge(self, source: str, target: str) -> None:
+        self.successors.setdefault(source, []).append(target)
+        self.predecessors.setdefault(target, []).append(source)
+
+    def group(self, name: str) -> str:
+        """The representative of the names that may share memory with `name`."""
+        root = name
+        while self.parents.get(root, root) != root:
+            root = self.parents[root]
+        while self.parents.get(name, name) != root:
+            self.parents[name], name = root, self.parents.get(name, name)
+        return root
+
+    def share(self, a: str, b: str) -> None:
+        first, second = self.group(a), self.group(b)
+        if first != second:
+            self.parents[second] = first
+
+    def is_written(self, name: str) -> bool:
+        """Whether the memory behind `name` may be written in place, under whatever name."""
+        return self.group(name) in self.written_groups
+
+    def close(self) -> None:
+        """Make every written group one value: a write under one name shows under all."""
+        self.written_groups = frozenset(self.group(name) for name in self.written)
+        for name in list(self.parents):
+            root = self.group(name)
+            if root in self.written_groups and root != name:
+                self.edge(name, root)
+                self.edge(root, name)
+
+
+def flow_edges(
+    function: ir.Function,
+    kinds: Mapping[str, Kind],
+    book: Any,
+    effects: EffectsOf | None = None,
+) -> Flow:
+    """The flow of a function; `effects` knows what a user's function writes and returns.
+
+    >>> from ..frontend import program
+    >>> flow_edges(program("b = a; c = b"), {}, None).successors
+    {'a': ['b'], 'b': ['c']}
+    """
+    reader = _Reader(kinds, book, effects)
+    for stmt in ir.statements(function.body):
+        reader.statement(stmt)
+    reader.flow.close()
+    return reader.flow
+
+
+class _Reader:
+    def __init__(self, kinds: Mapping[str, Kind], book: Any, effects: EffectsOf | None) -> None:
+        self.flow = Flow()
+        self.kinds = kinds
+        self.book = book
+        self.effects = effects
+
+    # ------------------------------------------------------------------- statements
+
+    def statement(self, stmt: ir.Stmt) -> None:
+        match stmt:
+            case ir.Assign(target=target, value=value):
+                self._bind(target, value, stmt)
+            case ir.Store(target=target, value=value):
+                self._store(target.base, value, stmt)
+            case ir.Update(target=target, value=value):
+                name = target if isinstance(target, ir.Var) else target.base
+                self._store(name, value, stmt, whole=isinstance(target, ir.Var))
+            case ir.Do(value=value):
+                self._bind((), value, stmt)
+            case ir.For(target=target, iter=iterable):
+                self._iterate(target, iterable, stmt)
+            case _:
+                pass
+
+    def _store(self, base: ir.Expr, value: ir.Expr, stmt: ir.Stmt, whole: bool = False) -> None:
+        """`base[...] = value`, `base.x = value`, or `base += value`."""
+        for name in sorted(ir.names_in(base)):
+            if not whole or self._memory(name):
+                self.flow.written.setdefault(name, stmt)
+            self._depend((name,), value)
+            if self._kind(name).form not in ("array", "value", "number"):
+                for held in self.operands(value):
+                    self._hold(name, held)
+
+    def _hold(self, container: str, value: str) -> None:
+        """`value` is reachable through `container` from now on."""
+        if self._memory(value):
+            self.flow.share(self.inside(container), value)
+            self.flow.share(self.inside(container), self.inside(value))
+            self._link(container)
+
+    def _link(self, container: str) -> None:
+        """What is written inside a container is written in it."""
+        inside = self.inside(container)
+        if inside != container:
+            self.flow.edge(inside, container)
+
+    def _bind(self, target: ir.Target, value: ir.Expr, stmt: ir.Stmt) -> None:
+        names = ir.target_names(target)
+        self._depend(names, value)
+        self._share(target, value)
+        if isinstance(value, ir.Call):
+            self._effects(value, stmt)
+
+    def _depend(self, names: Iterable[str], value: ir.Expr) -> None:
+        sources = self.sources(value)
+        for name in names:
+            for source in sources:
+                self.flow.edge(source, name)
+
+    def _iterate(self, target: ir.Target, iterable: ir.Expr, stmt: ir.Stmt) -> None:
+        if isinstance(iterable, ir.Call) and isinstance(iterable.fn, ir.Ref):
+            obj, args = iterable.fn.obj, iterable.args
+            if obj is range:
+                return
+            if obj is enumerate and isinstance(target, tuple) and len(target) == 2:
+                return self._iterate(target[1], args[0], stmt)
+            if obj is zip and isinstance(target, tuple) and len(target) == len(args):
+                for part, arg in zip(target, args, strict=True):
+                    self._iterate(part, arg, stmt)
+                return None
+            if obj in (enumerate, zip, reversed):
+                for arg in args:
+                    self._iterate(target, arg, stmt)
+                return None
+        key = ir.Index(iterable, ir.Var("$any"))
+        return self._bind(target, key, stmt)
+
+    # ------------------------------------------------------------------ expressions
+
+    def sources(self, expr: ir.Expr) -> tuple[str, ...]:
+        """The names on which the value of an expression depends differentiably."""
+        return tuple(n for n in self.operands(expr) if not self._kind(n).discrete)
+
+    def operands(self, expr: ir.Expr) -> tuple[str, ...]:
+        """The names whose value or memory may be in the value of an expression."""
+        match expr:
+            case ir.Var(name):
+                return (name,)
+            case ir.Index(base, _):
+                return self.operands(base)
+            case ir.Attribute(base, _):
+                return () if self._constant(expr) else self.operands(base)
+            case ir.Call(fn, args, kwargs):
+                if self._constant(expr):
+                    return ()
+                parts = (*args, *(v for _, v in kwargs))
+                if not isinstance(fn, ir.Ref):
+                    parts = (fn.base if isinstance(fn, ir.Attribute) else fn, *parts)
+                return self._union(parts)
+            case ir.Lazy("if", items):
+                return self._union(items[1:])
+            case ir.Display(items=items):
+                return self._union(items)
+            case ir.Lazy() | ir.Opaque():
+                return self._union(ir.children(expr))
+            case _:
+                return ()
+
+    def _union(self, exprs: Iterable[ir.Expr]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for e in exprs for name in self.operands(e)))
+
+    def _sources(self, exprs: Iterable[ir.Expr]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for e in exprs for name in self.sources(e)))
+
+    def _constant(self, expr: ir.Call | ir.Attribute) -> bool:
+        """Whether an operation's result carries no derivative whatever goes in."""
+        if isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES:
+            return True
+        obj = rule_object(expr, self.kinds)
+        if obj is None:
+            return False
+        if is_stop_gradient(obj):
+            return True
+        return self.book is not None and bool(self.book.is_nondifferentiable(obj))
+
+    # ---------------------------------------------------------------------- sharing
+
+    def _kind(self, name: str) -> Kind:
+        return self.kinds.get(name, UNKNOWN)
+
+    def _memory(self, name: str) -> bool:
+        """Whether a name may stand for something that can be written in place."""
+        return self._kind(name).form not in ("number", "other")
+
+    def inside(self, name: str) -> str:
+        """The node for what a container holds; of anything else, the name itself."""
+        return f"{name}[*]" if self._kind(name).form in ("list", "tuple", "dict") else name
+
+    def _share(self, target: ir.Target, value: ir.Expr) -> None:
+        """Record what the bound names may share memory with."""
+        names = [n for n in ir.target_names(target) if self._memory(n)]
+        match value:
+            case ir.Var(other) if isinstance(target, str):
+                for name in names:
+                    if self._memory(other):
+                        self.flow.share(name, other)
+                        self.flow.share(self.inside(name), self.inside(other))
+                        self._link(name)
+            case ir.Var(other) | ir.Index(ir.Var(other), _) | ir.Attribute(ir.Var(other), _):
+                self._part_of(names, other)
+            case ir.Call():
+                self._share_call(names, value)
+            case _:
+                for name in names:
+                    for operand in self.operands(value):
+                        self._hold(name, operand)
+
+    def _part_of(self, names: Iterable[str], whole: str) -> None:
+        for name in names:
+            if self._memory(whole):
+                self._link(whole)
+                self.flow.share(self.inside(whole), name)
+                self.flow.share(self.inside(whole), self.inside(name))
+                self._link(name)
+
+    def _share_call(self, names: list[str], call: ir.Call) -> None:
+        obj = rule_object(call, self.kinds)
+        rule = self.book.find(obj) if self.book is not None and obj is not None else None
+        if self._constant(call):
+            return
+        if is_container_method(call, self.kinds):
+            assert isinstance(call.fn, ir.Attribute)
+            self._part_of(names, *sorted(ir.names_in(call.fn.base))[:1])
+        elif rule is None:
+            for name in names:
+                for operand in self._returned(call, obj):
+                    self._hold(name, operand)
+        elif rule.view != "no":
+            base = call.fn.base if isinstance(call.fn, ir.Attribute) else (*call.args, call)[0]
+            for operand in self.operands(base):
+                self._part_of(names, operand)
+
+    def _returned(self, call: ir.Call, obj: Any) -> tuple[str, ...]:
+        """The names whose memory the result of a user's function may share."""
+        effects = None if self.effects is None else self.effects(call)
+        actuals = None if effects is None else bind_actuals(obj, call)
+        if effects is None or actuals is None:
+            return self.operands(call)
+        return self._union(e for f in sorted(effects.returned) for e in actuals.get(f, ()))
+
+    # ---------------------------------------------------------------------- effects
+
+    def _effects(self, call: ir.Call, stmt: ir.Stmt) -> None:
+        """What a call writes besides its result."""
+        for key, value in call.kwargs:
+            if key == "out":
+                self._written(self.operands(value), self.sources(call), stmt)
+        if isinstance(call.fn, ir.Attribute) and is_container_method(call, self.kinds):
+            at = _STORING.get(call.fn.name)
+            bases = sorted(ir.names_in(call.fn.base))
+            if at is not None and len(call.args) > at:
+                for base in bases:
+                    self._store(ir.Var(base), call.args[at], stmt)
+            return
+        if isinstance(call.fn, ir.Attribute) and call.fn.name in _WRITING:
+            self._written(sorted(ir.names_in(call.fn.base)), self._sources(call.args), stmt)
+            return
+        obj = rule_object(call, self.kinds)
+        known = obj is not None and self.book is not None and not self._constant(call)
+        module, _, name = call.fn.text.rpartition(".") if isinstance(call.fn, ir.Ref) else ("",) * 3
+        if module and name in _WRITING_FUNCTIONS and call.args:
+            target = sorted(ir.names_in(call.args[0]))
+            self._written(target, self._sources(call.args[1:]), stmt)
+            return
+        if self._constant(call) or (known and self.book.find(obj) is not None):
+            return
+        self._user_call(call, obj, stmt)
+
+    def _user_call(self, call: ir.Call, obj: Any, stmt: ir.Stmt) -> None:
+        """A function without a rule may write its arguments, unless its source says which."""
+        effects = None if self.effects is None else self.effects(call)
+        actuals = None if effects is None else bind_actuals(obj, call)
+        if effects is None or actuals is None:
+            targets = self.operands(call)
+        else:
+            targets = self._union(e for f in sorted(effects.written) for e in actuals.get(f, ()))
+        self._written(targets, self.sources(call), stmt)
+
+    def _written(self, targets: Iterable[str], sources: Iterable[str], stmt: ir.Stmt) -> None:
+        for target in targets:
+            if not self._memory(target):
+                continue
+            for node in dict.fromkeys((target, self.inside(target))):
+                self.flow.written.setdefault(node, stmt)
+            for source in sources:
+                if source != target:
+                    self.flow.edge(source, self.inside(target))
+            self._link(target)

@@ -1,0 +1,224 @@
+"""Kinds of all local names: a fixpoint over the definitions of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from .. import ir
+from ..kind import INT, UNKNOWN, Kind
+from .contents import contents
+from .declared import kind_from_annotation, kinds_from_example
+from .evidence import evidence
+from .kind_of import element_kind, kind_of
+
+__all__ = ["infer_kinds", "kind_of", "kinds_from_example"]
+
+_PATIENCE = 12  # changes of one name after which nothing is claimed of it
+
+
+def infer_kinds(function: ir.Function, given: Mapping[str, Kind], book: Any) -> dict[str, Kind]:
+    """Local name -> what is true of its value in every run.
+
+    Names are webs (`frontend.split_names`), so one kind serves all definitions of a name.
+    `given` says what is known of parameters beyond their annotations.
+
+    >>> from ..frontend import program
+    >>> infer_kinds(program("n = x.shape[0]; s = 0.0"), {}, None)["s"].form
+    'number'
+    """
+    return _Inference(function, given, book).run()
+
+
+class _Inference:
+    """Definitions are evaluated again whenever a name they read has changed its kind."""
+
+    def __init__(self, function: ir.Function, given: Mapping[str, Kind], book: Any) -> None:
+        self.function = function
+        self.book = book
+        self.evidence = evidence(function)
+        self.contents = contents(function, book)
+        self.kinds: dict[str, Kind] = {}
+        self.of_definition: dict[str, dict[int, Kind]] = {}  # name -> definition -> kind
+        self.bindings: dict[str, int] = dict.fromkeys(function.param_names, 1)
+        self.changes: dict[str, int] = {}
+        self.statements: list[ir.Stmt] = []
+        self.in_loop: set[str] = set()
+        self.readers: dict[str, list[int]] = {}
+        self._index(function.body, looping=False)
+        self._parameters(given)
+
+    def _index(self, block: ir.Block, looping: bool) -> None:
+        for stmt in block:
+            number = len(self.statements)
+            self.statements.append(stmt)
+            bound = ir.binds(stmt)
+            inside = looping or isinstance(stmt, ir.For)
+            for name in bound:
+                self.bindings[name] = self.bindings.get(name, 0) + 1
+                if inside:
+                    self.in_loop.add(name)
+            read = ir.reads(stmt) if bound else frozenset()
+            for name in bound:
+                for item in self.contents.get(name, ()):
+                    read |= ir.names_in(item)
+            for name in sorted(read):
+                self.readers.setdefault(name, []).append(number)
+            for inner in ir.blocks(stmt):
+                self._index(inner, looping or isinstance(stmt, (ir.For, ir.While)))
+
+    def _parameters(self, given: Mapping[str, Kind]) -> None:
+        for param in self.function.params:
+            if param.kind == "*":
+                kind = Kind("tuple", item=given.get(param.name))
+            elif param.kind == "**":
+                kind = Kind("dict", item=given.get(param.name))
+            else:
+                kind = given.get(param.name, UNKNOWN)
+                if kind == UNKNOWN:
+                    kind = kind_from_annotation(param.annotation)
+            if param.name in self.contents and kind.form in ("list", "dict"):
+                kind = replace(kind, item=None)  # the program puts more into it
+            self.of_definition[param.name] = {-1: self._named(param.name, kind)}
+            self.kinds[param.name] = self._joined(param.name)
+
+    def run(self) -> dict[str, Kind]:
+        pending = list(range(len(self.statements)))
+        waiting = set(pending)
+        while pending:
+            for number in pending:
+                waiting.discard(number)
+                for name in self._evaluate(number):
+                    waiting.update(self.readers.get(name, ()))
+            pending = sorted(waiting)
+        for name in self.bindings:
+            self.kinds.setdefault(name, self._refined(name, UNKNOWN))
+        return self.kinds
+
+    def _evaluate(self, number: int) -> list[str]:
+        """Evaluate one statement's definitions; return the names whose kinds changed."""
+        stmt = self.statements[number]
+        if any(name not in self.kinds for name in ir.reads(stmt)) or not ir.binds(stmt):
+            return []  # reads what no run can have bound yet
+        changed = []
+        for name, kind in self._definitions(stmt):
+            self.of_definition.setdefault(name, {})[number] = self._named(name, kind)
+            if self._update(name):
+                changed.append(name)
+        return changed
+
+    def _update(self, name: str) -> bool:
+        kind = self._joined(name)
+        if self.kinds.get(name) == kind:
+            return False
+        self.changes[name] = self.changes.get(name, 0) + 1
+        self.kinds[name] = kind
+        return True
+
+    def _joined(self, name: str) -> Kind:
+        if self.changes.get(name, 0) > _PATIENCE:
+            return UNKNOWN
+        kinds = list(self.of_definition[name].values())
+        joined = kinds[0]
+        for kind in kinds[1:]:
+            joined = joined.join(kind)
+        return self._refined(name, joined)
+
+    def _refined(self, name: str, kind: Kind) -> Kind:
+        """What the definitions say, strengthened by what the uses prove."""
+        seen = self.evidence.get(name)
+        if seen is None or kind.form not in ("unknown", "value", "array"):
+            return kind
+        if kind.form == "unknown" or seen.form == "array":
+            kind = replace(kind, form=seen.form)
+        if not isinstance(kind.shape, tuple) and isinstance(seen.shape, tuple):
+            kind = self._named(name, replace(kind, shape=seen.shape))
+        return kind
+
+    def _named(self, name: str, kind: Kind) -> Kind:
+        """Name the shape of a value after its name, where the name has one value in a run.
+
+        >>> from ..frontend import program
+        >>> infer_kinds(program("return x"), {}, None)["x"].shape
+        'x'
+        """
+        if self.bindings.get(name, 0) > 1 or name in self.in_loop:
+            return kind
+        if kind.form not in ("array", "value", "unknown"):
+            return kind
+        if kind.shape is None:
+            return kind.with_shape(name)
+        if isinstance(kind.shape, tuple) and None in kind.shape:
+            dims = enumerate(kind.shape)
+            return kind.with_shape(tuple(f"{name}.{i}" if d is None else d for i, d in dims))
+        return kind
+
+    # ---------------------------------------------------------------- one statement
+
+    def _definitions(self, stmt: ir.Stmt) -> list[tuple[str, Kind]]:
+        match stmt:
+            case ir.Assign(target=target, value=value):
+                kind = kind_of(value, self.kinds, self.book)
+                if isinstance(target, str) and isinstance(value, ir.Display):
+                    kind = self._container(target, kind)
+                return _spread(target, kind)
+            case ir.Update(target=ir.Var(name), op=op, value=value):
+                old = self.kinds[name]
+                if old.form in ("array", "list", "dict"):
+                    return [(name, old)]  # in place
+                call = ir.Call(op, (stmt.target, value))
+                return [(name, kind_of(call, self.kinds, self.book).join(old))]
+            case ir.For(target=target, iter=iterable):
+                return _spread(target, self._iterated(iterable))
+            case _:
+                return [(name, UNKNOWN) for name in ir.binds(stmt)]
+
+    def _container(self, name: str, kind: Kind) -> Kind:
+        """A list's or dict's kind, with what its elements have in common."""
+        inserted = self.contents.get(name)
+        if kind.form == "tuple" or not inserted:
+            return kind
+        known = [
+            kind_of(item, self.kinds, self.book)
+            for item in inserted
+            if all(n in self.kinds for n in ir.names_in(item))
+        ]
+        if not known:
+            return kind
+        joined = known[0]
+        for item in known[1:]:
+            joined = joined.join(item)
+        return replace(kind, item=None if joined == UNKNOWN else joined)
+
+    def _iterated(self, iterable: ir.Expr) -> Kind:
+        """The kind of the loop variable over `iterable`."""
+        if isinstance(iterable, ir.Call) and isinstance(iterable.fn, ir.Ref):
+            obj, args = iterable.fn.obj, iterable.args
+            if obj is range:
+                return INT
+            if obj is enumerate and args:
+                return Kind("tuple", items=(INT, self._iterated(args[0])))
+            if obj is zip:
+                return Kind("tuple", items=tuple(map(self._iterated, args)))
+            if obj is reversed and args:
+                return self._iterated(args[0])
+        kind = kind_of(iterable, self.kinds, self.book)
+        return UNKNOWN if kind.form == "dict" else element_kind(kind)
+
+
+def _spread(target: ir.Target, kind: Kind) -> list[tuple[str, Kind]]:
+    """The kinds of the names of an unpacking target.
+
+    >>> [(name, kind.form) for name, kind in _spread(("a", "b"), Kind("tuple", items=(INT, OTHER)))]
+    [('a', 'number'), ('b', 'other')]
+    """
+    if isinstance(target, str):
+        return [(target, kind)]
+    found: list[tuple[str, Kind]] = []
+    for position, part in enumerate(target):
+        if kind.items is not None and len(kind.items) == len(target):
+            found += _spread(part, kind.items[position])
+        else:
+            found += _spread(part, element_kind(kind))
+    return found

@@ -1,0 +1,113 @@
+"""Which operation an expression applies: the object its derivative rule is found under."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ..kind import Kind
+
+SHAPE_QUERIES = frozenset(
+    ["shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "flags"]
+)  # attributes of an array that carry no derivative
+CONTAINER_METHODS = frozenset(
+    [
+        "append",
+        "extend",
+        "insert",
+        "pop",
+        "remove",
+        "clear",
+        "index",
+        "count",
+        "get",
+        "items",
+        "keys",
+        "values",
+        "popitem",
+        "setdefault",
+        "update",
+    ]
+)  # methods of lists and dicts that arrays do not have
+_CONTAINERS = ("list", "tuple", "dict")
+
+
+def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
+    """Whether the call is a method of a Python list, tuple or dict.
+
+    >>> append = ir.Call(ir.Attribute(ir.Var("xs"), "append"), (ir.Var("x"),))
+    >>> is_container_method(append, {})
+    True
+    """
+    if not isinstance(call.fn, ir.Attribute):
+        return False
+    base = call.fn.base
+    known = kinds.get(base.name) if isinstance(base, ir.Var) else None
+    if known is not None and known.form in _CONTAINERS:
+        return True
+    return call.fn.name in CONTAINER_METHODS
+
+
+def rule_object(expr: ir.Expr, kinds: Mapping[str, Kind]) -> Any:
+    """The live object an operation is known by, or None where only the running program knows.
+
+    A `Ref` is its object; `x.sum()` is `np.ndarray.sum` and `x.T` is `np.ndarray.T` unless
+    x is a container.
+    """
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=obj)):
+            return obj
+        case ir.Call(fn=ir.Attribute(base, name)):
+            return None if is_container_method(expr, kinds) else _of_array(base, name)
+        case ir.Attribute(base, name):
+            return _of_array(base, name)
+        case _:
+            return None
+
+
+def _of_array(base: ir.Expr, name: str) -> Any:
+    return None if isinstance(base, ir.Ref) else getattr(np.ndarray, name, None)
+
+
+def is_stop_gradient(obj: Any) -> bool:
+    """Whether an object is our `stop_gradient`: identity for values, constant for derivatives."""
+    module = getattr(obj, "__module__", None) or ""
+    return (
+        getattr(obj, "__name__", "") == "stop_gradient"
+        and module.partition(".")[0] == __name__.partition(".")[0]
+    )
+
+
+def is_python_function(obj: Any) -> bool:
+    """Whether an object is a function with Python source that a transform can enter."""
+    return inspect.isfunction(inspect.unwrap(obj) if callable(obj) else obj)
+
+
+def bind_actuals(obj: Any, call: ir.Call) -> dict[str, tuple[ir.Expr, ...]] | None:
+    """The actual arguments of a call by formal name; None where they cannot be matched.
+
+    Starred formals collect several actuals, hence the tuples.
+
+    >>> def scale(x, *, by=2.0): return x * by
+    >>> bind_actuals(scale, ir.Call(ir.Ref("scale", scale), (ir.Var("a"),)))
+    {'x': (Var(name='a'),)}
+    """
+    try:
+        signature = inspect.signature(obj)
+        bound = signature.bind(*call.args, **dict(call.kwargs))
+    except (TypeError, ValueError):
+        return None
+    actuals: dict[str, tuple[ir.Expr, ...]] = {}
+    for name, value in bound.arguments.items():
+        match signature.parameters[name].kind:
+            case inspect.Parameter.VAR_POSITIONAL:
+                actuals[name] = tuple(value)
+            case inspect.Parameter.VAR_KEYWORD:
+                actuals[name] = tuple(value.values())
+            case _:
+                actuals[name] = (value,)
+    return actuals
