@@ -100,8 +100,13 @@ def slope(f: Function, args: Sequence[Any], directions: Sequence[Any], h: float 
     """d/dt f(args + t * directions) at 0 by central differences with one extrapolation."""
 
     def difference(step: float) -> float:
-        up = [moved(a, step, d) if d is not None else a for a, d in zip(args, directions)]
-        down = [moved(a, -step, d) if d is not None else a for a, d in zip(args, directions)]
+        up = [
+            moved(a, step, d) if d is not None else a for a, d in zip(args, directions, strict=True)
+        ]
+        down = [
+            moved(a, -step, d) if d is not None else a
+            for a, d in zip(args, directions, strict=True)
+        ]
         return float((call(f, up) - call(f, down)) / (2.0 * step))
 
     wide, narrow = difference(h), difference(0.5 * h)

@@ -1,0 +1,187 @@
+"""Random programs that alias, view, rebind and overwrite arrays, to hunt for wrong gradients.
+
+A program is source text made from a seed: arrays `a`, `b` (vectors), `m` (a matrix), numbers
+`s`, `t`, loops and branches to depth three, helpers that write or return their arguments. All
+values stay bounded. Every name keeps its sort (vector, matrix, number), so programs run.
+
+    python -m tests.generator --count 2000 --seed 0 --features inplace
+"""
+
+from __future__ import annotations
+
+import argparse
+import linecache
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+if __package__ in (None, ""):  # run as a script
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests import agreement
+from tests.generator_text import N
+from tests.generator_writer import Writer
+from tests.reduction import reduce_program
+
+FUNCTIONAL = frozenset({"loops", "branches", "calls", "jumps"})
+FEATURES: dict[str, frozenset[str]] = {
+    "straight": frozenset({"calls"}),
+    "functional": FUNCTIONAL,
+    "writes": FUNCTIONAL | {"writes"},
+    "inplace": FUNCTIONAL | {"writes", "views", "calls that write"},
+    "containers": FUNCTIONAL | {"writes", "views", "calls that write", "containers"},
+}
+
+
+def generate(seed: int, features: str | frozenset[str] = "inplace") -> str:
+    """The source of the program with this seed."""
+    chosen = FEATURES[features] if isinstance(features, str) else features
+    return Writer(seed, chosen).program()
+
+
+def arguments(seed: int) -> tuple[Any, ...]:
+    """Arguments for a generated program."""
+    rng = np.random.default_rng(seed)
+    m = rng.uniform(-1, 1, (N, N))
+    return rng.uniform(-1, 1, N), rng.uniform(-1, 1, N), m, 0.37, float(rng.uniform(-1, 1))
+
+
+def load(source: str, name: str = "generated") -> Callable[..., Any]:
+    """Compile the source so that `inspect.getsource` finds it again."""
+    filename = f"<{name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    namespace: dict[str, Any] = {"np": np, "__name__": "generated_program"}
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace["program"]
+
+
+def check_program(source: str, args: tuple[Any, ...], name: str = "generated") -> str:
+    """Compare both modes with central differences: "agree", "refused" or "skipped".
+
+    Raises AssertionError with the program and the emitted source where they disagree, and
+    where anything but a refusal goes wrong. Skipped are programs that fail by themselves or
+    have a kink at the arguments.
+    """
+    import tangentlike as tl
+
+    f = load(source, name)
+    wrt = tuple(range(len(args)))
+    directions = agreement.directions_for(args, wrt, 5)
+    expected = expected_slope(f, args, directions)
+    if expected is None:
+        return "skipped"
+    outcomes = []
+    for mode in (reverse_slope, forward_slope):
+        emitted: list[str] = []
+        try:
+            before = tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in args)
+            got = mode(f, args, wrt, directions, emitted)
+            complaint = "" if agreement.close(got, expected, 1e-5) else f"{got} != {expected}"
+            if not agreement.same_bits(args, before):
+                complaint = "an argument was changed"
+        except tl.UnsupportedError:
+            outcomes.append("refused")
+            continue
+        except Exception:
+            complaint = traceback.format_exc(limit=-4)
+        if complaint:
+            raise AssertionError(
+                f"{name}, {mode.__name__}: {complaint}\n--- program\n{source}\n--- emitted\n"
+                + "\n".join(emitted)
+            )
+        outcomes.append("agree")
+    return "refused" if "refused" in outcomes else "agree"
+
+
+def expected_slope(f: Callable[..., Any], args: tuple[Any, ...], directions: list[Any]) -> Any:
+    """The slope by central differences, or None where it cannot be relied on."""
+    with np.errstate(all="ignore"):
+        try:
+            slopes = [agreement.slope(f, args, directions, h) for h in (1e-4, 2e-5)]
+        except Exception:  # unbound names and the like: the program's own failure
+            return None
+    if not np.all(np.isfinite(slopes)) or abs(slopes[0]) > 1e6:
+        return None
+    return slopes[0] if agreement.close(slopes[0], slopes[1], 2e-6) else None
+
+
+def reverse_slope(
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+) -> float:
+    """<gradient, direction>."""
+    import tangentlike as tl
+
+    df = tl.grad(f, wrt=wrt)
+    emitted.append(df.source)
+    return agreement.inner(directions, list(df(*args)))
+
+
+def forward_slope(
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+) -> float:
+    """The tangent along the direction."""
+    import tangentlike as tl
+
+    emitted.append(tl.autodiff(f, wrt=wrt, mode="forward").source)
+    _, tangent = tl.jvp(f, tuple(args), tuple(directions))
+    return float(tangent)
+
+
+def reduced(source: str, seed: int) -> str:
+    """The complaint about the smallest program found that still fails."""
+    complaints: list[str] = []
+
+    def fails(text: str) -> bool:
+        try:
+            check_program(text, arguments(seed), f"reduced {seed}")
+        except AssertionError as error:
+            complaints.append(str(error))
+            return True
+        except SyntaxError:  # a `break` that lost its loop
+            return False
+        return False
+
+    reduce_program(source, fails)
+    return complaints[-1] if complaints else "cannot be made smaller"
+
+
+def main() -> int:
+    formatter = argparse.RawTextHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--features", choices=sorted(FEATURES), default="inplace")
+    parser.add_argument("--show", action="store_true", help="print the programs, check nothing")
+    parser.add_argument("--reduce", action="store_true", help="make failing programs smaller")
+    parser.add_argument("--stop", type=int, default=3, help="failures to print in full")
+    options = parser.parse_args()
+    outcomes: Counter[str] = Counter()
+    started = time.perf_counter()
+    for seed in range(options.seed, options.seed + options.count):
+        source = generate(seed, options.features)
+        if options.show:
+            print(f"# seed {seed}\n{source}")
+            continue
+        try:
+            outcome = check_program(source, arguments(seed), f"{options.features} {seed}")
+        except AssertionError as error:
+            outcome = "WRONG"
+            if outcomes[outcome] >= options.stop:
+                print("also wrong:", options.features, seed)
+            else:
+                print(reduced(source, seed) if options.reduce else error)
+        outcomes[outcome] += 1
+    seconds = time.perf_counter() - started
+    print(f"{options.features}: " + ", ".join(f"{n} {k}" for k, n in sorted(outcomes.items())))
+    print(f"{options.count} programs from seed {options.seed} in {seconds:.1f} s")
+    return 1 if outcomes["WRONG"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""A fixed sample of generated programs, and free ones from Hypothesis."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests import agreement
+from tests.generator import FEATURES, arguments, check_program, generate, load
+from tests.reduction import reduce_program
+
+SAMPLE = [
+    *(("straight", seed) for seed in range(8)),
+    *(("functional", seed) for seed in range(16)),
+    *(("writes", seed) for seed in range(12)),
+    *(("inplace", seed) for seed in range(18)),
+    *(("containers", seed) for seed in range(8)),
+]
+
+
+def programs(features: str) -> st.SearchStrategy[tuple[int, str]]:
+    """A seed and the program made from it."""
+    return st.integers(0, 2**32 - 1).map(lambda seed: (seed, generate(seed, features)))
+
+
+@pytest.mark.parametrize(("features", "seed"), SAMPLE, ids=lambda value: str(value))
+def test_sample(features: str, seed: int) -> None:
+    outcome = check_program(generate(seed, features), arguments(seed), f"{features} {seed}")
+    if outcome != "agree":
+        pytest.skip(outcome)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(programs("inplace"))
+def test_free(drawn: tuple[int, str]) -> None:
+    seed, source = drawn
+    check_program(source, arguments(seed % 1000), f"inplace {seed}")
+
+
+def test_most_are_not_refused() -> None:
+    """Refusals are honest but must stay few."""
+    outcomes = [check_program(generate(seed), arguments(seed), f"few {seed}") for seed in range(25)]
+    assert outcomes.count("agree") >= 15, outcomes
+
+
+@pytest.mark.parametrize("features", sorted(FEATURES))
+def test_programs_run_and_stay_bounded(features: str) -> None:
+    for seed in range(40):
+        value = agreement.call(load(generate(seed, features)), arguments(seed))
+        assert np.isfinite(value) and abs(value) < 1e4
+
+
+def test_same_seed_same_program() -> None:
+    assert generate(7) == generate(7) != generate(8)
+
+
+def test_reduction_keeps_the_failure() -> None:
+    source = generate(3)
+    small = reduce_program(source, lambda text: "return" in text and "def program" in text)
+    assert len(small) < len(source) / 2
