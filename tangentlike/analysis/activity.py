@@ -45,9 +45,8 @@ def active_names(
     if targets is None:
         targets = written_parameters(function, flow)
     varied = _reachable(wrt, flow.successors, kinds)
-    useful = _reachable(
-        (*_returned(function, flow, kinds, book), *targets), flow.predecessors, kinds
-    )
+    wanted = (*_returned(function, kinds, book), *targets)
+    useful = _reachable(wanted, flow.predecessors, kinds)
     found = varied & useful
     _refuse_hidden_sharing(function, flow, found)
     return frozenset(name for name in found if not name.endswith("[*]"))

@@ -9,36 +9,12 @@ from .operations import rule_object
 
 _INSERTED = {"append": 0, "insert": 1}  # method -> position of what it puts in
 _HARMLESS = frozenset(
-    [
-        "pop",
-        "clear",
-        "reverse",
-        "sort",
-        "index",
-        "count",
-        "copy",
-        "remove",
-        "get",
-        "items",
-        "keys",
-        "values",
-    ]
+    ("pop", "clear", "reverse", "sort", "index", "count", "copy", "remove", "get", "items")
+    + ("keys", "values")
 )
 _READING = frozenset(
-    [
-        "len",
-        "enumerate",
-        "zip",
-        "reversed",
-        "range",
-        "sum",
-        "max",
-        "min",
-        "any",
-        "all",
-        "sorted",
-        "print",
-    ]
+    ("len", "enumerate", "zip", "reversed", "range", "sum", "max", "min", "any", "all")
+    + ("sorted", "print")
 )
 
 

@@ -210,8 +210,9 @@ class _Inference:
 def _spread(target: ir.Target, kind: Kind) -> list[tuple[str, Kind]]:
     """The kinds of the names of an unpacking target.
 
-    >>> [(name, kind.form) for name, kind in _spread(("a", "b"), Kind("tuple", items=(INT, OTHER)))]
-    [('a', 'number'), ('b', 'other')]
+    >>> pair = Kind("tuple", items=(INT, UNKNOWN))
+    >>> [(name, kind.form) for name, kind in _spread(("a", "b"), pair)]
+    [('a', 'number'), ('b', 'unknown')]
     """
     if isinstance(target, str):
         return [(target, kind)]

@@ -15,23 +15,8 @@ SHAPE_QUERIES = frozenset(
     ["shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "flags"]
 )  # attributes of an array that carry no derivative
 CONTAINER_METHODS = frozenset(
-    [
-        "append",
-        "extend",
-        "insert",
-        "pop",
-        "remove",
-        "clear",
-        "index",
-        "count",
-        "get",
-        "items",
-        "keys",
-        "values",
-        "popitem",
-        "setdefault",
-        "update",
-    ]
+    ("append", "extend", "insert", "pop", "remove", "clear", "index", "count")
+    + ("get", "items", "keys", "values", "popitem", "setdefault", "update")
 )  # methods of lists and dicts that arrays do not have
 _CONTAINERS = ("list", "tuple", "dict")
 
