@@ -45,16 +45,17 @@ def expression(code: ir.Opaque, spell: Speller, build: Builder) -> Any:
     return _Substitution(values, {}, roots, build, tree).visit(tree)
 
 
-def statements(code: ir.OpaqueStmt, spell: Speller, build: Builder) -> list[Any]:
-    """The trees of an opaque statement, with present values and present names of what it binds."""
-    body: list[Any] = gast.parse(textwrap.dedent(code.text)).body
+def statement(code: ir.OpaqueStmt, spell: Speller, build: Builder) -> Any:
+    """The tree of an opaque statement, with present values and present names of what it binds."""
+    body = gast.parse(textwrap.dedent(code.text)).body
+    if len(body) != 1:
+        raise InternalError("emit", f"an opaque statement holds {len(body)} statements")
     values = _changed(code.names, code.values)
     roots = _respelled(code.refs, spell)
     writes = _renamed_writes(body, code.writes)
-    if values or roots or writes:
-        substitution = _Substitution(values, writes, roots, build, *body)
-        body = [substitution.visit(node) for node in body]
-    return body
+    if not (values or roots or writes):
+        return body[0]
+    return _Substitution(values, writes, roots, build, body[0]).visit(body[0])
 
 
 def _changed(names: tuple[str, ...], values: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:

@@ -42,20 +42,29 @@ class Printer(SourceGenerator):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__(" " * 4)
 
-    def text(self, node: Any, indentation: int = 0) -> str:
+    def text(self, node: Any) -> str:
         """The text of one node on as few lines as Python's grammar allows.
 
         >>> import gast
         >>> Printer().text(gast.parse("y = (x-1.) ** 2, f'{a!r:>{w}}'").body[0])
         "y = (x - 1.0) ** 2, f'{a!r:>{w}}'"
         """
-        self.result.clear()
-        self.indentation = indentation
-        self.new_lines = 0
         if isinstance(node, gast.expr):
             set_precedence(Precedence.Expr, node)
+        return self.again(node).lstrip("\n")
+
+    def item(self, node: Any) -> str:
+        """The text of an expression that stands between commas or in a condition."""
+        set_precedence(Precedence.Comma, node)
+        return self.again(node)
+
+    def again(self, node: Any) -> str:
+        """The text of an expression as it stands in the tree that was printed before."""
+        start = len(self.result)
         self.visit(node)
-        return "".join(self.result).lstrip("\n")
+        text = "".join(self.result[start:])
+        del self.result[start:]
+        return text
 
     # ---------------------------------------------------------------------- literals
 
@@ -149,7 +158,7 @@ class Printer(SourceGenerator):  # type: ignore[misc]
             self.write(": ", node.body)
 
     def visit_Slice(self, node: Any) -> None:
-        set_precedence(node, node.lower, node.upper, node.step)
+        set_precedence(Precedence.Comma, node.lower, node.upper, node.step)
         self.conditional_write(node.lower)
         self.write(":")
         self.conditional_write(node.upper)
@@ -183,22 +192,9 @@ class Printer(SourceGenerator):  # type: ignore[misc]
     def _parameter(self, arg: Any, default: Any) -> str:
         text = str(arg.id)
         if arg.annotation is not None:
-            text += ": " + self.inner_text(arg.annotation)
+            text += ": " + self.item(arg.annotation)
         if default is not None:
-            text += (" = " if arg.annotation is not None else "=") + self.inner_text(default)
-        return text
-
-    def inner_text(self, node: Any) -> str:
-        """The text of an expression that stands between commas."""
-        set_precedence(Precedence.Comma, node)
-        return self.captured(node)
-
-    def captured(self, node: Any) -> str:
-        """The text of a node with the precedence it already has, the output left as it was."""
-        start = len(self.result)
-        self.visit(node)
-        text = "".join(self.result[start:])
-        del self.result[start:]
+            text += (" = " if arg.annotation is not None else "=") + self.item(default)
         return text
 
     def visit_If(self, node: Any) -> None:
@@ -211,6 +207,12 @@ class Printer(SourceGenerator):  # type: ignore[misc]
                 break
             node, keyword = node.orelse[0], "elif "
         self.else_body(node.orelse)
+
+    def visit_For(self, node: Any, is_async: bool = False) -> None:
+        set_precedence(node, node.target)
+        set_precedence(Precedence.Comma, node.iter)
+        self.statement(node, "for ", node.target, " in ", node.iter, ":")
+        self.body_or_else(node)
 
     def visit_AnnAssign(self, node: Any) -> None:
         self._unparsed(node)
@@ -239,3 +241,8 @@ def unparse(node: Any) -> str:
     """The text of a node by way of Python's own unparser."""
     converted = gast.gast_to_ast(node)
     return ast.unparse(ast.fix_missing_locations(converted))
+
+
+def operator_text(op: Any) -> str:
+    """How an operator is written: `+`, `not`, `<=`."""
+    return str(get_op_symbol(op))

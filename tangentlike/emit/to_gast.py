@@ -7,6 +7,7 @@ the text around it uses the same one for something else.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -151,7 +152,7 @@ def _reference(ref: ir.Ref, spell: Speller) -> Any:
 
 
 def _call(call: ir.Call, spell: Speller) -> Any:
-    args = [expression(arg, spell) for arg in call.args]
+    args, keywords = _arguments(call, spell)
     if isinstance(call.fn, ir.Ref):
         text = call.fn.text
         if len(args) == 2 and text in BINARY:
@@ -159,12 +160,34 @@ def _call(call: ir.Call, spell: Speller) -> Any:
         if len(args) == 2 and text in COMPARISON:
             return gast.Compare(args[0], [COMPARISON[text]()], [args[1]])
         if len(args) == 1 and text in UNARY:
-            return _negated(text, args[0])
-    keywords = [gast.keyword(key or None, expression(value, spell)) for key, value in call.kwargs]
+            return _unary(text, args[0])
     return gast.Call(expression(call.fn, spell), args, keywords)
 
 
-def _negated(text: str, operand: Any) -> Any:
+def _arguments(call: ir.Call, spell: Speller) -> tuple[list[Any], list[Any]]:
+    """Positional and keyword arguments; `*a` and `**k` arrive as opaque arguments."""
+    args: list[Any] = []
+    keywords: list[Any] = []
+    for arg in call.args:
+        if isinstance(arg, ir.Opaque) and arg.text.startswith("**"):
+            inner = dataclasses.replace(arg, text=arg.text[2:])
+            keywords.append(gast.keyword(None, expression(inner, spell)))
+        elif isinstance(arg, ir.Opaque) and arg.text.startswith("*"):
+            inner = dataclasses.replace(arg, text=arg.text[1:])
+            args.append(gast.Starred(expression(inner, spell), LOAD))
+        else:
+            args.append(expression(arg, spell))
+    for key, value in call.kwargs:
+        keywords.append(gast.keyword(key, expression(value, spell)))
+    return args, keywords
+
+
+def _unary(text: str, operand: Any) -> Any:
+    """`not (a in b)` and `not (a is b)` have a spelling of their own."""
+    if text == "not" and isinstance(operand, gast.Compare) and len(operand.ops) == 1:
+        opposite = {gast.In: gast.NotIn, gast.Is: gast.IsNot}.get(type(operand.ops[0]))
+        if opposite is not None:
+            return gast.Compare(operand.left, [opposite()], operand.comparators)
     return gast.UnaryOp(UNARY[text](), operand)
 
 
@@ -202,44 +225,40 @@ def place_of(written: ir.Expr, spell: Speller) -> Any:
     return node
 
 
-def statement(stmt: ir.Stmt, spell: Speller = plain) -> list[Any]:
-    """The gast trees of one statement: one, or as many as an opaque text holds."""
+def statement(stmt: ir.Stmt, spell: Speller = plain) -> Any:
+    """The gast tree of one statement."""
     match stmt:
         case ir.Assign():
-            return [gast.Assign([target(stmt.target)], expression(stmt.value, spell), None)]
+            return gast.Assign([target(stmt.target)], expression(stmt.value, spell), None)
         case ir.Store():
-            return [_store(stmt, spell)]
+            written = place_of(stmt.target, spell)
+            return gast.Assign([written], expression(stmt.value, spell), None)
         case ir.Update():
             op = BINARY[stmt.op.text.removesuffix("=")]()
             value = expression(stmt.value, spell)
-            return [gast.AugAssign(place_of(stmt.target, spell), op, value)]
+            return gast.AugAssign(place_of(stmt.target, spell), op, value)
         case ir.Do():
-            return [gast.Expr(expression(stmt.value, spell))]
+            return gast.Expr(expression(stmt.value, spell))
         case ir.If():
             body, orelse = block(stmt.body, spell), block(stmt.orelse, spell, empty=True)
-            return [gast.If(expression(stmt.test, spell), body, orelse)]
+            return gast.If(expression(stmt.test, spell), body, orelse)
         case ir.For():
             body, source = block(stmt.body, spell), expression(stmt.iter, spell)
-            return [gast.For(target(stmt.target), source, body, [], None)]
+            return gast.For(target(stmt.target), source, body, [], None)
         case ir.While():
-            return [gast.While(expression(stmt.test, spell), block(stmt.body, spell), [])]
+            return gast.While(expression(stmt.test, spell), block(stmt.body, spell), [])
         case ir.Break():
-            return [gast.Break()]
+            return gast.Break()
         case ir.Return():
-            value = None if stmt.value is None else expression(stmt.value, spell)
-            return [gast.Return(value)]
+            return gast.Return(None if stmt.value is None else expression(stmt.value, spell))
         case ir.OpaqueStmt():
-            return opaque.statements(stmt, spell, lambda e: expression(e, spell))
+            return opaque.statement(stmt, spell, lambda e: expression(e, spell))
     raise InternalError("emit", f"no spelling for a statement of class {type(stmt).__name__}")
-
-
-def _store(stmt: ir.Store, spell: Speller) -> Any:
-    return gast.Assign([place_of(stmt.target, spell)], expression(stmt.value, spell), None)
 
 
 def block(stmts: ir.Block, spell: Speller = plain, empty: bool = False) -> list[Any]:
     """The trees of a block; `pass` for an empty one unless `empty` may stay empty."""
-    nodes = [node for stmt in stmts for node in statement(stmt, spell)]
+    nodes = [statement(stmt, spell) for stmt in stmts]
     return nodes if nodes or empty else [gast.Pass()]
 
 

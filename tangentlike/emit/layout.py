@@ -1,0 +1,148 @@
+"""Functions as lines: what stands where, and which comment beside it.
+
+An adjoint statement quotes the primal line it belongs to; statements in a row that belong to
+the same line are quoted once. A function with a primal and an adjoint part says where each
+begins. Every line knows the `Origin` of the statement it is part of.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import ir
+from ..errors import Place
+from . import folding, to_gast
+from .printer import Printer
+
+COMMENT_COLUMN = 45
+PRIMAL_ROLES = frozenset({"primal", "save"})
+ADJOINT_ROLES = frozenset({"adjoint", "restore"})
+
+
+@dataclass(frozen=True)
+class Line:
+    """One physical line of the result."""
+
+    text: str
+    origin: ir.Origin | None = None
+
+
+def function_lines(fn: ir.Function, tree: Any, printer: Printer, comments: bool) -> list[Line]:
+    """The lines of a function; `tree` is what `to_gast.function` made of it."""
+    parameters = printer.parameters(tree.args)
+    lines = [Line(text) for text in folding.signature(fn.name, parameters)]
+    nodes = tree.body
+    if fn.doc:
+        lines += [Line(text) for text in _docstring(fn.doc)]
+        nodes = nodes[1:]
+    layout = _Layout(printer, _quoted_roles(fn) if comments else frozenset())
+    sections = comments and _has_two_parts(fn)
+    return [*lines, *layout.body(fn.body, nodes, sections)]
+
+
+def block_lines(stmts: ir.Block, nodes: list[Any], printer: Printer) -> list[Line]:
+    """The lines of loose statements, without comments."""
+    return list(_Layout(printer, frozenset()).block(stmts, nodes, ""))
+
+
+def _docstring(doc: str) -> list[str]:
+    """A docstring between triple quotes where that says the same, else as a literal."""
+    text = inspect.cleandoc(doc)
+    plain = all(c == "\n" or (c.isprintable() and c != "\\") for c in text)
+    if not plain or '"""' in text or text.endswith('"') or not text:
+        return [folding.STEP + repr(doc)]
+    lines = text.split("\n")
+    if len(lines) == 1:
+        return [f'{folding.STEP}"""{text}"""']
+    body = [folding.STEP + line if line else "" for line in lines[1:]]
+    return [f'{folding.STEP}"""{lines[0]}', *body, f'{folding.STEP}"""']
+
+
+def _roles(fn: ir.Function) -> frozenset[str]:
+    return frozenset(stmt.origin.role for stmt in ir.statements(fn.body))
+
+
+def _quoted_roles(fn: ir.Function) -> frozenset[str]:
+    """Which roles carry a comment: tangents stand right below their primal line, if there is one."""
+    if _roles(fn) & PRIMAL_ROLES and not _roles(fn) & ADJOINT_ROLES:
+        return ADJOINT_ROLES
+    return ADJOINT_ROLES | {"tangent"}
+
+
+def _has_two_parts(fn: ir.Function) -> bool:
+    roles = [stmt.origin.role for stmt in fn.body]
+    return any(r in PRIMAL_ROLES for r in roles) and any(r in ADJOINT_ROLES for r in roles)
+
+
+class _Layout:
+    """Lines of blocks; `quoted` says which roles are commented with their place."""
+
+    def __init__(self, printer: Printer, quoted: frozenset[str]) -> None:
+        self.printer, self.quoted = printer, quoted
+
+    def body(self, stmts: ir.Block, nodes: list[Any], sections: bool) -> Iterator[Line]:
+        """A function's body, its parts announced if it has two."""
+        pad = folding.STEP
+        if not sections:
+            yield from self.block(stmts, nodes, pad)
+            return
+        start = next(i for i, s in enumerate(stmts) if s.origin.role in ADJOINT_ROLES)
+        if start:
+            yield Line(f"{pad}# primal")
+            yield from self.block(stmts[:start], nodes[:start], pad)
+        yield Line(f"{pad}# adjoint")
+        yield from self.block(stmts[start:], nodes[start:], pad)
+
+    def block(self, stmts: ir.Block, nodes: list[Any], pad: str) -> Iterator[Line]:
+        if not stmts:
+            for node in nodes:  # `pass`
+                yield Line(pad + self.printer.text(node))
+        quoted: Place | None = None
+        for stmt, node in zip(stmts, nodes):
+            place = stmt.origin.place
+            if isinstance(stmt, (ir.If, ir.For, ir.While)):
+                yield from self._compound(stmt, node, pad, "")
+                quoted = None
+            else:
+                texts = folding.statement(node, self.printer, pad)
+                if self._wants_comment(stmt) and place != quoted:
+                    texts = _commented(texts, place, pad)
+                for text in texts:
+                    yield Line(text, stmt.origin)
+                quoted = place
+
+    def _wants_comment(self, stmt: ir.Stmt) -> bool:
+        return stmt.origin.role in self.quoted and not isinstance(stmt, (ir.Return, ir.Break))
+
+    def _compound(self, stmt: Any, node: Any, pad: str, keyword: str) -> Iterator[Line]:
+        for text in folding.statement(node, self.printer, pad, keyword):
+            yield Line(text, stmt.origin)
+        yield from self.block(stmt.body, node.body, pad + folding.STEP)
+        if not isinstance(stmt, ir.If) or not stmt.orelse:
+            return
+        if len(stmt.orelse) == 1 and isinstance(stmt.orelse[0], ir.If):
+            yield from self._compound(stmt.orelse[0], node.orelse[0], pad, "elif ")
+        else:
+            yield Line(f"{pad}else:", stmt.origin)
+            yield from self.block(stmt.orelse, node.orelse, pad + folding.STEP)
+
+
+def _commented(texts: list[str], place: Place, pad: str) -> list[str]:
+    """The lines of a statement with the line it comes from quoted beside or above it."""
+    quote = " ".join(place.text.split())
+    if not quote:
+        return texts
+    if len(texts) == 1:
+        code = texts[0]
+        column = max(COMMENT_COLUMN, len(code) + 2)
+        if column + len(quote) + 2 <= folding.WIDTH:
+            return [f"{code:<{column}}# {quote}"]
+    room = folding.WIDTH - len(pad) - 2
+    if len(quote) > room:
+        quote = quote[: max(room, 12) - 3].rstrip() + "..."
+    return [f"{pad}# {quote}", *texts]
+
+
