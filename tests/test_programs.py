@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tangentlike as tl
 
+import tangentlike as tl
 from tests import agreement
 from tests.programs import BY_NAME, PROGRAMS, Program
 

@@ -1,0 +1,146 @@
+"""Gradients on arrays that are not NumPy's, which refuse every silent conversion."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.rules import register_array_module
+from tests import agreement
+from tests.programs import PROGRAMS, Program
+from tests.strict_array import StrictArray, from_strict, to_strict, xp
+
+register_array_module(xp)
+
+THEMES = ("straight_line", "loops", "broadcasting", "inplace", "grids", "calls", "factorizations")
+# Refused or not possible on such arrays: name of the program -> the reason.
+EXCEPTIONS: dict[str, str] = {}
+
+
+def rewritten(theme: str) -> types.ModuleType:
+    """A module of the collection with `xp` where it says `np`."""
+    original = sys.modules[f"tests.programs.{theme}"]
+    text = Path(str(original.__file__)).read_text()
+    text = text.replace("import numpy as np", "from tests.strict_array import xp")
+    text = re.sub(r"\bnp\.", "xp.", text)
+    filename = f"<strict {theme}>"
+    linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+    module = types.ModuleType(f"strict_{theme}")
+    module.__package__ = "tests.programs"
+    exec(compile(text, filename, "exec"), module.__dict__)
+    return module
+
+
+def strict_function(program: Program) -> Callable[..., Any] | None:
+    """The program on strict arrays if it runs there, else None."""
+    fn = getattr(MODULES[program.theme], program.fn.__name__, None)
+    if fn is None:
+        return None
+    try:
+        value = agreement.call(fn, to_strict(program.arguments()))
+    except (TypeError, AttributeError):
+        return None
+    expected = agreement.call(program.fn, program.arguments())
+    assert agreement.close(float(value), float(expected), 1e-12)
+    return fn
+
+
+MODULES = {theme: rewritten(theme) for theme in THEMES}
+STRICT = {p.name: fn for p in PROGRAMS if p.theme in THEMES if (fn := strict_function(p))}
+CASES = [
+    pytest.param(
+        p,
+        id=p.name,
+        marks=pytest.mark.xfail(reason=EXCEPTIONS[p.name], strict=True)
+        if p.name in EXCEPTIONS
+        else (),
+    )
+    for p in PROGRAMS
+    if p.name in STRICT
+]
+
+
+def holds_only_strict(value: Any) -> bool:
+    """Whether no ndarray is inside."""
+    if isinstance(value, (list, tuple)):
+        return all(map(holds_only_strict, value))
+    if isinstance(value, dict):
+        return all(map(holds_only_strict, value.values()))
+    return not isinstance(value, (np.ndarray, np.generic))
+
+
+@pytest.mark.parametrize("program", CASES)
+def test_reverse(program: Program) -> None:
+    args = program.arguments()
+    expected = tl.grad(program.fn, wrt=program.wrt)(*program.arguments())
+    gradient = tl.grad(STRICT[program.name], wrt=program.wrt)(*to_strict(args))
+    assert holds_only_strict(gradient), [type(g) for g in gradient]
+    for got, want in zip(from_strict(gradient), expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("program", CASES[::3])
+def test_forward(program: Program) -> None:
+    args = program.arguments()
+    directions = agreement.directions_for(args, program.wrt, 1)
+    _, expected = tl.jvp(program.fn, args, directions)
+    fn = STRICT[program.name]
+    _, tangent = tl.jvp(fn, to_strict(args), to_strict(tuple(directions)))
+    assert holds_only_strict(tangent)
+    assert agreement.close(float(tangent), float(expected), 1e-10)
+
+
+def test_most_programs_are_in_the_sample() -> None:
+    assert len(CASES) >= 90, len(CASES)
+
+
+X = np.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda x: np.asarray(x),
+        lambda x: np.ones(3) + x,
+        lambda x: x + np.ones(3),
+        lambda x: x * X[:, None],
+        lambda x: np.concatenate([x, X]),
+        lambda x: np.zeros(3).__iadd__(x),
+        lambda x: np.zeros(3).__setitem__(slice(None), x),
+        lambda x: x.__setitem__(0, np.ones(1)),
+        lambda x: x @ X,
+        lambda x: xp.dot(x, X),
+    ],
+)
+def test_refuses_to_mix(attempt: Callable[[StrictArray], Any]) -> None:
+    with pytest.raises(TypeError):
+        attempt(to_strict(X))
+
+
+def test_protocols_lead_back_to_strict_arrays() -> None:
+    x = to_strict(X)
+    for value in (
+        np.sin(x),
+        np.sum(x),
+        2.0 * x,
+        np.float64(2.0) * x,
+        x[0],
+        x.sum(),
+        np.zeros_like(x),
+    ):
+        assert isinstance(value, StrictArray)
+    x += x
+    x[1:] *= 2.0
+    np.add.at(x, [0, 0], 1.0)
+    np.multiply(x, x, out=x)
+    assert from_strict(x).tolist() == [4.0, 16.0, 64.0]
+    assert np.shares_memory(x, x[1:])
