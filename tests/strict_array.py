@@ -177,7 +177,8 @@ def _plain_method(name: str) -> Callable[..., Any]:
     return method
 
 
-_OPERATORS = [
+_ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_BITWISE = ("and", "or", "xor", "lshift", "rshift")
     "add",
     "sub",
     "mul",
@@ -192,7 +193,7 @@ _OPERATORS = [
     "lshift",
     "rshift",
 ]
-for _name in _OPERATORS:
+for _name in _ARITHMETIC + _BITWISE:
     setattr(StrictArray, f"__{_name}__", _binary(f"__{_name}__"))
     setattr(StrictArray, f"__r{_name}__", _binary(f"__r{_name}__"))
     setattr(StrictArray, f"__i{_name}__", _in_place(f"__i{_name}__"))
@@ -201,6 +202,8 @@ for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
 for _name in ["neg", "pos", "abs", "invert"]:
     setattr(StrictArray, f"__{_name}__", _unary(f"__{_name}__"))
 _METHODS = [
+   
+]
     "all",
     "any",
     "argmax",
@@ -239,7 +242,7 @@ _METHODS = [
     "transpose",
     "var",
     "view",
-]
+]  # fmt: skip
 for _name in _METHODS:
     setattr(StrictArray, _name, _plain_method(_name))
 
