@@ -179,20 +179,6 @@ def _plain_method(name: str) -> Callable[..., Any]:
 
 _ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _BITWISE = ("and", "or", "xor", "lshift", "rshift")
-    "add",
-    "sub",
-    "mul",
-    "truediv",
-    "floordiv",
-    "mod",
-    "pow",
-    "matmul",
-    "and",
-    "or",
-    "xor",
-    "lshift",
-    "rshift",
-]
 for _name in _ARITHMETIC + _BITWISE:
     setattr(StrictArray, f"__{_name}__", _binary(f"__{_name}__"))
     setattr(StrictArray, f"__r{_name}__", _binary(f"__r{_name}__"))
@@ -202,46 +188,10 @@ for _name in ["lt", "le", "gt", "ge", "eq", "ne"]:
 for _name in ["neg", "pos", "abs", "invert"]:
     setattr(StrictArray, f"__{_name}__", _unary(f"__{_name}__"))
 _METHODS = [
-   
-]
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "argsort",
-    "astype",
-    "clip",
-    "conj",
-    "conjugate",
-    "copy",
-    "cumprod",
-    "cumsum",
-    "diagonal",
-    "dot",
-    "fill",
-    "flatten",
-    "item",
-    "max",
-    "mean",
-    "min",
-    "nonzero",
-    "prod",
-    "ravel",
-    "repeat",
-    "reshape",
-    "round",
-    "sort",
-    "squeeze",
-    "std",
-    "sum",
-    "swapaxes",
-    "take",
-    "tobytes",
-    "tolist",
-    "trace",
-    "transpose",
-    "var",
-    "view",
+    "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "conj", "conjugate", "copy",
+    "cumprod", "cumsum", "diagonal", "dot", "fill", "flatten", "item", "max", "mean", "min",
+    "nonzero", "prod", "ravel", "repeat", "reshape", "round", "sort", "squeeze", "std", "sum",
+    "swapaxes", "take", "tobytes", "tolist", "trace", "transpose", "var", "view",
 ]  # fmt: skip
 for _name in _METHODS:
     setattr(StrictArray, _name, _plain_method(_name))
