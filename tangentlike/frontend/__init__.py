@@ -1,15 +1,108 @@
 """From a live function to the IR: its source found, its names resolved, its statements lowered.
 
 The steps, each in a file of its own: find the source (`source`), read it as nested IR
-(`functions`, `statements`, `expressions`), then small passes to the normal form.
+(`functions`, `statements`, `expressions`), then small passes to the normal form that
+`tangentlike.check` verifies (`targets`, `jumps`, `flatten`, `loopvars`, `webs`).
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .. import ir
+from ..errors import UnsupportedError
+from ..ir import Function
+from ..names import Names
 from .expressions import expression
-from .functions import program, read_function
+from .flatten import flatten
+from .functions import program, read_definition, read_function
+from .jumps import structure_jumps
+from .loopvars import copy_loop_variables, fix_headers
+from .naming import names_of
 from .resolve import Scope
+from .source import find_definition
+from .webs import renamed_webs, split_names
 
 read_block = program
 
-__all__ = ["Scope", "expression", "program", "read_block", "read_function"]
+
+@dataclass(frozen=True)
+class Lowered:
+    """A function in the normal form, the scope its names were resolved in, and which of its
+    names are temporaries that lowering introduced."""
+
+    function: Function
+    scope: Scope
+    temporaries: frozenset[str] = frozenset()
+
+
+def lower(fn: Callable[..., Any]) -> Lowered:
+    """Read a live function and bring it into the normal form."""
+    function = _plain_function(fn)
+    found = find_definition(function)
+    scope = Scope.of(function)
+    names = Names([*scope.cells, found.name])
+    try:
+        read = read_definition(found.node, found.name, found.source, scope, names)
+        return _lowered(read, scope, names)
+    except RecursionError:
+        raise UnsupportedError(
+            f"`{found.name}` is nested too deeply",
+            found.source.header(found.node.lineno),
+            "Break its longest expression, or its chain of `elif`, into several.",
+        ) from None
+
+
+def lower_nested(function: Function) -> Lowered:
+    """Bring a nested function, as `read_function` and `program` give it, into the normal form."""
+    return _lowered(function, Scope.of_names({}), names_of(function))
+
+
+def _lowered(function: Function, scope: Scope, names: Names) -> Lowered:
+    """The passes from nested IR to the normal form, in order."""
+    own = frozenset(_bound(function) if scope.fn is None else scope.fn.__code__.co_varnames)
+    function = structure_jumps(function, names)
+    function = flatten(function, names)
+    function = copy_loop_variables(function, names)
+    function, before = renamed_webs(function, names)
+    function = fix_headers(function, names)
+    made = frozenset(n for n in _bound(function) if before.get(n, n) not in own)
+    return Lowered(function, scope, made)
+
+
+def _bound(function: Function) -> list[str]:
+    """All names a function binds."""
+    inner = [n for stmt in ir.statements(function.body) for n in ir.binds(stmt)]
+    return [*function.param_names, *inner]
+
+
+def _plain_function(fn: Callable[..., Any]) -> types.FunctionType:
+    """The Python function behind a function or a bound method."""
+    fn = getattr(fn, "__func__", fn) if inspect.ismethod(fn) else fn
+    if isinstance(fn, types.FunctionType):
+        return fn
+    name = getattr(fn, "__name__", type(fn).__name__)
+    hint = "Give a derivative rule for it with @tl.rule, or wrap it in a Python function."
+    if isinstance(fn, functools.partial):
+        hint = "Write a function that calls the one inside with the arguments already given."
+    raise UnsupportedError(f"`{name}` is not a function written in Python", hint=hint)
+
+
+__all__ = [
+    "Lowered",
+    "Scope",
+    "expression",
+    "flatten",
+    "lower",
+    "lower_nested",
+    "names_of",
+    "program",
+    "read_block",
+    "read_function",
+    "split_names",
+]

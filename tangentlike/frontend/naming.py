@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import keyword
 
-from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Var
+from .. import ir
+from ..ir import Attribute, Call, Const, Display, Expr, Function, Index, Lazy, Opaque, Ref, Var
+from ..names import Names
 from .operators import is_truth
 
 _NOUNS = {
@@ -22,6 +24,35 @@ _NOUNS = {
     "~": "mask",
 }
 _LONGEST = 24
+
+
+def names_of(function: Function) -> Names:
+    """An allocator that knows every name a function uses, bound or referred to."""
+    names = Names([*function.param_names, *function.free, function.name])
+    for stmt in ir.statements(function.body):
+        names.take(ir.binds(stmt))
+        for expr in ir.expressions(stmt):
+            names.take(_names_in(expr))
+        if isinstance(stmt, ir.OpaqueStmt):
+            names.take((*stmt.names, *(_root(ref) for ref in stmt.refs)))
+    return names
+
+
+def _names_in(expr: Expr) -> list[str]:
+    found = []
+    for part in ir.walk(expr):
+        match part:
+            case Var(name):
+                found.append(name)
+            case Ref():
+                found.append(_root(part))
+            case Opaque(names=names, refs=refs):
+                found.extend((*names, *(_root(ref) for ref in refs)))
+    return found
+
+
+def _root(ref: Ref) -> str:
+    return ref.text.split(".")[0]
 
 
 def noun(expr: Expr) -> str:
@@ -53,6 +84,8 @@ def _noun(expr: Expr) -> str:
         case Index(base=Var(name), key=Var(key)):
             return f"{name}_{key}"
         case Index(base=Var(name), key=Const(int(key))) if 0 <= key < 100:
+            return f"{name}_{key}"
+        case Index(base=Var(name), key=Const(str(key))):
             return f"{name}_{key}"
         case Index(base=Var(name)):
             return f"{name}_part"

@@ -1,0 +1,272 @@
+"""`return`, `break` and `continue` as structure: one way in, one way out of every block.
+
+A jump is brought into tail position by moving what follows its `if` into the branches that do
+not jump. Where more than one branch goes on, a flag says whether to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from .. import ir
+from ..ir import Assign, Block, Break, Call, Const, Do, Expr, For, Function, If, OpaqueStmt
+from ..ir import Origin, Return, Var, While
+from ..names import Names
+from .nested import Continue
+from .operands import is_repeatable
+from .operators import NOT
+
+_FLAGS: dict[type[Any], str] = {Return: "returned", Break: "stopped", Continue: "skipped"}
+
+
+def structure_jumps(function: Function, names: Names) -> Function:
+    """Leave one `Return`, the last statement, and `Break` only in tail position of a loop body.
+
+    before::                     after::
+        for x in xs:                 returned = False
+            if x < 0:                for x in xs:
+                continue                 if not x < 0:
+            if x > t:                        if x > t:
+                return x                         result = x
+            t = x                                returned = True
+        return t                                 break
+                                             else:
+                                                 t = x
+                                     if not returned:
+                                         result = t
+                                     return result
+    """
+    return dataclasses.replace(function, body=_Jumps(names).function(function))
+
+
+def ends_by_raising(block: Block) -> bool:
+    """Whether control never passes the end of the block, for an exception is raised there."""
+    if not block:
+        return False
+    last = block[-1]
+    if isinstance(last, If):
+        return ends_by_raising(last.body) and ends_by_raising(last.orelse)
+    return isinstance(last, OpaqueStmt) and last.text.split("(")[0].split(" ")[0] == "raise"
+
+
+class _Jumps:
+    """The pass for one function. Its state: the names of flags, and which `If`s hold jumps."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self._flags: dict[str, str] = {}
+        self._jumping: dict[int, Any] = {}
+
+    def flag(self, wanted: str) -> str:
+        """The one flag of this meaning in the function."""
+        if wanted not in self._flags:
+            self._flags[wanted] = self.names.fresh(wanted)
+        return self._flags[wanted]
+
+    def function(self, function: Function) -> Block:
+        origin = function.body[-1].origin if function.body else Origin(function.place)
+        body = self.without_loop_returns(function.body)
+        returns = [stmt for stmt in ir.statements(body) if isinstance(stmt, Return)]
+        if len(returns) == 1 and body[-1] is returns[0]:
+            return body
+        if not returns:
+            return (*body, Return(Const(None), origin))
+        end = Return(Const(None), origin)
+        body = self.tails((*body, end))
+        if isinstance(body[-1], Return):
+            return body  # all others were unreachable
+        result = self.flag("result")
+        body = _replace(body, Return, lambda stmt: _keep(result, stmt))
+        return (*body, Return(Var(result), returns[-1].origin))
+
+    # ------------------------------------------------------------------------------ loops
+
+    def without_loop_returns(self, block: Block) -> Block:
+        """The block with every loop in it structured, and left by `Break` instead of `Return`."""
+        result: list[Any] = []
+        for stmt in block:
+            if isinstance(stmt, For | While):
+                result.extend(self.loop(stmt))
+            else:
+                result.append(ir.map_statement(stmt, block=self.without_loop_returns))
+        return tuple(result)
+
+    def loop(self, loop: For | While) -> list[Any]:
+        body = self.without_loop_returns(loop.body)
+        before: list[Any] = []
+        after: list[Any] = []
+        if _contains(body, Return):
+            value = Var(self.flag("result"))
+            endless = isinstance(loop, While) and loop.test == Const(True)
+            if endless and not _contains(body, Break):
+                after = [Return(value, loop.origin)]  # there is no other way out
+                body = _replace(body, Return, lambda s: (*_keep(value.name, s), Break(s.origin)))
+            else:
+                flag = self.flag("returned")
+                before = [Assign(flag, Const(False), loop.origin)]
+                after = [If(Var(flag), (Return(value, loop.origin),), (), loop.origin)]
+                body = _left_by_flag(body, value.name, flag)
+        body = _without_continue(self.tails(body))
+        return [*before, *_closed(loop, body), *after]
+
+    # ------------------------------------------------------------------------------ tails
+
+    def tails(self, block: Block) -> Block:
+        """The block with each jump as the last thing done on its path."""
+        kept: list[Any] = []
+        for stmt in block:
+            if isinstance(stmt, If):
+                stmt = self._branches(stmt)
+            kept.append(stmt)
+            if type(stmt) in _FLAGS:
+                break  # what follows a jump is never run
+        result: list[Any] = []
+        for stmt in reversed(kept):
+            if id(stmt) in self._jumping and result:
+                result = list(reversed(self._follow(stmt, tuple(reversed(result)))))
+            else:
+                result.append(stmt)
+        return tuple(reversed(result))
+
+    def _branches(self, stmt: If) -> If:
+        body, orelse = self.tails(stmt.body), self.tails(stmt.orelse)
+        made = dataclasses.replace(stmt, body=body, orelse=orelse)
+        return self._mark(made) if self._ends_jumping(body) or self._ends_jumping(orelse) else made
+
+    def _mark(self, stmt: If) -> If:
+        self._jumping[id(stmt)] = stmt  # held, so that its id stays its own
+        return stmt
+
+    def _ends_jumping(self, block: Block) -> bool:
+        return bool(block) and (type(block[-1]) in _FLAGS or id(block[-1]) in self._jumping)
+
+    def _follow(self, stmt: If, rest: Block) -> Block:
+        """An `If` with jumps inside, and what is to run after it on the paths that go on."""
+        (attached,), ends = self._append((stmt,), rest)
+        if ends <= 1:
+            return (attached,)
+        before: list[Any] = []
+        body: Block = (stmt,)
+        for kind, wanted in _FLAGS.items():
+            if not _contains((stmt,), kind):
+                continue
+            flag = self.flag(wanted)
+            before.append(Assign(flag, Const(False), stmt.origin))
+            jump: Any = kind(stmt.origin) if kind is not Return else None
+            if jump is None:
+                result = self.flag("result")
+                jump = Return(Var(result), stmt.origin)
+                body = _replace(body, kind, lambda s, r=result, f=flag: (*_keep(r, s), _set(f, s)))
+            else:
+                body = _replace(body, kind, lambda s, f=flag: (_set(f, s),))
+            rest = (self._mark(If(Var(flag), (jump,), rest, stmt.origin)),)
+        return (*before, *body, *rest)
+
+    def _append(self, block: Block, rest: Block) -> tuple[Block, int]:
+        """The block with `rest` at every end that is reached, and how many ends there are."""
+        if block and (type(block[-1]) in _FLAGS or ends_by_raising(block)):
+            return block, 0
+        if not block or id(block[-1]) not in self._jumping:
+            return (*block, *rest), 1
+        last = block[-1]
+        body, ends = self._append(last.body, rest)
+        orelse, more = self._append(last.orelse, rest)
+        made = self._mark(dataclasses.replace(last, body=body, orelse=orelse))
+        return (*block[:-1], made), ends + more
+
+
+def _set(flag: str, stmt: Any) -> Assign:
+    return Assign(flag, Const(True), stmt.origin)
+
+
+def _keep(result: str, stmt: Any) -> Block:
+    """`result = value` for a `return value`; nothing if it is there already."""
+    if stmt.value == Var(result):
+        return ()
+    return (Assign(result, stmt.value, stmt.origin),)
+
+
+def _contains(block: Block, kind: type[Any]) -> bool:
+    """Whether such a jump stands in the block, nested loops excluded."""
+    for stmt in block:
+        if isinstance(stmt, kind):
+            return True
+        if isinstance(stmt, If) and (_contains(stmt.body, kind) or _contains(stmt.orelse, kind)):
+            return True
+    return False
+
+
+def _replace(block: Block, kind: type[Any], fn: Callable[[Any], Block]) -> Block:
+    """The block with each such jump replaced, nested loops excluded."""
+    result: list[Any] = []
+    for stmt in block:
+        if isinstance(stmt, kind):
+            result.extend(fn(stmt))
+        elif isinstance(stmt, If) and _contains((stmt,), kind):
+            body, orelse = _replace(stmt.body, kind, fn), _replace(stmt.orelse, kind, fn)
+            if stmt.body and not body:
+                result.extend(_only_else(stmt, orelse))
+            else:
+                result.append(dataclasses.replace(stmt, body=body, orelse=orelse))
+        else:
+            result.append(stmt)
+    return tuple(result)
+
+
+def _left_by_flag(block: Block, result: str, flag: str) -> Block:
+    """A loop body whose returns set the flag and leave the loop."""
+    made: list[Any] = []
+    for stmt in block:
+        if isinstance(stmt, Return):
+            made.extend((*_keep(result, stmt), _set(flag, stmt), Break(stmt.origin)))
+        elif isinstance(stmt, If) and stmt.test == Var(flag):
+            made.append(dataclasses.replace(stmt, body=(Break(stmt.origin),)))  # set inside
+        elif isinstance(stmt, If):
+            body = _left_by_flag(stmt.body, result, flag)
+            orelse = _left_by_flag(stmt.orelse, result, flag)
+            made.append(dataclasses.replace(stmt, body=body, orelse=orelse))
+        else:
+            made.append(stmt)
+    return tuple(made)
+
+
+def _without_continue(block: Block) -> Block:
+    """A loop body without the `continue`s at its ends, where they say nothing."""
+    if block and isinstance(block[-1], Continue):
+        block = block[:-1]
+    if not block or not isinstance(block[-1], If):
+        return block
+    last = block[-1]
+    body, orelse = _without_continue(last.body), _without_continue(last.orelse)
+    if last.body and not body:
+        return (*block[:-1], *_only_else(last, orelse))
+    return (*block[:-1], dataclasses.replace(last, body=body, orelse=orelse))
+
+
+def _only_else(stmt: If, orelse: Block) -> Block:
+    """`if test: pass` with an `else`."""
+    if orelse:
+        return (If(negated(stmt.test), orelse, (), stmt.origin),)
+    return () if is_repeatable(stmt.test) else (Do(stmt.test, stmt.origin),)
+
+
+def negated(test: Expr) -> Expr:
+    """The opposite of a test, without a double `not`."""
+    match test:
+        case Call(fn=fn, args=(inner,)) if fn == NOT:
+            return inner
+    return Call(NOT, (test,))
+
+
+def _closed(loop: For | While, body: Block) -> list[Any]:
+    """The loop with this body; a body that always ends by `break` runs at most once."""
+    if not body or not isinstance(body[-1], Break):
+        return [dataclasses.replace(loop, body=body)]
+    if isinstance(loop, For):
+        leave = If(Const(True), (body[-1],), (), body[-1].origin)
+        return [dataclasses.replace(loop, body=(*body[:-1], leave))]
+    if loop.test == Const(True):
+        return list(body[:-1])
+    return [If(loop.test, body[:-1], (), loop.origin)]

@@ -1,0 +1,106 @@
+"""Loop headers that a reverse sweep can run again: nothing they name changes in the loop."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from .. import ir
+from ..ir import Assign, Attribute, Block, Call, Expr, For, Function, Opaque, Target, Update, Var
+from ..names import Names
+from .naming import names_of, noun
+from .operands import RESIZING, is_atom, is_shape_query
+from .webs import reaching
+
+
+def copy_loop_variables(function: Function, names: Names | None = None) -> Function:
+    """Give a loop variable that is rebound in the body, or read after the loop, a name of its own.
+
+    before::                    after::
+        for i in range(n):          for i_it in range(n):
+            i = i + 1                   i = i_it
+            s = s + i                   i = i + 1
+                                        s = s + i
+    """
+    names = names_of(function) if names is None else names
+    escaping = reaching(function).escaping
+    loops = iter(range(len(escaping)))
+
+    def copied(block: Block) -> Block:
+        result: list[ir.Stmt] = []
+        for stmt in block:
+            if isinstance(stmt, For):
+                stmt = _copy(stmt, escaping[next(loops)], names)
+            result.append(ir.map_statement(stmt, block=copied))
+        return tuple(result)
+
+    return dataclasses.replace(function, body=copied(function.body))
+
+
+def _copy(loop: For, escaping: frozenset[str], names: Names) -> For:
+    fresh = {
+        name: names.fresh(f"{name}_it")
+        for name in dict.fromkeys(ir.target_names(loop.target))
+        if name in escaping
+    }
+    if not fresh:
+        return loop
+    copies = tuple(Assign(name, Var(own), loop.origin) for name, own in fresh.items())
+    target: Target = ir.map_target(loop.target, lambda n: fresh.get(n, n))
+    return dataclasses.replace(loop, target=target, body=(*copies, *loop.body))
+
+
+def fix_headers(function: Function, names: Names | None = None) -> Function:
+    """Name what a loop header reads where the loop, or later code, changes it.
+
+    before::                    after::
+        for i in range(n):          n_old = n
+            n = n - i               for i in range(n_old):
+                                        n = n - i
+    """
+    names = names_of(function) if names is None else names
+    resized = frozenset(_resized(function))
+
+    def fixed(block: Block) -> Block:
+        result: list[ir.Stmt] = []
+        for stmt in block:
+            if isinstance(stmt, For):
+                changed = frozenset(n for s in ir.statements(stmt.body) for n in ir.binds(s))
+                stmt = _fix(stmt, changed, resized, names, result)
+            result.append(ir.map_statement(stmt, block=fixed))
+        return tuple(result)
+
+    return dataclasses.replace(function, body=fixed(function.body))
+
+
+def _fix(
+    loop: For,
+    changed: frozenset[str],
+    resized: frozenset[str],
+    names: Names,
+    out: list[ir.Stmt],
+) -> For:
+    def operand(expr: Expr) -> Expr:
+        whole = is_atom(expr) or is_shape_query(expr) or isinstance(expr, Opaque)
+        moving = changed if is_atom(expr) else changed | resized
+        if whole and ir.names_in(expr) & moving:
+            name = names.fresh(noun(expr))
+            out.append(Assign(name, expr, loop.origin))
+            return Var(name)
+        if isinstance(expr, Call) and not is_shape_query(expr):
+            return ir.rebuild(expr, operand)
+        return expr
+
+    return dataclasses.replace(loop, iter=operand(loop.iter))
+
+
+def _resized(function: Function) -> list[str]:
+    """Lists whose length changes somewhere in the function."""
+    found = []
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, Update) and isinstance(stmt.target, Var):
+            found.append(stmt.target.name)  # `xs += [x]`
+        for expr in ir.expressions(stmt):
+            match expr:
+                case Call(fn=Attribute(base=Var(name), name=method)) if method in RESIZING:
+                    found.append(name)
+    return found

@@ -1,0 +1,338 @@
+"""Names as webs: two definitions share a name exactly if some use can be reached by both.
+
+Reaching definitions are found in one walk. Where paths meet, a name with two definitions gets a
+*meeting* that stands for both; only a use of the meeting joins them, so an unused one costs
+nothing and joins nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+
+from .. import ir
+from ..errors import UnsupportedError
+from ..ir import Block, Break, Const, Expr, For, Function, If, Stmt, Update, Var, While
+from ..names import Names
+from .expressions import is_closure
+from .jumps import ends_by_raising
+from .naming import names_of
+
+Point = int  # a definition or a meeting, numbered in source order
+
+
+@dataclass
+class Reaching:
+    """Which definitions reach which uses.
+
+    `uses` and `defs` run parallel to the statements in preorder: name -> point. `escaping` has,
+    for each `For` in preorder, the loop variables that are rebound in the body or read after it.
+    """
+
+    names: list[str] = field(default_factory=list)  # point -> the name it defines
+    meets: dict[Point, list[Point]] = field(default_factory=dict)
+    used: list[Point] = field(default_factory=list)
+    uses: list[dict[str, Point]] = field(default_factory=list)
+    defs: list[dict[str, Point]] = field(default_factory=list)
+    escaping: list[frozenset[str]] = field(default_factory=list)
+
+    def add(self, name: str) -> Point:
+        self.names.append(name)
+        return len(self.names) - 1
+
+
+def reaching(function: Function) -> Reaching:
+    """The reaching definitions of a function without early returns."""
+    walk = _Walk(function)
+    walk.block(function.body)
+    walk.find_escaping()
+    return walk.found
+
+
+def split_names(function: Function, names: Names | None = None) -> Function:
+    """Give each web of definitions a name: the first keeps its own, others become `a2`, `a3`.
+
+    before::                  after::
+        a = x + 1                 a = x + 1
+        b = a * a                 b = a * a
+        a = b + 2                 a2 = b + 2
+        return a                  return a2
+    """
+    return renamed_webs(function, names)[0]
+
+
+def renamed_webs(
+    function: Function, names: Names | None = None
+) -> tuple[Function, dict[str, str]]:
+    """`split_names`, and for each new name the one it had before."""
+    found = reaching(function)
+    spelled = _spellings(function, found, names_of(function) if names is None else names)
+    new = {s: found.names[p] for p, s in enumerate(spelled) if s != found.names[p]}
+    if not new:
+        return function, {}
+    _refuse_captured(function, found, spelled)
+    body = _rename(function.body, found, spelled)
+    return dataclasses.replace(function, body=body), new
+
+
+@dataclass
+class _Exits:
+    """The names a loop may change, and what they stand at where a `break` leaves it."""
+
+    names: dict[str, None]
+    states: list[dict[str, Point]] = field(default_factory=list)
+
+
+class _Walk:
+    """One walk in execution order. `env` has the point that each name stands at now."""
+
+    def __init__(self, function: Function) -> None:
+        self.found = Reaching()
+        self.env: dict[str, Point] = {n: self.found.add(n) for n in function.param_names}
+        self.alive = True
+        self._leaving: list[_Exits] = []  # of the loops around, outermost first
+        self._bound: dict[int, dict[str, None]] = {}
+        self._loops: list[tuple[int, For, range]] = []
+
+    # -------------------------------------------------------------------------- recording
+
+    def use(self, names: frozenset[str]) -> dict[str, Point]:
+        known = {name: self.env[name] for name in sorted(names) if name in self.env}
+        self.found.used.extend(known.values())
+        return known
+
+    def define(self, names: tuple[str, ...]) -> dict[str, Point]:
+        made = {name: self.found.add(name) for name in names}
+        self.env.update(made)
+        return made
+
+    def meet(self, states: list[dict[str, Point]], names: dict[str, None]) -> None:
+        """Set the environment, for these names, to what all the states agree on."""
+        for name in names:
+            points = list(dict.fromkeys(s[name] for s in states if name in s))
+            if not points:
+                self.env.pop(name, None)
+            elif len(points) == 1:
+                self.env[name] = points[0]
+            else:
+                self.env[name] = self._meeting(name, points)
+
+    def _meeting(self, name: str, points: list[Point]) -> Point:
+        point = self.found.add(name)
+        self.found.meets[point] = points
+        return point
+
+    def snapshot(self, names: dict[str, None]) -> dict[str, Point]:
+        return {name: self.env[name] for name in names if name in self.env}
+
+    def bound(self, block: Block) -> dict[str, None]:
+        """The names bound anywhere in a block, in order."""
+        key = id(block)
+        if key not in self._bound:
+            names: dict[str, None] = {}
+            for stmt in block:
+                if not isinstance(stmt, Update):
+                    names.update(dict.fromkeys(ir.binds(stmt)))
+                for inner in ir.blocks(stmt):
+                    names.update(self.bound(inner))
+            self._bound[key] = names
+        return self._bound[key]
+
+    # ------------------------------------------------------------------------- statements
+
+    def block(self, block: Block) -> None:
+        for stmt in block:
+            self.statement(stmt)
+
+    def statement(self, stmt: Stmt) -> None:
+        number = len(self.found.uses)
+        self.found.uses.append({})
+        self.found.defs.append({})
+        if not isinstance(stmt, While):
+            self.found.uses[number] = self.use(ir.reads(stmt))
+        match stmt:
+            case If():
+                self.branch(stmt)
+            case For() | While():
+                self.loop(stmt, number)
+            case Break():
+                leaving = self._leaving[-1]
+                leaving.states.append(self.snapshot(leaving.names))
+                self.alive = False
+            case Update():
+                pass  # reads and defines the same web
+            case _:
+                self.found.defs[number] = self.define(ir.binds(stmt))
+
+    def branch(self, stmt: If) -> None:
+        names = {**self.bound(stmt.body), **self.bound(stmt.orelse)}
+        before = self.snapshot(names)
+        states = []
+        for inner in (stmt.body, stmt.orelse):
+            self.meet([before], names)
+            self.alive = True
+            self.block(inner)
+            if self.alive and not ends_by_raising(inner):
+                states.append(self.snapshot(names))
+        self.alive = bool(states)
+        self.meet(states or [before], names)
+
+    def loop(self, stmt: For | While, number: int) -> None:
+        targets = ir.target_names(stmt.target) if isinstance(stmt, For) else ()
+        names = {**dict.fromkeys(targets), **self.bound(stmt.body)}
+        heads = {}
+        for name in names:
+            entry = [self.env[name]] if name in self.env else []
+            heads[name] = self.env[name] = self._meeting(name, entry)
+        if isinstance(stmt, While):
+            self.found.uses[number] = self.use(ir.reads(stmt))
+        at_head = self.snapshot(names)
+        self.found.defs[number] = self.define(targets)
+        self._leaving.append(_Exits(names))
+        first = len(self.found.uses)
+        self.block(stmt.body)
+        if self.alive:
+            for name, head in heads.items():
+                if name in self.env:
+                    self.found.meets[head].append(self.env[name])
+        if isinstance(stmt, For):
+            self._loops.append((number, stmt, range(first, len(self.found.uses))))
+        exits = self._leaving.pop().states
+        endless = isinstance(stmt, While) and stmt.test == Const(True)
+        if not endless or not exits:
+            exits.insert(0, at_head)
+        self.alive = True
+        self.meet(exits, names)
+
+    # --------------------------------------------------------------------- loop variables
+
+    def find_escaping(self) -> None:
+        """Loop variables that are rebound in the body, or whose definition is read elsewhere."""
+        found = self.found
+        readers: dict[Point, list[int]] = {}
+        for number, uses in enumerate(found.uses):
+            for point in uses.values():
+                readers.setdefault(point, []).append(number)
+        met_in: dict[Point, list[Point]] = {}
+        for meeting, points in found.meets.items():
+            for part in points:
+                met_in.setdefault(part, []).append(meeting)
+        for number, loop, inside in sorted(self._loops, key=lambda item: item[0]):
+            escaping = set()
+            for name, point in found.defs[number].items():
+                rebound = name in self.bound(loop.body) or _updated(loop.body, name)
+                if rebound or _read_outside(point, readers, met_in, inside):
+                    escaping.add(name)
+            found.escaping.append(frozenset(escaping))
+
+
+def _read_outside(
+    point: Point, readers: dict[Point, list[int]], met_in: dict[Point, list[Point]], inside: range
+) -> bool:
+    """Whether a definition is read by a statement outside this range, through any meetings."""
+    seen, stack = {point}, [point]
+    while stack:
+        point = stack.pop()
+        if any(number not in inside for number in readers.get(point, ())):
+            return True
+        more = [m for m in met_in.get(point, ()) if m not in seen]
+        seen.update(more)
+        stack.extend(more)
+    return False
+
+
+def _updated(block: Block, name: str) -> bool:
+    return any(isinstance(s, Update) and s.target == Var(name) for s in ir.statements(block))
+
+
+# --------------------------------------------------------------------------------- naming
+
+
+def _spellings(function: Function, found: Reaching, names: Names) -> list[str]:
+    """For each point, the name its web gets."""
+    parent = list(range(len(found.names)))
+
+    def root(point: Point) -> Point:
+        while parent[point] != point:
+            parent[point] = parent[parent[point]]
+            point = parent[point]
+        return point
+
+    used: set[Point] = set()
+    stack = list(found.used)
+    while stack:
+        point = stack.pop()
+        if point in used:
+            continue
+        used.add(point)
+        for part in found.meets.get(point, ()):
+            # The lower number stays the root, so that a root stands for the first in the source.
+            first, second = sorted((root(point), root(part)))
+            parent[second] = first
+            stack.append(part)
+    webs: dict[str, dict[Point, None]] = {}
+    for point, name in enumerate(found.names):
+        if point not in found.meets:
+            webs.setdefault(name, {})[root(point)] = None
+    read = {found.names[point] for point in used}
+    spelled = list(found.names)
+    for name, roots in webs.items():
+        if name in read:  # a name that nothing reads, such as `_`, may be bound again
+            for web in list(roots)[1:]:
+                spelled[web] = _numbered(name, names)
+    return [spelled[root(point)] for point in range(len(spelled))]
+
+
+def _numbered(name: str, names: Names) -> str:
+    """The next free of `a2`, `a3`, ...; of `x1_2`, `x1_3`, ... for a name that ends in a digit."""
+    stem = f"{name}_" if name[-1].isdigit() else name
+    count = 2
+    while f"{stem}{count}" in names:
+        count += 1
+    return names.fresh(f"{stem}{count}")
+
+
+def _rename(block: Block, found: Reaching, spelled: list[str]) -> Block:
+    numbers = iter(range(len(found.uses)))
+
+    def renamed(block: Block) -> Block:
+        return tuple(map(statement, block))
+
+    def statement(stmt: Stmt) -> Stmt:
+        number = next(numbers)
+        uses = _changes(found.uses[number], spelled)
+        defs = _changes(found.defs[number], spelled)
+        if isinstance(stmt, Update):
+            defs = uses
+        if not uses and not defs and not ir.blocks(stmt):
+            return stmt
+        values: dict[str, Expr] = {name: Var(new) for name, new in uses.items()}
+        return ir.map_statement(
+            stmt,
+            expr=lambda e: ir.substitute(e, values) if values else e,
+            block=renamed,
+            target=lambda t: ir.map_target(t, lambda n: defs.get(n, n)),
+        )
+
+    return renamed(block)
+
+
+def _changes(points: dict[str, Point], spelled: list[str]) -> dict[str, str]:
+    return {name: spelled[point] for name, point in points.items() if spelled[point] != name}
+
+
+def _refuse_captured(function: Function, found: Reaching, spelled: list[str]) -> None:
+    """Refuse a lambda over a name that is rebound: it would see another value than it did."""
+    split = {found.names[point] for point, name in enumerate(spelled) if name != found.names[point]}
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                if not is_closure(part):
+                    continue
+                for name in sorted(ir.names_in(part) & split):
+                    raise UnsupportedError(
+                        f"a lambda uses `{name}`, which has several values in this function",
+                        getattr(part, "at", None),
+                        "Give the name only one value, or pass it as a default: "
+                        f"`lambda ..., {name}={name}: ...`.",
+                    )
