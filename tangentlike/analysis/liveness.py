@@ -1,0 +1,127 @@
+"""Which names may still be read after a statement.
+
+Sets of names are bit masks (bit `index[name]`), so that one set operation a statement suffices
+for functions of thousands of statements. A loop needs no iteration: what is live at its head is
+what is live after it and what a round reads before binding it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .. import ir
+
+
+@dataclass
+class Liveness:
+    """`after` and `before`: id of a statement -> mask of the names live there.
+
+    A statement object that occurs twice has what is live at either place.
+    """
+
+    index: dict[str, int] = field(default_factory=dict)
+    after: dict[int, int] = field(default_factory=dict)
+    before: dict[int, int] = field(default_factory=dict)
+    entry: int = 0
+    _exposed: dict[int, int] = field(default_factory=dict)
+
+    def mask(self, names: Iterable[str]) -> int:
+        """The set of some names."""
+        found = 0
+        for name in names:
+            bit = self.index.get(name)
+            if bit is None:
+                bit = self.index[name] = len(self.index)
+            found |= 1 << bit
+        return found
+
+    def is_live_after(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether the value that `name` has after `stmt` may still be read."""
+        bit = self.index.get(name)
+        return bit is not None and bool(self.after[id(stmt)] >> bit & 1)
+
+    def is_live_before(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether the value that `name` has before `stmt` may be read by it or later."""
+        bit = self.index.get(name)
+        return bit is not None and bool(self.before[id(stmt)] >> bit & 1)
+
+    def names(self, mask: int) -> tuple[str, ...]:
+        """The names of a set, in order of first appearance."""
+        return tuple(name for name, bit in self.index.items() if mask >> bit & 1)
+
+
+def liveness(function: ir.Function, pinned: Iterable[str] = ()) -> Liveness:
+    """Live names before and after every statement; `pinned` names are live throughout.
+
+    >>> from tangentlike.frontend import program
+    >>> f = program("t = a * b; y = t + a; return y")
+    >>> live = liveness(f)
+    >>> [live.names(live.after[id(stmt)]) for stmt in f.body]
+    [('a', 't'), ('y',), ()]
+    """
+    live = Liveness()
+    live.mask(function.param_names)
+    live.entry = _block(function.body, live.mask(pinned), 0, live)
+    return live
+
+
+def _block(block: ir.Block, after: int, leave: int, live: Liveness) -> int:
+    """Names live before a block; `leave` is what is live where a `break` in it goes."""
+    for stmt in reversed(block):
+        key = id(stmt)
+        live.after[key] = live.after.get(key, 0) | after
+        after = _statement(stmt, after, leave, live)
+        live.before[key] = live.before.get(key, 0) | after
+    return after
+
+
+def _statement(stmt: ir.Stmt, after: int, leave: int, live: Liveness) -> int:
+    match stmt:
+        case ir.If(body=body, orelse=orelse):
+            inside = _block(body, after, leave, live) | _block(orelse, after, leave, live)
+            return inside | live.mask(ir.reads(stmt))
+        case ir.For(body=body):
+            head = after | exposed(body, live) & ~live.mask(ir.binds(stmt))
+            _block(body, head, after, live)
+            return head | live.mask(ir.reads(stmt))
+        case ir.While(body=body):
+            head = after | exposed(body, live) | live.mask(ir.reads(stmt))
+            _block(body, head, after, live)
+            return head
+        case ir.Break():
+            return leave
+        case _:
+            return after & ~live.mask(ir.binds(stmt)) | live.mask(ir.reads(stmt))
+
+
+def exposed(block: ir.Block, live: Liveness) -> int:
+    """Names a block may read before it has bound them."""
+    found = 0
+    for stmt in reversed(block):
+        found = _exposed(stmt, found, live)
+    return found
+
+
+def _exposed(stmt: ir.Stmt, after: int, live: Liveness) -> int:
+    match stmt:
+        case ir.If(body=body, orelse=orelse):
+            inside = 0
+            for branch in (body, orelse):
+                found = after
+                for inner in reversed(branch):
+                    found = _exposed(inner, found, live)
+                inside |= found
+            return inside | live.mask(ir.reads(stmt))
+        case ir.For() | ir.While():
+            known = live._exposed.get(id(stmt))
+            if known is None:
+                known = exposed(stmt.body, live)
+                if isinstance(stmt, ir.For):
+                    known &= ~live.mask(ir.binds(stmt))
+                known = live._exposed[id(stmt)] = known | live.mask(ir.reads(stmt))
+            return after | known
+        case ir.Break():
+            return 0
+        case _:
+            return after & ~live.mask(ir.binds(stmt)) | live.mask(ir.reads(stmt))

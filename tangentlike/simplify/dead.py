@@ -1,0 +1,179 @@
+"""Statements whose result nobody reads.
+
+Two questions, asked one after the other. Does any effect or result depend on the statement at
+all (marking backwards from them, so that an accumulation that only feeds itself goes)? And is
+the value it binds read before it is bound again?
+"""
+
+from __future__ import annotations
+
+from .. import ir
+from ..analysis.liveness import Liveness, exposed
+from .effects import OUTSIDE, Effect, effect_of, own_effect, pinned_names
+from .facts import Facts
+from .rewriting import map_block, with_body
+from .sharing import Sharing
+
+
+def remove_dead_code(function: ir.Function, facts: Facts) -> ir.Function:
+    """Drop statements whose value nothing reads; effects stay.
+
+    >>> from tangentlike.frontend import program
+    >>> from tangentlike.emit import show
+    >>> f = program("t = a * b; y = a + 1; print(y); z = y; return y")
+    >>> print(show(remove_dead_code(f, Facts()).body))
+    y = a + 1
+    print(y)
+    return y
+    """
+    sharing = Sharing(function, facts)
+    pinned = pinned_names(function, facts)
+    needed = _Marking(sharing, facts, pinned).run(function)
+    body = map_block(function.body, lambda stmt: _keep_needed(stmt, needed))
+    sweep = _Sweep(sharing, facts, pinned)
+    return with_body(function, sweep.block(body, sweep.live.mask(pinned), 0)[0])
+
+
+class _Marking:
+    """Which statements some effect, or the result, depends on."""
+
+    def __init__(self, sharing: Sharing, facts: Facts, pinned: frozenset[str]) -> None:
+        self.sharing = sharing
+        self.facts = facts
+        self.pinned = pinned
+        self.makers: dict[str, list[int]] = {}  # name or class -> statements that bind or write it
+        self.effects: dict[int, Effect] = {}
+        self.owner: dict[int, int] = {}  # statement -> the compound statement around it
+        self.breaks: dict[int, list[int]] = {}  # loop -> the `break`s that leave it
+        self.essential: list[int] = []
+
+    def run(self, function: ir.Function) -> set[int]:
+        self._collect(function.body, 0, 0)
+        needed: set[int] = set()
+        names: set[str] = set()
+        work = list(self.essential)
+        self._want(self.pinned, names, work)
+        while work:
+            key = work.pop()
+            if key in needed or not key:
+                continue
+            needed.add(key)
+            work.append(self.owner[key])
+            work.extend(self.breaks.get(key, ()))
+            self._want(self.effects[key].reads, names, work)
+        return needed
+
+    def _want(self, reads: frozenset[str], names: set[str], work: list[int]) -> None:
+        for name in reads:
+            if name in names:
+                continue
+            names.add(name)
+            work.extend(self.makers.get(name, ()))
+            shared = self.sharing.of(name)
+            if shared not in self.seen:
+                self.seen.add(shared)
+                work.extend(self.writers.get(shared, ()))
+
+    seen: set[str]
+    writers: dict[str, list[int]]
+
+    def _collect(self, block: ir.Block, owner: int, loop: int) -> None:
+        if not owner:
+            self.seen, self.writers = set(), {}
+        for stmt in block:
+            key = id(stmt)
+            self.owner[key] = owner
+            effect = own_effect(stmt, self.facts) if ir.blocks(stmt) else effect_of(stmt, self.facts)
+            self.effects[key] = effect
+            for name in effect.binds:
+                self.makers.setdefault(name, []).append(key)
+            for name in effect.writes:
+                self.writers.setdefault(self.sharing.of(name), []).append(key)
+            if isinstance(stmt, ir.Break):
+                self.breaks.setdefault(loop, []).append(key)
+            elif effect.fixed or any(map(self.sharing.is_outside, effect.writes)):
+                self.essential.append(key)
+            inner = key if isinstance(stmt, ir.For | ir.While) else loop
+            for nested in ir.blocks(stmt):
+                self._collect(nested, key, inner)
+
+
+def _keep_needed(stmt: ir.Stmt, needed: set[int]) -> tuple[ir.Stmt, ...]:
+    if id(stmt) not in needed:
+        return ()
+    blocks = ir.blocks(stmt)
+    kept = [map_block(b, lambda s: _keep_needed(s, needed)) for b in blocks]
+    return (_with_blocks(stmt, kept),)
+
+
+def _with_blocks(stmt: ir.Stmt, kept: list[ir.Block]) -> ir.Stmt:
+    """A compound statement with other blocks; itself if they are the same."""
+    if all(new is old for new, old in zip(kept, ir.blocks(stmt), strict=True)):
+        return stmt
+    following = iter(kept)
+    return ir.map_statement(stmt, block=lambda b: next(following))
+
+
+class _Sweep:
+    """Backwards through the program, dropping what binds or writes nothing that is live."""
+
+    def __init__(self, sharing: Sharing, facts: Facts, pinned: frozenset[str]) -> None:
+        self.sharing = sharing
+        self.facts = facts
+        self.pinned = pinned
+        self.live = Liveness()
+
+    def block(self, block: ir.Block, after: int, leave: int) -> tuple[ir.Block, int]:
+        out: list[ir.Stmt] = []
+        changed = False
+        for stmt in reversed(block):
+            new, before = self.statement(stmt, after, leave)
+            changed = changed or new is not stmt
+            if new is not None:
+                out.append(new)
+                after = before
+        return (tuple(reversed(out)) if changed else block), after
+
+    def statement(self, stmt: ir.Stmt, after: int, leave: int) -> tuple[ir.Stmt | None, int]:
+        """The statement (None when dead) and what is live before it."""
+        live = self.live
+        match stmt:
+            case ir.If():
+                body, first = self.block(stmt.body, after, leave)
+                orelse, second = self.block(stmt.orelse, after, leave)
+                if not body and not orelse and own_effect(stmt, self.facts).silent:
+                    return None, after
+                reads = own_effect(stmt, self.facts).reads
+                return _with_blocks(stmt, [body, orelse]), first | second | live.mask(reads)
+            case ir.For() | ir.While():
+                return self._loop(stmt, after)
+            case ir.Break():
+                return stmt, leave
+        effect = effect_of(stmt, self.facts)
+        if not effect.fixed and not self._matters(effect, after):
+            return None, after
+        return stmt, after & ~live.mask(effect.binds) | live.mask(effect.reads)
+
+    def _loop(self, stmt: ir.For | ir.While, after: int) -> tuple[ir.Stmt | None, int]:
+        live, header = self.live, own_effect(stmt, self.facts)
+        reads, binds = live.mask(header.reads), live.mask(header.binds)
+        head = after | exposed(stmt.body, live) & ~binds
+        if isinstance(stmt, ir.While):
+            head |= reads
+        body, _ = self.block(stmt.body, head, after)
+        stmt = _with_blocks(stmt, [body])  # type: ignore[assignment]
+        silent = header.silent and not any(isinstance(s, ir.Break) for s in ir.statements(body))
+        if not body and silent and isinstance(stmt, ir.For):
+            return None, after
+        return stmt, after | exposed(body, live) & ~binds | reads
+
+    def _matters(self, effect: Effect, after: int) -> bool:
+        """Whether something bound or written is still visible after the statement."""
+        if after & self.live.mask(effect.binds) or not effect.binds.isdisjoint(self.pinned):
+            return True
+        for name in effect.writes:
+            if name == OUTSIDE or self.sharing.is_outside(name):
+                return True
+            if after & self.live.mask(self.sharing.members(name)):
+                return True
+        return False

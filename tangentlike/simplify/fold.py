@@ -1,0 +1,245 @@
+"""Algebra on derived expressions: ones, zeros, signs, numbers, broadcasts that do nothing.
+
+Only what a transform wrote is touched, never the user's own lines; and nothing that could
+change what a NaN or an infinity does (`0.0 * e` stays).
+"""
+
+from __future__ import annotations
+
+import operator
+
+from .. import ir
+from .algebra import (
+    ADD,
+    DIV,
+    MUL,
+    NEG,
+    SUB,
+    Product,
+    build,
+    build_sum,
+    is_literal,
+    merge_terms,
+    ordered,
+    product_of,
+    terms_of,
+)
+from .effects import is_pure
+from .facts import Facts, numpy_name, runtime_name
+from .rewriting import map_block, map_expr, map_stmt, with_body
+from .shapes import Shapes
+from .sharing import is_float, sources
+
+_DERIVED = ("adjoint", "tangent")
+_ONES = ("ones_like",)
+_ZEROS = ("zeros_like",)
+
+
+def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
+    """Write derived expressions the way a person would.
+
+    >>> from tangentlike.frontend import program
+    >>> from tangentlike.emit import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("x_bar = x_bar + -(y_bar * 2.0 * (1.0 * x_bar)); return x_bar"))
+    >>> print(show(fold_algebra(f, Facts(floating=frozenset(["x_bar", "y_bar"]))).body))
+    x_bar = x_bar - 2.0 * y_bar * x_bar
+    return x_bar
+    """
+    fold = _Fold(facts, Shapes(function, facts))
+    return with_body(function, map_block(function.body, fold.statement))
+
+
+class _Fold:
+    def __init__(self, facts: Facts, shapes: Shapes) -> None:
+        self.facts = facts
+        self.shapes = shapes
+
+    def statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        if ir.blocks(stmt):
+            return (map_stmt(stmt, block=lambda b: map_block(b, self.statement)),)
+        if stmt.origin.role not in _DERIVED:
+            return (stmt,)
+        match stmt:
+            case ir.Assign(target=target, value=value, origin=origin):
+                new = self.owned(value)
+                return (stmt,) if new is value else (ir.Assign(target, new, origin),)
+            case ir.Store(target=target, value=value, origin=origin):
+                new = self.owned(value)
+                return (stmt,) if new is value else (ir.Store(target, new, origin),)
+            case ir.Update(value=value):
+                return self._update(stmt, self.expr(value))
+            case ir.Do(value=ir.Call() as call, origin=origin):
+                new = map_expr(call, self.owned)
+                return (stmt,) if new is call else (ir.Do(new, origin),)
+            case ir.Return(value=value, origin=origin) if value is not None:
+                display = isinstance(value, ir.Display)
+                new = map_expr(value, self.owned) if display else self.owned(value)
+                return (stmt,) if new is value else (ir.Return(new, origin),)
+        return (stmt,)
+
+    def _update(self, stmt: ir.Update, value: ir.Expr) -> tuple[ir.Stmt, ...]:
+        """`x += -e` is `x -= e`; adding nothing is nothing."""
+        op = stmt.op
+        if op.obj in (operator.iadd, operator.isub):
+            if isinstance(value, ir.Const) and type(value.value) is float and value.value == 0.0:
+                return ()
+            term = product_of(value)
+            if term.coefficient < 0 and term.factors:
+                positive = Product(-term.coefficient, term.factors, term.divisors)
+                if self._has_float(positive):
+                    value = build(positive, self.floating)
+                    op = _ISUB if op.obj is operator.iadd else _IADD
+        if value is stmt.value:
+            return (stmt,)
+        return (ir.Update(stmt.target, op, value, stmt.origin),)
+
+    # ------------------------------------------------------------------------ expressions
+
+    def floating(self, expr: ir.Expr) -> bool:
+        return is_float(expr, self.facts)
+
+    def _has_float(self, product: Product) -> bool:
+        return any(map(self.floating, product.factors))
+
+    def owned(self, value: ir.Expr) -> ir.Expr:
+        """Fold a value that gets a name or a place: what was an object of its own stays one."""
+        new = self.expr(value)
+        if new is value or sources(value, self.facts, True) or not sources(new, self.facts, True):
+            return new
+        if isinstance(value, ir.Call):  # its operands at least
+            return map_expr(value, self.expr)
+        return value
+
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        """The folded expression; `expr` itself if there is nothing to do."""
+        match expr:
+            case ir.Call(fn=ir.Ref() as fn):
+                pass
+            case ir.Call(fn=ir.Attribute(base, "copy"), args=()):
+                return map_expr(expr, self._in_attribute)
+            case _:
+                return expr
+        new = self._arguments(expr)
+        if fn in (MUL, NEG, DIV) and len(new.args) == (1 if fn == NEG else 2):
+            return self._product(new)
+        if fn in (ADD, SUB) and len(new.args) == 2:
+            return self._sum(new)
+        if fn.obj is operator.pow and new.args[1] in (ir.Const(1), ir.Const(1.0)):
+            return new.args[0] if self.floating(new.args[0]) else new
+        return self._helper(new, runtime_name(fn.obj))
+
+    def _in_attribute(self, expr: ir.Expr) -> ir.Expr:
+        return map_expr(expr, self.expr) if isinstance(expr, ir.Attribute) else expr
+
+    def _arguments(self, call: ir.Call) -> ir.Call:
+        """Fold what is computed with; keys, axes and keyword arguments are left alone."""
+        args = tuple(map(self.expr, call.args))
+        if all(new is old for new, old in zip(args, call.args, strict=True)):
+            return call
+        return ir.Call(call.fn, args, call.kwargs, call.at)
+
+    def _product(self, call: ir.Call) -> ir.Expr:
+        narrowed = self._without_broadcasts(call)
+        if narrowed is not None:
+            return narrowed
+        product = ordered(product_of(call))
+        if product.factors and not self._has_float(product):
+            if not product.divisors or product.coefficient == -1:
+                return call
+        new = build(product, self.floating)
+        return call if new == call else new
+
+    def _sum(self, call: ir.Call) -> ir.Expr:
+        terms = [t for t in terms_of(call) if not self._is_zero(t, call)]
+        if not terms:
+            return call
+        merged = merge_terms(terms, self._may_merge)
+        if any(t.coefficient == 0 for t in merged):
+            return call  # `e - e` is no zero when e is infinite
+        if not any(map(self._has_float, merged)):
+            return call
+        new = build_sum([ordered(t) for t in merged], self.floating)
+        return call if new == call else new
+
+    def _may_merge(self, expr: ir.Expr) -> bool:
+        return self.floating(expr) and is_pure(expr, self.facts, True)
+
+    def _is_zero(self, term: Product, whole: ir.Call) -> bool:
+        """A zero that adds neither a value nor a shape."""
+        if not term.factors and not term.divisors:
+            return term.coefficient == 0 and isinstance(term.coefficient, float)
+        if len(term.factors) != 1 or term.coefficient != 1 or term.divisors:
+            return False
+        factor = term.factors[0]
+        if not _is_like(factor, _ZEROS):
+            return False
+        shape = self.shapes.of(factor)
+        others = [a for a in whole.args if a is not factor and a != factor]
+        return shape is not None and any(self.shapes.of(a) == shape for a in others)
+
+    # --------------------------------------------------------------------- broadcasts
+
+    def _without_broadcasts(self, call: ir.Call) -> ir.Expr | None:
+        """`broadcast_like(g, x) * e` is `g * e` and `ones_like(x) * e` is `e`, e shaped as x."""
+        if call.fn == NEG:
+            return None
+        for i, other in ((0, 1), (1, 0)):
+            part, rest = call.args[i], call.args[other]
+            if call.fn == DIV and i == 1:
+                continue
+            wide = runtime_name(part.fn.obj) if _is_known(part) else ""  # type: ignore[union-attr]
+            if wide == "broadcast_like" and self._has_shape_of(rest, part.args[1]):  # type: ignore[union-attr]
+                args = list(call.args)
+                args[i] = part.args[0]  # type: ignore[union-attr]
+                return self.expr(ir.Call(call.fn, tuple(args), call.kwargs, call.at))
+            if _is_like(part, _ONES) and call.fn == MUL and self.floating(rest):
+                if self._has_shape_of(rest, part.args[0]):  # type: ignore[union-attr]
+                    return rest
+        return None
+
+    def _has_shape_of(self, expr: ir.Expr, like: ir.Expr) -> bool:
+        shape = self.shapes.of(like)
+        return shape is not None and self.shapes.of(expr) == shape
+
+    def _helper(self, call: ir.Call, name: str) -> ir.Expr:
+        if name not in ("unbroadcast", "broadcast_like") or len(call.args) != 2 or call.kwargs:
+            return call
+        inner, like = call.args
+        if self.shapes.is_number(inner) and self.shapes.is_number(like):
+            return inner
+        if _is_known(inner) and runtime_name(inner.fn.obj) == name:  # type: ignore[union-attr]
+            within, other = inner.args  # type: ignore[union-attr]
+            if other == like:
+                return inner
+            if name == "broadcast_like" and self._has_shape_of(like, other):
+                return ir.Call(call.fn, (within, like), (), call.at)
+        if name == "broadcast_like" and is_literal(inner):
+            return self._filled(call, inner, like)
+        return call
+
+    def _filled(self, call: ir.Call, number: ir.Expr, like: ir.Expr) -> ir.Expr:
+        """A literal spread over a shape is an array of ones, or of that number."""
+        if not isinstance(like, ir.Var) or self.facts.kind(like.name).form != "array":
+            return call
+        if not self.floating(like):
+            return call
+        if number == ir.Const(1.0):
+            return ir.Call(self.facts.numpy_function("ones_like"), (like,))
+        return ir.Call(self.facts.numpy_function("full_like"), (like, number))
+
+
+_IADD = ir.Ref("+=", operator.iadd)
+_ISUB = ir.Ref("-=", operator.isub)
+
+
+def _is_known(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref)
+
+
+def _is_like(expr: ir.Expr, names: tuple[str, ...]) -> bool:
+    if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref) or not expr.args:
+        return False
+    return (runtime_name(expr.fn.obj) or numpy_name(expr.fn.obj)) in names
+
+

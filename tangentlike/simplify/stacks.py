@@ -1,0 +1,71 @@
+"""Saved values that nobody wants back: the stack goes, with its pushes and pops."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from .. import ir
+from ..analysis.liveness import Liveness, liveness
+from .effects import effect_of, is_pure, pinned_names
+from .facts import Facts
+from .rewriting import map_block, map_stmt, with_body
+
+
+def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
+    """Drop lists that are only pushed to and popped into names that nobody reads.
+
+    >>> from tangentlike.frontend import program
+    >>> from tangentlike.emit import show
+    >>> f = program("s = []; s.append(x); y = x * 2; x = s.pop(); return y")
+    >>> print(show(remove_unread_stacks(f, Facts()).body))
+    y = x * 2
+    return y
+    """
+    stacks = _created(function)
+    if not stacks:
+        return function
+    live = liveness(function, pinned_names(function, facts))
+    for stmt in ir.statements(function.body):
+        for name in sorted(stacks & ir.reads(stmt)):
+            if not (_is_push(stmt, name, facts) or _is_dead_pop(stmt, name, live)):
+                stacks.discard(name)
+    if not stacks:
+        return function
+
+    def one(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        if not ir.blocks(stmt):
+            effect = effect_of(stmt, facts)
+            return () if stacks & (effect.reads | effect.binds) else (stmt,)
+        return (map_stmt(stmt, block=lambda b: map_block(b, one)),)
+
+    return with_body(function, map_block(function.body, one))
+
+
+def _created(function: ir.Function) -> set[str]:
+    """Names bound once, to a new empty list."""
+    found: set[str] = set()
+    bound = Counter(function.param_names)
+    for stmt in ir.statements(function.body):
+        bound.update(ir.binds(stmt))
+        if isinstance(stmt, ir.Assign) and stmt.value == ir.Display("list", ()):
+            found.update(ir.target_names(stmt.target))
+    return {name for name in found if bound[name] == 1}
+
+
+def _is_push(stmt: ir.Stmt, name: str, facts: Facts) -> bool:
+    match stmt:
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(value,))):
+            return base == name and name not in ir.names_in(value) and is_pure(value, facts, True)
+        case _:
+            return False
+
+
+def _is_dead_pop(stmt: ir.Stmt, name: str, live: Liveness) -> bool:
+    match stmt:
+        case ir.Assign(target=target, value=ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=())):
+            names = ir.target_names(target)
+            return base == name and not any(live.is_live_after(stmt, n) for n in names)
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=())):
+            return base == name
+        case _:
+            return False
