@@ -1,0 +1,36 @@
+"""tangentlike: derivatives of NumPy programs, as readable Python source.
+
+    import tangentlike as tl
+
+    gradient = tl.grad(loss, wrt=("w", "b"))    # an ordinary Python function
+    print(gradient.source)                      # its text
+"""
+
+from . import testing
+from .api import autodiff, grad, jvp, value_and_grad, vjp
+from .errors import TangentlikeError, UnsupportedError
+from .jacobians import hessian, hvp, jacobian
+from .rules import nondifferentiable, rule
+from .runtime import stop_gradient
+from .testing import check_grads, check_rule
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "TangentlikeError",
+    "UnsupportedError",
+    "autodiff",
+    "check_grads",
+    "check_rule",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "nondifferentiable",
+    "rule",
+    "stop_gradient",
+    "testing",
+    "value_and_grad",
+    "vjp",
+]

@@ -1,0 +1,371 @@
+"""The public calls: each finds the function behind what it got, has it differentiated once,
+and hands back a plain Python function or the numbers asked for.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from . import leaves
+from .derivation import Derivation, Operator, derivation_of, finish, functions_of, hand_back
+from .derived import OPERATORS, encode
+from .errors import TangentlikeError, UnsupportedError
+from .primal import Primal, Wrt, library_path, plain_signature, primal_of, wrt_names
+from .runtime.tape import fresh_tape
+
+__all__ = ["autodiff", "grad", "jvp", "value_and_grad", "vjp"]
+
+Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
+
+
+# ------------------------------------------------------------------------------- gradients
+
+
+def grad(
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+) -> Any:
+    """The gradient of a real scalar function, as a function with the same signature.
+
+    `wrt` is a position, a parameter name, or a tuple of them (then the gradient is a tuple).
+    With `has_aux`, `fn` returns `(value, aux)` and the result is `(gradient, aux)`. `example`
+    arguments tell ranks and shapes, for plainer source. The result's `.source` is its text.
+    Also a decorator: `@grad`, `@grad(wrt="w")`.
+
+    >>> import numpy as np
+    >>> def loss(x):
+    ...     return np.sum(x * x)
+    >>> grad(loss)(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    options = {"has_aux": has_aux, "example": example, "target": target}
+    if fn is None:
+        return lambda f: _gradient("grad", f, wrt, **options)
+    return _gradient("grad", fn, wrt, **options)
+
+
+def value_and_grad(
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+) -> Any:
+    """Like `grad`, returning `(value, gradient)`: the value comes with no extra work.
+
+    With `has_aux` the result is `((value, aux), gradient)`.
+
+    >>> value_and_grad(lambda x: x**3)(2.0)
+    (8.0, 12.0)
+    """
+    options = {"has_aux": has_aux, "example": example, "target": target}
+    if fn is None:
+        return lambda f: _gradient("value_and_grad", f, wrt, **options)
+    return _gradient("value_and_grad", fn, wrt, **options)
+
+
+def _gradient(
+    mode: str, fn: Function, wrt: Wrt, has_aux: Any, example: Any, target: Any
+) -> types.FunctionType:
+    primal = primal_of(fn)
+    names, single = wrt_names(primal, wrt)
+    derivation = _derivation(primal, mode, names, single, has_aux, example, target)
+    options = {
+        "wrt": names[0] if single else names,
+        "has_aux": True if has_aux else None,
+        "target": None if target == "numpy" else target,
+        "example": None if example is None else "<example>",
+    }
+    qualname = encode(mode, primal.origin, **options)
+    if qualname in derivation.handed and not _bound(primal):
+        return derivation.handed[qualname]
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        if library and _calls_differently(primal, args, kwargs):
+            called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
+            return _gradient(mode, called, wrt, has_aux, example, target)(*args)
+        args, kwargs = _complete(primal, args, kwargs)
+        values = derivation.values(args, kwargs)
+        result = derivation.run(derivation.emitted, args, kwargs)
+        finish(gradient)  # type: ignore[arg-type]
+        value, bars, aux = _parts(result, mode, has_aux)
+        others = (*args, *kwargs.values(), value, aux)
+        bars = finished(values, [bars] if single else bars, others)
+        found = bars[0] if single else tuple(bars)
+        if mode == "grad":
+            return (found, aux) if has_aux else found
+        return ((value, aux), found) if has_aux else (value, found)
+
+    library = library_path(primal.origin) is not None
+    dressed = _dress(gradient, mode, primal, lambda: derivation, qualname)
+    if target == "numba":
+        dressed = _plain(dressed)
+    if not _bound(primal):
+        derivation.handed[qualname] = dressed
+    return dressed
+
+
+def _parts(result: Any, mode: str, has_aux: bool) -> tuple[Any, Any, Any]:
+    """Value, adjoints and aux from what the emitted function returns."""
+    if mode == "grad":
+        return (None, *result) if has_aux else (None, result, None)
+    value, bars = result
+    return (value[0], bars, value[1]) if has_aux else (value, bars, None)
+
+
+def _plain(dressed: types.FunctionType) -> types.FunctionType:
+    """A compiler wants the emitted function itself, with no Python around it."""
+    emitted = dressed.__dict__["__tangentlike__"].emitted
+    assert isinstance(emitted, types.FunctionType)
+    for name in ("source", "stages", "__tangentlike__"):
+        setattr(emitted, name, getattr(dressed, name))
+    emitted.__module__, emitted.__qualname__ = dressed.__module__, dressed.__qualname__
+    return emitted
+
+
+def autodiff(
+    fn: Function | None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None
+) -> Any:
+    """The derivative function itself, seeds and all.
+
+    Reverse: `(parameters..., y_bar) -> (value, gradient)`, y_bar the adjoint of the result.
+    Forward: `(parameters..., x_dot) -> (value, tangent)`, one seed for each of `wrt`.
+
+    >>> autodiff(lambda x: 3.0 * x)(2.0, 1.0)
+    (6.0, 3.0)
+    """
+    if fn is None:
+        return lambda f: autodiff(f, wrt, mode, example=example)
+    if mode not in ("reverse", "forward"):
+        raise TangentlikeError(f"mode is 'reverse' or 'forward', not {mode!r}")
+    primal = primal_of(fn)
+    names, single = wrt_names(primal, wrt)
+    emitted_mode = "adjoint" if mode == "reverse" else "tangent"
+    derivation = _derivation(primal, emitted_mode, names, single, False, example, "numpy")
+    shown = None if example is None else "<example>"
+    qualname = encode(
+        "autodiff", primal.origin, wrt=names[0] if single else names, mode=mode, example=shown
+    )
+    if qualname in derivation.handed and not _bound(primal):
+        return derivation.handed[qualname]
+
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _complete(primal, args, kwargs)
+        values = derivation.values(args, kwargs)
+        value, change = derivation.run(derivation.emitted, args, kwargs)
+        finish(derivative)  # type: ignore[arg-type]
+        others = (*args, *kwargs.values(), value)
+        if mode == "forward":
+            return value, finished([value], [change], others)[0]
+        bars = finished(values, [change] if single else change, others)
+        return value, bars[0] if single else tuple(bars)
+
+    dressed = _dress(derivative, "autodiff", primal, lambda: derivation, qualname)
+    if "__wrapped__" in dressed.__dict__ and not _bound(primal):
+        setattr(dressed, "__signature__", plain_signature(dressed.__dict__["__wrapped__"]))
+        derivation.handed[qualname] = dressed
+    return dressed
+
+
+# ------------------------------------------------------------------- products at one point
+
+
+def jvp(
+    fn: Function, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
+) -> tuple[Any, Any]:
+    """Value and tangent at a point: forward mode.
+
+    `tangents` has one entry for each of `primals`, of the same structure; None is zero.
+    Keyword arguments are passed on to `fn` as constants.
+
+    >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, None))
+    (6.0, 3.0)
+    """
+    args, given = tuple(primals), tuple(tangents)
+    if len(args) != len(given):
+        raise TangentlikeError(
+            f"jvp got {len(args)} primals and {len(given)} tangents",
+            hint="Give one tangent for each primal; None stands for a zero tangent.",
+        )
+    primal = _called(fn, args, kwargs)
+    names = _positional(primal, len(args))
+    wanted = [i for i, tangent in enumerate(given) if _moves(args[i], tangent)]
+    wrt = tuple(dict.fromkeys(names[i] for i in wanted))
+    seeds = _by_name(primal, names, given)
+    full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
+    if not wrt:
+        value = primal.function(*full_args, **full_kwargs)
+        return value, leaves.like(value, None)
+    derivation = _derivation(primal, "tangent", wrt)
+    values = derivation.values(full_args, full_kwargs)
+    dots = {
+        dot: leaves.seed_like(value, seeds[name], f"the tangent of `{name}`")
+        for dot, name, value in zip(seed_names(derivation), wrt, values, strict=True)
+    }
+    value, tangent = derivation.run(derivation.emitted, full_args, {**full_kwargs, **dots})
+    others = (*args, *dots.values(), value)
+    return value, finished([value], [tangent], others)[0]
+
+
+def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """Value and pullback at a point: reverse mode.
+
+    `pullback(seed)` gives a tuple with one gradient for each argument (None where an argument
+    carries no derivative) and may be called as often as wanted; the seed has the structure of
+    the value. Leave the arguments as they are until the last call of the pullback.
+    Keyword arguments are passed on to `fn` as constants.
+
+    >>> value, pullback = vjp(lambda x, y: x * y, 2.0, 3.0)
+    >>> value, pullback(1.0), pullback(10.0)
+    (6.0, (3.0, 2.0), (30.0, 20.0))
+    """
+    primal = _called(fn, args, kwargs)
+    names = _positional(primal, len(args))
+    given = _by_name(primal, names, args)
+    wrt = tuple(name for name, value in given.items() if leaves.has_leaf(value))
+    full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
+    if not wrt:
+        nothing = (None,) * len(args)
+        return primal.function(*full_args, **full_kwargs), lambda y_bar: nothing
+    derivation = _derivation(primal, "pair", wrt)
+    forward, backward = functions_of(derivation.derived)
+    value, tape = derivation.run(forward, full_args, full_kwargs)
+    value = leaves.own_memory([value], [tape])[0]  # the caller may write it before the pullback
+
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        seed = leaves.seed_like(value, y_bar)
+        bars = derivation.guarded(backward, (fresh_tape(tape), seed), {})
+        found = dict(zip(wrt, finished([given[n] for n in wrt], bars, (*args, seed)), strict=True))
+        spread = {name: iter(found[name]) for name in wrt if name == starred(primal)}
+        return tuple(next(spread[n]) if n in spread else found.get(n) for n in names)
+
+    return value, pullback
+
+
+# ------------------------------------------------------------------------ shared with others
+
+
+def finished(values: Sequence[Any], bars: Any, others: Sequence[Any]) -> list[Any]:
+    """Adjoints as the caller gets them: structured like the values, memory of their own."""
+    shaped = [leaves.like(value, bar) for value, bar in zip(values, bars, strict=True)]
+    if len(shaped) == 1 and isinstance(shaped[0], float):
+        return shaped
+    return leaves.own_memory(shaped, others)
+
+
+def seed_names(derivation: Derivation) -> tuple[str, ...]:
+    """The parameters of an emitted forward function that take the tangents, in order of wrt."""
+    own = plain_signature(derivation.primal.function).parameters
+    emitted = plain_signature(derivation.emitted).parameters
+    return tuple(name for name in emitted if name not in own)
+
+
+def _derivation(
+    primal: Primal,
+    mode: str,
+    wrt: tuple[str, ...],
+    bare: bool = False,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+) -> Derivation:
+    from .pipeline import Request
+
+    return derivation_of(primal, Request(mode, wrt, bare, has_aux, example, target))
+
+
+def _dress(
+    function: Any, operator: str, primal: Primal, derive: Callable[[], Derivation], qualname: str
+) -> types.FunctionType:
+    return hand_back(function, Operator(operator, primal, derive), qualname, primal.signature)
+
+
+def _bound(primal: Primal) -> bool:
+    return bool(primal.args or primal.kwargs)
+
+
+def _complete(
+    primal: Primal, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of the function itself: what is bound already, then the caller's."""
+    if not primal.args and not primal.kwargs:
+        return args, kwargs
+    return (*primal.args, *args), {**primal.kwargs, **kwargs}
+
+
+def _called(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Primal:
+    if library_path(fn) is not None:
+        return primal_of(fn, len(args), literals_of(fn, kwargs))
+    return primal_of(fn)
+
+
+def _calls_differently(primal: Primal, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return bool(kwargs) or len(args) != len(primal.free_names)
+
+
+def _non_literals(fn: Function, kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {} if library_path(fn) is not None else kwargs
+
+
+def literals_of(fn: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of a NumPy function, which its one-line wrapper writes out."""
+    for name, value in kwargs.items():
+        items = value if isinstance(value, tuple) else (value,)
+        if not all(isinstance(v, (bool, int, float, str, type(None))) for v in items):
+            raise UnsupportedError(
+                f"the keyword argument {name} of {fn.__name__} is no literal",
+                hint="Write a function that makes the call, and differentiate that.",
+            )
+    return dict(kwargs)
+
+
+def _positional(primal: Primal, count: int) -> list[str]:
+    """For each positional argument of a call the parameter it goes to."""
+    names: list[str] = []
+    for parameter in primal.signature.parameters.values():
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [parameter.name] * (count - len(names))
+        elif parameter.kind in (
+            inspect.Parameter.POSITIONAL_ONLY,
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        ):
+            names.append(parameter.name)
+    if count > len(names):
+        raise TangentlikeError(
+            f"{primal.name} takes {len(names)} positional arguments, got {count}"
+        )
+    return names[:count]
+
+
+def starred(primal: Primal) -> str | None:
+    """The name of the `*` parameter, None if there is none."""
+    kinds = {p.kind: p.name for p in primal.signature.parameters.values()}
+    return kinds.get(inspect.Parameter.VAR_POSITIONAL)
+
+
+def _by_name(primal: Primal, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """Parameter to its value; a `*` parameter has the tuple of what it takes."""
+    found: dict[str, Any] = {}
+    several = starred(primal)
+    for name, value in zip(names, values, strict=True):
+        found[name] = (*found.get(name, ()), value) if name == several else value
+    return found
+
+
+def _moves(value: Any, tangent: Any) -> bool:
+    """Whether a tangent makes its primal an input of the derivative."""
+    if tangent is None or not leaves.has_leaf(value) and not leaves.has_leaf(tangent):
+        return False
+    return True
+
+
+OPERATORS.update(grad=grad, value_and_grad=value_and_grad, autodiff=autodiff)

@@ -1,0 +1,302 @@
+"""A derivative found once and handed back as a plain function: lazily, cached, thread-safe.
+
+`Derivation` stands between the pipeline, which makes source, and the public calls: it decides
+when the transform runs, guards calls (integers, shared memory), and adds to an exception from
+emitted code the line of the user's that it comes from.
+"""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import types
+from collections import OrderedDict, UserString
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from . import leaves
+from .errors import TangentlikeError, UnsupportedError
+from .primal import Primal, global_names, missing_names, plain_signature
+from .runtime import scalar_seed
+
+if TYPE_CHECKING:
+    from .pipeline import Derived, Request
+
+_LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
+_CACHE: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
+_CACHE_SIZE = 1024
+
+
+class Derivation:
+    """One function's derivative by one request: made when first needed, kept afterwards."""
+
+    def __init__(self, primal: Primal, request: Request) -> None:
+        self.primal = primal
+        self.request = request
+        self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
+        self._derived: Derived | None = None
+        self._slots = [(name, *_slot(primal.function, name)) for name in request.wrt]
+
+    @property
+    def derived(self) -> Derived:
+        """The transformed function; transforms it at the first demand."""
+        if self._derived is None:
+            with _LOCK:
+                if self._derived is None:
+                    from .pipeline import derive
+
+                    self._derived = derive(self.primal.function, self.request)
+        return self._derived
+
+    @property
+    def emitted(self) -> types.FunctionType:
+        """The emitted function itself, compiled."""
+        function = self.derived.function
+        assert isinstance(function, types.FunctionType)
+        return function
+
+    def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The arguments at `wrt` in a call, checked to be differentiable."""
+        found = []
+        for name, position, default in self._slots:
+            if position is not None and position < len(args):
+                value = args[position]
+            else:
+                value = kwargs.get(name, default)
+            if type(value) is not float:
+                leaves.refuse_integer(name, self.primal.name, value)
+            found.append(value)
+        return found
+
+    def run(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Call an emitted function; an exception gets a note that names the user's line."""
+        if self.derived.written_params:
+            self._refuse_shared(args, kwargs)
+        return self.guarded(function, args, kwargs)
+
+    def guarded(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Call a part of the derivative that gets no arguments of the user's."""
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            translated = self._translate(error)
+            if translated is not None:
+                raise translated from None
+            self._annotate(error)
+            raise
+
+    def _translate(self, error: Exception) -> TangentlikeError | None:
+        """A result without a gradient is refused in `runtime`, which knows no error classes."""
+        step = error.__traceback__
+        while step is not None and step.tb_next is not None:
+            step = step.tb_next
+        if step is None or step.tb_frame.f_code is not scalar_seed.__code__:
+            return None
+        message, _, hint = str(error).partition("; ")
+        return TangentlikeError(
+            f"{self.primal.name} has no gradient: {message.removesuffix(', so it has no gradient')}",
+            self._place(error),
+            hint[:1].upper() + hint[1:].replace("vjp or jacobian", "tl.vjp or tl.jacobian") + ".",
+        )
+
+    def _place(self, error: Exception) -> Any:
+        """The user's place that an exception comes from, by the frames it went through."""
+        files = {f.__code__.co_filename for f in functions_of(self.derived)}
+        place, step = None, error.__traceback__
+        while step is not None:
+            if step.tb_frame.f_code.co_filename in files:
+                origin = self.derived.origins.get(step.tb_lineno)
+                place = origin.place if origin is not None else place
+            step = step.tb_next
+        return place
+
+    def _annotate(self, error: Exception) -> None:
+        place = self._place(error)
+        if place is None:
+            return
+        note = f"in the derivative of {self.primal.name}: {place.file}:{place.line}: {place.text}"
+        if hasattr(error, "add_note"):
+            error.add_note(note)
+        else:  # Python 3.10 has no notes of its own; the attribute is where PEP 678 puts them
+            error.__notes__ = [*getattr(error, "__notes__", ()), note]
+
+    def _refuse_shared(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Copying a written argument would separate it from others that share its memory."""
+        given = _bound(self.primal.function, args, kwargs)
+        if given is None:
+            return
+        for name in self.derived.written_params:
+            written = list(leaves.arrays(given.get(name)))
+            others = [(f"`{n}`", v) for n, v in given.items() if n != name]
+            others += [(f"the outer `{n}`", v) for n, v in self._outer().items()]
+            for other, value in others:
+                if any(leaves.share(a, b) for a in written for b in leaves.arrays(value)):
+                    raise TangentlikeError(
+                        f"{self.primal.name} writes its argument `{name}` in place, and "
+                        f"{other} shares memory with it",
+                        hint=f"Pass a copy: {name}={name}.copy().",
+                    )
+
+    def _outer(self) -> dict[str, Any]:
+        function = self.primal.function
+        names = set(global_names(function.__code__))
+        outer = {n: v for n, v in function.__globals__.items() if n in names}
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
+        outer.update((name, _contents(cell)) for name, cell in cells)
+        return {n: v for n, v in outer.items() if leaves.is_array(v)}
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _slot(function: types.FunctionType, name: str) -> tuple[int | None, Any]:
+    """Where a parameter stands among positional arguments (None: keyword only), its default."""
+    for position, parameter in enumerate(plain_signature(function).parameters.values()):
+        if parameter.name == name:
+            default = None if parameter.default is parameter.empty else parameter.default
+            keyword = parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+            return (None if keyword else position), default
+    return None, None
+
+
+def _bound(
+    function: types.FunctionType, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    try:
+        bound = plain_signature(function).bind_partial(*args, **kwargs)
+    except TypeError:
+        return None  # the call itself will say what is wrong
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def functions_of(derived: Derived) -> tuple[Any, ...]:
+    """The emitted functions: one, or the pair."""
+    return tuple(getattr(derived, "functions", None) or ()) or (derived.function,)
+
+
+def derivation_of(primal: Primal, request: Request) -> Derivation:
+    """The derivation for a function and a request, the same object for the same two."""
+    key = _key(primal, request)
+    with _LOCK:
+        found = _CACHE.get(key)
+        if found is None:
+            # The derivation keeps alive whatever the key names by id.
+            bare = replace(primal, origin=None, args=(), kwargs={})
+            found = _CACHE[key] = Derivation(bare, request)
+        _CACHE.move_to_end(key)
+        while len(_CACHE) > _CACHE_SIZE:
+            _CACHE.popitem(last=False)
+    return found
+
+
+def _key(primal: Primal, request: Request) -> tuple[Any, ...]:
+    function = primal.function
+    return (
+        id(function.__code__),
+        id(function.__globals__),
+        tuple(map(id, function.__closure__ or ())),
+        tuple(map(id, function.__defaults__ or ())),
+        tuple((k, id(v)) for k, v in (function.__kwdefaults__ or {}).items()),
+        primal.name,
+        *(getattr(request, name) for name in ("mode", "wrt", "bare", "has_aux", "target")),
+        example_key(request.example),
+    )
+
+
+def example_key(example: Any) -> Any:
+    """What of example arguments the transform looks at: types, dtypes and shapes.
+
+    >>> example_key((1.0, [2]))
+    ('tuple', (('float',), ('list', (('int',),))))
+    """
+    name = type(example).__name__
+    if leaves.is_array(example):
+        return (name, str(example.dtype), tuple(example.shape))
+    inside = leaves.children(example)
+    if inside is None:
+        return (name,)
+    return (name, tuple(example_key(item) for _, item in inside))
+
+
+# --------------------------------------------------------------------- what is handed back
+
+
+class _LaterText(UserString):
+    """The source of a derivative that waits for names defined further down the module."""
+
+    def __init__(self, derive: Callable[[], Derivation]) -> None:
+        self._derive = derive
+
+    @property
+    def data(self) -> str:  # type: ignore[override]
+        return self._derive().derived.source
+
+
+@dataclass(frozen=True)
+class Operator:
+    """What a handed-back function says of itself: found as its `__tangentlike__`.
+
+    `derive` gives the derivation behind it; `exact` says that its emitted function, called the
+    same way, gives the same result, so that differentiating it means differentiating that.
+    """
+
+    name: str
+    primal: Primal
+    derive: Callable[[], Derivation]
+    exact: bool = True
+
+    @property
+    def emitted(self) -> types.FunctionType:
+        """The emitted function that stands for the derivative when it is differentiated."""
+        if not self.exact:
+            raise UnsupportedError(
+                f"the result of tl.{self.name} cannot be differentiated further",
+                hint="Differentiate with tl.grad, tl.jvp or tl.autodiff first, "
+                f"and apply tl.{self.name} last.",
+            )
+        return self.derive().emitted
+
+
+def hand_back(
+    function: types.FunctionType,
+    operator: Operator,
+    qualname: str,
+    signature: inspect.Signature,
+) -> types.FunctionType:
+    """Dress `function` as the derivative: signature, source, stages, a name that pickles.
+
+    The transform runs now, unless a name the function needs is not there yet.
+    """
+    function.__module__ = "tangentlike.derived"
+    function.__qualname__ = qualname
+    function.__doc__ = operator.primal.function.__doc__
+    setattr(function, "__tangentlike__", operator)
+    setattr(function, "__signature__", signature)
+    if missing_names(operator.primal.function):
+        function.__name__ = f"{operator.primal.name}_{operator.name}"
+        setattr(function, "source", _LaterText(operator.derive))
+    else:
+        finish(function)
+    return function
+
+
+def finish(function: types.FunctionType) -> None:
+    """Attach what is known only after the transform; once, at the first call at the latest."""
+    if "__wrapped__" in function.__dict__:
+        return
+    derived = function.__dict__["__tangentlike__"].derive().derived
+    emitted = functions_of(derived)[-1]
+    function.__name__ = emitted.__name__
+    setattr(function, "source", derived.source)
+    setattr(function, "stages", dict(derived.stages))
+    setattr(function, "__wrapped__", emitted)

@@ -1,0 +1,316 @@
+"""The structure of values: gradients look like what they are taken with respect to.
+
+The sweep works on numbers, arrays, lists and dicts; here its results get the containers, types
+and dtypes of the arguments, and memory of their own.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from .errors import InternalError, TangentlikeError
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is an array of NumPy, CuPy or the like (0-d included; NumPy scalars are not)."""
+    if isinstance(value, np.ndarray):
+        return True
+    return (
+        hasattr(value, "shape")
+        and hasattr(value, "dtype")
+        and hasattr(value, "ndim")
+        and not isinstance(value, (np.generic, type))
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real or complex number that carries a derivative."""
+    return isinstance(value, (float, complex, np.inexact))
+
+
+def dtype_class(value: Any) -> str:
+    """NumPy's letter for the class of a dtype: "f" float, "c" complex, "i", "u", "b", ..."""
+    return str(getattr(getattr(value, "dtype", None), "kind", "?"))
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether it carries a derivative itself: a float or complex number or array."""
+    return is_number(value) or (is_array(value) and dtype_class(value) in "fc")
+
+
+def fields_of(value: Any) -> dict[str, Any] | None:
+    """The attributes of a dataclass instance or of a plain object, None for anything else."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if isinstance(value, (type, types.ModuleType)) or callable(value) or is_array(value):
+        return None
+    attributes = getattr(value, "__dict__", None)
+    return attributes if isinstance(attributes, dict) else None
+
+
+def children(value: Any) -> list[tuple[str, Any]] | None:
+    """What a container holds, each with the text that reaches it (`[0]`, `['w']`, `.bias`)."""
+    if isinstance(value, (list, tuple)):
+        return [(f"[{i}]", item) for i, item in enumerate(value)]
+    if isinstance(value, dict):
+        return [(f"[{key!r}]", item) for key, item in value.items()]
+    if value is None or is_leaf(value) or isinstance(value, (str, bytes, int, np.generic)):
+        return None
+    fields = fields_of(value)
+    return None if fields is None else [(f".{name}", item) for name, item in fields.items()]
+
+
+def leaves(
+    value: Any, path: str = "", above: frozenset[int] = frozenset()
+) -> Iterator[tuple[str, Any]]:
+    """All floating leaves of a value, each with its path (`above` stops at cycles)."""
+    if is_leaf(value):
+        yield path, value
+    elif id(value) not in above:
+        for step, item in children(value) or ():
+            yield from leaves(item, path + step, above | {id(value)})
+
+
+def has_leaf(value: Any) -> bool:
+    """Whether anything inside carries a derivative."""
+    return next(leaves(value), None) is not None
+
+
+def arrays(value: Any, above: frozenset[int] = frozenset()) -> Iterator[Any]:
+    """All arrays inside a value, of whatever dtype."""
+    if is_array(value):
+        yield value
+    elif id(value) not in above:
+        for _, item in children(value) or ():
+            yield from arrays(item, above | {id(value)})
+
+
+def rebuild(value: Any, items: list[Any]) -> Any:
+    """A container of the same type with other items, in the order of `children`."""
+    if isinstance(value, dict):
+        return dict(zip(value, items, strict=True))
+    if isinstance(value, tuple):
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, list):
+        return list(items)
+    result = copy.copy(value)
+    for name, item in zip(fields_of(value) or (), items, strict=True):
+        object.__setattr__(result, name, item)
+    return result
+
+
+# --------------------------------------------------------------------- adjoints to gradients
+
+
+def like(value: Any, bar: Any) -> Any:
+    """The adjoint `bar` of `value` in the structure, types and dtypes of `value`.
+
+    >>> like((1.0, 2), [np.float64(0.5), 0.0])
+    (0.5, None)
+    """
+    if type(value) is float and type(bar) is float:
+        return bar
+    if is_array(value):
+        return _array_like(value, bar)
+    if is_number(value):
+        return _number_like(value, bar)
+    inside = children(value)
+    if inside is None:
+        return None
+    return rebuild(value, [like(v, b) for (_, v), b in zip(inside, _parts(value, bar), strict=True)])
+
+
+def _array_like(value: Any, bar: Any) -> Any:
+    if dtype_class(value) not in "fc":
+        return None
+    if bar is None or _is_zero(bar):
+        return zeros(value)
+    if tuple(getattr(bar, "shape", ())) != tuple(value.shape):
+        raise InternalError(
+            "reverse",
+            f"an adjoint of shape {tuple(getattr(bar, 'shape', ()))} for a value of shape "
+            f"{tuple(value.shape)}",
+        )
+    if getattr(bar, "dtype", None) != value.dtype:
+        if dtype_class(value) == "f" and dtype_class(bar) == "c":
+            bar = bar.real
+        bar = bar.astype(value.dtype) if hasattr(bar, "astype") else zeros(value) + bar
+    return bar if is_array(bar) else zeros(value) + bar
+
+
+def _is_zero(bar: Any) -> bool:
+    return isinstance(bar, (int, float)) and bar == 0
+
+
+def _number_like(value: Any, bar: Any) -> Any:
+    if bar is None:
+        bar = 0.0
+    if getattr(bar, "shape", ()) != ():
+        raise InternalError("reverse", f"an adjoint of shape {bar.shape} for a number")
+    if hasattr(bar, "item") and not isinstance(value, np.generic):
+        bar = bar.item()
+    if isinstance(bar, (complex, np.complexfloating)) and not isinstance(
+        value, (complex, np.complexfloating)
+    ):
+        bar = bar.real
+    return type(value)(bar)
+
+
+def _parts(value: Any, bar: Any) -> list[Any]:
+    """The adjoints of a container's items, in the order of `children`."""
+    keys = list(value) if isinstance(value, dict) else list(fields_of(value) or ())
+    if bar is None or _is_zero(bar):
+        return [None] * len(children(value) or ())
+    if isinstance(bar, dict):
+        return [bar.get(key) for key in keys]
+    if isinstance(bar, (list, tuple)):
+        return list(bar)
+    return [getattr(bar, key, None) for key in keys]
+
+
+def zeros(value: Any) -> Any:
+    """Zeros of an array's shape, dtype and array module."""
+    if isinstance(value, np.ndarray):
+        return np.zeros(value.shape, value.dtype)
+    return np.zeros_like(value)  # dispatches to the array's own module
+
+
+def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:
+    """Copies of those arrays that share memory with each other or with `others`.
+
+    A gradient belongs to the caller, who may write it in place.
+    """
+    taken = [array for other in others for array in arrays(other)]
+    return [_owned(result, taken) for result in results]
+
+
+def _owned(result: Any, taken: list[Any]) -> Any:
+    if is_array(result):
+        if any(may_share(result, other) for other in taken) or not _writeable(result):
+            result = result.copy()
+        taken.append(result)
+        return result
+    inside = children(result)
+    if not inside:
+        return result
+    return rebuild(result, [_owned(item, taken) for _, item in inside])
+
+
+def _writeable(array: Any) -> bool:
+    return bool(getattr(getattr(array, "flags", None), "writeable", True))
+
+
+def may_share(first: Any, second: Any) -> bool:
+    """Whether two arrays may have memory in common (by their bounds: cheap, and never misses)."""
+    if first is second:
+        return True
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.may_share_memory(first, second)
+    if type(first) is not type(second):
+        return False
+    return _base(first) is _base(second)
+
+
+def share(first: Any, second: Any) -> bool:
+    """Whether two arrays have memory in common; yes where that is too hard to tell."""
+    if not may_share(first, second):
+        return False
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        try:
+            return bool(np.shares_memory(first, second, max_work=100_000))
+        except np.exceptions.TooHardError:
+            return True
+    return True
+
+
+def _base(array: Any) -> Any:
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
+# ---------------------------------------------------------------------------- what comes in
+
+
+def refuse_integer(name: str, function: str, value: Any) -> None:
+    """Say clearly that a derivative by an integer makes no sense."""
+    if isinstance(value, (bool, int, np.integer, np.bool_)):
+        what = f"is the {type(value).__name__} {value!r}"
+        hint = f"Pass a float: {name}=float({value!r})."
+    elif is_array(value) and dtype_class(value) not in "fc":
+        what = f"is an array of dtype {value.dtype}"
+        hint = f"Pass a float array: {name}.astype(float)."
+    else:
+        return
+    raise TangentlikeError(
+        f"cannot differentiate {function} with respect to `{name}`: the argument {what}", hint=hint
+    )
+
+
+def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> Any:
+    """A tangent or adjoint given by the caller, checked against the value it belongs to.
+
+    None stands for zeros; a seed keeps the caller's structure and gets the value's dtype.
+    """
+    if is_leaf(value):
+        return _seed_leaf(value, seed, what + path)
+    inside = children(value)
+    if inside is None:
+        if seed is None or has_leaf(seed) is False or _is_zero(seed):
+            return 0.0
+        raise TangentlikeError(
+            f"{what}{path} must be None: what it belongs to is a {type(value).__name__}, "
+            "which carries no derivative"
+        )
+    parts = _seed_parts(value, seed, what + path)
+    items = [seed_like(v, s, what, path + step) for (step, v), s in zip(inside, parts, strict=True)]
+    return rebuild(value, items)
+
+
+def _seed_parts(value: Any, seed: Any, what: str) -> list[Any]:
+    inside = children(value) or []
+    if seed is None:
+        return [None] * len(inside)
+    if isinstance(value, dict):
+        if isinstance(seed, dict) and set(seed) <= set(value):
+            return [seed.get(key) for key in value]
+    elif isinstance(value, (list, tuple)):
+        if isinstance(seed, (list, tuple)) and len(seed) == len(value):
+            return list(seed)
+    elif type(seed) is type(value):
+        return [item for _, item in children(seed) or []]
+    raise TangentlikeError(
+        f"{what} must be a {type(value).__name__} of {len(inside)}, as what it belongs to is; "
+        f"got {_describe(seed)}"
+    )
+
+
+def _seed_leaf(value: Any, seed: Any, what: str) -> Any:
+    shape = tuple(getattr(value, "shape", ()))
+    if seed is None:
+        return zeros(value) if is_array(value) else type(value)(0.0)
+    if not isinstance(seed, (int, float, complex, np.generic)) and not is_array(seed):
+        raise TangentlikeError(f"{what} must be a number or an array, got {_describe(seed)}")
+    if tuple(getattr(seed, "shape", ())) != shape:
+        raise TangentlikeError(
+            f"{what} must have shape {shape}, that of what it belongs to; got {_describe(seed)}"
+        )
+    real = not isinstance(value, (complex, np.complexfloating)) and dtype_class(value) != "c"
+    if real and (isinstance(seed, complex) or dtype_class(seed) == "c"):
+        raise TangentlikeError(f"{what} must be real, as what it belongs to is")
+    if not is_array(value):
+        return type(value)(seed.item() if hasattr(seed, "item") else seed)
+    if not is_array(seed):
+        return zeros(value) + seed
+    return seed if seed.dtype == value.dtype else seed.astype(value.dtype)
+
+
+def _describe(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ if shape is None else f"shape {tuple(shape)}"

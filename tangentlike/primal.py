@@ -1,0 +1,320 @@
+"""What the caller handed us, as one plain Python function and the arguments already bound to it.
+
+Bound methods, `functools.partial`, cached functions, callable objects, our own derivatives and
+NumPy functions all end as a `Primal`: a function with source, and what stands in front of it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import inspect
+import itertools
+import linecache
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .errors import TangentlikeError, UnsupportedError
+
+Wrt = int | str | Sequence[int | str]
+
+
+@dataclass(frozen=True)
+class Primal:
+    """`function` is what is differentiated; `args` and `kwargs` are bound in front of every call.
+
+    `name` is how messages call it, `origin` the object the caller gave (for pickling).
+    """
+
+    function: types.FunctionType
+    name: str
+    origin: Any
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The signature a caller sees: that of the function less what is bound already."""
+        full = plain_signature(self.function)
+        if not self.args and not self.kwargs:
+            return full
+        bound = functools.partial(self.function, *self.args, **self.kwargs)
+        return inspect.signature(bound)
+
+    @property
+    def free_names(self) -> tuple[str, ...]:
+        """The names of the parameters a caller still gives."""
+        return tuple(self.signature.parameters)
+
+
+def plain_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of the function itself, whatever it says it wraps."""
+    return inspect.signature(function, follow_wrapped=False)
+
+
+def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None = None) -> Primal:
+    """The function behind a callable.
+
+    `arity` and `literals` say how a function without Python source (NumPy's) will be called:
+    with so many arguments, and with these keyword arguments written as literals.
+    """
+    derived = emitted_of(fn)
+    if derived is not None:
+        bound = fn.__tangentlike__.primal
+        return Primal(derived, fn.__name__, fn, bound.args, bound.kwargs)
+    if isinstance(fn, types.FunctionType) and not is_library(fn):
+        return Primal(fn, fn.__name__, fn)
+    if isinstance(fn, types.MethodType):
+        inner = primal_of(fn.__func__, arity)
+        return Primal(inner.function, fn.__name__, fn, (*inner.args, fn.__self__), inner.kwargs)
+    if isinstance(fn, functools.partial):
+        inner = primal_of(fn.func, arity)
+        kwargs = {**inner.kwargs, **fn.keywords}
+        return Primal(inner.function, inner.name, fn, (*inner.args, *fn.args), kwargs)
+    if isinstance(fn, (staticmethod, classmethod)):
+        raise TangentlikeError(
+            f"a {type(fn).__name__} object is no function yet",
+            hint=f"Put the decorator below @{type(fn).__name__}, next to the function.",
+        )
+    if isinstance(fn, functools._lru_cache_wrapper) or is_compiled_python(fn):
+        return primal_of(python_function(fn), arity)
+    return _primal_of_other(fn, arity, literals)
+
+
+def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None) -> Primal:
+    """Library functions get a one-line function around them; objects give their `__call__`."""
+    if not callable(fn):
+        raise TangentlikeError(
+            f"expected a function, got {type(fn).__name__}",
+            hint="Give the function itself: tl.grad(f), not tl.grad(f(x)).",
+        )
+    if isinstance(fn, type) and fn is not float:
+        raise UnsupportedError(
+            f"{fn.__qualname__} is a class",
+            hint="Differentiate a function that builds the object and returns a number.",
+        )
+    if library_path(fn) is not None:
+        params = _parameters(fn, arity)
+        written = [f"{key}={value!r}" for key, value in (literals or {}).items()]
+        return Primal(one_line_function(fn, params, [*params, *written]), fn.__name__, fn)
+    method = getattr(type(fn), "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return Primal(method, type(fn).__qualname__, fn, (fn,))
+    raise UnsupportedError(
+        f"{getattr(fn, '__qualname__', fn)!s} has no Python source",
+        hint="Wrap it in a Python function, and give its derivative with @tl.rule.",
+    )
+
+
+def emitted_of(fn: Any) -> types.FunctionType | None:
+    """The emitted function inside one of our derivatives, None for anything else."""
+    derivation = getattr(fn, "__tangentlike__", None)
+    return None if derivation is None else derivation.emitted
+
+
+def is_compiled_python(fn: Any) -> bool:
+    """Whether a compiler such as Numba made `fn` from a Python function it still holds."""
+    return isinstance(getattr(fn, "py_func", None), types.FunctionType)
+
+
+def python_function(fn: Any) -> Any:
+    """The Python function inside a cached or compiled one."""
+    return getattr(fn, "py_func", None) or fn.__wrapped__
+
+
+# ------------------------------------------------------------------- functions of a library
+
+
+_LIBRARIES = (
+    "numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg", "math", "operator",
+    "builtins",
+)  # fmt: skip
+
+
+def is_library(fn: Any) -> bool:
+    """Whether `fn` is a function of NumPy and the like, to be differentiated by its rule."""
+    module = getattr(fn, "__module__", None) or ""
+    return module.split(".")[0] in ("numpy", "scipy") and library_path(fn) is not None
+
+
+def library_path(fn: Any) -> tuple[str, str] | None:
+    """Where a library function is found: ("numpy.linalg", "norm"); None if it is none."""
+    name = getattr(fn, "__name__", "")
+    for path in _LIBRARIES:
+        module = sys.modules.get(path)
+        if module is not None and name and getattr(module, name, None) is fn:
+            return path, name
+    return None
+
+
+_COUNT = itertools.count(1)
+_ONE_LINERS: dict[tuple[Any, ...], types.FunctionType] = {}
+
+
+def one_line_function(
+    op: Any, params: Sequence[str], operands: Sequence[str], constants: dict[str, Any] | None = None
+) -> types.FunctionType:
+    """A Python function that does nothing but call `op`: `def sum(a): return np.sum(a)`.
+
+    `operands` are the arguments as text; `constants` are names in them that mean objects.
+    """
+    constants = constants or {}
+    call, namespace = _call_text(op, operands)
+    name = getattr(op, "__name__", "operation").strip("<>")
+    if name in (*params, *namespace, *constants):
+        name += "_"
+    key = (id(op), tuple(params), call)
+    if not constants and key in _ONE_LINERS:
+        return _ONE_LINERS[key]
+    text = f"def {name}({', '.join(params)}):\n    return {call}\n"
+    file = f"<{name} as a function {next(_COUNT)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace = {**namespace, **constants, "__name__": "numpy", "__builtins__": builtins}
+    exec(compile(text, file, "exec"), namespace)
+    function = namespace[name]
+    assert isinstance(function, types.FunctionType)
+    if not constants:
+        _ONE_LINERS[key] = function
+    return function
+
+
+def _call_text(op: Any, operands: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """How a program calls `op`, and the names it needs for that."""
+    owner = getattr(op, "__objclass__", None)
+    if owner is not None:
+        rest = f"({', '.join(operands[1:])})" if callable(op) else ""
+        return f"{operands[0]}.{op.__name__}{rest}", {}
+    found = library_path(op)
+    if found is None:
+        return f"operation({', '.join(operands)})", {"operation": op}
+    path, name = found
+    root, *inner = path.split(".")
+    if root == "builtins":
+        return f"{name}({', '.join(operands)})", {}
+    alias = "np" if root == "numpy" else root
+    return f"{'.'.join([alias, *inner, name])}({', '.join(operands)})", {alias: sys.modules[root]}
+
+
+def _parameters(fn: Any, arity: int | None) -> tuple[str, ...]:
+    """Names for the parameters of the one-line function, from the documentation if it has any."""
+    if isinstance(fn, np.ufunc):
+        count = fn.nin if arity is None else arity
+        return ("x",) if count == 1 else tuple(f"x{i + 1}" for i in range(count))
+    names = _documented_parameters(fn)
+    required = [name for name, optional in names if not optional]
+    count = (len(required) or 1) if arity is None else arity
+    known = [name for name, _ in names][:count]
+    if len(known) < count or len(set(known)) < count:
+        return ("x",) if count == 1 else tuple(f"x{i + 1}" for i in range(count))
+    return tuple(known)
+
+
+def _documented_parameters(fn: Any) -> list[tuple[str, bool]]:
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [
+        (p.name, p.default is not p.empty)
+        for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name.isidentifier()
+    ]
+
+
+# ----------------------------------------------------------------------- the choice of wrt
+
+
+def wrt_names(primal: Primal, wrt: Wrt) -> tuple[tuple[str, ...], bool]:
+    """The parameters that `wrt` asks for, and whether it asked for a single one."""
+    single = isinstance(wrt, (int, str))
+    asked = [wrt] if single else list(wrt)  # type: ignore[list-item]
+    names = tuple(_wrt_name(primal, item) for item in asked)
+    if not names:
+        raise TangentlikeError(
+            f"wrt is empty: nothing to differentiate {primal.name} with respect to",
+            hint=f"Its parameters are {_listed(primal.free_names)}.",
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise TangentlikeError(
+            f"wrt={wrt!r} names {_listed(twice)} more than once", hint="Name each parameter once."
+        )
+    return names, single
+
+
+def _wrt_name(primal: Primal, item: Any) -> str:
+    names = primal.free_names
+    hint = f"The parameters of {primal.name} are {_listed(names)}." if names else ""
+    if not names:
+        raise TangentlikeError(f"{primal.name} has no parameters to differentiate by")
+    if isinstance(item, str):
+        if item not in names:
+            raise TangentlikeError(f"{primal.name} has no parameter {item!r}", hint=hint)
+        return item
+    if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
+        raise TangentlikeError(
+            f"wrt takes positions and parameter names, not {item!r}", hint=hint
+        )
+    if not -len(names) <= item < len(names):
+        raise TangentlikeError(
+            f"wrt={item} is out of range: {primal.name} has {len(names)} parameters", hint=hint
+        )
+    return names[int(item)]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+# ------------------------------------------------------------------------ names not there yet
+
+
+def missing_names(function: types.FunctionType) -> tuple[str, ...]:
+    """Global names that the function or its helpers need and that do not exist yet.
+
+    A decorator runs before the definitions below it: then the derivative is made at the
+    first call, when all names are there.
+    """
+    seen: set[int] = set()
+    return tuple(dict.fromkeys(_missing(function, seen)))
+
+
+def _missing(function: types.FunctionType, seen: set[int]) -> Iterator[str]:
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    for name in global_names(function.__code__):
+        if name in function.__globals__:
+            yield from _missing_in_helper(function.__globals__[name], function, seen)
+        elif not hasattr(builtins, name):
+            yield name
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            helper = cell.cell_contents
+        except ValueError:  # the enclosing function has not bound it yet
+            yield name
+            continue
+        yield from _missing_in_helper(helper, function, seen)
+
+
+def _missing_in_helper(helper: Any, user: types.FunctionType, seen: set[int]) -> Iterator[str]:
+    # Only the module being executed right now can be incomplete.
+    if isinstance(helper, types.FunctionType) and helper.__globals__ is user.__globals__:
+        yield from _missing(helper, seen)
+
+
+def global_names(code: types.CodeType) -> Iterator[str]:
+    """The global names a function's code reads, in order of appearance."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield re.sub(r"^NULL \+ | \+ NULL$", "", str(instruction.argval))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from global_names(constant)

@@ -1,0 +1,72 @@
+"""A tape that can be run backwards more than once.
+
+The backward function pops its stacks and restores arrays in place, so each run gets a copy of
+what it changes. Names that share an object, and views that share memory, share it in the copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["fresh_tape"]
+
+
+def fresh_tape(tape: Any, arrays: bool = True) -> Any:
+    """A copy of a tape: stacks, nested tapes and, with `arrays`, the arrays in them.
+
+    Arrays that share memory share it in the copy: the owner of the memory is copied once, and
+    each view of it becomes the view at the same place of the copy.
+    """
+    return _copied(tape, {}, arrays)
+
+
+def _copied(value: Any, made: dict[int, tuple[Any, Any]], arrays: bool) -> Any:
+    found = made.get(id(value))
+    if found is not None:
+        return found[1]
+    if isinstance(value, list):
+        result: Any = []
+        made[id(value)] = (value, result)  # the original is kept: an id alone may be reused
+        result.extend(_copied(item, made, arrays) for item in value)
+        return result
+    if isinstance(value, tuple):
+        items = [_copied(item, made, arrays) for item in value]
+        result = type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    elif type(value) is dict:
+        result = {}
+        made[id(value)] = (value, result)
+        result.update((key, _copied(item, made, arrays)) for key, item in value.items())
+        return result
+    elif arrays and _is_array(value):
+        result = _copied_array(value, made)
+    else:
+        return value
+    made[id(value)] = (value, result)
+    return result
+
+
+def _is_array(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind != "O"
+    return hasattr(value, "shape") and hasattr(value, "copy") and not isinstance(value, np.generic)
+
+
+def _copied_array(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:
+    if not isinstance(array, np.ndarray):
+        return array.copy()
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if owner is array:
+        return array.copy(order="K")
+    if id(owner) not in made:
+        made[id(owner)] = (owner, owner.copy(order="K"))
+    twin = made[id(owner)][1]
+    if twin.strides != owner.strides:  # the owner has gaps or overlaps: no view of its copy fits
+        return array.copy(order="K")
+    offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    view = np.ndarray(array.shape, array.dtype, twin, offset, array.strides)
+    view.flags.writeable = array.flags.writeable
+    return view
