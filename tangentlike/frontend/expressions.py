@@ -14,7 +14,6 @@ from typing import Any
 
 import gast
 
-from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
 from .operands import is_repeatable
@@ -35,7 +34,8 @@ def expression(node: gast.AST, lookup: Lookup, at: At = nowhere) -> Expr:
     `lookup(name)` gives what a bare name stands for (`Var`, `Ref` or any expression) and raises
     `KeyError` if it is not defined; `at(node)` gives the place for messages.
 
-    >>> expression(gast.parse("(a, b.T)", mode="eval").body, ir.Var)
+    >>> from tangentlike.ir import Var
+    >>> expression(gast.parse("(a, b.T)", mode="eval").body, Var)
     Display(form='tuple', items=(Var(name='a'), Attribute(base=Var(name='b'), name='T')), keys=())
     """
     return Reader(lookup, at).read(node)
@@ -164,9 +164,7 @@ class Reader:
         names, values, refs = self.meanings(node)
         return Opaque(prefix + gast.unparse(node).strip(), names, values, refs, self.at(node))
 
-    def meanings(
-        self, node: gast.AST
-    ) -> tuple[tuple[str, ...], tuple[Expr, ...], tuple[Ref, ...]]:
+    def meanings(self, node: gast.AST) -> tuple[tuple[str, ...], tuple[Expr, ...], tuple[Ref, ...]]:
         """The local names free in some code, what they stand for, and what else it refers to."""
         names, values, refs = [], [], []
         for use in dict.fromkeys(n.id for n in self._free(node, frozenset())):
@@ -245,10 +243,7 @@ _READERS: dict[type[Any], Callable[[Reader, Any], Expr]] = {
     gast.List: Reader.display,
     gast.Tuple: Reader.display,
     gast.Dict: Reader.dictionary,
-    **{
-        kind: Reader.opaque
-        for kind in (gast.Set, gast.Lambda, gast.JoinedStr, *_COMPREHENSIONS)
-    },
+    **dict.fromkeys((gast.Set, gast.Lambda, gast.JoinedStr, *_COMPREHENSIONS), Reader.opaque),
 }
 
 _REFUSED: dict[type[Any], tuple[str, str]] = {

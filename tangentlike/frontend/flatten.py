@@ -11,17 +11,48 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import ir
-from ..ir import Assign, Attribute, Block, Call, Display, Do, Expr, For, Function, If, Index
-from ..ir import Lazy, Opaque, Origin, Ref, Return, Slice, Stmt, Store, Update, Var, While
+from ..ir import (
+    Assign,
+    Attribute,
+    Block,
+    Call,
+    Display,
+    Do,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Lazy,
+    Opaque,
+    Origin,
+    Ref,
+    Return,
+    Slice,
+    Stmt,
+    Store,
+    Update,
+    Var,
+    While,
+)
 from ..names import Names
 from .jumps import negated
 from .naming import names_of, noun
-from .operands import is_atom, is_comparison, is_repeatable, is_shape_query, is_shape_tuple
-from .operands import is_starred, keeps_whole, stays_nested, takes_shapes
+from .operands import (
+    is_atom,
+    is_comparison,
+    is_repeatable,
+    is_shape_query,
+    is_shape_tuple,
+    is_starred,
+    keeps_whole,
+    stays_nested,
+    takes_shape,
+)
 from .operators import is_arithmetic, is_truth
 
 # Loop headers whose operands are named, and which then stay as they are.
-_HEADERS = frozenset(map(id, (range, zip, enumerate, reversed)))
+HEADERS = frozenset(map(id, (range, zip, enumerate, reversed)))
 # Built-ins that give integers from integers, so that they may stay inside a key.
 _KEY_FUNCTIONS = frozenset(
     map(id, (builtins.int, builtins.len, builtins.abs, builtins.min, builtins.max, slice, round))
@@ -46,7 +77,7 @@ def flatten_block(block: Block, names: Names) -> Block:
     """A block with each of its statements flattened."""
     result: list[Stmt] = []
     for stmt in block:
-        _Flattener(names, result, getattr(stmt, "origin")).statement(stmt)
+        _Flattener(names, result, stmt.origin).statement(stmt)
     return tuple(result)
 
 
@@ -76,7 +107,7 @@ class _Flattener:
                 self.out.append(ir.map_statement(stmt, block=self.block))
             case For(iter=iterable):
                 header = self.header(iterable)
-                loop = ir.map_statement(stmt, block=self.block)
+                loop: Any = ir.map_statement(stmt, block=self.block)
                 self.out.append(dataclasses.replace(loop, iter=header))
             case Return(value=value) if value is not None:
                 self.out.append(Return(self.returned(value), self.origin))
@@ -169,7 +200,7 @@ class _Flattener:
         """What a `for` goes through, its operands named."""
         if isinstance(expr, Opaque):
             return expr
-        if isinstance(expr, Call) and isinstance(expr.fn, Ref) and id(expr.fn.obj) in _HEADERS:
+        if isinstance(expr, Call) and isinstance(expr.fn, Ref) and id(expr.fn.obj) in HEADERS:
             args = tuple(a if is_starred(a) else self.header(a) for a in expr.args)
             kwargs = tuple((word, self.operand(v)) for word, v in expr.kwargs)
             return dataclasses.replace(expr, args=args, kwargs=kwargs)
@@ -221,18 +252,19 @@ class _Flattener:
             fn = Attribute(self.operand(fn.base), fn.name, fn.at)
         elif not is_atom(fn):
             fn = self.operand(fn)
-        shapes = takes_shapes(fn)
+        places = (*range(len(call.args)), *(word for word, _ in call.kwargs))
+        shapes = [takes_shape(fn, place) for place in places]
         values = self.operands((*call.args, *(v for _, v in call.kwargs)), shapes)
         args = values[: len(call.args)]
         words = (word for word, _ in call.kwargs)
         kwargs = tuple(zip(words, values[len(call.args) :], strict=True))
         return Call(fn, args, kwargs, call.at)
 
-    def operands(self, exprs: Sequence[Expr], shapes: bool = False) -> tuple[Expr, ...]:
+    def operands(self, exprs: Sequence[Expr], shapes: Sequence[bool] = ()) -> tuple[Expr, ...]:
         """Operands from left to right. A size is read early if a later operand could change it."""
         result = []
         for number, expr in enumerate(exprs):
-            if shapes and is_shape_tuple(expr):
+            if shapes and shapes[number] and is_shape_tuple(expr):
                 result.append(expr)
             elif is_shape_query(expr) and not all(map(is_repeatable, exprs[number + 1 :])):
                 result.append(self.named(expr))
@@ -256,4 +288,4 @@ class _Flattener:
         return ir.rebuild(expr, self.key)
 
 
-__all__ = ["flatten", "flatten_block"]
+__all__ = ["HEADERS", "flatten", "flatten_block"]

@@ -192,7 +192,7 @@ def _read_first(tree: Any, known: Scope) -> list[str]:
     return list(params)
 
 
-class _FirstReads(gast.NodeVisitor):
+class _FirstReads(gast.NodeVisitor):  # type: ignore[misc]
     """Visits in evaluation order: values before the targets they are bound to."""
 
     def __init__(self, known: Scope, params: dict[str, None], bound: set[str]) -> None:

@@ -7,12 +7,28 @@ not jump. Where more than one branch goes on, a flag says whether to.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from .. import ir
-from ..ir import Assign, Block, Break, Call, Const, Do, Expr, For, Function, If, OpaqueStmt
-from ..ir import Origin, Return, Var, While
+from ..ir import (
+    Assign,
+    Block,
+    Break,
+    Call,
+    Const,
+    Do,
+    Expr,
+    For,
+    Function,
+    If,
+    OpaqueStmt,
+    Origin,
+    Return,
+    Var,
+    While,
+)
 from ..names import Names
 from .nested import Continue
 from .operands import is_repeatable
@@ -154,13 +170,14 @@ class _Jumps:
                 continue
             flag = self.flag(wanted)
             before.append(Assign(flag, Const(False), stmt.origin))
-            jump: Any = kind(stmt.origin) if kind is not Return else None
-            if jump is None:
+            jump: Any
+            if kind is Return:
                 result = self.flag("result")
                 jump = Return(Var(result), stmt.origin)
-                body = _replace(body, kind, lambda s, r=result, f=flag: (*_keep(r, s), _set(f, s)))
+                body = _replace(body, kind, functools.partial(_keep_and_set, result, flag))
             else:
-                body = _replace(body, kind, lambda s, f=flag: (_set(f, s),))
+                jump = kind(stmt.origin)
+                body = _replace(body, kind, functools.partial(_keep_and_set, "", flag))
             rest = (self._mark(If(Var(flag), (jump,), rest, stmt.origin)),)
         return (*before, *body, *rest)
 
@@ -170,11 +187,17 @@ class _Jumps:
             return block, 0
         if not block or id(block[-1]) not in self._jumping:
             return (*block, *rest), 1
-        last = block[-1]
+        last: Any = block[-1]
         body, ends = self._append(last.body, rest)
         orelse, more = self._append(last.orelse, rest)
         made = self._mark(dataclasses.replace(last, body=body, orelse=orelse))
         return (*block[:-1], made), ends + more
+
+
+def _keep_and_set(result: str, flag: str, stmt: Any) -> Block:
+    """What stands for a jump whose flag is looked at later."""
+    kept = _keep(result, stmt) if isinstance(stmt, Return) else ()
+    return (*kept, _set(flag, stmt))
 
 
 def _set(flag: str, stmt: Any) -> Assign:

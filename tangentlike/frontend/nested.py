@@ -17,7 +17,7 @@ Place = Union[Var, Index, Attribute, "tuple[Place, ...]"]
 
 @dataclass(frozen=True)
 class Assignment:
-    """`first = second = ... = value` with any targets: names, items, attributes, tuples of these."""
+    """`first = second = ... = value` with any targets: names, items, attributes, tuples."""
 
     targets: tuple[Place, ...]
     value: Expr
@@ -31,4 +31,4 @@ class Continue:
     origin: Origin = field(compare=False, repr=False)
 
 
-Stmt = Union[ir.Stmt, Assignment, Continue]
+Stmt = ir.Stmt | Assignment | Continue

@@ -22,12 +22,17 @@ _SHAPE_FUNCTIONS = frozenset(map(id, (builtins.len, np.shape, np.ndim, np.size))
 # Methods that change the length of a list: `len` of it is another number afterwards.
 RESIZING = frozenset({"append", "extend", "insert", "pop", "remove", "clear", "update", "popitem"})
 
-# Callees whose tuple argument is a shape, axes or counts, never a tuple of arrays to combine.
-_SHAPE_TAKERS = frozenset(
-    "zeros ones empty full eye identity reshape broadcast_to resize tile transpose moveaxis "
-    "swapaxes expand_dims squeeze roll sum mean prod min max amin amax std var norm "
-    "standard_normal normal uniform random integers randn rand".split()
-)
+# Which arguments of a callee are shapes, axes or counts, never a tuple of arrays to combine:
+# those from this position on (of a method, all of them), and those with one of these keywords.
+_SHAPE_POSITION = {
+    **dict.fromkeys(["zeros", "ones", "empty", "full", "eye", "identity"], 0),
+    **dict.fromkeys(["standard_normal", "random", "rand", "randn"], 0),
+    **dict.fromkeys(["reshape", "broadcast_to", "resize", "tile", "transpose", "roll"], 1),
+    **dict.fromkeys(["moveaxis", "swapaxes", "expand_dims", "squeeze"], 1),
+    **dict.fromkeys(["normal", "uniform", "integers"], 2),
+}
+_SHAPE_METHODS = frozenset({"reshape", "transpose", "resize", "squeeze", "swapaxes"})
+_SHAPE_KEYWORDS = frozenset({"shape", "size", "axis", "axes", "newshape", "reps", "shift"})
 
 
 def is_atom(expr: Expr) -> bool:
@@ -81,7 +86,7 @@ def is_starred(expr: Expr) -> bool:
 
 
 def stays_nested(expr: Expr) -> bool:
-    """Whether an operand may stay as it is: an atom, a constant, a size, or tuples of these sizes."""
+    """Whether an operand may stay as it is: an atom, a constant, a size, a tuple of sizes."""
     match expr:
         case Slice():
             return all(map(stays_nested, ir.children(expr)))
@@ -92,13 +97,15 @@ def stays_nested(expr: Expr) -> bool:
     return is_atom(expr) or is_constant(expr) or is_shape_query(expr) or is_starred(expr)
 
 
-def takes_shapes(fn: Expr) -> bool:
-    """Whether a callee's tuple arguments are shapes or axes (`np.zeros((n, 3))`)."""
+def takes_shape(fn: Expr, position: int | str) -> bool:
+    """Whether this argument of a callee is a shape or axes, as in `np.zeros((n, 3))`."""
+    if isinstance(position, str):
+        return position in _SHAPE_KEYWORDS
     match fn:
         case Ref(text=text):
-            return text.rpartition(".")[2] in _SHAPE_TAKERS
+            return position >= _SHAPE_POSITION.get(text.rpartition(".")[2], position + 1)
         case Attribute(name=name):
-            return name in _SHAPE_TAKERS
+            return name in _SHAPE_METHODS or position >= _SHAPE_POSITION.get(name, position + 1)
     return False
 
 
@@ -154,8 +161,8 @@ def is_pure_function(obj: Any) -> bool:
 
 # NumPy functions that write into an argument, the outside world or global state.
 _WRITERS = frozenset(
-    "copyto put putmask place fill_diagonal put_along_axis save savez savetxt seterr at "
-    "setflags shuffle nditer errstate".split()
+    ["copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "at", "shuffle"]
+    + ["save", "savez", "savetxt", "seterr", "errstate", "setflags", "nditer"]
 )
 
 __all__ = [
@@ -170,5 +177,5 @@ __all__ = [
     "is_starred",
     "keeps_whole",
     "stays_nested",
-    "takes_shapes",
+    "takes_shape",
 ]

@@ -75,8 +75,9 @@ class Source:
     def _end(self, node: Any) -> tuple[int, int]:
         """Line and character column just after the statement, or after its header's colon."""
         last = _header_end(node)
-        line, column = last.end_lineno, characters(
-            self.lines[last.end_lineno - 1], last.end_col_offset
+        line, column = (
+            last.end_lineno,
+            characters(self.lines[last.end_lineno - 1], last.end_col_offset),
         )
         if last is node:
             return line, column

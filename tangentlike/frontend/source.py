@@ -64,7 +64,8 @@ def find_definition(fn: types.FunctionType) -> Definition:
         sites = _at_columns(sites, code)
     place = _place(file, code)
     if not sites:
-        raise UnsupportedError(f"the source of `{fn.__name__}` is not at this line", place, _CHANGED)
+        message = f"the source of `{fn.__name__}` is not at this line"
+        raise UnsupportedError(message, place, _CHANGED)
     if len(sites) > 1:
         raise UnsupportedError(
             "several lambdas on this line cannot be told apart",
@@ -121,7 +122,7 @@ def _sites(tree: ast.AST) -> Iterator[_Site]:
 
 def _first_line(node: Any) -> int:
     decorators = getattr(node, "decorator_list", ())
-    return min([node.lineno, *(d.lineno for d in decorators)])
+    return int(min([node.lineno, *(d.lineno for d in decorators)]))
 
 
 def _has_name(node: Any, name: str) -> bool:
@@ -160,9 +161,7 @@ def _at_columns(sites: list[_Site], code: types.CodeType) -> list[_Site]:
         if (s.node.body.lineno, s.node.body.col_offset) <= begin
         and end <= (s.node.body.end_lineno, s.node.body.end_col_offset)
     ]
-    latest = max(
-        ((s.node.body.lineno, s.node.body.col_offset) for s in around), default=None
-    )
+    latest = max(((s.node.body.lineno, s.node.body.col_offset) for s in around), default=None)
     return [s for s in around if (s.node.body.lineno, s.node.body.col_offset) == latest]
 
 
@@ -180,5 +179,3 @@ def _mangle(node: gast.AST, owner: str) -> None:
         name = getattr(part, field, "")
         if isinstance(name, str) and name.startswith("__") and not name.endswith("__"):
             setattr(part, field, prefix + name)
-
-

@@ -75,7 +75,7 @@ class StatementReader:
                 line.place(node),
                 "Return the new value instead.",
             )
-        return place
+        return place  # type: ignore[no-any-return]
 
     def expression(self, node: gast.Expr, line: Line, reader: Reader) -> Sequence[Any]:
         if isinstance(node.value, gast.Constant):
@@ -95,7 +95,7 @@ class StatementReader:
 
     def _loop_target(self, node: gast.AST, line: Line) -> ir.Target:
         if isinstance(node, gast.Name):
-            return node.id
+            return str(node.id)
         if isinstance(node, gast.Tuple | gast.List):
             return tuple(self._loop_target(part, line) for part in node.elts)
         raise UnsupportedError(

@@ -61,9 +61,7 @@ def split_names(function: Function, names: Names | None = None) -> Function:
     return renamed_webs(function, names)[0]
 
 
-def renamed_webs(
-    function: Function, names: Names | None = None
-) -> tuple[Function, dict[str, str]]:
+def renamed_webs(function: Function, names: Names | None = None) -> tuple[Function, dict[str, str]]:
     """`split_names`, and for each new name the one it had before."""
     found = reaching(function)
     spelled = _spellings(function, found, names_of(function) if names is None else names)
