@@ -44,6 +44,7 @@ class Flow:
     parents: dict[str, str] = field(default_factory=dict)
     written: dict[str, ir.Stmt] = field(default_factory=dict)
     written_groups: frozenset[str] = frozenset()  # known once the flow is closed
+    sizes: dict[str, int] = field(default_factory=dict)  # names in a group, once closed
 
     def edge(self, source: str, target: str) -> None:
         self.successors.setdefault(source, []).append(target)
@@ -67,11 +68,16 @@ class Flow:
         """Whether the memory behind `name` may be written in place, under whatever name."""
         return self.group(name) in self.written_groups
 
+    def is_alone(self, name: str) -> bool:
+        """Whether no other name may share memory with `name`."""
+        return self.sizes.get(self.group(name), 1) == 1
+
     def close(self) -> None:
         """Make every written group one value: a write under one name shows under all."""
         self.written_groups = frozenset(self.group(name) for name in self.written)
         for name in list(self.parents):
             root = self.group(name)
+            self.sizes[root] = self.sizes.get(root, 1) + (root != name)
             if root in self.written_groups and root != name:
                 self.edge(name, root)
                 self.edge(root, name)

@@ -18,6 +18,7 @@ CONTAINER_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "index", "count")
     + ("get", "items", "keys", "values", "popitem", "setdefault", "update")
 )  # methods of lists and dicts that arrays do not have
+_LIBRARIES = ("numpy", "cupy", "scipy")  # what has no rule there is refused, not read
 _CONTAINERS = ("list", "tuple", "dict")
 
 
@@ -68,8 +69,10 @@ def is_stop_gradient(obj: Any) -> bool:
 
 
 def is_python_function(obj: Any) -> bool:
-    """Whether an object is a function with Python source that a transform can enter."""
-    return inspect.isfunction(inspect.unwrap(obj) if callable(obj) else obj)
+    """Whether an object is a user's function, with Python source that a transform can enter."""
+    if not inspect.isfunction(obj):
+        return False
+    return (obj.__module__ or "").partition(".")[0] not in _LIBRARIES
 
 
 def bind_actuals(obj: Any, call: ir.Call) -> dict[str, tuple[ir.Expr, ...]] | None:

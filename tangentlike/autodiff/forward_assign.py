@@ -1,0 +1,210 @@
+"""The tangent of an assignment: by the operation's rule, mirrored, or from the callee's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from .. import ir
+from ..analysis.operations import (
+    SHAPE_QUERIES,
+    is_container_method,
+    is_python_function,
+    is_stop_gradient,
+    rule_object,
+)
+from ..rules.bind import Instance, bind
+from .forward_calls import user_call
+from .forward_shapes import owned, with_shape_of
+from .forward_state import Tangents
+
+
+def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
+    """`y = value` with the statements that compute `y_dot`."""
+    value = stmt.value
+    if isinstance(value, ir.Call) and _is_user_call(value, state):
+        return user_call(stmt, stmt.target, value, state)
+    if not any(name in state.active for name in ir.target_names(stmt.target)):
+        return _inactive(stmt, value, state)
+    if not state.operands(value):
+        return [stmt, *_zeros(stmt.target, state)]
+    match value:
+        case ir.Call() if is_container_method(value, state.context.kinds):
+            return _mirrored_method(stmt, value, state)
+        case ir.Call() | ir.Attribute() if _is_constant(value, state):
+            return [stmt, *_zeros(stmt.target, state)]
+        case ir.Call():
+            return _by_rule(stmt, value, state)
+        case ir.Attribute() if state.context.rule_for(value) is not None:
+            obj = rule_object(value, state.context.kinds)
+            call = ir.Call(ir.Ref(value.name, obj), (value.base,), at=value.at)
+            return _by_rule(stmt, call, state)
+        case ir.Opaque() | ir.Lazy():
+            raise state.refuse(
+                "this expression is not differentiated",
+                "Write it with a loop or plain statements, or apply tl.stop_gradient.",
+                getattr(value, "at", None),
+            )
+        case _:
+            return _mirrored(stmt, value, state)
+
+
+def _inactive(stmt: ir.Assign, value: ir.Expr, state: Tangents) -> list[ir.Stmt]:
+    """A value without tangent; but `xs.pop()` must shorten the list of tangents as well."""
+    if isinstance(value, ir.Call) and is_container_method(value, state.context.kinds):
+        assert isinstance(value.fn, ir.Attribute)
+        if value.fn.name in ("pop", "popitem", "setdefault"):
+            mirrored = _on_tangents(value, state)
+            if mirrored is not None:
+                return [stmt, ir.Do(mirrored, state.tangent_origin())]
+    return [stmt]
+
+
+def _is_user_call(call: ir.Call, state: Tangents) -> bool:
+    obj = rule_object(call, state.context.kinds)
+    if is_container_method(call, state.context.kinds) or obj is None:
+        return False
+    return state.context.book.find(obj) is None and (
+        is_python_function(obj) and not _is_constant(call, state)
+    )
+
+
+def _is_constant(expr: ir.Call | ir.Attribute, state: Tangents) -> bool:
+    """Whether the result carries no derivative, whatever the operands do."""
+    if isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES:
+        return True
+    obj = rule_object(expr, state.context.kinds)
+    if obj is None:
+        return False
+    return is_stop_gradient(obj) or state.context.book.is_nondifferentiable(obj)
+
+
+def _zeros(target: ir.Target, state: Tangents) -> Iterable[ir.Stmt]:
+    for name in ir.target_names(target):
+        if name in state.active:
+            yield state.assign(state.dot(name), state.zeros(ir.Var(name)))
+
+
+# --------------------------------------------------------------------------- mirrored
+
+
+def _mirrored(stmt: ir.Assign, value: ir.Expr, state: Tangents) -> list[ir.Stmt]:
+    """Copies, items, attributes and displays: the same of the tangents."""
+    tangent = state.tangent_or_zeros(value)
+    line = state.assign(state.target(stmt.target), tangent)
+    if ir.names_in(tangent) & set(ir.target_names(stmt.target)):
+        return [line, stmt]  # the key is about to be rebound
+    return [stmt, line]
+
+
+def _mirrored_method(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+    """`v = xs.pop()` becomes `v_dot = xs_dot.pop()`."""
+    mirrored = _on_tangents(call, state)
+    if mirrored is None:
+        return [stmt, *_zeros(stmt.target, state)]
+    line = state.assign(state.target(stmt.target), mirrored)
+    if ir.names_in(mirrored) & set(ir.target_names(stmt.target)):
+        return [line, stmt]
+    return [stmt, line]
+
+
+def _on_tangents(call: ir.Call, state: Tangents) -> ir.Call | None:
+    """A container's method applied to its tangents; a default value gives its tangent."""
+    assert isinstance(call.fn, ir.Attribute)
+    base = state.tangent(call.fn.base)
+    if base is None:
+        return None
+    args = call.args
+    if call.fn.name in ("get", "setdefault", "pop") and len(args) == 2:
+        args = (args[0], state.tangent_or_zeros(args[1]))
+    return ir.Call(ir.Attribute(base, call.fn.name), args, call.kwargs, call.at)
+
+
+# ---------------------------------------------------------------------------- by rule
+
+
+def _by_rule(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+    """The tangent of an operation that has a rule."""
+    instance = bound(call, state)
+    if not isinstance(stmt.target, str):
+        return _unpacked(stmt, stmt.target, instance, state)
+    name = stmt.target
+    tangent, temporaries = tangent_of(instance, state)
+    if tangent is None:
+        return [stmt, *_zeros(name, state)]
+    result = ir.Var(name)
+    tangent = owned(tangent, instance, name, state)
+    read = ir.names_in(tangent).union(*(ir.names_in(e) for _, e in temporaries))
+    reads_result = "$y" in read
+    old: list[ir.Stmt] = []
+    if name in read and reads_result:
+        before = state.fresh(f"{name}_old", state.kind_of(result))
+        old.append(ir.Assign(before, result, stmt.origin))
+        renamed: dict[str, ir.Expr] = {name: ir.Var(before)}
+        tangent = ir.substitute(tangent, renamed)
+        temporaries = [(n, ir.substitute(e, renamed)) for n, e in temporaries]
+    put: dict[str, ir.Expr] = {"$y": result}
+    fitted = with_shape_of(result, tangent, instance, state)
+    lines: list[ir.Stmt] = [
+        state.assign(n, ir.substitute(e, put), instance.rule.name) for n, e in temporaries
+    ]
+    dot = state.dot(name)
+    if name in read and not reads_result:
+        lines.append(state.assign(dot, tangent, instance.rule.name))
+        after = [] if fitted is tangent else [_fit_later(dot, name, state)]
+        return [*lines, stmt, *after]
+    lines.append(state.assign(dot, ir.substitute(fitted, put), instance.rule.name))
+    return [*old, stmt, *lines]
+
+
+def _fit_later(dot: str, name: str, state: Tangents) -> ir.Stmt:
+    return state.assign(dot, state.call("broadcast_like", ir.Var(dot), ir.Var(name)))
+
+
+def _unpacked(
+    stmt: ir.Assign, target: ir.Target, instance: Instance, state: Tangents
+) -> list[ir.Stmt]:
+    """`q, r = np.linalg.qr(a)`: the result gets a name, since its tangent may read it."""
+    tangent, temporaries = tangent_of(instance, state)
+    if tangent is None:
+        return [stmt, *_zeros(target, state)]
+    whole = state.fresh("_".join(ir.target_names(target)), instance.result_kind)
+    put: dict[str, ir.Expr] = {"$y": ir.Var(whole)}
+    rule = instance.rule.name
+    return [
+        ir.Assign(whole, stmt.value, stmt.origin),
+        *(state.assign(n, ir.substitute(e, put), rule) for n, e in temporaries),
+        state.assign(state.target(target), ir.substitute(tangent, put), rule),
+        ir.Assign(target, ir.Var(whole), stmt.origin),
+    ]
+
+
+def bound(call: ir.Call, state: Tangents) -> Instance:
+    """The rule of a call, applied to it; refused where there is none."""
+    rule = state.context.rule_for(call)
+    if rule is None:
+        what = call.fn.text if isinstance(call.fn, ir.Ref) else "this call"
+        if isinstance(call.fn, ir.Attribute):
+            what = f"the method `{call.fn.name}`"
+        raise state.refuse(
+            f"no derivative rule for {what}",
+            "Add a rule with @tl.rule, or apply tl.stop_gradient to its argument.",
+            call.at,
+        )
+    return bind(rule, call, state.kind_of, state.context.numpy_alias)
+
+
+def tangent_of(
+    instance: Instance, state: Tangents
+) -> tuple[ir.Expr | None, list[tuple[str, ir.Expr]]]:
+    """The rule's tangent (`$y` still in it) and the shared temporaries it reads, by new names."""
+    dots = {param: state.tangent(actual) for param, actual in instance.arguments.items()}
+    tangent = instance.tangent_with(dots)
+    if tangent is None:
+        return None, []
+    renamed: dict[str, ir.Expr] = {}
+    temporaries: list[tuple[str, ir.Expr]] = []
+    for placeholder, expr in instance.temporaries_for(tangent):
+        name = state.fresh(placeholder.lstrip("$"), state.kind_of(expr))
+        temporaries.append((name, ir.substitute(expr, renamed)))
+        renamed[placeholder] = ir.Var(name)
+    return ir.substitute(tangent, renamed), temporaries

@@ -1,0 +1,45 @@
+"""Calls of the user's own functions become calls of their tangent functions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from .. import ir
+from .forward_state import Tangents
+
+
+def user_call(
+    stmt: ir.Assign | ir.Do, target: ir.Target | None, call: ir.Call, state: Tangents
+) -> list[ir.Stmt]:
+    """`y = g(a, b)` becomes `y, y_dot = g_jvp(a, b, a_dot=a_dot)`.
+
+    The plain call stays where no derivative goes in, or none comes out: neither in the
+    result nor in an argument that g writes.
+    """
+    assert isinstance(call.fn, ir.Ref)
+    callees = state.context.callees
+    if not state.operands(call):
+        return [stmt, *_zeros(target, state)]
+    actuals = callees.bind(call)
+    dots = {formal: state.tangent(actual) for formal, actual in actuals.items()}
+    active = tuple(formal for formal, dot in dots.items() if dot is not None)
+    wanted = target is not None and any(n in state.active for n in ir.target_names(target))
+    effects = callees.effects(call.fn.obj)
+    written = active if effects is None else [f for f in active if f in effects.written]
+    if not active or not (wanted or written):
+        return [stmt, *_zeros(target, state)]
+    from .forward import tangent_parameters
+
+    kinds = {formal: state.kind_of(actual) for formal, actual in actuals.items()}
+    fn = callees.tangent(call.fn.obj, active, kinds)
+    names = tangent_parameters(callees.lowered(call.fn.obj).function, active)
+    given = tuple((names[formal], dots[formal] or ir.Const(0.0)) for formal in active)
+    both = ir.Call(fn, call.args, (*call.kwargs, *given), call.at)
+    if isinstance(stmt, ir.Do) or target is None:
+        return [dataclasses.replace(stmt, value=both)]
+    return [dataclasses.replace(stmt, target=(target, state.target(target)), value=both)]
+
+
+def _zeros(target: ir.Target | None, state: Tangents) -> list[ir.Stmt]:
+    names = () if target is None else ir.target_names(target)
+    return [state.assign(state.dot(n), state.zeros(ir.Var(n))) for n in names if n in state.active]

@@ -1,0 +1,243 @@
+"""Writes in place are mirrored on the tangent's buffer."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from typing import Any
+
+import numpy as np
+
+from .. import ir, runtime
+from ..analysis.operations import is_container_method, rule_object
+from .context import BINARY_OF
+from .forward_assign import _is_user_call, bound, tangent_of
+from .forward_calls import user_call
+from .forward_state import Tangents
+
+_ACCUMULATING = (operator.iadd, operator.isub)
+_SCALING = (operator.imul, operator.itruediv)
+# Functions that move or add values into their first argument: position of what they put there.
+_WRITERS: dict[Any, int] = {
+    np.add.at: 2,
+    np.subtract.at: 2,
+    np.copyto: 1,
+    np.put: 2,
+    np.place: 2,
+    np.putmask: 2,
+    np.fill_diagonal: 1,
+    np.put_along_axis: 2,
+    runtime.add_at: 2,
+}
+_ARRAY_WRITERS = {"fill": 0, "put": 1}  # the same for methods of arrays
+_MIRRORED = frozenset(("append", "insert", "extend", "update", "setdefault"))
+_STRUCTURAL = frozenset(("pop", "popitem", "clear", "reverse"))
+_REORDERING = frozenset(("sort", "partition", "resize", "remove", "itemset"))
+
+
+def store(stmt: ir.Store, state: Tangents) -> list[ir.Stmt]:
+    """`A[k] = v` with `A_dot[k] = v_dot`."""
+    target = state.tangent(stmt.target)
+    if target is None:
+        return [stmt]
+    assert isinstance(target, (ir.Index, ir.Attribute))
+    value = state.tangent(stmt.value)
+    if value is None:
+        base = state.kind_of(stmt.target.base)
+        value = ir.Const(0.0) if base.form in ("array", "value") else state.zeros(stmt.value)
+    line = ir.Store(target, value, state.tangent_origin())
+    return [line, stmt] if _key_changes(stmt.target, state) else [stmt, line]
+
+
+def _key_changes(target: ir.Index | ir.Attribute, state: Tangents) -> bool:
+    """Whether the write itself may change what its key reads."""
+    if not isinstance(target, ir.Index):
+        return False
+    return any(state.is_written(name) for name in ir.names_in(target.key))
+
+
+def update(stmt: ir.Update, state: Tangents) -> list[ir.Stmt]:
+    """`A[k] op= v`, `a op= v`, mirrored on the tangent."""
+    dot = state.tangent(stmt.target)
+    if dot is None:
+        return [stmt]
+    assert isinstance(dot, (ir.Var, ir.Index, ir.Attribute))
+    value = state.tangent(stmt.value)
+    if stmt.op.obj in _ACCUMULATING:
+        return _accumulated(stmt, dot, value, state)
+    if stmt.op.obj in _SCALING and value is None:
+        line = ir.Update(dot, stmt.op, stmt.value, state.tangent_origin())
+        return [line, stmt]
+    return _replaced(stmt, dot, state)
+
+
+def _accumulated(
+    stmt: ir.Update, dot: ir.Var | ir.Index | ir.Attribute, value: ir.Expr | None, state: Tangents
+) -> list[ir.Stmt]:
+    """`a += v`: the tangent's `a_dot += v_dot` adds in place or rebinds as the primal does."""
+    if value is None:
+        in_array = state.kind_of(stmt.target).form == "array" or (
+            not isinstance(stmt.target, ir.Var)
+            and state.kind_of(stmt.target.base).form in ("array", "value")
+        )
+        if in_array or state.kind_of(stmt.value).form == "number":
+            return [stmt]
+        # A number may become an array here, and a list grow.
+        value = state.zeros(stmt.value)
+    line = ir.Update(dot, stmt.op, value, state.tangent_origin())
+    if isinstance(stmt.target, ir.Index) and _key_changes(stmt.target, state):
+        return [line, stmt]
+    return [stmt, line]
+
+
+def _replaced(
+    stmt: ir.Update, dot: ir.Var | ir.Index | ir.Attribute, state: Tangents
+) -> list[ir.Stmt]:
+    """Any other operation: the new tangent from the old values, before the primal's line."""
+    text, op = BINARY_OF[stmt.op.obj]
+    call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
+    instance = bound(call, state)
+    tangent, temporaries = tangent_of(instance, state)
+    if tangent is None:
+        tangent = state.zeros(stmt.target)
+    lines: list[ir.Stmt] = []
+    read = ir.names_in(tangent).union(*(ir.names_in(e) for _, e in temporaries))
+    if "$y" in read:
+        new = state.fresh("new", instance.result_kind)
+        lines.append(ir.Assign(new, call, state.tangent_origin()))
+        put: dict[str, ir.Expr] = {"$y": ir.Var(new)}
+        tangent = ir.substitute(tangent, put)
+        temporaries = [(n, ir.substitute(e, put)) for n, e in temporaries]
+    lines += [state.assign(n, e, instance.rule.name) for n, e in temporaries]
+    return [*lines, _put(stmt, dot, tangent, state), stmt, *_grown(stmt, dot, state)]
+
+
+def _put(
+    stmt: ir.Update, dot: ir.Var | ir.Index | ir.Attribute, tangent: ir.Expr, state: Tangents
+) -> ir.Stmt:
+    """Write a tangent where `a op= v` writes: into an array, or over a number."""
+    if not isinstance(dot, ir.Var):
+        return ir.Store(dot, tangent, state.tangent_origin())
+    assert isinstance(stmt.target, ir.Var)
+    name, form = stmt.target.name, state.kind_of(stmt.target).form
+    if form == "array":
+        whole = ir.Index(dot, ir.Const(...))
+        return ir.Store(whole, tangent, state.tangent_origin())
+    alone = state.flow.is_alone(name) and name not in state.parameters
+    if form != "number" and not alone:
+        raise state.refuse(
+            f"`{name}` may be a number (rebound here) or an array (written in place)",
+            "Another name may share its memory, so the two differ. Annotate the parameter it "
+            "comes from (`x: float` or `x: np.ndarray`), or pass `example=` arguments.",
+        )
+    return state.assign(dot.name, tangent)
+
+
+def _grown(
+    stmt: ir.Update, dot: ir.Var | ir.Index | ir.Attribute, state: Tangents
+) -> list[ir.Stmt]:
+    """A number times an array is an array: its tangent follows."""
+    target = stmt.target
+    fixed = state.kind_of(target).form == "array" or state.kind_of(stmt.value).form == "number"
+    if fixed or not isinstance(dot, ir.Var):
+        return []
+    return [state.assign(dot.name, state.call("broadcast_like", dot, target))]
+
+
+# ---------------------------------------------------------------------------- effects
+
+
+def effect(stmt: ir.Do, state: Tangents) -> list[ir.Stmt]:
+    """A statement run for its effect: `xs.append(v)`, `step(a, b)`, `np.add.at(a, i, v)`."""
+    call = stmt.value
+    if not isinstance(call, ir.Call) or not state.operands(call):
+        return [stmt]
+    if is_container_method(call, state.context.kinds):
+        return _container_method(stmt, call, state)
+    if _is_user_call(call, state):
+        return user_call(stmt, None, call, state)
+    obj = rule_object(call, state.context.kinds)
+    position = _WRITERS.get(obj) if isinstance(call.fn, ir.Ref) and _hashable(obj) else None
+    if position is not None:
+        return _writer(stmt, call, call.args[0], position, state)
+    if isinstance(call.fn, ir.Attribute) and call.fn.name in _ARRAY_WRITERS:
+        return _array_method(stmt, call, call.fn, state)
+    _refuse_hidden_write(call, obj, state)
+    return [stmt]
+
+
+def _container_method(stmt: ir.Do, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+    assert isinstance(call.fn, ir.Attribute)
+    base, method = state.tangent(call.fn.base), call.fn.name
+    if base is None:
+        return [stmt]
+    fn = ir.Attribute(base, method)
+    if method in _STRUCTURAL:
+        mirrored = ir.Call(fn, call.args, call.kwargs, call.at)
+    elif method in _MIRRORED:
+        *keys, value = call.args
+        mirrored = ir.Call(fn, (*keys, state.tangent_or_zeros(value)), call.kwargs, call.at)
+    elif method in _REORDERING:
+        raise state.refuse(
+            f"`{method}` of a list that carries derivatives",
+            "Which element goes where is not followed. Use np.sort, or build a new list.",
+            call.at,
+        )
+    else:
+        return [stmt]
+    return [stmt, ir.Do(mirrored, state.tangent_origin())]
+
+
+def _writer(
+    stmt: ir.Do, call: ir.Call, target: ir.Expr, position: int, state: Tangents
+) -> list[ir.Stmt]:
+    """`np.add.at(a, i, v)` with `np.add.at(a_dot, i, v_dot)`."""
+    dot = state.tangent(target)
+    if dot is None:
+        return [stmt]
+    if len(call.args) <= position:
+        raise state.refuse(
+            f"{getattr(call.fn, 'text', 'this call')} with its values by keyword",
+            "Pass them by position.",
+            call.at,
+        )
+    args = list(call.args)
+    args[0] = dot
+    args[position] = state.tangent(call.args[position]) or ir.Const(0.0)
+    mirrored = dataclasses.replace(call, args=tuple(args))
+    return [stmt, ir.Do(mirrored, state.tangent_origin())]
+
+
+def _array_method(stmt: ir.Do, call: ir.Call, fn: ir.Attribute, state: Tangents) -> list[ir.Stmt]:
+    dot = state.tangent(fn.base)
+    if dot is None:
+        return [stmt]
+    args = list(call.args)
+    at = _ARRAY_WRITERS[fn.name]
+    args[at] = state.tangent(args[at]) or ir.Const(0.0)
+    mirrored = ir.Call(ir.Attribute(dot, fn.name), tuple(args), call.kwargs, call.at)
+    return [stmt, ir.Do(mirrored, state.tangent_origin())]
+
+
+def _refuse_hidden_write(call: ir.Call, obj: Any, state: Tangents) -> None:
+    """A call whose result nobody reads, and that is not known to leave its operands alone."""
+    book = state.context.book
+    written = dict(call.kwargs).get("out")
+    reorders = isinstance(call.fn, ir.Attribute) and call.fn.name in _REORDERING
+    known = obj is not None and (book.is_nondifferentiable(obj) or book.find(obj) is not None)
+    if known and not reorders and (written is None or not state.operands(written)):
+        return
+    what = call.fn.text if isinstance(call.fn, ir.Ref) else f"`{getattr(call.fn, 'name', '')}`"
+    raise state.refuse(
+        f"{what} may write its arguments, which carry derivatives",
+        "Assign what it computes instead, or apply tl.stop_gradient to its arguments.",
+        call.at,
+    )
+
+
+def _hashable(obj: Any) -> bool:
+    try:
+        hash(obj)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,100 @@
+"""Runs forward mode on a live function by its stages alone, for tests of these stages."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tangentlike import ir, runtime
+from tangentlike.analysis.activity import active_names, refuse_unknown, written_parameters
+from tangentlike.analysis.aliases import Effects
+from tangentlike.analysis.flow import flow_edges
+from tangentlike.analysis.kinds import infer_kinds
+from tangentlike.autodiff.callees import Callees, Request
+from tangentlike.autodiff.context import Context
+from tangentlike.autodiff.forward import forward
+from tangentlike.emit import show
+from tangentlike.frontend import Lowered, lower, names_of
+from tangentlike.kind import Kind
+from tangentlike.rules.book import default_book
+
+
+class Builder:
+    """What the pipeline does for callees, without simplification."""
+
+    def __init__(self) -> None:
+        self.callees = Callees(builder=self)
+        self.namespace: dict[str, Any] = {}
+
+    def pair(self, pair: Any, request: Request) -> Any:
+        raise NotImplementedError
+
+    def tangent(self, name: str, request: Request) -> ir.Function:
+        return self.derive(request.lowered, request.active, request.kinds, name, protect=False)
+
+    def effects(self, lowered: Lowered) -> Effects:
+        context = self.context(lowered, {})
+        flow = flow_edges(lowered.function, context.kinds, context.book, context.sources().effects)
+        everything = frozenset(lowered.function.param_names)
+        return Effects(frozenset(written_parameters(lowered.function, flow)), everything)
+
+    def context(self, lowered: Lowered, given: Mapping[str, Kind]) -> Context:
+        book = default_book()
+        kinds = infer_kinds(lowered.function, given, book)
+        return Context(kinds, book, self.callees, names_of(lowered.function))
+
+    def derive(
+        self,
+        lowered: Lowered,
+        wrt: Sequence[str],
+        given: Mapping[str, Kind],
+        name: str = "",
+        protect: bool = True,
+    ) -> ir.Function:
+        function = lowered.function
+        context = self.context(lowered, given)
+        effects = context.sources().effects
+        targets = () if protect else None
+        active = active_names(function, wrt, context.kinds, context.book, targets, effects)
+        refuse_unknown(function, active, context.book, context.kinds, wrt)
+        self.collect(lowered)
+        return forward(function, wrt, active, context, name, protect)
+
+    def collect(self, lowered: Lowered) -> None:
+        """Live objects for the roots of all resolved names."""
+        for stmt in ir.statements(lowered.function.body):
+            for expr in ir.expressions(stmt):
+                for ref in ir.walk(expr):
+                    if isinstance(ref, ir.Ref) and ref.text.partition(".")[0].isidentifier():
+                        root = ref.text.partition(".")[0]
+                        if not hasattr(builtins, root):
+                            self.namespace[root] = lowered.scope.lookup(root)
+
+
+def tangent_source(
+    f: Callable[..., Any], wrt: Sequence[str], given: Mapping[str, Kind] = {}
+) -> str:
+    """The text of `f_jvp`."""
+    return _derive(f, wrt, given)[0]
+
+
+def tangent_function(
+    f: Callable[..., Any], wrt: Sequence[str], given: Mapping[str, Kind] = {}
+) -> Callable[..., Any]:
+    """`f_jvp` itself."""
+    text, namespace = _derive(f, wrt, given)
+    exec(compile(text, f"<{f.__name__}_jvp>", "exec"), namespace)
+    return namespace[f"{f.__name__}_jvp"]
+
+
+def _derive(
+    f: Callable[..., Any], wrt: Sequence[str], given: Mapping[str, Kind]
+) -> tuple[str, dict[str, Any]]:
+    builder = Builder()
+    function = builder.derive(lower(f), wrt, given)
+    text = "\n\n".join(show(fn) for fn in (*builder.callees.functions, function))
+    helpers = {name: getattr(runtime, name) for name in runtime.__all__}
+    return text, {"np": np, **helpers, **builder.namespace}
