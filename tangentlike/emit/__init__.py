@@ -1,8 +1,11 @@
 """IR to text: the only way out of the house.
 
-`show` is for reading and for doctests; `emit` makes the text of a module that runs.
+`show` is for reading and for doctests; `emit` makes the text of a file that runs, `load` its
+live functions, `standalone` a file that needs NumPy only.
 """
 
+from .load import load
+from .module import Emitted, emit
 from .text import show
 
-__all__ = ["show"]
+__all__ = ["Emitted", "emit", "load", "show"]

@@ -8,6 +8,7 @@ the text around it uses the same one for something else.
 from __future__ import annotations
 
 import dataclasses
+import keyword
 import math
 from collections.abc import Callable
 from typing import Any
@@ -56,6 +57,8 @@ COMPARISON: dict[str, Any] = {
     "not in": gast.NotIn,
 }
 
+FLOAT, COMPLEX = ir.Ref("float", float), ir.Ref("complex", complex)
+
 LOAD = gast.Load()
 STORE = gast.Store()
 
@@ -93,7 +96,7 @@ def expression(expr: ir.Expr, spell: Speller = plain) -> Any:
         case ir.Var():
             return name(expr.name)
         case ir.Const():
-            return literal(expr.value)
+            return literal(expr.value, spell)
         case ir.Ref():
             return _reference(expr, spell)
         case ir.Call():
@@ -114,39 +117,65 @@ def expression(expr: ir.Expr, spell: Speller = plain) -> Any:
     raise InternalError("emit", f"no spelling for an expression of class {type(expr).__name__}")
 
 
-def literal(value: Any) -> Any:
+def is_unprintable(value: Any) -> bool:
+    """Whether a number has no literal (infinities, NaN): it is then written as a call."""
+    if isinstance(value, complex):
+        return is_unprintable(value.real) or is_unprintable(value.imag)
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def literal(value: Any, spell: Speller = plain) -> Any:
     """The tree of a constant, as the parser would make it: `-1` is a negated `1`."""
     if isinstance(value, (bool, str, bytes)) or value is None or value is Ellipsis:
         return gast.Constant(value, None)
     if type(value) in (int, float):
-        return _number(value)
+        return _number(value, spell)
     if type(value) is complex:
-        return _complex(value)
+        return _complex(value, spell)
     raise InternalError("emit", f"{value!r} of type {type(value).__name__} is no literal")
 
 
-def _number(value: float) -> Any:
-    if value != value or value in (math.inf, -math.inf):
-        text = gast.Constant(str(abs(value)), None)
-        node = gast.Call(name("float"), [text], [])
+def _number(value: float, spell: Speller) -> Any:
+    if is_unprintable(value):
+        node = gast.Call(dotted(spell(FLOAT)), [gast.Constant(str(abs(value)), None)], [])
     else:
         node = gast.Constant(abs(value), None)
     return gast.UnaryOp(gast.USub(), node) if math.copysign(1.0, value) < 0 else node
 
 
-def _complex(value: complex) -> Any:
+def _complex(value: complex, spell: Speller) -> Any:
     real, imag = value.real, value.imag
-    if not (math.isfinite(real) and math.isfinite(imag)):
-        return gast.Call(name("complex"), [_number(real), _number(imag)], [])
-    if real == 0 and math.copysign(1.0, real) > 0 and math.copysign(1.0, imag) > 0:
-        return gast.Constant(complex(0.0, imag), None)
-    if real == 0 or math.copysign(1.0, imag) < 0:  # a sum would lose the sign of a zero
-        return gast.Call(name("complex"), [_number(real), _number(imag)], [])
-    return gast.BinOp(_number(real), gast.Add(), gast.Constant(complex(0.0, imag), None))
+    if not is_unprintable(value):
+        imaginary = gast.Constant(complex(0.0, abs(imag)), None)
+        negative_zero = real == 0 and math.copysign(1.0, real) < 0
+        if negative_zero and imag < 0:
+            return gast.UnaryOp(gast.USub(), imaginary)
+        if not negative_zero and math.copysign(1.0, imag) > 0:
+            if real == 0:
+                return imaginary
+            return gast.BinOp(_number(real, spell), gast.Add(), imaginary)
+        if not negative_zero and imag < 0:
+            return gast.BinOp(_number(real, spell), gast.Sub(), imaginary)
+    # No sum of literals has these signs of zeros, or these infinities.
+    parts = [_number(real, spell), _number(imag, spell)]
+    return gast.Call(dotted(spell(COMPLEX)), parts, [])
+
+
+def literal_references(value: Any) -> list[ir.Ref]:
+    """The built-ins that the spelling of a constant calls."""
+    seen: list[ir.Ref] = []
+
+    def spell(ref: ir.Ref) -> str:
+        seen.append(ref)
+        return ref.text
+
+    if isinstance(value, (float, complex)):
+        literal(value, spell)
+    return seen
 
 
 def _reference(ref: ir.Ref, spell: Speller) -> Any:
-    if not ref.text.split(".")[0].isidentifier():
+    if keyword.iskeyword(ref.text) or not ref.text[0].isidentifier():
         raise InternalError("emit", f"operator {ref.text} stands where a value is expected")
     return dotted(spell(ref))
 

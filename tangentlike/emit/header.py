@@ -1,0 +1,66 @@
+"""The top of an emitted file: the imports its names need, and a word on those none can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from .bindings import Binding
+from .folding import STEP, WIDTH
+
+
+def header_lines(names: Mapping[str, Binding], annotated: bool) -> list[str]:
+    """Import lines, then comments for what cannot be imported.
+
+    >>> import numpy
+    >>> names = {"np": Binding("module", "numpy", "np", numpy)}
+    >>> header_lines({**names, "sum2": Binding("builtin", "builtins", "sum", sum)}, False)
+    ['from builtins import sum as sum2', 'import numpy as np']
+    """
+    lines: list[tuple[str, str]] = []
+    sources: dict[str, list[str]] = {}
+    for name, binding in names.items():
+        if binding.kind == "module":
+            lines.append((binding.module, _import(binding.module, name)))
+        elif binding.kind in ("imported", "global") or (
+            binding.kind == "builtin" and name != binding.original
+        ):
+            sources.setdefault(binding.module, []).append(_alias(binding.original, name))
+    for module, aliases in sources.items():
+        lines.append((module, "\n".join(_from(module, sorted(aliases)))))
+    found = [line for _, text in sorted(lines) for line in text.split("\n")]
+    if annotated:  # annotations are for the reader; nobody evaluates them
+        found = ["from __future__ import annotations", *([""] if found else []), *found]
+    return [*found, *_comments(names)]
+
+
+def _import(module: str, name: str) -> str:
+    if module == name:
+        return f"import {module}"
+    if module.split(".")[0] == name:
+        return f"import {module}"
+    return f"import {module} as {name}"
+
+
+def _alias(original: str, name: str) -> str:
+    return original if original == name else f"{original} as {name}"
+
+
+def _from(module: str, aliases: list[str]) -> list[str]:
+    flat = f"from {module} import {', '.join(aliases)}"
+    if len(flat) <= WIDTH:
+        return [flat]
+    lines, current = [f"from {module} import ("], STEP
+    for alias in aliases:
+        if len(current) + len(alias) + 1 > WIDTH:
+            lines.append(current.rstrip())
+            current = STEP
+        current += f"{alias}, "
+    return [*lines, current.rstrip(), ")"]
+
+
+def _comments(names: Mapping[str, Binding]) -> Iterable[str]:
+    for name, binding in names.items():
+        if binding.kind == "closure":
+            yield f"# {name}: a closure variable of {binding.module}"
+        elif binding.kind == "given":
+            yield f"# {name}: an object that cannot be imported"

@@ -1,0 +1,83 @@
+"""A module of the IR as the text of a file, and what is needed to run it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import ir
+from ..frontend.resolve import Scope
+from . import to_gast, verify
+from .bindings import Binding, Bindings, bind
+from .header import header_lines
+from .layout import Line, function_lines
+from .printer import Printer
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """The text of a file that runs, and where each of its lines comes from.
+
+    `origins` maps line numbers, from 1, to the origin of the statement there.
+    `namespace_needs` maps each name of the file that is not its own to the object it means.
+    """
+
+    source: str
+    origins: Mapping[int, ir.Origin]
+    module: ir.Module
+    bindings: Bindings
+    scopes: Mapping[str, Scope]
+    tree: ast.Module
+
+    @property
+    def namespace_needs(self) -> dict[str, Any]:
+        outside = {n: b for n, b in self.bindings.all().items() if b.kind != "emitted"}
+        return {name: binding.obj for name, binding in outside.items()}
+
+
+def emit(
+    module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = None
+) -> Emitted:
+    """Print a module; `scopes` gives, by name, the scopes of functions that have another one.
+
+    Functions without one are looked up by the file they come from.
+    """
+    every = {fn.name: _scope_of(fn, module, scope, scopes or {}) for fn in module.functions}
+    bindings = bind(module, every)
+    return write(module, bindings, every, [])
+
+
+def write(
+    module: ir.Module, bindings: Bindings, scopes: Mapping[str, Scope], preamble: list[str]
+) -> Emitted:
+    """Print a module with names already chosen, after a preamble and its header."""
+    printer = Printer()
+    annotated = any(p.annotation for fn in module.functions for p in fn.params)
+    lines = [Line(text) for text in [*preamble, *header_lines(bindings.all(), annotated)]]
+    trees = []
+    for fn in module.functions:
+        tree = to_gast.function(fn, bindings.speller(fn.name))
+        trees.append(tree)
+        if lines:
+            lines += [Line(""), Line("")]
+        lines += function_lines(fn, tree, printer, comments=True)
+    texts = [text for line in lines for text in line.text.split("\n")]
+    source = "\n".join(texts) + "\n"
+    origins = {n: line.origin for n, line in enumerate(lines, 1) if line.origin is not None}
+    return Emitted(source, origins, module, bindings, scopes, verify.parse_back(source, trees))
+
+
+def _scope_of(
+    fn: ir.Function, module: ir.Module, scope: Scope, scopes: Mapping[str, Scope]
+) -> Scope:
+    if fn.name in scopes:
+        return scopes[fn.name]
+    if fn.place.file == module.main.place.file:
+        return scope
+    for other in list(sys.modules.values()):
+        if getattr(other, "__file__", None) == fn.place.file:
+            return Scope(None, other, {}, vars(other))
+    return scope
