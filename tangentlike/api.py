@@ -171,7 +171,7 @@ def autodiff(
 
     dressed = _dress(derivative, "autodiff", primal, lambda: derivation, qualname)
     if "__wrapped__" in dressed.__dict__ and not _bound(primal):
-        setattr(dressed, "__signature__", plain_signature(dressed.__dict__["__wrapped__"]))
+        dressed.__signature__ = plain_signature(dressed.__dict__["__wrapped__"])
         derivation.handed[qualname] = dressed
     return dressed
 
@@ -363,9 +363,7 @@ def _by_name(primal: Primal, names: Sequence[str], values: Sequence[Any]) -> dic
 
 def _moves(value: Any, tangent: Any) -> bool:
     """Whether a tangent makes its primal an input of the derivative."""
-    if tangent is None or not leaves.has_leaf(value) and not leaves.has_leaf(tangent):
-        return False
-    return True
+    return tangent is not None and (leaves.has_leaf(value) or leaves.has_leaf(tangent))
 
 
 OPERATORS.update(grad=grad, value_and_grad=value_and_grad, autodiff=autodiff)

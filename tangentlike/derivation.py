@@ -98,10 +98,11 @@ class Derivation:
         if step is None or step.tb_frame.f_code is not scalar_seed.__code__:
             return None
         message, _, hint = str(error).partition("; ")
+        hint = hint.replace("vjp or jacobian", "tl.vjp or tl.jacobian")
         return TangentlikeError(
-            f"{self.primal.name} has no gradient: {message.removesuffix(', so it has no gradient')}",
+            f"no gradient of {self.primal.name}: {message}",
             self._place(error),
-            hint[:1].upper() + hint[1:].replace("vjp or jacobian", "tl.vjp or tl.jacobian") + ".",
+            f"{hint[:1].upper()}{hint[1:]}.",
         )
 
     def _place(self, error: Exception) -> Any:
@@ -280,11 +281,11 @@ def hand_back(
     function.__module__ = "tangentlike.derived"
     function.__qualname__ = qualname
     function.__doc__ = operator.primal.function.__doc__
-    setattr(function, "__tangentlike__", operator)
-    setattr(function, "__signature__", signature)
+    function.__tangentlike__ = operator
+    function.__signature__ = signature
     if missing_names(operator.primal.function):
         function.__name__ = f"{operator.primal.name}_{operator.name}"
-        setattr(function, "source", _LaterText(operator.derive))
+        function.source = _LaterText(operator.derive)
     else:
         finish(function)
     return function
@@ -297,6 +298,6 @@ def finish(function: types.FunctionType) -> None:
     derived = function.__dict__["__tangentlike__"].derive().derived
     emitted = functions_of(derived)[-1]
     function.__name__ = emitted.__name__
-    setattr(function, "source", derived.source)
-    setattr(function, "stages", dict(derived.stages))
-    setattr(function, "__wrapped__", emitted)
+    function.source = derived.source
+    function.stages = dict(derived.stages)
+    function.__wrapped__ = emitted

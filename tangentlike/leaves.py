@@ -123,7 +123,8 @@ def like(value: Any, bar: Any) -> Any:
     inside = children(value)
     if inside is None:
         return None
-    return rebuild(value, [like(v, b) for (_, v), b in zip(inside, _parts(value, bar), strict=True)])
+    parts = zip(inside, _parts(value, bar), strict=True)
+    return rebuild(value, [like(item, part) for (_, item), part in parts])
 
 
 def _array_like(value: Any, bar: Any) -> Any:

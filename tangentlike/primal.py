@@ -104,7 +104,7 @@ def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None
         params = _parameters(fn, arity)
         written = [f"{key}={value!r}" for key, value in (literals or {}).items()]
         return Primal(one_line_function(fn, params, [*params, *written]), fn.__name__, fn)
-    method = getattr(type(fn), "__call__", None)
+    method = inspect.getattr_static(type(fn), "__call__", None)
     if isinstance(method, types.FunctionType):
         return Primal(method, type(fn).__qualname__, fn, (fn,))
     raise UnsupportedError(

@@ -1,0 +1,110 @@
+"""FILE.py:FUNC on the command line: the file imported as a module, the function in it."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..errors import Place, TangentlikeError
+
+__all__ = ["load_function", "module_name"]
+
+
+def load_function(target: str) -> Any:
+    """The function that `FILE.py:FUNC` names; FUNC may be dotted (`Model.loss`)."""
+    file, found, name = target.rpartition(":")
+    if not found or not name or not file:
+        raise TangentlikeError(
+            f"expected FILE.py:FUNC, got {target!r}", hint="For example: model.py:loss"
+        )
+    module = import_file(Path(file))
+    value: Any = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            raise TangentlikeError(f"{file} has no {name!r}", hint=_known(module, file))
+        value = getattr(value, part)
+    if not callable(value):
+        raise TangentlikeError(f"{name} in {file} is a {type(value).__name__}, not a function")
+    return value
+
+
+def _known(module: ModuleType, file: str) -> str:
+    names = [
+        name
+        for name, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", None) == module.__name__
+    ]
+    return f"It defines {', '.join(names)}." if names else f"{file} defines no functions."
+
+
+def module_name(path: Path) -> tuple[str, Path]:
+    """The name a file is imported by, and the folder that must be on the path for it."""
+    parts = [] if path.name == "__init__.py" else [path.stem]
+    folder = path.parent
+    while (folder / "__init__.py").exists():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return ".".join(parts), folder
+
+
+def import_file(path: Path) -> ModuleType:
+    """Import a file under its own module name; what it prints goes to standard error."""
+    if not path.is_file():
+        raise TangentlikeError(f"there is no file {path}")
+    path = path.resolve()
+    name, folder = module_name(path)
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    known = sys.modules.get(name)
+    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path:
+        return known
+    if known is not None:
+        raise TangentlikeError(
+            f"{path.name} has the name of the module {name!r}, which is loaded already",
+            hint="Rename the file.",
+        )
+    with contextlib.redirect_stdout(sys.stderr):
+        return _execute(name, path)
+
+
+def _execute(name: str, path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise TangentlikeError(f"{path.name} is no Python file", hint="Give a file ending in .py.")
+    if "." in name:
+        importlib.import_module(name.rpartition(".")[0])
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise _syntax_error(error, path) from None
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        raise _import_error(error, path) from error
+    return module
+
+
+def _syntax_error(error: SyntaxError, path: Path) -> TangentlikeError:
+    text = (error.text or "").rstrip("\n")
+    indent = len(text) - len(text.lstrip())
+    column = max(0, (error.offset or 1) - 1 - indent)
+    place = Place(error.filename or str(path), error.lineno or 1, text.strip(), column, 1)
+    return TangentlikeError(f"syntax error: {error.msg}", place)
+
+
+def _import_error(error: BaseException, path: Path) -> TangentlikeError:
+    """An exception while the file runs, at the line of the file it went through."""
+    message = f"{path.name} cannot be imported: {type(error).__name__}: {error}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    if not frames:
+        return TangentlikeError(message)
+    return TangentlikeError(
+        message, Place(str(path), frames[-1].lineno or 1, frames[-1].line or "", 0, 1)
+    )

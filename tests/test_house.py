@@ -1,0 +1,189 @@
+"""The rules of the house, enforced: directions of imports, sizes, documentation, weight."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tangentlike as tl
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "tangentlike"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+# Lower layers first; a module may import from its own layer and from those above it in this list.
+LAYERS = [
+    {"errors"},
+    {"ir", "kind", "names"},
+    {"leaves", "primal", "check"},
+    {"frontend"},
+    {"rules"},
+    {"analysis"},
+    {"autodiff"},
+    {"simplify"},
+    {"emit"},
+    {"pipeline"},
+    {"derivation", "derived"},
+    {"api"},
+    {"jacobians"},
+    {"testing"},
+    {"", "__init__"},
+    {"cli"},
+    {"__main__"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+TABLES = {"rules"}  # tables of rules may be long
+# Longer than the house allows, and why.
+LONG_FILES = {"ir.py": "the whole grammar with its walkers, meant to be read in one piece"}
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(PACKAGE))
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def own_imports(path: Path) -> set[str]:
+    """The parts of tangentlike that a file imports, at its top or inside functions."""
+    package = path.relative_to(PACKAGE.parent).parts[:-1]
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.startswith("tangentlike")}
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = package[: len(package) - node.level + 1]
+            elif (node.module or "").startswith("tangentlike"):
+                base = ()
+            else:
+                continue
+            dotted = ".".join([*base, *([node.module] if node.module else [])])
+            found |= {f"{dotted}.{alias.name}" for alias in node.names}
+    return {(name.split(".") + [""])[1] for name in found}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_point_one_way(path: Path) -> None:
+    layer = layer_of(path)
+    imported = own_imports(path)
+    if layer == "runtime":
+        assert imported <= {"runtime"}, "runtime imports nothing of ours"
+        return
+    upward = {
+        name for name in imported if name not in ("runtime", layer) and LEVEL[name] > LEVEL[layer]
+    }
+    assert not upward, f"{layer} imports from above itself: {sorted(upward)}"
+
+
+def test_every_module_has_a_layer() -> None:
+    assert {layer_of(path) for path in FILES} <= set(LEVEL) | {"runtime"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_runtime_imports_numpy_only(path: Path) -> None:
+    if layer_of(path) != "runtime":
+        return
+    for node in ast.walk(ast.parse(path.read_text())):
+        modules = []
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            modules = [node.module or ""]
+        for module in modules:
+            root = module.split(".")[0]
+            assert root == "numpy" or root in sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_files_are_short(path: Path) -> None:
+    if layer_of(path) in TABLES or name_of(path) in LONG_FILES:
+        return
+    assert len(path.read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_functions_are_short(path: Path) -> None:
+    if layer_of(path) in TABLES:
+        return
+    long = [
+        f"{node.name}: {length}"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        and (length := (node.end_lineno or 0) - node.lineno + 1 - docstring_length(node)) > 50
+    ]
+    assert not long, f"longer than 50 lines: {long}"
+
+
+def docstring_length(node: ast.FunctionDef) -> int:
+    """Documentation is no burden on the reader of the code."""
+    first = node.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        return (first.end_lineno or 0) - first.lineno + 1
+    return 0
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_modules_have_docstrings(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text())), "say what the module is for"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_no_bare_raise_of_nothing(path: Path) -> None:
+    """Errors carry words: no `raise ValueError`, `raise TypeError()` or `assert False`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name):
+            assert not node.exc.id.endswith("Error") or node.exc.id[0].islower(), ast.unparse(node)
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            assert node.exc.args or node.exc.keywords, ast.unparse(node)
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Constant):
+            assert node.test.value, ast.unparse(node)
+
+
+def test_public_names_are_documented() -> None:
+    index = (ROOT / "docs" / "index.md").read_text()
+    for name in tl.__all__:
+        assert getattr(tl, name).__doc__, f"{name} has no docstring"
+        assert re.search(rf"\btl\.{name}\b", index), f"docs/index.md does not mention tl.{name}"
+
+
+def test_nothing_heavy_is_imported() -> None:
+    heavy = ["click", "rich", "pygments", "scipy", "matplotlib", "sklearn", "cupy", "numba", "jax"]
+    script = (
+        "import sys, numpy; before = set(sys.modules); import tangentlike; "
+        f"print([m for m in {heavy!r} if m in sys.modules and m not in before])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_import_time_is_printed() -> None:
+    """A budget to watch, not to assert: machines differ."""
+    script = (
+        "import time; a = time.perf_counter(); import numpy; b = time.perf_counter(); "
+        "import tangentlike; c = time.perf_counter(); "
+        "print(f'numpy {1e3 * (b - a):.0f} ms, tangentlike {1e3 * (c - b):.0f} ms more')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    print(done.stdout)
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("test_*.py")), ids=str)
+def test_no_test_is_defined_twice(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    counted = collections.Counter(
+        node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    )
+    assert not [name for name, count in counted.items() if count > 1]
