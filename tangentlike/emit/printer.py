@@ -40,6 +40,7 @@ class Printer(SourceGenerator):  # type: ignore[misc]
     """Prints one tree after another; see `text`."""
 
     def __init__(self) -> None:
+        self._visitors: dict[type, Any] = {}
         super().__init__(" " * 4)
 
     def text(self, node: Any) -> str:
@@ -66,7 +67,20 @@ class Printer(SourceGenerator):  # type: ignore[misc]
         del self.result[start:]
         return text
 
+    def visit(self, node: Any) -> None:
+        """Dispatch by class, remembered: most of the time goes here."""
+        visitor = self._visitors.get(type(node))
+        if visitor is None:
+            visitor = getattr(self, f"visit_{type(node).__name__}")
+            self._visitors[type(node)] = visitor
+        if self.new_lines and isinstance(node, gast.expr):
+            self.write("")
+        visitor(node)
+
     # ---------------------------------------------------------------------- literals
+
+    def visit_Name(self, node: Any) -> None:
+        self.result.append(node.id)
 
     def visit_Constant(self, node: Any) -> None:
         value = node.value
@@ -75,7 +89,7 @@ class Printer(SourceGenerator):  # type: ignore[misc]
             text = "1e999"  # the parser's own way to make one
         elif isinstance(value, complex):
             text = _imaginary(value)
-        self.write(text)
+        self.result.append(text)
 
     def visit_JoinedStr(self, node: Any) -> None:
         self.write(unparse(node))
@@ -110,42 +124,58 @@ class Printer(SourceGenerator):  # type: ignore[misc]
     # --------------------------------------------------------------------- operators
 
     def visit_BinOp(self, node: Any) -> None:
-        op = node.op
+        op, left, right, out = node.op, node.left, node.right, self.result.append
+        p = precedence_data[type(op)]
         power = isinstance(op, gast.Pow)
-        with self.delimit(node, op) as delimiters:
-            p = delimiters.p
-            set_precedence(_POW_BASE if power else p, node.left)
-            set_precedence(Precedence.PowRHS if power else p + 1, node.right)
-            hug = power and _simple(node.left) and _simple(node.right)
-            self.write(node.left, "**" if hug else get_op_symbol(op, " %s "), node.right)
+        left._pp, right._pp = (_POW_BASE, Precedence.PowRHS) if power else (p, p + 1)
+        bare = p >= self.get__pp(node)
+        if not bare:
+            out("(")
+        self.visit(left)
+        hug = power and _simple(left) and _simple(right)
+        out("**" if hug else f" {symbol_data[type(op)]} ")
+        self.visit(right)
+        if not bare:
+            out(")")
 
     def visit_Attribute(self, node: Any) -> None:
-        value = node.value
-        if isinstance(value, gast.Constant) and type(value.value) is int:
-            self.write("(", value, ").", node.attr)
-        else:
-            set_precedence(Precedence.highest, value)
-            self.write(value, ".", node.attr)
+        value, out = node.value, self.result.append
+        value._pp = Precedence.highest
+        number = isinstance(value, gast.Constant) and type(value.value) is int
+        if number:
+            out("(")
+        self.visit(value)
+        out(f").{node.attr}" if number else f".{node.attr}")
 
     def visit_Subscript(self, node: Any) -> None:
-        set_precedence(Precedence.highest, node.value)
-        set_precedence(node, node.slice)
-        self.write(node.value, "[", node.slice, "]")
+        node.value._pp = Precedence.highest
+        node.slice._pp = Precedence.Subscript
+        self.visit(node.value)
+        self.result.append("[")
+        self.visit(node.slice)
+        self.result.append("]")
 
     def visit_Call(self, node: Any) -> None:
-        set_precedence(Precedence.highest, node.func)
+        out, separator = self.result.append, "("
+        node.func._pp = Precedence.highest
+        self.visit(node.func)
         single = len(node.args) + len(node.keywords) == 1
-        set_precedence(Precedence.call_one_arg if single else Precedence.Comma, *node.args)
-        self.write(node.func, "(")
-        for i, arg in enumerate(node.args):
-            self.write(", " if i else "", arg)
-        for i, keyword in enumerate(node.keywords, len(node.args)):
-            self.write(", " if i else "", keyword)
-        self.write(")")
+        precedence = Precedence.call_one_arg if single else Precedence.Comma
+        for arg in node.args:
+            arg._pp = precedence
+            out(separator)
+            self.visit(arg)
+            separator = ", "
+        for keyword in node.keywords:
+            out(separator)
+            self.visit_keyword(keyword)
+            separator = ", "
+        out(")" if separator == ", " else "()")
 
     def visit_keyword(self, node: Any) -> None:
-        set_precedence(Precedence.Comma, node.value)
-        self.write(f"{node.arg}=" if node.arg else "**", node.value)
+        node.value._pp = Precedence.Comma
+        self.result.append(f"{node.arg}=" if node.arg else "**")
+        self.visit(node.value)
 
     def visit_Lambda(self, node: Any) -> None:
         with self.delimit(node) as delimiters:

@@ -11,6 +11,7 @@ import dataclasses
 import keyword
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import gast
@@ -22,39 +23,39 @@ from . import opaque
 Speller = Callable[[ir.Ref], str]
 
 BINARY: dict[str, Any] = {
-    "+": gast.Add,
-    "-": gast.Sub,
-    "*": gast.Mult,
-    "/": gast.Div,
-    "//": gast.FloorDiv,
-    "%": gast.Mod,
-    "@": gast.MatMult,
-    "**": gast.Pow,
-    "&": gast.BitAnd,
-    "|": gast.BitOr,
-    "^": gast.BitXor,
-    "<<": gast.LShift,
-    ">>": gast.RShift,
+    "+": gast.Add(),
+    "-": gast.Sub(),
+    "*": gast.Mult(),
+    "/": gast.Div(),
+    "//": gast.FloorDiv(),
+    "%": gast.Mod(),
+    "@": gast.MatMult(),
+    "**": gast.Pow(),
+    "&": gast.BitAnd(),
+    "|": gast.BitOr(),
+    "^": gast.BitXor(),
+    "<<": gast.LShift(),
+    ">>": gast.RShift(),
 }
 
 UNARY: dict[str, Any] = {
-    "-": gast.USub,
-    "+": gast.UAdd,
-    "~": gast.Invert,
-    "not": gast.Not,
+    "-": gast.USub(),
+    "+": gast.UAdd(),
+    "~": gast.Invert(),
+    "not": gast.Not(),
 }
 
 COMPARISON: dict[str, Any] = {
-    "<": gast.Lt,
-    "<=": gast.LtE,
-    ">": gast.Gt,
-    ">=": gast.GtE,
-    "==": gast.Eq,
-    "!=": gast.NotEq,
-    "is": gast.Is,
-    "is not": gast.IsNot,
-    "in": gast.In,
-    "not in": gast.NotIn,
+    "<": gast.Lt(),
+    "<=": gast.LtE(),
+    ">": gast.Gt(),
+    ">=": gast.GtE(),
+    "==": gast.Eq(),
+    "!=": gast.NotEq(),
+    "is": gast.Is(),
+    "is not": gast.IsNot(),
+    "in": gast.In(),
+    "not in": gast.NotIn(),
 }
 
 FLOAT, COMPLEX = ir.Ref("float", float), ir.Ref("complex", complex)
@@ -68,8 +69,14 @@ def plain(ref: ir.Ref) -> str:
     return ref.text
 
 
-def name(text: str, ctx: Any = LOAD) -> Any:
-    return gast.Name(text, ctx, None, None)
+@lru_cache(maxsize=4096)
+def name(text: str) -> Any:
+    """A name that is read. Such nodes are never changed, so one serves all its uses."""
+    return gast.Name(text, LOAD, None, None)
+
+
+def bound_name(text: str) -> Any:
+    return gast.Name(text, STORE, None, None)
 
 
 def dotted(text: str) -> Any:
@@ -95,12 +102,12 @@ def expression(expr: ir.Expr, spell: Speller = plain) -> Any:
     match expr:
         case ir.Var():
             return name(expr.name)
+        case ir.Call():
+            return _call(expr, spell)
         case ir.Const():
             return literal(expr.value, spell)
         case ir.Ref():
             return _reference(expr, spell)
-        case ir.Call():
-            return _call(expr, spell)
         case ir.Index():
             return gast.Subscript(expression(expr.base, spell), expression(expr.key, spell), LOAD)
         case ir.Slice():
@@ -140,7 +147,7 @@ def _number(value: float, spell: Speller) -> Any:
         node = gast.Call(dotted(spell(FLOAT)), [gast.Constant(str(abs(value)), None)], [])
     else:
         node = gast.Constant(abs(value), None)
-    return gast.UnaryOp(gast.USub(), node) if math.copysign(1.0, value) < 0 else node
+    return gast.UnaryOp(UNARY["-"], node) if math.copysign(1.0, value) < 0 else node
 
 
 def _complex(value: complex, spell: Speller) -> Any:
@@ -149,13 +156,13 @@ def _complex(value: complex, spell: Speller) -> Any:
         imaginary = gast.Constant(complex(0.0, abs(imag)), None)
         negative_zero = real == 0 and math.copysign(1.0, real) < 0
         if negative_zero and imag < 0:
-            return gast.UnaryOp(gast.USub(), imaginary)
+            return gast.UnaryOp(UNARY["-"], imaginary)
         if not negative_zero and math.copysign(1.0, imag) > 0:
             if real == 0:
                 return imaginary
-            return gast.BinOp(_number(real, spell), gast.Add(), imaginary)
+            return gast.BinOp(_number(real, spell), BINARY["+"], imaginary)
         if not negative_zero and imag < 0:
-            return gast.BinOp(_number(real, spell), gast.Sub(), imaginary)
+            return gast.BinOp(_number(real, spell), BINARY["-"], imaginary)
     # No sum of literals has these signs of zeros, or these infinities.
     parts = [_number(real, spell), _number(imag, spell)]
     return gast.Call(dotted(spell(COMPLEX)), parts, [])
@@ -185,9 +192,9 @@ def _call(call: ir.Call, spell: Speller) -> Any:
     if isinstance(call.fn, ir.Ref):
         text = call.fn.text
         if len(args) == 2 and text in BINARY:
-            return gast.BinOp(args[0], BINARY[text](), args[1])
+            return gast.BinOp(args[0], BINARY[text], args[1])
         if len(args) == 2 and text in COMPARISON:
-            return gast.Compare(args[0], [COMPARISON[text]()], [args[1]])
+            return gast.Compare(args[0], [COMPARISON[text]], [args[1]])
         if len(args) == 1 and text in UNARY:
             return _unary(text, args[0])
     return gast.Call(expression(call.fn, spell), args, keywords)
@@ -214,10 +221,10 @@ def _arguments(call: ir.Call, spell: Speller) -> tuple[list[Any], list[Any]]:
 def _unary(text: str, operand: Any) -> Any:
     """`not (a in b)` and `not (a is b)` have a spelling of their own."""
     if text == "not" and isinstance(operand, gast.Compare) and len(operand.ops) == 1:
-        opposite = {gast.In: gast.NotIn, gast.Is: gast.IsNot}.get(type(operand.ops[0]))
+        opposite = {gast.In: "not in", gast.Is: "is not"}.get(type(operand.ops[0]))
         if opposite is not None:
-            return gast.Compare(operand.left, [opposite()], operand.comparators)
-    return gast.UnaryOp(UNARY[text](), operand)
+            return gast.Compare(operand.left, [COMPARISON[opposite]], operand.comparators)
+    return gast.UnaryOp(UNARY[text], operand)
 
 
 def _display(display: ir.Display, spell: Speller) -> Any:
@@ -243,12 +250,14 @@ def _lazy(lazy: ir.Lazy, spell: Speller) -> Any:
 def target(bound: ir.Target) -> Any:
     """The tree of what an assignment or a loop binds."""
     if isinstance(bound, str):
-        return name(bound, STORE)
+        return bound_name(bound)
     return gast.Tuple([target(part) for part in bound], STORE)
 
 
 def place_of(written: ir.Expr, spell: Speller) -> Any:
     """The tree of a place that is written: a name, `a[i]` or `a.b`."""
+    if isinstance(written, ir.Var):
+        return bound_name(written.name)
     node = expression(written, spell)
     node.ctx = STORE
     return node
@@ -263,7 +272,7 @@ def statement(stmt: ir.Stmt, spell: Speller = plain) -> Any:
             written = place_of(stmt.target, spell)
             return gast.Assign([written], expression(stmt.value, spell), None)
         case ir.Update():
-            op = BINARY[stmt.op.text.removesuffix("=")]()
+            op = BINARY[stmt.op.text.removesuffix("=")]
             value = expression(stmt.value, spell)
             return gast.AugAssign(place_of(stmt.target, spell), op, value)
         case ir.Do():

@@ -10,10 +10,14 @@ import ast
 import inspect
 from typing import Any
 
+import gast
+
 from ..errors import InternalError
 
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "type_params"})
 _FIELDS: dict[type, tuple[str, ...]] = {}
+_NODES = {name: cls for name, cls in vars(ast).items() if isinstance(cls, type)}
+_PARTNER = {cls: _NODES[name] for name, cls in vars(gast).items() if name in _NODES}
 
 
 def parse_back(source: str, functions: list[Any]) -> ast.Module:
@@ -36,7 +40,9 @@ def parse_back(source: str, functions: list[Any]) -> ast.Module:
 
 def difference(ours: Any, theirs: Any) -> Any:
     """The first node of Python's tree `theirs` that is not what gast's `ours` says, or None."""
-    if type(ours).__name__ != type(theirs).__name__:
+    if isinstance(theirs, ast.Name):  # half of all nodes
+        return None if type(ours) is gast.Name and ours.id == theirs.id else theirs
+    if _PARTNER.get(type(ours), type(ours)) is not type(theirs):
         return theirs if not _same_argument(ours, theirs) else None
     if isinstance(ours, list):
         if len(ours) != len(theirs):
