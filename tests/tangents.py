@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import keyword
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -70,7 +71,7 @@ class Builder:
                 for ref in ir.walk(expr):
                     if isinstance(ref, ir.Ref) and ref.text.partition(".")[0].isidentifier():
                         root = ref.text.partition(".")[0]
-                        if not hasattr(builtins, root):
+                        if not (hasattr(builtins, root) or keyword.iskeyword(root)):
                             self.namespace[root] = lowered.scope.lookup(root)
 
 

@@ -17,6 +17,7 @@ from .operations import (
     is_container_method,
     is_python_function,
     is_stop_gradient,
+    operands,
     rule_object,
 )
 
@@ -131,7 +132,7 @@ def refuse_unknown(
     known = kinds or {}
     for stmt in ir.statements(function.body):
         for expr, matters in _operations(stmt, active):
-            culprits = [n for n in _operand_names(expr, known) if n in active]
+            culprits = [n for n in operands(expr, known, book) if n in active]
             if culprits and matters:
                 _check(expr, culprits, stmt, function, active, book, known, wrt)
 
@@ -153,10 +154,6 @@ def _operations(stmt: ir.Stmt, active: Collection[str]) -> list[tuple[ir.Expr, b
             return [(value, True)]
         case _:
             return []
-
-
-def _operand_names(expr: ir.Expr, kinds: Mapping[str, Kind]) -> tuple[str, ...]:
-    return tuple(n for n in sorted(ir.names_in(expr)) if not kinds.get(n, UNKNOWN).discrete)
 
 
 def _check(

@@ -20,10 +20,10 @@ from .. import ir
 from ..kind import UNKNOWN, Kind
 from .aliases import Effects
 from .operations import (
-    SHAPE_QUERIES,
     bind_actuals,
+    is_constant,
     is_container_method,
-    is_stop_gradient,
+    operands,
     rule_object,
 )
 
@@ -189,28 +189,7 @@ class _Reader:
 
     def operands(self, expr: ir.Expr) -> tuple[str, ...]:
         """The names whose value or memory may be in the value of an expression."""
-        match expr:
-            case ir.Var(name):
-                return (name,)
-            case ir.Index(base, _):
-                return self.operands(base)
-            case ir.Attribute(base, _):
-                return () if self._constant(expr) else self.operands(base)
-            case ir.Call(fn, args, kwargs):
-                if self._constant(expr):
-                    return ()
-                parts = (*args, *(v for _, v in kwargs))
-                if not isinstance(fn, ir.Ref):
-                    parts = (fn.base if isinstance(fn, ir.Attribute) else fn, *parts)
-                return self._union(parts)
-            case ir.Lazy("if", items):
-                return self._union(items[1:])
-            case ir.Display(items=items):
-                return self._union(items)
-            case ir.Lazy() | ir.Opaque():
-                return self._union(ir.children(expr))
-            case _:
-                return ()
+        return operands(expr, self.kinds, self.book)
 
     def _union(self, exprs: Iterable[ir.Expr]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for e in exprs for name in self.operands(e)))
@@ -218,16 +197,8 @@ class _Reader:
     def _sources(self, exprs: Iterable[ir.Expr]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for e in exprs for name in self.sources(e)))
 
-    def _constant(self, expr: ir.Call | ir.Attribute) -> bool:
-        """Whether an operation's result carries no derivative whatever goes in."""
-        if isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES:
-            return True
-        obj = rule_object(expr, self.kinds)
-        if obj is None:
-            return False
-        if is_stop_gradient(obj):
-            return True
-        return self.book is not None and bool(self.book.is_nondifferentiable(obj))
+    def _constant(self, expr: ir.Expr) -> bool:
+        return is_constant(expr, self.kinds, self.book)
 
     # ---------------------------------------------------------------------- sharing
 

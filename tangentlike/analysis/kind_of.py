@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Mapping
 from dataclasses import replace
 from types import FunctionType, ModuleType
@@ -264,8 +265,37 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
     if obj is None or book is None:
         return UNKNOWN
     call = expr if isinstance(expr, ir.Call) else ir.Call(ir.Ref(expr.name, obj), (expr.base,))
-    result: Kind = book.result_kind(call, lambda e: kind_of(e, kinds, book))
+    known: dict[ir.Expr, Kind] = {}
+    if _is_numeric(call, obj, kinds, book):
+        for arg in call.args:
+            kind = kind_of(arg, kinds, book)
+            known[arg] = replace(kind, form="value") if kind.form == "unknown" else kind
+    result: Kind = book.result_kind(call, lambda e: known.get(e) or kind_of(e, kinds, book))
     return result
+
+
+_ARITHMETIC = (operator.sub, operator.truediv, operator.pow, operator.floordiv, operator.neg)
+_IN_PLACE = (operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv)
+_REPEATING = (operator.add, operator.mul, operator.iadd, operator.imul)
+
+
+def _is_numeric(call: ir.Call, obj: Any, kinds: Mapping[str, Kind], book: Any) -> bool:
+    """Whether an elementwise operation has a numeric result whatever its operands are.
+
+    `x - y` has, since no list can be subtracted; `x + y` may join lists, `2 * x` repeat one.
+    """
+    if isinstance(obj, np.ufunc):
+        return obj.signature is None
+    if obj in _ARITHMETIC or obj in _IN_PLACE:
+        return True
+    if obj not in _REPEATING:
+        return False
+    operands = [kind_of(arg, kinds, book) for arg in call.args]
+    return any(
+        kind.form in ("array", "value")
+        or (kind.form == "number" and kind.dtype in ("float", "complex"))
+        for kind in operands
+    )
 
 
 def _hashable(obj: Any) -> bool:

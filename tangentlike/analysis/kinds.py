@@ -13,7 +13,7 @@ from .declared import kind_from_annotation, kinds_from_example
 from .evidence import evidence
 from .kind_of import element_kind, kind_of
 
-__all__ = ["infer_kinds", "kind_of", "kinds_from_example"]
+__all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
 
 _PATIENCE = 12  # changes of one name after which nothing is claimed of it
 
@@ -29,6 +29,39 @@ def infer_kinds(function: ir.Function, given: Mapping[str, Kind], book: Any) -> 
     'number'
     """
     return _Inference(function, given, book).run()
+
+
+def computes_complex(function: ir.Function, kinds: Mapping[str, Kind]) -> bool:
+    """Whether complex values may occur: a literal, a type or a transform that makes them.
+
+    Rules take values of unknown dtype to be real unless this holds.
+
+    >>> from ..frontend import program
+    >>> computes_complex(program("z = x * 1j"), {}), computes_complex(program("z = x * 1.0"), {})
+    (True, False)
+    """
+    if any(_may_hold_complex(kind) for kind in kinds.values()):
+        return True
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            if any(map(_makes_complex, ir.walk(expr))):
+                return True
+    return False
+
+
+def _may_hold_complex(kind: Kind) -> bool:
+    inside = (*(kind.items or ()), *((kind.item,) if kind.item is not None else ()))
+    return kind.dtype == "complex" or any(map(_may_hold_complex, inside))
+
+
+def _makes_complex(expr: ir.Expr) -> bool:
+    if isinstance(expr, ir.Const):
+        return isinstance(expr.value, complex) or str(expr.value).startswith("complex")
+    if isinstance(expr, ir.Attribute):
+        return expr.name in ("imag", "real", "conj", "conjugate")
+    if not isinstance(expr, ir.Ref):
+        return False
+    return expr.obj is complex or any(word in expr.text for word in ("complex", "fft.", "eig"))
 
 
 class _Inference:

@@ -68,6 +68,55 @@ def is_stop_gradient(obj: Any) -> bool:
     )
 
 
+def is_constant(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
+    """Whether an operation's result carries no derivative, whatever goes in.
+
+    >>> is_constant(ir.Attribute(ir.Var("x"), "shape"), {}, None)
+    True
+    """
+    if isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES:
+        return True
+    obj = rule_object(expr, kinds)
+    if obj is None:
+        return False
+    if is_stop_gradient(obj):
+        return True
+    return book is not None and bool(book.is_nondifferentiable(obj))
+
+
+def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, ...]:
+    """The names whose value (or memory) may be in the value of an expression, in order.
+
+    Keys of items, tests, and what only a shape is asked of do not count.
+
+    >>> expr = ir.Index(ir.Var("x"), ir.Var("i"))
+    >>> operands(expr, {}, None), operands(ir.Attribute(expr, "shape"), {}, None)
+    (('x',), ())
+    """
+    match expr:
+        case ir.Var(name):
+            return (name,)
+        case ir.Index(base, _):
+            return operands(base, kinds, book)
+        case ir.Attribute(base, _):
+            return () if is_constant(expr, kinds, book) else operands(base, kinds, book)
+        case ir.Call(fn, args, kwargs):
+            if is_constant(expr, kinds, book):
+                return ()
+            parts: tuple[ir.Expr, ...] = (*args, *(value for _, value in kwargs))
+            if not isinstance(fn, ir.Ref):
+                parts = (fn.base if isinstance(fn, ir.Attribute) else fn, *parts)
+        case ir.Lazy("if", items):
+            parts = items[1:]
+        case ir.Display(items=items):
+            parts = items
+        case ir.Lazy() | ir.Opaque():
+            parts = ir.children(expr)
+        case _:
+            return ()
+    return tuple(dict.fromkeys(name for e in parts for name in operands(e, kinds, book)))
+
+
 def is_python_function(obj: Any) -> bool:
     """Whether an object is a user's function, with Python source that a transform can enter."""
     if not inspect.isfunction(obj):

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from .. import ir
 from ..analysis.operations import (
-    SHAPE_QUERIES,
+    is_constant,
     is_container_method,
     is_python_function,
-    is_stop_gradient,
     rule_object,
 )
 from ..rules.bind import Instance, bind
@@ -21,7 +20,7 @@ from .forward_state import Tangents
 def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
     """`y = value` with the statements that compute `y_dot`."""
     value = stmt.value
-    if isinstance(value, ir.Call) and _is_user_call(value, state):
+    if isinstance(value, ir.Call) and is_user_call(value, state):
         return user_call(stmt, stmt.target, value, state)
     if not any(name in state.active for name in ir.target_names(stmt.target)):
         return _inactive(stmt, value, state)
@@ -30,7 +29,9 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
     match value:
         case ir.Call() if is_container_method(value, state.context.kinds):
             return _mirrored_method(stmt, value, state)
-        case ir.Call() | ir.Attribute() if _is_constant(value, state):
+        case ir.Call() | ir.Attribute() if is_constant(
+            value, state.context.kinds, state.context.book
+        ):
             return [stmt, *_zeros(stmt.target, state)]
         case ir.Call():
             return _by_rule(stmt, value, state)
@@ -59,23 +60,13 @@ def _inactive(stmt: ir.Assign, value: ir.Expr, state: Tangents) -> list[ir.Stmt]
     return [stmt]
 
 
-def _is_user_call(call: ir.Call, state: Tangents) -> bool:
+def is_user_call(call: ir.Call, state: Tangents) -> bool:
     obj = rule_object(call, state.context.kinds)
     if is_container_method(call, state.context.kinds) or obj is None:
         return False
     return state.context.book.find(obj) is None and (
-        is_python_function(obj) and not _is_constant(call, state)
+        is_python_function(obj) and not is_constant(call, state.context.kinds, state.context.book)
     )
-
-
-def _is_constant(expr: ir.Call | ir.Attribute, state: Tangents) -> bool:
-    """Whether the result carries no derivative, whatever the operands do."""
-    if isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES:
-        return True
-    obj = rule_object(expr, state.context.kinds)
-    if obj is None:
-        return False
-    return is_stop_gradient(obj) or state.context.book.is_nondifferentiable(obj)
 
 
 def _zeros(target: ir.Target, state: Tangents) -> Iterable[ir.Stmt]:
@@ -190,7 +181,7 @@ def bound(call: ir.Call, state: Tangents) -> Instance:
             "Add a rule with @tl.rule, or apply tl.stop_gradient to its argument.",
             call.at,
         )
-    return bind(rule, call, state.kind_of, state.context.numpy_alias)
+    return bind(rule, call, state.kind_of, state.context.numpy_alias, state.real)
 
 
 def tangent_of(

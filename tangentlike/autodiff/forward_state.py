@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from .. import ir
 from ..analysis.flow import Flow
-from ..analysis.operations import SHAPE_QUERIES
+from ..analysis.operations import SHAPE_QUERIES, operands
 from ..errors import InternalError, Place, UnsupportedError
 from ..kind import Kind
 from .context import Context
@@ -19,7 +19,8 @@ _NUMERIC = ("number", "array", "value")
 class Tangents:
     """The tangent of every active name, and the tangents of expressions made of names.
 
-    `parameters` are the names whose memory belongs to a caller.
+    `parameters` are the names whose memory belongs to a caller; `real` says that no complex
+    value occurs.
     """
 
     context: Context
@@ -27,6 +28,7 @@ class Tangents:
     flow: Flow
     dots: dict[str, str]
     parameters: frozenset[str] = frozenset()
+    real: bool = True
     origin: ir.Origin = field(default_factory=lambda: ir.Origin(Place("", 0)))
 
     # ------------------------------------------------------------------------ names
@@ -93,8 +95,8 @@ class Tangents:
 
     def operands(self, expr: ir.Expr) -> list[str]:
         """The active names an expression may take its derivative from."""
-        names = sorted(ir.names_in(expr) & self.active)
-        return [n for n in names if not self.kind_of(ir.Var(n)).discrete]
+        found = operands(expr, self.context.kinds, self.context.book)
+        return [n for n in found if n in self.active]
 
     def tangent_or_zeros(self, expr: ir.Expr) -> ir.Expr:
         """The tangent, or zeros in the structure of the value."""

@@ -11,7 +11,7 @@ import numpy as np
 from .. import ir, runtime
 from ..analysis.operations import is_container_method, rule_object
 from .context import BINARY_OF
-from .forward_assign import _is_user_call, bound, tangent_of
+from .forward_assign import bound, is_user_call, tangent_of
 from .forward_calls import user_call
 from .forward_state import Tangents
 
@@ -154,7 +154,7 @@ def effect(stmt: ir.Do, state: Tangents) -> list[ir.Stmt]:
         return [stmt]
     if is_container_method(call, state.context.kinds):
         return _container_method(stmt, call, state)
-    if _is_user_call(call, state):
+    if is_user_call(call, state):
         return user_call(stmt, None, call, state)
     obj = rule_object(call, state.context.kinds)
     position = _WRITERS.get(obj) if isinstance(call.fn, ir.Ref) and _hashable(obj) else None
