@@ -37,7 +37,7 @@ def loss(w, u, b, v, c, xs, targets):
     for x, target in zip(xs, targets):  # noqa: B905
         h = np.tanh(w @ h + u @ x + b)
         total = total + (v @ h + c - target) ** 2
-    return total / len(xs)
+    return total / len(xs) + 0.02 * (np.sum(w * w) + np.sum(u * u) + np.sum(v * v))
 
 
 WEIGHTS = ("w", "u", "b", "v", "c")
@@ -108,9 +108,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(tl.grad(loss, wrt=WEIGHTS).source)
     weights, losses = train(options.steps, options.hidden, options.seed)
     for t in sorted({0, *range(49, len(losses), 50), len(losses) - 1} & set(range(len(losses)))):
-        print(f"step {t + 1:4}  mean squared error {losses[t]:.4f}")
+        print(f"step {t + 1:4}  loss {losses[t]:.4f}")
     network, naive = held_out_errors(weights)
-    print(f"last two years: network {network:.4f}, same change as a year ago {naive:.4f}")
+    print(
+        f"squared error of the last two years: network {network:.4f}, same change as a year ago {naive:.4f}"
+    )
     return 0
 
 
