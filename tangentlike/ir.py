@@ -366,7 +366,15 @@ def names_in(expr: Expr | None) -> frozenset[str]:
     """The local names an expression reads."""
     if expr is None:
         return frozenset()
-    return frozenset(e.name for e in walk(expr) if isinstance(e, Var))
+    found = set()
+    stack = [expr]
+    while stack:  # every analysis asks this of every expression: no generators here
+        part = stack.pop()
+        if type(part) is Var:
+            found.add(part.name)
+        elif type(part) is not Const and type(part) is not Ref:
+            stack.extend(children(part))
+    return frozenset(found)
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:

@@ -22,11 +22,11 @@ from .expressions import expression
 from .flatten import flatten
 from .functions import program, read_definition, read_function
 from .jumps import structure_jumps
-from .loopvars import copy_loop_variables, fix_headers
+from .loopvars import copied_with, fix_headers
 from .naming import names_of
 from .resolve import Scope
 from .source import find_definition
-from .webs import renamed_webs, split_names
+from .webs import reaching, renamed_webs, split_names
 
 read_block = program
 
@@ -68,8 +68,8 @@ def _lowered(function: Function, scope: Scope, names: Names) -> Lowered:
     own = frozenset(_bound(function) if scope.fn is None else scope.fn.__code__.co_varnames)
     function = structure_jumps(function, names)
     function = flatten(function, names)
-    function = copy_loop_variables(function, names)
-    function, before = renamed_webs(function, names)
+    function, found = copied_with(function, reaching(function), names)
+    function, before = renamed_webs(function, found, names)
     function = fix_headers(function, names)
     made = frozenset(n for n in _bound(function) if before.get(n, n) not in own)
     return Lowered(function, scope, made)

@@ -18,6 +18,7 @@ from ..errors import Place, UnsupportedError
 from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
+from .survey import parameter_names
 
 Lookup = Callable[[str], Expr]
 At = Callable[[Any], "Place | None"]
@@ -205,12 +206,6 @@ class Reader:
             yield from self._free(result, bound)
 
 
-def parameter_names(args: gast.arguments) -> tuple[str, ...]:
-    """All names a parameter list binds."""
-    every = (*args.posonlyargs, *args.args, args.vararg, *args.kwonlyargs, args.kwarg)
-    return tuple(a.id for a in every if a is not None)
-
-
 def is_closure(expr: Expr) -> bool:
     """Whether an opaque expression reads its free names later, when it is called."""
     return isinstance(expr, Opaque) and "lambda" in expr.text
@@ -256,4 +251,4 @@ _REFUSED: dict[type[Any], tuple[str, str]] = {
     gast.Await: ("`await` cannot be differentiated", "Differentiate a function that is not async."),
 }
 
-__all__ = ["At", "Lookup", "Reader", "expression", "is_closure", "nowhere", "parameter_names"]
+__all__ = ["At", "Lookup", "Reader", "expression", "is_closure", "nowhere"]

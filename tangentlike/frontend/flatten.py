@@ -38,6 +38,7 @@ from ..ir import (
 from ..names import Names
 from .jumps import negated
 from .naming import names_of, noun
+from .nested import in_blocks
 from .operands import (
     is_atom,
     is_comparison,
@@ -104,10 +105,10 @@ class _Flattener:
             case Do(value=value):
                 self.effect(value)
             case If() | While():
-                self.out.append(ir.map_statement(stmt, block=self.block))
+                self.out.append(in_blocks(stmt, self.block))
             case For(iter=iterable):
                 header = self.header(iterable)
-                loop: Any = ir.map_statement(stmt, block=self.block)
+                loop: Any = in_blocks(stmt, self.block)
                 self.out.append(dataclasses.replace(loop, iter=header))
             case Return(value=value) if value is not None:
                 self.out.append(Return(self.returned(value), self.origin))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gast
@@ -13,11 +13,12 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..ir import Const, Expr, Function, Opaque, Origin, Param, Ref, Return, Var
 from ..names import Names
-from .expressions import Reader, parameter_names
+from .expressions import Reader
 from .places import Source
 from .refusals import reject_generators
 from .resolve import Scope
 from .statements import StatementReader, docstring
+from .survey import parameter_names, survey
 from .targets import split_targets
 
 
@@ -30,10 +31,10 @@ def read_definition(node: Any, name: str, source: Source, scope: Scope, names: N
             place,
             "Differentiate the plain function that it awaits.",
         )
-    names.take(used_names(node))
+    known = survey(node)
+    names.take(known.used)
     params = _parameters(node.args, scope)
-    bound = bound_names(node)
-    lookup = lookup_in(scope, bound)
+    lookup = lookup_in(scope, frozenset(known.bound))
     reader = StatementReader(source, lookup, names)
     doc = ""
     if isinstance(node, gast.Lambda):
@@ -41,7 +42,7 @@ def read_definition(node: Any, name: str, source: Source, scope: Scope, names: N
         value = Reader(lookup, line.place).read(node.body)
         body: Any = (Return(value, Origin(line.whole())),)
     else:
-        reject_generators(node, source)
+        reject_generators(known.yields, source)
         doc = docstring(node.body)
         body = reader.block(node.body)
     free = tuple(sorted(scope.cells))
@@ -80,10 +81,11 @@ def program(text: str, namespace: Mapping[str, Any] | None = None) -> Function:
     text = textwrap.dedent(text).strip("\n")
     known = Scope.of_names(default_names() if namespace is None else namespace)
     tree = gast.ast_to_gast(ast.parse(text))
-    names = Names(used_names(tree))
+    found = survey(tree)
+    names = Names(found.used)
     params = tuple(_read_first(tree, known))
     source = Source("<text>", text.splitlines())
-    lookup = lookup_in(known, frozenset(params) | bound_names(tree))
+    lookup = lookup_in(known, frozenset((*params, *found.bound)))
     body = StatementReader(source, lookup, names).block(tree.body)
     function = Function("f", tuple(map(Param, params)), body, source.header(1))
     return split_targets(function, names)
@@ -106,46 +108,6 @@ def lookup_in(scope: Scope, local: frozenset[str]) -> Callable[[str], Expr]:
         return Var(name) if name in local else Ref(name, scope.lookup(name))
 
     return lookup
-
-
-def used_names(node: gast.AST) -> Iterator[str]:
-    """Every name that occurs in some code, of any scope."""
-    return (n.id for n in gast.walk(node) if isinstance(n, gast.Name))
-
-
-def bound_names(node: Any) -> frozenset[str]:
-    """The names local to a function (or to loose statements), comprehension variables excluded."""
-    found: set[str] = set()
-    if hasattr(node, "args"):
-        found.update(parameter_names(node.args))
-    if not isinstance(node, gast.Lambda):
-        for stmt in node.body:
-            _collect_bound(stmt, found)
-    return frozenset(found)
-
-
-def _collect_bound(node: gast.AST, found: set[str]) -> None:
-    stack: list[Any] = [node]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, gast.Name) and isinstance(node.ctx, gast.Store | gast.Del):
-            found.add(node.id)
-        elif isinstance(node, gast.alias):
-            found.add(node.asname or node.name.split(".")[0])
-        elif not isinstance(node, _SCOPES):
-            stack.extend(gast.iter_child_nodes(node))
-
-
-_SCOPES = (
-    gast.FunctionDef,
-    gast.AsyncFunctionDef,
-    gast.ClassDef,
-    gast.Lambda,
-    gast.ListComp,
-    gast.SetComp,
-    gast.DictComp,
-    gast.GeneratorExp,
-)
 
 
 def _parameters(args: gast.arguments, scope: Scope) -> tuple[Param, ...]:

@@ -30,7 +30,7 @@ from ..ir import (
     While,
 )
 from ..names import Names
-from .nested import Continue
+from .nested import Continue, in_blocks
 from .operands import is_repeatable
 from .operators import NOT
 
@@ -106,7 +106,7 @@ class _Jumps:
             if isinstance(stmt, For | While):
                 result.extend(self.loop(stmt))
             else:
-                result.append(ir.map_statement(stmt, block=self.without_loop_returns))
+                result.append(in_blocks(stmt, self.without_loop_returns))
         return tuple(result)
 
     def loop(self, loop: For | While) -> list[Any]:

@@ -8,8 +8,9 @@ from .. import ir
 from ..ir import Assign, Attribute, Block, Call, Expr, For, Function, Opaque, Target, Update, Var
 from ..names import Names
 from .naming import names_of, noun
+from .nested import in_blocks
 from .operands import RESIZING, is_atom, is_shape_query
-from .webs import reaching
+from .webs import Reaching, reaching
 
 
 def copy_loop_variables(function: Function, names: Names | None = None) -> Function:
@@ -21,8 +22,19 @@ def copy_loop_variables(function: Function, names: Names | None = None) -> Funct
             s = s + i                   i = i + 1
                                         s = s + i
     """
-    names = names_of(function) if names is None else names
-    escaping = reaching(function).escaping
+    return _copied(function, reaching(function), names_of(function) if names is None else names)
+
+
+def copied_with(function: Function, found: Reaching, names: Names) -> tuple[Function, Reaching]:
+    """`copy_loop_variables` with reaching definitions at hand, and those of the result."""
+    if not any(found.escaping):
+        return function, found
+    function = _copied(function, found, names)
+    return function, reaching(function)
+
+
+def _copied(function: Function, found: Reaching, names: Names) -> Function:
+    escaping = found.escaping
     loops = iter(range(len(escaping)))
 
     def copied(block: Block) -> Block:
@@ -30,7 +42,7 @@ def copy_loop_variables(function: Function, names: Names | None = None) -> Funct
         for stmt in block:
             if isinstance(stmt, For):
                 stmt = _copy(stmt, escaping[next(loops)], names)
-            result.append(ir.map_statement(stmt, block=copied))
+            result.append(in_blocks(stmt, copied))
         return tuple(result)
 
     return dataclasses.replace(function, body=copied(function.body))
@@ -66,7 +78,7 @@ def fix_headers(function: Function, names: Names | None = None) -> Function:
             if isinstance(stmt, For):
                 changed = frozenset(n for s in ir.statements(stmt.body) for n in ir.binds(s))
                 stmt = _fix(stmt, changed, resized, names, result)
-            result.append(ir.map_statement(stmt, block=fixed))
+            result.append(in_blocks(stmt, fixed))
         return tuple(result)
 
     return dataclasses.replace(function, body=fixed(function.body))

@@ -6,8 +6,10 @@ ever sees them.
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Any, Union
 
 from .. import ir
 from ..ir import Attribute, Expr, Index, Origin, Var
@@ -32,3 +34,13 @@ class Continue:
 
 
 Stmt = ir.Stmt | Assignment | Continue
+
+
+def in_blocks(stmt: Any, fn: Callable[[ir.Block], ir.Block]) -> Any:
+    """The statement with `fn` applied to the blocks nested in it."""
+    match stmt:
+        case ir.If():
+            return dataclasses.replace(stmt, body=fn(stmt.body), orelse=fn(stmt.orelse))
+        case ir.For() | ir.While():
+            return dataclasses.replace(stmt, body=fn(stmt.body))
+    return stmt

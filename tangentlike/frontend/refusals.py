@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import gast
@@ -56,17 +57,11 @@ def unsupported(node: gast.AST, line: Line) -> UnsupportedError:
     return UnsupportedError(message, line.whole(), hint)
 
 
-def reject_generators(node: Any, source: Source) -> None:
+def reject_generators(yields: Sequence[Any], source: Source) -> None:
     """Refuse a function that yields: its body does not run when it is called."""
-    inner = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)
-    stack = list(node.body)
-    while stack:
-        part = stack.pop()
-        if isinstance(part, gast.Yield | gast.YieldFrom):
-            raise UnsupportedError(
-                "a generator cannot be differentiated",
-                source.line(part).whole(),
-                "Return a list instead of yielding.",
-            )
-        if not isinstance(part, inner):
-            stack.extend(gast.iter_child_nodes(part))
+    for node in yields:
+        raise UnsupportedError(
+            "a generator cannot be differentiated",
+            source.line(node).whole(),
+            "Return a list instead of yielding.",
+        )

@@ -33,7 +33,7 @@ def _block(block: Block, names: Names) -> Block:
         if isinstance(stmt, nested.Assignment):
             result.extend(_assignment(stmt, names))
         else:
-            result.append(ir.map_statement(stmt, block=lambda b: _block(b, names)))
+            result.append(nested.in_blocks(stmt, lambda b: _block(b, names)))
     return tuple(result)
 
 

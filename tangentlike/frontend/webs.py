@@ -58,13 +58,15 @@ def split_names(function: Function, names: Names | None = None) -> Function:
         a = b + 2                 a2 = b + 2
         return a                  return a2
     """
-    return renamed_webs(function, names)[0]
+    names = names_of(function) if names is None else names
+    return renamed_webs(function, reaching(function), names)[0]
 
 
-def renamed_webs(function: Function, names: Names | None = None) -> tuple[Function, dict[str, str]]:
-    """`split_names`, and for each new name the one it had before."""
-    found = reaching(function)
-    spelled = _spellings(function, found, names_of(function) if names is None else names)
+def renamed_webs(
+    function: Function, found: Reaching, names: Names
+) -> tuple[Function, dict[str, str]]:
+    """`split_names` with reaching definitions at hand, and for each new name the one before."""
+    spelled = _spellings(found, names)
     new = {s: found.names[p] for p, s in enumerate(spelled) if s != found.names[p]}
     if not new:
         return function, {}
@@ -90,6 +92,7 @@ class _Walk:
         self.alive = True
         self._leaving: list[_Exits] = []  # of the loops around, outermost first
         self._bound: dict[int, dict[str, None]] = {}
+        self._updates: dict[str, list[int]] = {}  # name -> the statements that update it
         self._loops: list[tuple[int, For, range]] = []
 
     # -------------------------------------------------------------------------- recording
@@ -157,8 +160,8 @@ class _Walk:
                 leaving = self._leaving[-1]
                 leaving.states.append(self.snapshot(leaving.names))
                 self.alive = False
-            case Update():
-                pass  # reads and defines the same web
+            case Update(target=Var(name)):  # reads and defines the same web
+                self._updates.setdefault(name, []).append(number)
             case _:
                 self.found.defs[number] = self.define(ir.binds(stmt))
 
@@ -218,7 +221,8 @@ class _Walk:
         for number, loop, inside in sorted(self._loops, key=lambda item: item[0]):
             escaping = set()
             for name, point in found.defs[number].items():
-                rebound = name in self.bound(loop.body) or _updated(loop.body, name)
+                updated = any(n in inside for n in self._updates.get(name, ()))
+                rebound = updated or name in self.bound(loop.body)
                 if rebound or _read_outside(point, readers, met_in, inside):
                     escaping.add(name)
             found.escaping.append(frozenset(escaping))
@@ -239,14 +243,10 @@ def _read_outside(
     return False
 
 
-def _updated(block: Block, name: str) -> bool:
-    return any(isinstance(s, Update) and s.target == Var(name) for s in ir.statements(block))
-
-
 # --------------------------------------------------------------------------------- naming
 
 
-def _spellings(function: Function, found: Reaching, names: Names) -> list[str]:
+def _spellings(found: Reaching, names: Names) -> list[str]:
     """For each point, the name its web gets."""
     parent = list(range(len(found.names)))
 
