@@ -8,13 +8,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Union
 
 import numpy as np
 
-from .. import ir
+from .. import ir, runtime
 from ..errors import Place, TangentlikeError, UnsupportedError
 from ..kind import Kind
 from . import linear
@@ -46,6 +46,7 @@ class Instance:
     adjoints: dict[str, ir.Expr]
     temporaries: tuple[tuple[str, ir.Expr], ...]
     kind_of: KindOf = field(repr=False)
+    conj: ir.Ref = field(repr=False)
     real: bool = True
 
     @property
@@ -59,7 +60,7 @@ class Instance:
 
     def params_of(self, name: str) -> tuple[str, ...]:
         """The parameters whose argument is the local name `name`, in order."""
-        return tuple(p for p, a in self.arguments.items() if name in _carried(a))
+        return tuple(p for p, a in self.arguments.items() if name in ir.names_in(a))
 
     def tangent_with(self, dots: Mapping[str, ir.Expr | None]) -> ir.Expr | None:
         """The result's tangent where `dots` are those of the active arguments.
@@ -93,12 +94,16 @@ class Instance:
         if product is None:
             return None
         argument = self.arguments[param]
-        kind, result = self.kind_of(argument), self.result_kind
-        if self._has_shape_of_result(param) or kind.same_shape(result):
-            # A real argument takes no imaginary part, though shapes agree.
-            if not (result.dtype == "complex" and kind.dtype != "complex"):
-                return product
+        shaped = self._has_shape_of_result(param) or self.kind_of(argument).same_shape(
+            self.result_kind
+        )
+        if shaped and not self._may_gain_imaginary(param):
+            return product
         return linear.unbroadcast(product, argument)
+
+    def reverse_partial(self, param: str) -> ir.Expr:
+        """The partial by `param` as the adjoint multiplies it: conjugated where complex."""
+        return self.conj_if_complex(self.partials[param])
 
     def _has_shape_of_result(self, param: str) -> bool:
         """Whether nothing but numbers and the argument itself stands beside `param`."""
@@ -109,9 +114,16 @@ class Instance:
             if name != param
         )
 
+    def _may_gain_imaginary(self, param: str) -> bool:
+        """Whether a real argument meets a complex one: its adjoint is then the real part."""
+        if self.kind_of(self.arguments[param]).dtype == "complex":
+            return False
+        others = [a for name, a in self.arguments.items() if name != param]
+        return any(self._may_be_complex(a) for a in others if a != self.arguments[param])
+
     def conj_if_complex(self, expr: ir.Expr) -> ir.Expr:
         """`np.conj(expr)` where its value may be complex; for real kinds the expression itself."""
-        return linear.conjugate(expr) if self._may_be_complex(expr) else expr
+        return linear.conjugate(expr, self.conj) if self._may_be_complex(expr) else expr
 
     def temporaries_for(self, *exprs: ir.Expr | None) -> tuple[tuple[str, ir.Expr], ...]:
         """The shared temporaries that expressions read, in order, with what these read."""
@@ -124,20 +136,13 @@ class Instance:
         return tuple(reversed(needed))
 
     def _may_be_complex(self, expr: ir.Expr) -> bool:
+        def dtype_of(name: str) -> str:
+            if name in shared:
+                return "complex" if self._may_be_complex(shared[name]) else "float"
+            return (self.result_kind if name == "$y" else self.kind_of(ir.Var(name))).dtype
+
         shared = {f"${name}": value for name, value in self.temporaries}
-        for part in ir.walk(expr):
-            if isinstance(part, ir.Const) and isinstance(part.value, complex):
-                return True
-            if not isinstance(part, ir.Var):
-                continue
-            if part.name in shared:
-                if self._may_be_complex(shared[part.name]):
-                    return True
-                continue
-            kind = self.result_kind if part.name == "$y" else self.kind_of(part)
-            if kind.dtype == "complex" or (kind.dtype == "?" and not self.real):
-                return True
-        return False
+        return linear.may_be_complex(expr, dtype_of, self.real)
 
     def _require(self, param: str) -> None:
         if not self.covers(param):
@@ -149,9 +154,13 @@ class Instance:
 
 
 def bind(
-    rule: Rule, call: ir.Call, kinds: Kinds, alias: str | ir.Ref = "np", real: bool = True
+    rule: Rule,
+    expr: ir.Call | ir.Attribute,
+    kinds: Kinds,
+    alias: str | ir.Ref = "np",
+    real: bool = True,
 ) -> Instance:
-    """Match a call with a rule and decide the rule's branches.
+    """Match a call (or the reading of an attribute) with a rule and decide the rule's branches.
 
     `kinds` says what is known of local names (a mapping, or a function of expressions).
     `alias` is how the program spells its array module (a `Ref` also says which one it is).
@@ -159,35 +168,90 @@ def bind(
     possibly complex.
     """
     kind_of = as_kind_of(kinds)
-    flat = as_function_call(call)
-    template = _template(rule, flat, kind_of)
-    arguments, unsupplied = _match(rule, template, flat)
-    values, arguments = _spread(template, arguments)
-    facts = Facts(values, kind_of, real)
+    call = as_function_call(expr)
+    template = _template(rule, call, kind_of)
+    actuals, unsupplied = _match(rule, template, call)
+    values, arguments = _spread(template, actuals)
     try:
-        lines = _decide(template.body, facts)
-    except (Malformed, KeyError) as error:
+        lines = _decide(template.body, Facts(values, kind_of, real))
+    except Malformed as error:
         raise TangentlikeError(f"malformed rule of {rule.name}: {error}", template.place) from error
-    module = alias.obj if isinstance(alias, ir.Ref) else array_module_of(_object(flat))
+    module = alias.obj if isinstance(alias, ir.Ref) else array_module_of(_object(call))
     text = alias.text if isinstance(alias, ir.Ref) else alias
     put = linear.Substitution(values, unsupplied, text, module)
-    named = {line.name: put(line.expr) for line in lines if line.role == "temporary"}
+    conj = put(ir.Ref("np.conj", np.conj))
+    assert isinstance(conj, ir.Ref)
+    stated = _stated(lines, put)
+    settle = _conjugations(rule, call, stated["temporary"], kind_of, conj, real)
     stated = {
-        role: {line.name: put(line.expr) for line in lines if line.role == role}
-        for role in ("partial", "adjoint", "tangent")
+        role: {name: settle(value) for name, value in named.items()}
+        for role, named in stated.items()
     }
-    adjoints, temporaries = _gather(template, stated["adjoint"], named, arguments)
+    temporaries, tangent = _inline_tangents(stated["temporary"], stated["tangent"].get("y"))
+    adjoints, temporaries = _gather(stated["adjoint"], temporaries, arguments)
     return Instance(
         rule=rule,
         call=call,
         arguments=arguments,
         partials=stated["partial"],
-        tangent=stated["tangent"].get("y"),
+        tangent=tangent,
         adjoints=adjoints,
         temporaries=tuple(temporaries.items()),
         kind_of=kind_of,
+        conj=conj,
         real=real,
     )
+
+
+def _stated(lines: list[Line], put: linear.Substitution) -> dict[str, dict[str, ir.Expr]]:
+    roles = ("temporary", "partial", "adjoint", "tangent")
+    return {
+        role: {line.name: put(line.expr) for line in lines if line.role == role} for role in roles
+    }
+
+
+def _conjugations(
+    rule: Rule,
+    call: ir.Call,
+    temporaries: dict[str, ir.Expr],
+    kind_of: KindOf,
+    conj: ir.Ref,
+    real: bool,
+) -> Callable[[ir.Expr], ir.Expr]:
+    """Decides every `conj(e)` a template says: `e` itself where everything is real."""
+
+    def dtype_of(name: str) -> str:
+        if name.startswith("$") and name[1:] in temporaries:
+            complex_ = linear.may_be_complex(temporaries[name[1:]], dtype_of, real)
+            return "complex" if complex_ else "float"
+        if name.startswith("$"):
+            return rule.result_kind(call, kind_of).dtype
+        return kind_of(ir.Var(name)).dtype
+
+    def settle(expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, settle)
+        match expr:
+            case ir.Call(fn=ir.Ref(obj=runtime.conj), args=(inner,)):
+                complex_ = linear.may_be_complex(inner, dtype_of, real)
+                return linear.conjugate(inner, conj) if complex_ else inner
+        return expr
+
+    return settle
+
+
+def _inline_tangents(
+    temporaries: dict[str, ir.Expr], tangent: ir.Expr | None
+) -> tuple[dict[str, ir.Expr], ir.Expr | None]:
+    """Put temporaries that read tangents where they are read: which exist is not known yet."""
+    kept: dict[str, ir.Expr] = {}
+    inlined: dict[str, ir.Expr] = {}
+    for name, expr in temporaries.items():
+        put = ir.substitute(expr, inlined)
+        if any(linear.is_dot(read) for read in ir.names_in(put)):
+            inlined[f"${name}"] = put
+        else:
+            kept[name] = put
+    return kept, None if tangent is None else ir.substitute(tangent, inlined)
 
 
 def as_kind_of(kinds: Kinds) -> KindOf:
@@ -277,7 +341,6 @@ def _spread(
 
 
 def _gather(
-    template: Template,
     adjoints: dict[str, ir.Expr],
     temporaries: dict[str, ir.Expr],
     arguments: dict[str, ir.Expr],
@@ -305,9 +368,3 @@ def _decide(body: Body, facts: Facts) -> list[Line]:
         else:
             lines += _decide(item.body if decide(item.test, facts) else item.orelse, facts)
     return lines
-
-
-def _carried(expr: ir.Expr) -> frozenset[str]:
-    return ir.names_in(expr)
-
-

@@ -17,10 +17,10 @@ import builtins
 import importlib
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from ..errors import Place, TangentlikeError
 from ..kind import UNKNOWN, Kind
 from .twins import twin
 
+if TYPE_CHECKING:
+    from .bind import Instance
+
 __all__ = ["KindOf", "Rule", "RuleBook", "default_book", "nondifferentiable", "rule"]
 
 KindOf = Callable[[ir.Expr], Kind]
@@ -36,7 +39,15 @@ ResultKind = Callable[[ir.Call, KindOf], Kind]
 F = TypeVar("F", bound=Callable[..., Any])
 
 # The files that hold our rules, in the order in which they are read.
-RULE_MODULES = ("elementwise", "powers", "python")
+RULE_MODULES = (
+    "elementwise",
+    "powers",
+    "complex_numbers",
+    "python",
+    "math_module",
+    "constant",
+    "runtime_rules",
+)
 
 # Classes whose methods and attributes a program may use on values we follow.
 METHOD_OWNERS: tuple[type, ...] = (np.ndarray, np.random.Generator, list, dict, str, float)
@@ -64,16 +75,29 @@ class Rule:
         code = self.fn.__code__
         return Place(code.co_filename, code.co_firstlineno, f"def {self.fn.__name__}(...)")
 
-    def result_kind(self, call: ir.Call, kind_of: KindOf) -> Kind:
-        """What is statically known of the result of `call`."""
+    def result_kind(self, expr: ir.Call | ir.Attribute, kind_of: KindOf) -> Kind:
+        """What is statically known of the result of a call, or of reading an attribute."""
+        call = as_function_call(expr)
         if self.kind is not None:
-            return self.kind(as_function_call(call), kind_of)
+            return self.kind(call, kind_of)
         from .kinds_of import elementwise
         from .template import template_of
 
         if not self.builder and template_of(self).is_elementwise:
-            return elementwise(as_function_call(call), kind_of)
+            return elementwise(call, kind_of)
         return UNKNOWN
+
+    def bind(
+        self,
+        expr: ir.Call | ir.Attribute,
+        kinds: Mapping[str, Kind] | KindOf,
+        alias: str | ir.Ref = "np",
+        real: bool = True,
+    ) -> Instance:
+        """The rule's lines for one call; see `bind.bind`."""
+        from .bind import bind
+
+        return bind(self, expr, kinds, alias, real)
 
 
 class RuleBook:
@@ -172,7 +196,8 @@ class RuleBook:
             elif obj.partition(".")[0] not in ("numpy", "math", "operator", "builtins"):
                 self._waiting[obj] = entry
         for obj in dict.fromkeys(live):
-            if not override and (obj in self._rules or obj in self._constant):
+            both = table is self._constant and obj in self._constant  # says nothing new
+            if not (override or both) and (obj in self._rules or obj in self._constant):
                 place = entry.place if isinstance(entry, Rule) else None
                 raise TangentlikeError(
                     f"{spelling(obj)} has a rule already",
@@ -281,12 +306,14 @@ def operation(fn: ir.Expr) -> Any:
     return None
 
 
-def as_function_call(call: ir.Call) -> ir.Call:
-    """`x.sum(0)` as `sum(x, 0)`: the receiver is the first argument."""
-    if isinstance(call.fn, ir.Attribute):
-        fn = ir.Ref(call.fn.name, operation(call.fn))
-        return ir.Call(fn, (call.fn.base, *call.args), call.kwargs, call.at)
-    return call
+def as_function_call(expr: ir.Call | ir.Attribute) -> ir.Call:
+    """`x.sum(0)` as `sum(x, 0)` and `x.T` as `T(x)`: the receiver is the first argument."""
+    if isinstance(expr, ir.Attribute):
+        return ir.Call(ir.Ref(expr.name, operation(expr)), (expr.base,), at=expr.at)
+    if isinstance(expr.fn, ir.Attribute):
+        fn = ir.Ref(expr.fn.name, operation(expr.fn))
+        return ir.Call(fn, (expr.fn.base, *expr.args), expr.kwargs, expr.at)
+    return expr
 
 
 def resolve(dotted: str) -> Any:

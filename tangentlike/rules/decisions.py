@@ -16,7 +16,7 @@ from ..kind import Kind
 from .book import KindOf
 from .expressions import Malformed
 
-__all__ = ["Facts", "decide"]
+__all__ = ["QUESTIONS", "Facts", "decide"]
 
 _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -86,8 +86,8 @@ def _value(node: ast.expr, facts: Facts) -> Any:
         case ast.BinOp() if type(node.op) in _OPERATORS:
             apply = _OPERATORS[type(node.op)]
             return apply(_value(node.left, facts), _value(node.right, facts))
-        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in _QUESTIONS:
-            return _QUESTIONS[name](facts, *(_argument(arg) for arg in node.args))
+        case ast.Call(func=ast.Name(id=name), keywords=[]) if name in QUESTIONS:
+            return QUESTIONS[name](facts, *(_argument(arg) for arg in node.args))
     raise Malformed(f"a rule cannot test `{ast.unparse(node)}`", node)
 
 
@@ -165,7 +165,7 @@ def _same(facts: Facts, a: str, b: str) -> bool:
     return isinstance(left, ir.Var) and left == right
 
 
-_QUESTIONS: dict[str, Callable[..., Any]] = {
+QUESTIONS: dict[str, Callable[..., Any]] = {
     "rank": _rank,
     "is_number": lambda facts, name: _form(facts, name, ("number",)),
     "is_array": lambda facts, name: _form(facts, name, ("array",)),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
-from .book import nondifferentiable, rule
-from .kinds_of import comparison, elementwise
+from .. import ir
+from ..kind import Kind
+from .book import KindOf, rule
+from .kinds_of import elementwise
 
 # ruff: noqa: F821, F841
 
@@ -204,3 +207,107 @@ def fmax(y, a, b):
 def fmin(y, a, b):
     dy_da = np.where(np.isnan(b), 1.0, greater_share(b, a))
     dy_db = np.where(np.isnan(a), 1.0, greater_share(a, b))
+
+
+@rule(np.clip, np.ndarray.clip)
+def clip(y, a, a_min=None, a_max=None):
+    if a_min is None and a_max is None:
+        dy_da = 1.0
+        dy_da_min = 0.0
+        dy_da_max = 0.0
+    elif a_min is None:
+        dy_da = a <= a_max
+        dy_da_min = 0.0
+        dy_da_max = a > a_max
+    elif a_max is None:
+        dy_da = a >= a_min
+        dy_da_min = a < a_min
+        dy_da_max = 0.0
+    else:
+        dy_da = (a >= a_min) & (a <= a_max)
+        dy_da_min = (a < a_min) & (a_min <= a_max)
+        dy_da_max = (a > a_max) | (a_min > a_max)
+
+
+# ------------------------------------------------------------------- remainders and signs
+
+
+@rule(np.fmod)
+def fmod(y, a, b):
+    dy_da = 1.0
+    dy_db = -np.trunc(a / b)
+
+
+@rule(np.remainder, operator.mod, operator.imod)
+def remainder(y, a, b):
+    dy_da = 1.0
+    dy_db = -(a // b)
+
+
+@rule(np.copysign)
+def copysign(y, a, b):
+    # The sign of b decides alone; at a = 0 the derivative is 0, as that of abs.
+    dy_da = np.sign(a) * np.copysign(1.0, b)
+    dy_db = 0.0
+
+
+@rule(np.fabs)
+def fabs(y, x):
+    dy_dx = np.sign(x)
+
+
+@rule(np.heaviside)
+def heaviside(y, x, at_zero):
+    dy_dx = 0.0
+    dy_dat_zero = x == 0
+
+
+@rule(np.ldexp, math.ldexp)
+def ldexp(y, x, exponent):
+    dy_dx = 2.0**exponent
+    dy_dexponent = 0.0
+
+
+@rule(np.nextafter)
+def nextafter(y, x, towards):
+    dy_dx = 1.0
+    dy_dtowards = 0.0
+
+
+@rule(np.nan_to_num)
+def nan_to_num(y, x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if copy is True:
+        dy_dx = np.isfinite(x)
+        dy_dnan = np.isnan(x)
+
+
+@rule(np.unwrap)
+def unwrap(y, p, discont=None, axis=-1, period=6.283185307179586):
+    dy_dp = 1.0
+
+
+# ------------------------------------------------------------- several results in a tuple
+
+
+def _pair(call: ir.Call, kind_of: KindOf) -> Kind:
+    parts = elementwise(call, kind_of)
+    return Kind("tuple", items=(parts, parts))
+
+
+@rule(np.modf, math.modf, kind=_pair)
+def modf(y, x):
+    y_dot = (x_dot, zeros_like(x))
+    x_bar = y_bar[0]
+
+
+@rule(np.divmod, divmod, kind=_pair)
+def divmod_(y, a, b):
+    y_dot = (zeros_like(y[0]), a_dot - y[0] * b_dot)
+    a_bar = unbroadcast(y_bar[1], a)
+    b_bar = unbroadcast(-(y_bar[1] * y[0]), b)
+
+
+@rule(np.frexp, math.frexp, kind=_pair)
+def frexp(y, x):
+    y_dot = (x_dot * 2.0 ** -y[1], zeros_like(y[1]))
+    x_bar = y_bar[0] * 2.0 ** -y[1]

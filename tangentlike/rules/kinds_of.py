@@ -28,6 +28,7 @@ __all__ = [
     "float_elementwise",
     "index_kind",
     "integer",
+    "integer_elementwise",
     "kind_of_expression",
     "matmul",
     "number",
@@ -97,8 +98,9 @@ def tuple_of(*parts: ResultKind) -> ResultKind:
 
 
 def elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
-    """Broadcasting of all arguments, with the promoted dtype; keyword arguments set aside."""
-    kinds = [kind_of(arg) for arg in call.args]
+    """Broadcasting of all arguments, with the promoted dtype; None and strings set aside."""
+    kinds = [kind_of(arg) for arg in (*call.args, *dict(call.kwargs).values())]
+    kinds = [kind for kind in kinds if kind.form != "other"]
     if not kinds:
         return UNKNOWN
     found = kinds[0]
@@ -140,6 +142,16 @@ def comparison(call: ir.Call, kind_of: KindOf) -> Kind:
     """Elementwise truth values."""
     kind = elementwise(call, kind_of)
     return Kind(kind.form, "bool", kind.shape) if kind.form in _NUMERIC else UNKNOWN
+
+
+def integer_elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
+    """Elementwise on integers or truth values (`&`, `|`, `<<`)."""
+    kind = elementwise(call, kind_of)
+    if kind.form not in _NUMERIC:
+        return UNKNOWN
+    dtypes = {kind_of(arg).dtype for arg in call.args}
+    dtype = "bool" if dtypes == {"bool"} else "int"
+    return Kind(kind.form, dtype, kind.shape)
 
 
 def broadcast(a: Kind, b: Kind) -> Kind:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -103,10 +105,21 @@ def fold_literals(expr: ir.Expr) -> ir.Expr:
         return expr
     left, right = expr.args
     if _is_number(left) and _is_number(right) and symbol in ("+", "-", "*"):
-        return ir.Const(BINARY[symbol](left.value, right.value))  # type: ignore[union-attr]
+        return ir.Const(_exact(symbol, left.value, right.value))  # type: ignore[union-attr]
     if symbol == "**" and right in (ir.Const(1), ONE):
         return left
     return expr
+
+
+def _exact(symbol: str, left: Any, right: Any) -> Any:
+    """Arithmetic on literals as they are written: 1.1 - 1 is 0.1."""
+    if isinstance(left, complex) or isinstance(right, complex) or symbol == "*":
+        return BINARY[symbol](left, right)
+    if isinstance(left, int) and isinstance(right, int):
+        return BINARY[symbol](left, right)
+    if not (math.isfinite(left) and math.isfinite(right)):
+        return BINARY[symbol](left, right)
+    return float(BINARY[symbol](Decimal(repr(left)), Decimal(repr(right))))
 
 
 def _is_number(expr: ir.Expr) -> bool:
@@ -135,8 +148,8 @@ def add(left: ir.Expr | None, right: ir.Expr | None) -> ir.Expr | None:
 def scale(g: ir.Expr, partial: ir.Expr, leading: bool = True) -> ir.Expr | None:
     """The product of a tangent or adjoint `g` with a partial, as a person writes it.
 
-    `g * 1.0` is `g`, `g * -e` is `-(g * e)`, `g * (c / e)` is `c * g / e`. `leading` puts
-    `g` before the partial. None if the partial is zero.
+    `g * 1.0` is `g`, `g * -e` is `-(g * e)`, `g * (c / e)` is `c * g / e` for a literal `c`,
+    which comes first. `leading` puts `g` before the rest. None if the partial is zero.
     """
     if is_zero(partial):
         return None
@@ -151,16 +164,33 @@ def scale(g: ir.Expr, partial: ir.Expr, leading: bool = True) -> ir.Expr | None:
         case ir.Call(fn=ir.Ref(obj=operator.truediv), args=(c, e)) if _is_number(c):
             numerator = scale(g, c, leading)
             return None if numerator is None else binary("/", numerator, e)
-        case ir.Call(fn=ir.Ref(obj=operator.mul), args=(c, e)) if _is_number(c):
+        case ir.Call(
+            fn=ir.Ref(obj=operator.truediv),
+            args=(ir.Call(fn=ir.Ref(obj=operator.mul), args=(c, a)), e),
+        ) if _is_number(c) and leading:
+            return binary("*", binary("*", c, g), binary("/", a, e))
+        case ir.Call(fn=ir.Ref(obj=operator.mul), args=(c, e)) if _is_number(c) and leading:
             return binary("*", binary("*", c, g), e)
     return binary("*", g, partial) if leading else binary("*", partial, g)
 
 
-def conjugate(expr: ir.Expr) -> ir.Expr:
-    """The complex conjugate of a partial, pushed inside products and sums of literals."""
+def conjugate(expr: ir.Expr, conj: ir.Ref) -> ir.Expr:
+    """The complex conjugate of an expression; of a literal, a literal."""
     if isinstance(expr, ir.Const):
         return ir.Const(expr.value.conjugate()) if isinstance(expr.value, complex) else expr
-    return ir.Call(ir.Ref("conj", runtime.conj), (expr,))
+    return ir.Call(conj, (expr,))
+
+
+def may_be_complex(expr: ir.Expr, dtype_of: Callable[[str], str], real: bool) -> bool:
+    """Whether an expression reads something complex, or of unknown dtype unless `real`."""
+    for part in ir.walk(expr):
+        if isinstance(part, ir.Const) and isinstance(part.value, complex):
+            return True
+        if isinstance(part, ir.Var):
+            dtype = dtype_of(part.name)
+            if dtype == "complex" or (dtype == "?" and not real):
+                return True
+    return False
 
 
 def unbroadcast(g: ir.Expr, like: ir.Expr) -> ir.Expr:
@@ -194,7 +224,7 @@ def _fold(expr: ir.Expr, zeros: Mapping[str, ir.Expr]) -> ir.Expr | None:
         return None if expr.name in zeros else expr
     if not any(name in zeros for name in ir.names_in(expr)):
         return expr
-    if not any(_is_dot(name) and name not in zeros for name in ir.names_in(expr)):
+    if not any(is_dot(name) and name not in zeros for name in ir.names_in(expr)):
         return None  # linear in tangents, all of which are zero
     match expr:
         case ir.Call(fn=ir.Ref(obj=obj), args=(left, right)) if obj in (operator.add, operator.sub):
@@ -227,5 +257,6 @@ def _fold_part(expr: ir.Expr, zeros: Mapping[str, ir.Expr]) -> ir.Expr:
     return ir.rebuild(expr, lambda e: _fold_part(e, zeros))
 
 
-def _is_dot(name: str) -> bool:
+def is_dot(name: str) -> bool:
+    """Whether a placeholder stands for a tangent."""
     return name.startswith("$") and name.endswith("_dot")

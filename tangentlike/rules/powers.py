@@ -28,7 +28,7 @@ def power(y, x, p):
         dy_dx = 0.5 / y
     elif p == -1:
         dy_dx = -(y * y)
-    elif p > 1:
+    elif p > 0:
         dy_dx = 1.0 * p * x ** (p - 1)
     elif p < 0:
         dy_dx = 1.0 * p * y / x

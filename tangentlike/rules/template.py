@@ -8,6 +8,7 @@ A template is parsed when it is first used, never at import, and its function is
 gives one line, the partial of `y` by `x`. In its expression parameters are local names;
 what a transform fills in are placeholders that begin with `$`: `$y` (the result, whatever
 the template calls it), `$y_bar`, `$x_dot` for each parameter `x`, and temporaries.
+`conj(e)` in a template is `e` where everything is real and `np.conj(e)` elsewhere.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import Place, TangentlikeError
 from .book import RULE_FUNCTIONS, Rule
+from .decisions import QUESTIONS
 from .expressions import Malformed, expression
 
 __all__ = ["Branch", "Line", "Template", "read_template", "template_of"]
@@ -181,6 +183,7 @@ class _Reader:
                     found.append(self._line(name, value))
                     given |= {name}
                 case ast.If():
+                    self._check_test(stmt.test)
                     orelse = self._block(stmt.orelse, given)
                     branch = Branch(stmt.test, self._block(stmt.body, given), orelse)
                     found.append(branch)
@@ -204,6 +207,11 @@ class _Reader:
         others = {self.lines[n][0] for n in given if n in self.lines} | {role}
         if "partial" in others and others & {"tangent", "adjoint"}:
             raise Malformed("a rule states partials, or a tangent and adjoints, not both", node)
+
+    def _check_test(self, test: ast.expr) -> None:
+        for node in ast.walk(test):
+            if isinstance(node, ast.Name) and node.id not in (*self.params, *QUESTIONS):
+                raise Malformed(f"a test of a rule cannot ask about `{node.id}`", node)
 
     def _line(self, name: str, value: ast.expr) -> Line:
         expr = expression(value, self._lookup)

@@ -13,6 +13,8 @@ from .broadcasting import (
     unbroadcast,
     zeros_like,
 )
+from .buffers import masked, require_ndim, survivors
+from .complex_numbers import adjoint_of_imag, adjoint_of_real
 from .kinks import (
     exp_of_difference,
     greater_share,
@@ -23,23 +25,52 @@ from .kinks import (
     sinc_derivative,
 )
 from .mutation import accumulate, add_at, copy, stop_gradient
+from .sequences import (
+    add_repeats,
+    difference_over,
+    dot_items,
+    join_items,
+    products_of_others,
+    products_of_pairs,
+    repeat_items,
+    scale_items,
+    sum_items_bar,
+    tie_shares,
+)
+from .special import polygamma
 
 __all__ = [
     "accumulate",
     "add_at",
+    "add_repeats",
+    "adjoint_of_imag",
+    "adjoint_of_real",
     "broadcast_like",
     "conj",
     "copy",
+    "difference_over",
+    "dot_items",
     "exp_of_difference",
     "greater_share",
+    "join_items",
     "log_or_zero",
+    "masked",
     "ones_like",
+    "polygamma",
     "power_slope",
+    "products_of_others",
+    "products_of_pairs",
     "ratio_or_zero",
     "reciprocal_or_zero",
+    "repeat_items",
+    "require_ndim",
     "scalar_seed",
+    "scale_items",
     "sinc_derivative",
     "stop_gradient",
+    "sum_items_bar",
+    "survivors",
+    "tie_shares",
     "unbroadcast",
     "zeros_like",
 ]

@@ -1,0 +1,186 @@
+"""Rules of what emitted code calls: derivatives are differentiated again by these."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import runtime
+from .book import nondifferentiable, rule
+from .kinds_of import elementwise, first, same_as, unknown
+
+# ruff: noqa: F821, F841
+
+# ----------------------------------------------------------------------- shape of adjoints
+
+
+@rule(runtime.unbroadcast, view="maybe", kind=same_as(1))
+def unbroadcast(y, g, like):
+    y_dot = unbroadcast(g_dot, like)
+    g_bar = broadcast_like(y_bar, g)
+    like_bar = 0
+
+
+@rule(runtime.broadcast_like, view="maybe", kind=same_as(1))
+def broadcast_like(y, g, x):
+    y_dot = broadcast_like(g_dot, x)
+    g_bar = unbroadcast(y_bar, g)
+    x_bar = 0
+
+
+nondifferentiable(runtime.zeros_like, runtime.ones_like, kind=same_as(0))
+nondifferentiable(runtime.scalar_seed, kind=same_as(0))
+nondifferentiable(runtime.stop_gradient, kind=same_as(0))
+
+
+@rule(runtime.adjoint_of_real, view="maybe", kind=same_as(1))
+def adjoint_of_real(y, g, like):
+    y_dot = adjoint_of_real(g_dot, like)
+    g_bar = unbroadcast(np.real(y_bar), g)
+    like_bar = 0
+
+
+@rule(runtime.adjoint_of_imag, kind=same_as(1))
+def adjoint_of_imag(y, g, like):
+    y_dot = adjoint_of_imag(g_dot, like)
+    g_bar = unbroadcast(np.imag(y_bar), g)
+    like_bar = 0
+
+
+# ---------------------------------------------------------------------- guarded partials
+
+
+nondifferentiable(runtime.greater_share, kind=elementwise)
+
+
+@rule(runtime.reciprocal_or_zero)
+def reciprocal_or_zero(y, x):
+    dy_dx = -(y * y)
+
+
+@rule(runtime.ratio_or_zero)
+def ratio_or_zero(y, a, b):
+    dy_da = reciprocal_or_zero(b)
+    dy_db = -(y * reciprocal_or_zero(b))
+
+
+@rule(runtime.log_or_zero)
+def log_or_zero(y, x):
+    dy_dx = reciprocal_or_zero(x)
+
+
+@rule(runtime.power_slope)
+def power_slope(y, x, p):
+    dy_dx = p * power_slope(x, p - 1.0)
+    dy_dp = x ** (p - 1.0) + y * log_or_zero(x)
+
+
+@rule(runtime.exp_of_difference)
+def exp_of_difference(y, a, b):
+    dy_da = y
+    dy_db = -y
+
+
+@rule(runtime.sinc_derivative)
+def sinc_derivative(y, x, order):
+    dy_dx = sinc_derivative(x, order + 1)
+
+
+@rule(runtime.polygamma)
+def polygamma(y, order, x):
+    dy_dx = polygamma(order + 1, x)
+
+
+# -------------------------------------------------------------------- items of sequences
+
+
+@rule(runtime.dot_items, kind=unknown)
+def dot_items(y, weights, items):
+    y_dot = dot_items(weights_dot, items) + dot_items(weights, items_dot)
+    weights_bar = scale_items(y_bar, items)
+    items_bar = scale_items(y_bar, weights)
+
+
+@rule(runtime.scale_items, kind=same_as(1))
+def scale_items(y, g, weights):
+    y_dot = accumulate(scale_items(g_dot, weights), scale_items(g, weights_dot))
+    g_bar = dot_items(y_bar, weights)
+    weights_bar = scale_items(g, y_bar)
+
+
+@rule(runtime.sum_items_bar, kind=same_as(1))
+def sum_items_bar(y, g, xs):
+    y_dot = sum_items_bar(g_dot, xs)
+    g_bar = sum(y_bar)
+    xs_bar = 0
+
+
+@rule(runtime.add_repeats, kind=same_as(1))
+def add_repeats(y, g, xs):
+    y_dot = add_repeats(g_dot, xs)
+    g_bar = repeat_items(y_bar, g)
+    xs_bar = 0
+
+
+@rule(runtime.repeat_items, kind=same_as(1))
+def repeat_items(y, g, xs):
+    y_dot = repeat_items(g_dot, xs)
+    g_bar = add_repeats(y_bar, g)
+    xs_bar = 0
+
+
+@rule(runtime.join_items, kind=same_as(1))
+def join_items(y, parts, x):
+    y_dot = join_items(parts_dot, x)
+    parts_bar = list(y_bar)
+    x_bar = 0
+
+
+@rule(runtime.products_of_others, kind=same_as(0))
+def products_of_others(y, xs, start):
+    each = products_of_others(xs, 1)
+    y_dot = accumulate(products_of_pairs(xs_dot, xs, start), scale_items(start_dot, each))
+    xs_bar = products_of_pairs(y_bar, xs, start)
+    start_bar = dot_items(y_bar, each)
+
+
+@rule(runtime.products_of_pairs, kind=same_as(0))
+def products_of_pairs(y, weights, xs, start):
+    # Its derivative by xs would be of third order in a product of a list; that is refused.
+    y_dot = products_of_pairs(weights_dot, xs, start)
+    weights_bar = products_of_pairs(y_bar, xs, start)
+
+
+@rule(runtime.difference_over, kind=same_as(0))
+def difference_over(y, p, q, r):
+    moved = scale_items(ratio_or_zero(-r_dot, r), y)
+    y_dot = accumulate(difference_over(p_dot, q_dot, r), moved)
+    p_bar = scale_items(reciprocal_or_zero(r), y_bar)
+    q_bar = scale_items(-reciprocal_or_zero(r), y_bar)
+    r_bar = -ratio_or_zero(dot_items(y_bar, y), r)
+
+
+nondifferentiable(runtime.tie_shares, kind=same_as(0))
+
+
+@rule(runtime.accumulate, kind=first)
+def accumulate(y, a, b):
+    y_dot = accumulate(a_dot, b_dot)
+    a_bar = y_bar
+    b_bar = y_bar
+
+
+@rule(runtime.copy, kind=first)
+def copy(y, x):
+    y_dot = copy(x_dot)
+    x_bar = y_bar
+
+
+# ------------------------------------------------------------------ writes and selections
+
+nondifferentiable(runtime.survivors, runtime.require_ndim)
+
+
+@rule(runtime.masked, kind=same_as(0))
+def masked(y, x, mask):
+    y_dot = masked(x_dot, mask)
+    x_bar = masked(y_bar, mask)

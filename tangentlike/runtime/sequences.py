@@ -1,0 +1,118 @@
+"""Adjoints of sums, products and extremes over the items of a list (or a 1-d array)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .broadcasting import broadcast_like, unbroadcast, zeros_like
+from .mutation import accumulate, copy
+
+__all__ = [
+    "add_repeats",
+    "difference_over",
+    "dot_items",
+    "join_items",
+    "products_of_others",
+    "products_of_pairs",
+    "repeat_items",
+    "scale_items",
+    "sum_items_bar",
+    "tie_shares",
+]
+
+
+def tie_shares(xs: Any, y: Any) -> Any:
+    """What each item gets of the adjoint of `y = max(xs)` or `min(xs)`; ties share equally."""
+    if isinstance(xs, (list, tuple)):
+        ties = sum(1 for x in xs if x == y)
+        return [1.0 / ties if x == y else 0.0 for x in xs]
+    shares = xs == y
+    return shares / shares.sum()
+
+
+def dot_items(weights: Any, items: Any) -> Any:
+    """The sum of products of the items of two sequences."""
+    return sum(weight * item for weight, item in zip(weights, items))
+
+
+def scale_items(g: Any, weights: Any) -> Any:
+    """Each item of `weights` times `g`, in the structure of `weights`."""
+    if isinstance(weights, (list, tuple)):
+        return [g * weight for weight in weights]
+    return g * weights
+
+
+def sum_items_bar(g: Any, xs: Any) -> Any:
+    """The adjoint of the items of `sum(xs)`: each gets `g`, in its own shape and memory."""
+    if isinstance(xs, (list, tuple)):
+        return [copy(unbroadcast(g, x)) for x in xs]
+    if isinstance(xs, dict) or not hasattr(xs, "shape"):
+        raise TypeError(
+            f"sum of a {type(xs).__name__} has no derivative here; sum a list, a tuple or an array"
+        )
+    return broadcast_like(g, xs)
+
+
+def add_repeats(g: Any, xs: Any) -> list[Any]:
+    """The adjoint of `xs` in `xs * n`: the repetitions added up, item by item."""
+    size = len(xs)
+    total = [zeros_like(x) for x in xs]
+    for start in range(0, len(g), size or 1):
+        total = accumulate(total, g[start : start + size])
+    return total
+
+
+def repeat_items(part: Any, g: Any) -> list[Any]:
+    """`part` repeated to the length of `g`: the other way round than `add_repeats`."""
+    return list(part) * (len(g) // len(part)) if part else []
+
+
+def join_items(parts: Any, x: Any) -> Any:
+    """The items of `list(x)` in the structure of `x` again."""
+    if isinstance(x, (list, tuple)):
+        return list(parts)
+    if not hasattr(x, "shape"):
+        raise TypeError(f"a list of the items of a {type(x).__name__} has no derivative here")
+    joined = zeros_like(x)
+    for place, part in enumerate(parts):
+        joined[place] = part
+    return joined
+
+
+def products_of_others(xs: Any, start: Any) -> Any:
+    """For each item the product of all others (and `start`), right with zeros."""
+    before = [start]
+    for x in xs:
+        before.append(before[-1] * x)
+    after, found = 1.0, []
+    for place in reversed(range(len(xs))):
+        found.append(before[place] * after)
+        after = after * xs[place]
+    found.reverse()
+    return found if isinstance(xs, (list, tuple)) else _like(found, xs)
+
+
+def products_of_pairs(weights: Any, xs: Any, start: Any) -> Any:
+    """For each item the sum, over the others, of weight times the product of all the rest."""
+    found = []
+    for i in range(len(xs)):
+        rest = [x for k, x in enumerate(xs) if k != i]
+        slopes = products_of_others(rest, start)
+        found.append(dot_items(slopes, [w for k, w in enumerate(weights) if k != i]))
+    return found if isinstance(xs, (list, tuple)) else _like(found, xs)
+
+
+def difference_over(p: Any, q: Any, r: Any) -> Any:
+    """`(p - q) / r` item by item, 0 where `r` is 0: the direction from q to p."""
+    scale = 1.0 / r if r != 0 else 0.0
+    found = [scale * (a - b) for a, b in zip(p, q)]
+    return found if isinstance(p, (list, tuple)) else _like(found, p)
+
+
+def _like(items: list[Any], x: Any) -> Any:
+    full = np.empty_like(x)
+    for place, item in enumerate(items):
+        full[place] = item
+    return full
