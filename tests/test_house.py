@@ -21,8 +21,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"errors"},
     {"ir", "kind", "names"},
-    {"leaves", "primal", "check"},
+    {"leaves", "primal"},
     {"frontend"},
+    {"check"},
     {"rules"},
     {"analysis"},
     {"autodiff"},
