@@ -1,0 +1,159 @@
+"""Where names live: liveness, the block each name belongs to, the order of statements.
+
+A block is named by a key: `(id of the owning statement, which of its blocks)`; `ROOT` is the
+function's body. Statements are identified by `id`, which is stable while the function lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from .. import ir
+
+BlockKey = tuple[int, int]
+ROOT: BlockKey = (0, 0)
+
+
+def block_key(stmt: ir.Stmt, which: int) -> BlockKey:
+    """The key of one of a compound statement's blocks."""
+    return (id(stmt), which)
+
+
+@dataclass
+class Structure:
+    """Facts about one function; made by `structure`, read-only afterwards."""
+
+    function: ir.Function
+    parent: dict[BlockKey, BlockKey] = field(default_factory=dict)
+    repeated: dict[BlockKey, bool] = field(default_factory=dict)  # within (or itself) a loop body
+    outer_loop: dict[BlockKey, int] = field(default_factory=dict)  # id of the outermost loop, or 0
+    block_of: dict[int, BlockKey] = field(default_factory=dict)  # the block a statement stands in
+    number: dict[int, int] = field(default_factory=dict)  # preorder
+    definitions: dict[str, list[ir.Stmt]] = field(default_factory=dict)
+    used_by: dict[str, list[ir.Stmt]] = field(default_factory=dict)
+    home: dict[str, BlockKey] = field(default_factory=dict)
+    live_after: dict[int, frozenset[str]] = field(default_factory=dict)
+    live_in: dict[BlockKey, frozenset[str]] = field(default_factory=dict)
+
+    def single(self, name: str) -> ir.Stmt | None:
+        """The one statement that binds a name, or None (parameters, several definitions)."""
+        found = self.definitions.get(name, [])
+        if len(found) != 1 or name in self.function.param_names:
+            return None
+        return found[0]
+
+    def rebound_between(self, name: str, first: ir.Stmt, last: int) -> bool:
+        """Whether `name` is bound after `first` up to statement number `last` (in preorder)."""
+        start = self.number[id(first)]
+        numbers = (self.number[id(d)] for d in self.definitions.get(name, ()))
+        return any(start < n <= last for n in numbers)
+
+    def last_use(self, name: str) -> int:
+        """The highest number of a statement that reads the name (0 when none does)."""
+        return max((self.number[id(s)] for s in self.used_by.get(name, ())), default=0)
+
+    def is_local(self, name: str, block: BlockKey) -> bool:
+        """Whether no value of `name` flows into `block` from outside or an earlier round."""
+        return self.home.get(name) == block and name not in self.live_in[block]
+
+    def locals_of(self, block: BlockKey) -> tuple[str, ...]:
+        """The names local to a block, in order of definition."""
+        return tuple(n for n in self.definitions if self.is_local(n, block))
+
+
+def structure(function: ir.Function) -> Structure:
+    """Collect the facts above in time linear in the program (times the nesting of loops)."""
+    facts = Structure(function)
+    facts.parent[ROOT] = ROOT
+    facts.repeated[ROOT] = False
+    facts.outer_loop[ROOT] = 0
+    places: dict[str, list[BlockKey]] = {p: [ROOT] for p in function.param_names}
+    _number(function.body, ROOT, facts, places)
+    for name, keys in places.items():
+        facts.home[name] = _common(keys, facts.parent)
+    _Liveness(facts).run()
+    return facts
+
+
+def _number(
+    block: ir.Block, key: BlockKey, facts: Structure, places: dict[str, list[BlockKey]]
+) -> None:
+    for stmt in block:
+        facts.block_of[id(stmt)] = key
+        facts.number[id(stmt)] = len(facts.number) + 1
+        for name in sorted(ir.reads(stmt)):
+            places.setdefault(name, []).append(key)
+            facts.used_by.setdefault(name, []).append(stmt)
+        looping = isinstance(stmt, ir.For | ir.While)
+        for name in ir.binds(stmt):
+            where = block_key(stmt, 0) if isinstance(stmt, ir.For) else key
+            places.setdefault(name, []).append(where)
+            facts.definitions.setdefault(name, []).append(stmt)
+        for which, inner in enumerate(ir.blocks(stmt)):
+            child = block_key(stmt, which)
+            facts.parent[child] = key
+            facts.repeated[child] = facts.repeated[key] or looping
+            facts.outer_loop[child] = facts.outer_loop[key] or (id(stmt) if looping else 0)
+            _number(inner, child, facts, places)
+
+
+def _common(keys: Iterable[BlockKey], parent: dict[BlockKey, BlockKey]) -> BlockKey:
+    """The innermost block that contains all the given ones."""
+    chain: list[BlockKey] | None = None
+    for key in dict.fromkeys(keys):
+        path = [key]
+        while path[-1] != ROOT:
+            path.append(parent[path[-1]])
+        path.reverse()
+        if chain is None:
+            chain = path
+        else:
+            same = [a for a, b in zip(chain, path, strict=False) if a == b]
+            chain = chain[: len(same)]
+    return chain[-1] if chain else ROOT
+
+
+class _Liveness:
+    """Backward liveness over the structured program; loops run to their fixpoint."""
+
+    def __init__(self, facts: Structure) -> None:
+        self.facts = facts
+
+    def run(self) -> None:
+        facts = self.facts
+        facts.live_in[ROOT] = self.block(facts.function.body, frozenset(), frozenset())
+
+    def block(self, block: ir.Block, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
+        for stmt in reversed(block):
+            known = self.facts.live_after.get(id(stmt), frozenset())
+            self.facts.live_after[id(stmt)] = known | live
+            live = self.before(stmt, live, exit)
+        return live
+
+    def before(self, stmt: ir.Stmt, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
+        """Names live before a statement; `exit` is what is live where a `break` goes."""
+        facts = self.facts
+        match stmt:
+            case ir.If():
+                inside = [self.block(b, live, exit) for b in ir.blocks(stmt)]
+                for which, names in enumerate(inside):
+                    facts.live_in[block_key(stmt, which)] = names
+                return inside[0] | inside[1] | ir.reads(stmt)
+            case ir.For() | ir.While():
+                header = ir.reads(stmt) if isinstance(stmt, ir.While) else frozenset()
+                bound = frozenset(ir.binds(stmt))
+                head = live | header
+                while True:
+                    inside_ = self.block(stmt.body, head, live) - bound
+                    if inside_ <= head:
+                        break
+                    head = head | inside_
+                facts.live_in[block_key(stmt, 0)] = inside_
+                return head | ir.reads(stmt)
+            case ir.Break():
+                return exit
+            case ir.Update():
+                return live | ir.reads(stmt)
+            case _:
+                return (live - frozenset(ir.binds(stmt))) | ir.reads(stmt)

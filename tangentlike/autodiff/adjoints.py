@@ -1,0 +1,219 @@
+"""Adjoint variables: which exist at a point of the sweep, and who owns their memory.
+
+A name without an entry in the state has adjoint zero and no variable. "owned" means the variable
+refers to memory that nothing else refers to, so it may be accumulated in place; "borrowed" that
+it may be shared (with a seed, with another adjoint). "narrow" means that a scalar stands for a
+full array of that value (the adjoint of `np.sum`), until somebody needs the array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .. import ir
+from ..analysis.aliases import Aliases, surely_basic
+from ..errors import Place
+from .context import ADD, IADD, Context
+from .contributions import BROADCAST
+from .loops import is_call
+
+OWNED, BORROWED, NARROW = "owned", "borrowed", "narrow"
+State = dict[str, str]
+
+
+class Adjoints:
+    """Prints contributions to adjoints, keeping `state` true. Statements go to `self.out`."""
+
+    def __init__(self, context: Context, aliases: Aliases) -> None:
+        self.context = context
+        self.aliases = aliases
+        self.state: State = {}
+        self.masks: dict[str, ir.Expr] = {}  # see masks.py
+        self.bars: dict[str, str] = {}
+        self.out: list[ir.Stmt] = []
+        self.origin = ir.Origin(Place("", 0), "adjoint")
+
+    # ------------------------------------------------------------------------------- names
+
+    def bar(self, name: str) -> ir.Var:
+        """The adjoint variable of a name."""
+        if name not in self.bars:
+            self.bars[name] = self.context.names.fresh(f"{name}_bar")
+        return ir.Var(self.bars[name])
+
+    def adjoint(self, name: str) -> ir.Expr:
+        """The adjoint of a name: its variable, or a view of its base's for a path."""
+        if name not in self.aliases.paths:
+            return self.bar(name)
+        view = self.aliases.paths[name]
+        base = self._base(view)
+        return ir.substitute(_keep_keys(view), {"$" + base: self.adjoint(base)})
+
+    def _base(self, view: ir.Expr) -> str:
+        while not isinstance(view, ir.Var):
+            match view:
+                case ir.Index(base, _) | ir.Attribute(base, _):
+                    view = base
+                case ir.Call(fn=ir.Attribute(base, _)):
+                    view = base
+                case ir.Call(args=(base, *_)):
+                    view = base
+                case _:
+                    raise AssertionError(view)
+        return view.name
+
+    def present(self, name: str) -> bool:
+        return self.aliases.root(name) in self.state
+
+    def place(self, place: Place, rule: str = "") -> None:
+        """Say which primal line the next statements belong to."""
+        self.origin = ir.Origin(place, "adjoint", rule)
+
+    # ------------------------------------------------------------------------ printing
+
+    def assign(self, target: str, value: ir.Expr) -> None:
+        self.out.append(ir.Assign(target, value, self.origin))
+
+    def contribute(self, name: str, value: ir.Expr, inherit: str = "") -> None:
+        """`name_bar += value`; `inherit` is the status of a value that hands itself over."""
+        if name in self.aliases.paths:
+            self.own(self.aliases.root(name))
+            self.update(self.adjoint(name), self._strip(value, name))
+            return
+        bar, status = self.bar(name), self.state.get(name)
+        self.masks.pop(name, None)
+        if status is None:
+            stripped = self._strip(value, name)
+            self.assign(bar.name, stripped)
+            if stripped is not value:
+                self.state[name] = NARROW
+            else:
+                self.state[name] = OWNED if self.fresh(value) else (inherit or BORROWED)
+        elif status == OWNED:
+            self.update(bar, self._strip(value, name))
+        else:
+            stripped = self._strip(value, name)
+            self.assign(bar.name, ir.Call(ADD, (bar, stripped)))
+            if status == BORROWED or stripped is value:  # else both are scalars still
+                self.state[name] = OWNED
+
+    def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = IADD) -> None:
+        assert isinstance(target, ir.Var | ir.Index | ir.Attribute | ir.Call)
+        if isinstance(target, ir.Call | ir.Attribute):  # a view made by a call: write all of it
+            target = ir.Index(target, ir.Const(Ellipsis))
+        self.out.append(ir.Update(target, op, value, self.origin))
+
+    def store(self, target: ir.Index, value: ir.Expr) -> None:
+        self.out.append(ir.Store(target, value, self.origin))
+
+    def accumulate_at(self, base: str, key: ir.Expr, value: ir.Expr) -> None:
+        """`base_bar[key] += value`, with repeated indices counted."""
+        self.own(self.aliases.root(base))
+        target = self.adjoint(base)
+        if surely_basic(key, self.context.kind_of):
+            self.update(ir.Index(target, key), value)
+        else:
+            call = ir.Call(self.context.helper("add_at"), (target, key, value))
+            self.out.append(ir.Do(call, self.origin))
+
+    # ------------------------------------------------------------------- ownership and shape
+
+    def zeros(self, name: str) -> ir.Expr:
+        """A zero of the shape of a name's value."""
+        kind = self.context.kinds.get(name)
+        if kind is not None and kind.form == "number":
+            return ir.Const(0.0)
+        like = ir.Var(name)
+        if kind is not None and kind.form == "array":
+            return ir.Call(self.context.numpy("zeros_like"), (like,))
+        return ir.Call(self.context.helper("zeros_like"), (like,))
+
+    def own(self, name: str) -> None:
+        """Make the adjoint of `name` exist in memory of its own."""
+        self.masks.pop(name, None)
+        status = self.state.get(name)
+        bar = self.bar(name)
+        if status is None:
+            self.assign(bar.name, self.zeros(name))
+        elif status == NARROW:
+            self.materialise(name)
+        if self.state.get(name) == BORROWED and not self._is_number(name):
+            kind = self.context.kinds.get(name)
+            if kind is not None and kind.form == "array":
+                copy: ir.Expr = ir.Call(ir.Attribute(bar, "copy"))
+            else:
+                copy = ir.Call(self.context.helper("copy"), (bar,))
+            self.assign(bar.name, copy)
+        self.state[name] = OWNED
+
+    def materialise(self, name: str) -> None:
+        """Give a narrow adjoint its full shape."""
+        if self.state.get(name) != NARROW:
+            return
+        bar, like = self.bar(name), ir.Var(name)
+        if self._is_number(name):
+            self.state[name] = OWNED
+            return
+        kind = self.context.kinds.get(name)
+        if kind is not None and kind.form == "array":
+            self.assign(bar.name, ir.Call(self.context.numpy("full_like"), (like, bar)))
+            self.state[name] = OWNED
+        else:
+            self.assign(bar.name, ir.Call(self.context.helper(BROADCAST), (bar, like)))
+            self.state[name] = BORROWED
+
+    def zero(self, name: str) -> None:
+        """Set the adjoint of `name` to zero where a zero must be there to be read."""
+        self.assign(self.bar(name).name, self.zeros(name))
+        self.state[name] = OWNED
+
+    def fresh(self, value: ir.Expr) -> bool:
+        """Whether evaluating `value` makes an object nobody else refers to."""
+        if isinstance(value, ir.Const):
+            return True
+        if not isinstance(value, ir.Call) or not isinstance(value.fn, ir.Ref):
+            return False
+        if not value.fn.text.replace(".", "_").isidentifier():
+            return True
+        rule = self.context.rule_for(value)
+        if rule is not None:
+            return rule.view == "no"
+        return value.fn.text.rpartition(".")[2] in ("zeros_like", "ones_like", "zeros", "full_like")
+
+    def _strip(self, value: ir.Expr, name: str) -> ir.Expr:
+        """`broadcast_like(e, x)` as a contribution to `x` is just `e`."""
+        if is_call(value, self.context.helper(BROADCAST).obj):
+            assert isinstance(value, ir.Call)
+            if len(value.args) == 2 and value.args[1] == ir.Var(name):
+                return value.args[0]
+        return value
+
+    def _is_number(self, name: str) -> bool:
+        kind = self.context.kinds.get(name)
+        return kind is not None and kind.form == "number"
+
+
+def weakest(first: Mapping[str, str], second: Mapping[str, str]) -> State:
+    """What holds of both states, for names present in both."""
+    return {
+        name: first[name] if first[name] == second[name] else BORROWED
+        for name in first
+        if name in second
+    }
+
+
+def _keep_keys(view: ir.Expr) -> ir.Expr:
+    """Mark the base name of a view as `$name`, leaving the same name in keys alone."""
+    match view:
+        case ir.Var(name):
+            return ir.Var("$" + name)
+        case ir.Index(base, key):
+            return ir.Index(_keep_keys(base), key)
+        case ir.Attribute(base, name):
+            return ir.Attribute(_keep_keys(base), name)
+        case ir.Call(fn=ir.Attribute() as fn):
+            return ir.Call(_keep_keys(fn), view.args, view.kwargs)
+        case ir.Call(args=(first, *rest)):
+            return ir.Call(view.fn, (_keep_keys(first), *rest), view.kwargs)
+        case _:
+            return view

@@ -1,0 +1,213 @@
+"""The functions a derivative calls: each emitted once, as a pair or as a tangent function.
+
+A call `y = g(a, b)` in the primal becomes `y, tape = g_fwd(a, b)`, and in the reverse sweep
+`a_bar, b_bar = g_bwd(tape, y_bar)`; in forward mode `y, y_dot = g_jvp(a, b, a_dot=a_dot)`.
+A parameter that `g` writes in place is passed its adjoint buffer instead of having one returned:
+`g_bwd(tape, y_bar, p_bar)` restores the parameter and updates the buffer, both in place.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from .. import ir
+from ..analysis.aliases import Effects
+from ..errors import UnsupportedError
+from ..frontend import Lowered, lower
+from ..kind import Kind
+from ..names import Names
+
+
+class Emitted:
+    """Stands for a function of the module being emitted, which does not exist yet."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __repr__(self) -> str:
+        return f"<emitted function {self.__name__}>"
+
+
+def emitted(name: str) -> ir.Ref:
+    return ir.Ref(name, Emitted(name))
+
+
+@dataclass
+class Pair:
+    """`g_fwd` and `g_bwd`. `adjoints`: formals whose adjoints `g_bwd` returns, in order (a bare
+    value when there is one); `written`: formals whose adjoint buffers it is passed."""
+
+    fwd: ir.Ref
+    bwd: ir.Ref
+    adjoints: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    result_active: bool = True
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """One call of a pair in the primal: `result, tape = fwd(...)`.
+
+    `operands` are the caller's names for `pair.adjoints`, `written` those for `pair.written`.
+    """
+
+    pair: Pair
+    result: str
+    tape: str
+    operands: tuple[str, ...]
+    written: tuple[str, ...]
+
+
+class Builder(Protocol):
+    """What the pipeline gives: how to make the functions a request stands for."""
+
+    def pair(self, pair: Pair, request: Request) -> tuple[ir.Function, ir.Function]: ...
+
+    def tangent(self, name: str, request: Request) -> ir.Function: ...
+
+    def effects(self, lowered: Lowered) -> Effects: ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """A callee, which formals are active, and what is known of all formals."""
+
+    lowered: Lowered
+    active: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+
+
+@dataclass
+class Callees:
+    """Everything the main function calls; functions in the order they must be printed."""
+
+    builder: Builder | None = None
+    names: Names = field(default_factory=Names)
+    functions: list[ir.Function] = field(default_factory=list)
+    _lowered: dict[int, Lowered] = field(default_factory=dict)
+    _pairs: dict[Any, Pair] = field(default_factory=dict)
+    _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
+    _effects: dict[int, Effects] = field(default_factory=dict)
+    _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
+
+    def lowered(self, obj: Any) -> Lowered:
+        """The callee's lowered form (refused with a place in the callee, if it must be)."""
+        if id(obj) not in self._lowered:
+            self._keep.append(obj)
+            self._lowered[id(obj)] = lower(obj)
+        return self._lowered[id(obj)]
+
+    def effects(self, obj: Any) -> Effects | None:
+        """What a call may write and return of its arguments; None if it has no source."""
+        if not is_python_function(obj):
+            return None
+        if id(obj) not in self._effects:
+            self._effects[id(obj)] = Effects()  # a recursive call sees the estimate so far
+            assert self.builder is not None
+            try:
+                lowered = self.lowered(obj)
+            except UnsupportedError:
+                del self._effects[id(obj)]
+                return None
+            while True:
+                found = self.builder.effects(lowered)
+                if found == self._effects[id(obj)]:
+                    break
+                self._effects[id(obj)] = found
+        return self._effects[id(obj)]
+
+    def bind(self, call: ir.Call) -> dict[str, ir.Expr]:
+        """The actual expression of each formal that a call gives one."""
+        assert isinstance(call.fn, ir.Ref)
+        signature = inspect.signature(call.fn.obj)
+        try:
+            bound = signature.bind(*call.args, **dict(call.kwargs))
+        except TypeError as error:
+            raise UnsupportedError(
+                f"this call does not fit `{call.fn.text}{signature}`: {error}", call.at
+            ) from None
+        actuals: dict[str, ir.Expr] = {}
+        for name, value in bound.arguments.items():
+            kind = signature.parameters[name].kind
+            if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+                raise UnsupportedError(
+                    f"`{call.fn.text}` takes a variable number of arguments",
+                    call.at,
+                    "Calls of functions with *args or **kwargs are not differentiated yet: "
+                    "give the parameters names.",
+                )
+            actuals[name] = value
+        return actuals
+
+    def pair(
+        self, call: ir.Call, active: frozenset[str], kind_of: Callable[[ir.Expr], Kind]
+    ) -> Pair:
+        """The forward and backward functions for a call whose active names are given."""
+        assert isinstance(call.fn, ir.Ref) and self.builder is not None
+        request = self._request(call, active, kind_of)
+        key = self._key(call.fn.obj, request)
+        if key not in self._pairs:
+            name = request.lowered.function.name
+            pair = Pair(
+                emitted(self.names.fresh(f"{name}_fwd")), emitted(self.names.fresh(f"{name}_bwd"))
+            )
+            self._pairs[key] = pair
+            written = (self.effects(call.fn.obj) or Effects()).written
+            pair.adjoints = tuple(p for p in request.active if p not in written)
+            pair.written = tuple(p for p in request.active if p in written)
+            self.functions.extend(self.builder.pair(pair, request))
+        return self._pairs[key]
+
+    def tangent(
+        self, obj: Any, active: tuple[str, ...], kinds: Mapping[str, Kind] | None = None
+    ) -> ir.Ref:
+        """The tangent function of a callee, with tangents for the active formals."""
+        assert self.builder is not None
+        lowered = self.lowered(obj)
+        known = {p: _rough(k) for p, k in (kinds or {}).items()}
+        request = Request(lowered, active, known)
+        key = self._key(obj, request)
+        if key not in self._tangents:
+            name = self.names.fresh(f"{lowered.function.name}_jvp")
+            self._tangents[key] = emitted(name)
+            self.functions.append(self.builder.tangent(name, request))
+        return self._tangents[key]
+
+    def _request(
+        self, call: ir.Call, active: frozenset[str], kind_of: Callable[[ir.Expr], Kind]
+    ) -> Request:
+        assert isinstance(call.fn, ir.Ref)
+        lowered = self.lowered(call.fn.obj)
+        actuals = self.bind(call)
+        formals = lowered.function.param_names
+        chosen = tuple(
+            p
+            for p in formals
+            if isinstance(actuals.get(p), ir.Var) and actuals[p].name in active  # type: ignore[union-attr]
+        )
+        kinds = {p: _rough(kind_of(e)) for p, e in actuals.items()}
+        return Request(lowered, chosen, kinds)
+
+    def _key(self, obj: Any, request: Request) -> Any:
+        self._keep.append(obj)
+        return id(obj), request.active, tuple(sorted(request.kinds.items(), key=lambda i: i[0]))
+
+
+def _rough(kind: Kind) -> Kind:
+    """A kind without the caller's names in it, so that equal requests are recognised."""
+    shape = kind.shape
+    if isinstance(shape, tuple):
+        shape = tuple(1 if d == 1 else None for d in shape)
+    else:
+        shape = None
+    items = None if kind.items is None else tuple(map(_rough, kind.items))
+    item = None if kind.item is None else _rough(kind.item)
+    return Kind(kind.form, kind.dtype, shape, items, item)
+
+
+def is_python_function(obj: Any) -> bool:
+    """Whether an object is a function whose source we may read and differentiate."""
+    return inspect.isfunction(obj)

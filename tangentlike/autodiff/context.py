@@ -1,0 +1,102 @@
+"""What both modes are told about the function they transform."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import ir, runtime
+from ..analysis.aliases import Effects, Sources
+from ..analysis.kinds import kind_of
+from ..analysis.operations import rule_object
+from ..kind import Kind
+from ..names import Names
+from ..rules.book import Rule, RuleBook
+from .callees import Callees
+
+BINARY_OF = {
+    operator.iadd: ("+", operator.add),
+    operator.isub: ("-", operator.sub),
+    operator.imul: ("*", operator.mul),
+    operator.itruediv: ("/", operator.truediv),
+    operator.ifloordiv: ("//", operator.floordiv),
+    operator.imod: ("%", operator.mod),
+    operator.ipow: ("**", operator.pow),
+    operator.imatmul: ("@", operator.matmul),
+    operator.iand: ("&", operator.and_),
+    operator.ior: ("|", operator.or_),
+    operator.ixor: ("^", operator.xor),
+    operator.ilshift: ("<<", operator.lshift),
+    operator.irshift: (">>", operator.rshift),
+}
+
+ADD = ir.Ref("+", operator.add)
+SUB = ir.Ref("-", operator.sub)
+MUL = ir.Ref("*", operator.mul)
+IADD = ir.Ref("+=", operator.iadd)
+ISUB = ir.Ref("-=", operator.isub)
+RANGE = ir.Ref("range", range)
+REVERSED = ir.Ref("reversed", reversed)
+LEN = ir.Ref("len", len)
+
+
+@dataclass
+class Context:
+    """One function's transformation: kinds by name, rules, callees, and one name allocator."""
+
+    kinds: dict[str, Kind]
+    book: RuleBook
+    callees: Callees
+    names: Names
+    numpy_alias: str = "np"
+    new_names: dict[str, str] = field(default_factory=dict)
+
+    def kind_of(self, expr: ir.Expr) -> Kind:
+        return kind_of(expr, self.kinds, self.book)
+
+    def rule_for(self, expr: ir.Expr) -> Rule | None:
+        """The derivative rule of a call or attribute, if there is one."""
+        obj = rule_object(expr, self.kinds)
+        return None if obj is None else self.book.find(obj)
+
+    def numpy(self, name: str) -> ir.Ref:
+        """NumPy's `name`, spelled as the function's module spells NumPy."""
+        obj: Any = np
+        for part in name.split("."):
+            obj = getattr(obj, part)
+        return ir.Ref(f"{self.numpy_alias}.{name}", obj)
+
+    def helper(self, name: str) -> ir.Ref:
+        """A function of `tangentlike.runtime`."""
+        return ir.Ref(name, getattr(runtime, name))
+
+    def sources(self) -> Sources:
+        """What the alias analysis asks about expressions."""
+        return Sources(self.kinds, self.kind_of, self._view_of, self._effects, self._bind)
+
+    def _view_of(self, call: ir.Call) -> str:
+        obj = rule_object(call, self.kinds)
+        if obj is None:
+            return "user"
+        rule = self.book.find(obj)
+        if rule is not None:
+            return rule.view
+        return "no" if self.book.is_nondifferentiable(obj) or _is_math(obj) else "user"
+
+    def _effects(self, call: ir.Call) -> Effects | None:
+        if self._view_of(call) != "user" or not isinstance(call.fn, ir.Ref):
+            return None
+        return self.callees.effects(call.fn.obj)
+
+    def _bind(self, call: ir.Call) -> Mapping[str, ir.Expr]:
+        assert isinstance(call.fn, ir.Ref)
+        return self.callees.bind(call)
+
+
+def _is_math(obj: Any) -> bool:
+    return getattr(obj, "__module__", None) == math.__name__

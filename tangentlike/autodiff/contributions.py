@@ -1,0 +1,171 @@
+"""What one primal statement adds to the adjoints of its operands: the chain rule, once.
+
+The answer depends on the statement alone, never on where the sweep stands.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from .. import ir
+from ..errors import UnsupportedError
+from ..rules.bind import Instance
+from .context import ADD, Context
+from .loops import is_call
+
+BROADCAST = "broadcast_like"
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """`name_bar += value`.
+
+    `whole`: the operand has the result's shape, entry for entry, so that a result adjoint that is
+    still a scalar standing for a full array will do; `full`: the value has that shape even then.
+    """
+
+    name: str
+    value: ir.Expr
+    whole: bool = False
+    full: bool = False
+    elementwise: bool = False
+
+
+@dataclass(frozen=True)
+class Chain:
+    """All contributions of a statement, and the shared temporaries they need first."""
+
+    contributions: tuple[Contribution, ...]
+    temporaries: tuple[tuple[str, ir.Expr], ...] = ()
+
+
+def chain_of(
+    stmt: ir.Assign,
+    active: frozenset[str],
+    result_bar: ir.Expr,
+    context: Context,
+) -> Chain:
+    """The chain rule for `y = op(a, b)` with `y_bar` given as an expression."""
+    value = stmt.value
+    match value:
+        case ir.Var(name):
+            return Chain(
+                (Contribution(name, result_bar, whole=True, elementwise=True),)
+                if name in active
+                else ()
+            )
+        case ir.Const() | ir.Ref():
+            return Chain(())
+        case ir.Display():
+            return Chain(tuple(_display(value, active, result_bar)))
+    rule = context.rule_for(value)
+    if rule is None:
+        read = sorted(ir.names_in(value) & active)
+        if not read:
+            return Chain(())
+        raise UnsupportedError(
+            f"no derivative rule for this use of `{read[0]}`",
+            stmt.origin.place,
+            "Add one with @tl.rule, or apply tl.stop_gradient to the argument.",
+        )
+    instance = rule.bind(value, context.kind_of, context.numpy_alias)
+    return _by_rule(stmt, instance, active, result_bar, context)
+
+
+def _display(value: ir.Display, active: frozenset[str], bar: ir.Expr) -> list[Contribution]:
+    found = []
+    for position, item in enumerate(value.items):
+        if isinstance(item, ir.Var) and item.name in active:
+            key = value.keys[position] if value.form == "dict" else ir.Const(position)
+            found.append(Contribution(item.name, ir.Index(bar, key)))
+    return found
+
+
+def _by_rule(
+    stmt: ir.Assign,
+    instance: Instance,
+    active: frozenset[str],
+    result_bar: ir.Expr,
+    context: Context,
+) -> Chain:
+    values: dict[str, ir.Expr] = {
+        "$y": _target_expr(stmt.target),
+        "$y_bar": result_bar,
+    }
+    temporaries = []
+    merged: dict[str, Contribution] = {}
+    used: list[ir.Expr] = []
+    for param, actual in instance.arguments.items():
+        for name in _active_in(actual, active):
+            found = _one(instance, param, name, context)
+            if found is None:
+                continue
+            used.append(found.value)
+            merged[name] = _merge(merged.get(name), found)
+    for name, expr in instance.temporaries_for(*used):
+        fresh = context.names.fresh(name.lstrip("$"))
+        temporaries.append((fresh, ir.substitute(expr, values)))
+        values[name] = ir.Var(fresh)
+    return Chain(
+        tuple(
+            dataclasses.replace(c, value=ir.substitute(c.value, values)) for c in merged.values()
+        ),
+        tuple(temporaries),
+    )
+
+
+def _target_expr(target: ir.Target) -> ir.Expr:
+    if isinstance(target, str):
+        return ir.Var(target)
+    return ir.Display("tuple", tuple(map(_target_expr, target)))
+
+
+def _active_in(actual: ir.Expr, active: frozenset[str]) -> tuple[str, ...]:
+    """The active name an argument is (arguments are atoms wherever they are active)."""
+    if isinstance(actual, ir.Var) and actual.name in active:
+        return (actual.name,)
+    return ()
+
+
+def _merge(first: Contribution | None, second: Contribution) -> Contribution:
+    if first is None:
+        return second
+    total = ir.Call(ADD, (first.value, second.value))
+    return Contribution(
+        first.name,
+        total,
+        first.whole and second.whole,
+        first.full or second.full,
+        first.elementwise and second.elementwise,
+    )
+
+
+def _one(instance: Instance, param: str, name: str, context: Context) -> Contribution | None:
+    """The contribution through one argument (broadcasting is undone by `instance.adjoint`)."""
+    value = instance.adjoint(param)
+    if value is None:
+        return None
+    value = _shaped_like(value, context)
+    partial = instance.partials.get(param)
+    whole = partial is not None and not is_call(value, context.helper("unbroadcast").obj)
+    full = whole and bool(ir.names_in(partial))
+    return Contribution(name, value, whole, full, partial is not None)
+
+
+def _shaped_like(value: ir.Expr, context: Context) -> ir.Expr:
+    """`unbroadcast(g, exp_z)` needs `exp_z` for its shape only; `z`, of the same shape, is read
+    in its stead, since it is the one more likely to be kept anyway."""
+    if not is_call(value, context.helper("unbroadcast").obj):
+        return value
+    assert isinstance(value, ir.Call)
+    g, like = value.args
+    if not isinstance(like, ir.Var) or like.name not in context.kinds:
+        return value
+    kind = context.kinds[like.name]
+    other = context.kinds.get(str(kind.shape))
+    if not isinstance(kind.shape, str) or other is None or kind.shape == like.name:
+        return value
+    if (other.form, other.dtype) != (kind.form, kind.dtype) or kind.dtype == "?":
+        return value
+    return dataclasses.replace(value, args=(g, ir.Var(kind.shape)))

@@ -1,0 +1,149 @@
+"""Library calls that write an argument, spelled as the stores they are.
+
+`np.copyto(a, b)`, `a.fill(v)`, `a.sort()`, `np.add(x, y, out=a)` and their like become
+`a[...] = <value>`, so that both modes meet in-place writes in one form only. `np.add.at` stays:
+it accumulates, which is a form of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ..errors import UnsupportedError
+from .context import Context
+
+
+def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
+    """Rewrite every statement that writes through a library call.
+
+    `np.copyto(a, b)` -> `a[...] = b`; `np.exp(x, out=y)` -> `exp = np.exp(x); y[...] = exp`.
+    """
+    rewriter = _Rewriter(context)
+    body = rewriter.block(function.body)
+    return function if body == function.body else dataclasses.replace(function, body=body)
+
+
+class _Rewriter:
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def block(self, block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            out.extend(self.statement(stmt))
+        return tuple(out)
+
+    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        match stmt:
+            case ir.Do(value=ir.Call() as call):
+                return self._call(stmt, call, None) or [stmt]
+            case ir.Assign(value=ir.Call() as call):
+                return self._call(stmt, call, stmt.target) or [stmt]
+            case ir.If() | ir.For() | ir.While():
+                return [ir.map_statement(stmt, block=self.block)]
+            case _:
+                return [stmt]
+
+    def _call(self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None) -> list[ir.Stmt] | None:
+        match call.fn:
+            case ir.Attribute(base, method) if target is None and self._is_array(base, method):
+                return self._method(stmt, call, base, method)
+            case ir.Ref(obj=obj):
+                if isinstance(obj, np.ufunc):
+                    return self._ufunc(stmt, call, target, obj)
+                if any(name == "out" for name, _ in call.kwargs):
+                    return self._out(stmt, call, target)
+                if target is None:
+                    return self._function(stmt, call, obj)
+        return None
+
+    def _is_array(self, base: ir.Expr, method: str) -> bool:
+        if method in ("fill", "partition"):
+            return True
+        return method == "sort" and self.context.kind_of(base).form not in ("list", "other")
+
+    def _method(
+        self, stmt: ir.Stmt, call: ir.Call, base: ir.Expr, method: str
+    ) -> list[ir.Stmt] | None:
+        if method == "fill":
+            return [self._store(stmt, base, call.args[0])]
+        value = ir.Call(self.context.numpy(method), (base, *call.args), call.kwargs, call.at)
+        return self._named_store(stmt, base, value)
+
+    def _function(self, stmt: ir.Stmt, call: ir.Call, obj: Any) -> list[ir.Stmt] | None:
+        options = dict(call.kwargs)
+        if obj is np.copyto and len(call.args) == 2:
+            target, value = call.args
+            mask = options.get("where")
+            if mask is None:
+                return [self._store(stmt, target, value)]
+            return self._masked(stmt, target, mask, value)
+        if obj in (np.putmask,) and len(call.args) == 3:
+            return self._masked(stmt, *call.args)
+        if obj is np.fill_diagonal and len(call.args) == 2:
+            target, value = call.args
+            name = self.context.names.fresh("diagonal")
+            where = ir.Call(self.context.numpy("diag_indices_from"), (target,))
+            store = ir.Store(ir.Index(target, ir.Var(name), call.at), value, stmt.origin)
+            return [ir.Assign(name, where, stmt.origin), store]
+        return None
+
+    def _masked(
+        self, stmt: ir.Stmt, target: ir.Expr, mask: ir.Expr, value: ir.Expr
+    ) -> list[ir.Stmt]:
+        merged = ir.Call(self.context.numpy("where"), (mask, value, target), at=stmt.origin.place)
+        return self._named_store(stmt, target, merged)
+
+    def _ufunc(
+        self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None, ufunc: np.ufunc
+    ) -> list[ir.Stmt] | None:
+        if len(call.args) <= ufunc.nin:
+            return self._out(stmt, call, target)
+        out = (("out", call.args[ufunc.nin]),)
+        return self._out(
+            stmt,
+            dataclasses.replace(call, args=call.args[: ufunc.nin], kwargs=call.kwargs + out),
+            target,
+        )
+
+    def _out(self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None) -> list[ir.Stmt] | None:
+        options = dict(call.kwargs)
+        out = options.pop("out", None)
+        if out is None or out == ir.Const(None):
+            return None
+        if not isinstance(out, ir.Var):
+            raise UnsupportedError(
+                "`out=` with something other than one array",
+                call.at,
+                "Store the result: `out[...] = f(x)`.",
+            )
+        if "where" in options:
+            mask = options.pop("where")
+            plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+            name = self._fresh(plain)
+            first = ir.Assign(name, plain, stmt.origin)
+            stores = [first, *self._masked(stmt, out, mask, ir.Var(name))]
+        else:
+            plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+            stores = self._named_store(stmt, out, plain)
+        if target is not None:
+            stores.append(ir.Assign(target, out, stmt.origin))
+        return stores
+
+    def _named_store(self, stmt: ir.Stmt, target: ir.Expr, value: ir.Call) -> list[ir.Stmt]:
+        name = self._fresh(value)
+        return [ir.Assign(name, value, stmt.origin), self._store(stmt, target, ir.Var(name))]
+
+    def _store(self, stmt: ir.Stmt, target: ir.Expr, value: ir.Expr) -> ir.Stmt:
+        where = ir.Index(target, ir.Const(Ellipsis), stmt.origin.place)
+        return ir.Store(where, value, stmt.origin)
+
+    def _fresh(self, value: ir.Call) -> str:
+        word = value.fn.text.rpartition(".")[2] if isinstance(value.fn, ir.Ref) else "value"
+        name = self.context.names.fresh(word if word.isidentifier() else "value")
+        self.context.kinds[name] = self.context.kind_of(value)
+        return name

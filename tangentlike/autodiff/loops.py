@@ -1,0 +1,92 @@
+"""How a `for` loop is run backwards: the header, and where each loop variable comes from."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .. import ir
+from .context import LEN, RANGE, REVERSED
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One binding of a loop header: `target` is `item` at round number `index`.
+
+    `source` is the sequence the item is taken from (None for counters), `key` its key there.
+    """
+
+    target: ir.Target
+    item: ir.Expr
+    source: ir.Expr | None = None
+    key: ir.Expr | None = None
+
+
+def is_call(expr: ir.Expr, obj: object) -> bool:
+    """Whether an expression calls the given live object."""
+    return isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref) and expr.fn.obj is obj
+
+
+def _binary(text: str, op: object, left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    return ir.Call(ir.Ref(text, op), (left, right))
+
+
+def length(iterable: ir.Expr) -> ir.Expr:
+    """How many rounds a loop over `iterable` makes."""
+    if is_call(iterable, range) and len(iterable.args) == 1:
+        return iterable.args[0]
+    if is_call(iterable, enumerate) or is_call(iterable, reversed):
+        return length(iterable.args[0])
+    if is_call(iterable, zip):
+        sizes = tuple(dict.fromkeys(length(part) for part in iterable.args))
+        return sizes[0] if len(sizes) == 1 else ir.Call(ir.Ref("min", min), sizes)
+    return ir.Call(LEN, (iterable,))
+
+
+def leaves(target: ir.Target, iterable: ir.Expr, index: ir.Expr) -> Iterator[Leaf]:
+    """What the header binds at round `index` (counted from 0)."""
+    if is_call(iterable, enumerate) and isinstance(target, tuple) and len(target) == 2:
+        start = iterable.args[1:] + tuple(v for k, v in iterable.kwargs if k == "start")
+        count = _binary("+", operator.add, index, start[0]) if start else index
+        yield Leaf(target[0], count)
+        yield from leaves(target[1], iterable.args[0], index)
+    elif is_call(iterable, zip) and isinstance(target, tuple):
+        for part, sequence in zip(target, iterable.args, strict=False):
+            yield from leaves(part, sequence, index)
+    elif is_call(iterable, range):
+        yield Leaf(target, _range_item(iterable, index))
+    elif is_call(iterable, reversed):
+        last = _binary("-", operator.sub, length(iterable), ir.Const(1))
+        yield from leaves(target, iterable.args[0], _binary("-", operator.sub, last, index))
+    else:
+        yield Leaf(target, ir.Index(iterable, index), iterable, index)
+
+
+def _range_item(call: ir.Call, index: ir.Expr) -> ir.Expr:
+    if len(call.args) == 1:
+        return index
+    return ir.Index(call, index)
+
+
+def backwards(iterable: ir.Expr, count: str | None) -> ir.Expr | None:
+    """The header's iterable reversed, or None where only an index will do.
+
+    `count` names the number of rounds made, for a loop that may `break`.
+    """
+    if is_call(iterable, range):
+        if count is not None:
+            iterable = ir.Index(iterable, ir.Slice(upper=ir.Var(count)))
+        return ir.Call(REVERSED, (iterable,))
+    if count is not None:
+        return None
+    if is_call(iterable, reversed):
+        return iterable.args[0]
+    if is_call(iterable, zip) or is_call(iterable, enumerate) or isinstance(iterable, ir.Opaque):
+        return ir.Call(REVERSED, (ir.Call(ir.Ref("list", list), (iterable,)),))
+    return ir.Call(REVERSED, (iterable,))
+
+
+def rounds(count: ir.Expr) -> ir.Expr:
+    """`range(count)`, backwards."""
+    return ir.Call(REVERSED, (ir.Call(RANGE, (count,)),))

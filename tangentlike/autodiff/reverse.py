@@ -1,0 +1,395 @@
+"""Reverse mode: a primal function in, functions that also compute adjoints out.
+
+    sweep (what the adjoint statements are) -> recording (what they need saved) -> weaving
+
+`reverse` builds one function with the primal and the reverse sweep in it; `reverse_pair` builds
+`f_fwd(...) -> (value, tape)` and `f_bwd(tape, y_bar, ...) -> adjoints`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .. import ir
+from ..analysis.aliases import Aliases
+from ..analysis.saving import Reads, Recording, Saves, statement_needs
+from ..analysis.structure import ROOT, Structure, structure
+from ..errors import UnsupportedError
+from .adjoints import BORROWED, OWNED, Adjoints
+from .callees import CallSite
+from .context import Context
+from .recorded import Recorder
+from .sweep import Reversed, ReversedBlock, Sweep
+
+_CHEAP_CALLS = ("len", "int", "range", "min", "max")
+
+
+@dataclass(frozen=True)
+class Primal:
+    """A prepared primal and the facts about it that the reverse transform reads.
+
+    `wrt` are parameters, or local names whose incoming edges are then cut; `written` the
+    parameters it may write; `shared` those of them whose writes a caller sees.
+    """
+
+    function: ir.Function
+    aliases: Aliases
+    active: frozenset[str]
+    calls: dict[int, CallSite]
+    counters: dict[int, str]
+    wrt: tuple[str, ...]
+    written: tuple[str, ...]
+    shared: tuple[str, ...] = ()
+
+
+class Reverse:
+    """One function's reverse transform, step by step."""
+
+    def __init__(self, primal: Primal, context: Context) -> None:
+        self.primal = primal
+        self.context = context
+        self.facts: Structure = structure(primal.function)
+        self.adjoints = Adjoints(context, primal.aliases)
+        params = primal.function.param_names
+        self.severed = frozenset(n for n in primal.wrt if n not in params)
+        self.sweep = Sweep(
+            self.adjoints,
+            self.facts,
+            primal.active,
+            primal.calls,
+            primal.counters,
+            self.severed,
+            context,
+        )
+
+    @property
+    def result(self) -> ir.Return | None:
+        last = self.primal.function.body[-1] if self.primal.function.body else None
+        return last if isinstance(last, ir.Return) else None
+
+    # ------------------------------------------------------------------------------- seeds
+
+    def seed_scalar(self, value: ir.Expr) -> list[ir.Stmt]:
+        """`y_bar = 1.0` for a scalar result, checked at run time where it is not known."""
+        adjoints, out = self._begin()
+        if not isinstance(value, ir.Var) or value.name not in self.primal.active:
+            return out
+        kind = self.context.kind_of(value)
+        seed: ir.Expr = ir.Const(1.0)
+        if not (kind.rank == 0 and kind.dtype == "float"):
+            seed = ir.Call(self.context.helper("scalar_seed"), (value,))
+        if value.name in self.primal.aliases.paths:
+            adjoints.contribute(value.name, seed)
+        else:
+            adjoints.assign(adjoints.bar(value.name).name, seed)
+            adjoints.state[value.name] = OWNED if isinstance(seed, ir.Const) else BORROWED
+        return out
+
+    def seed(self, value: ir.Expr | None, seed: ir.Expr) -> list[ir.Stmt]:
+        """Contributions of a given adjoint of the result, whatever its structure."""
+        adjoints, out = self._begin()
+        match value:
+            case ir.Var(name) if name in self.primal.active:
+                adjoints.contribute(name, seed)
+            case ir.Display():
+                for position, item in enumerate(value.items):
+                    key = value.keys[position] if value.form == "dict" else ir.Const(position)
+                    out.extend(self.seed(item, ir.Index(seed, key)))
+                adjoints.out = out
+        return out
+
+    def _begin(self) -> tuple[Adjoints, list[ir.Stmt]]:
+        out: list[ir.Stmt] = []
+        self.adjoints.out = out
+        if self.result is not None:
+            self.adjoints.place(self.result.origin.place)
+        return self.adjoints, out
+
+    # ------------------------------------------------------------------------------ the sweep
+
+    def run(
+        self, seeds: list[ir.Stmt], results: Iterable[str], tail: Iterable[ir.Expr] = ()
+    ) -> tuple[Recorder, ir.Block, ir.Block, Saves]:
+        """(weaver, primal statements, reverse statements, saves).
+
+        `results` are the names whose adjoints are returned; `tail` other expressions that the
+        function returns at its end (they read the primal as it was at its beginning or end).
+        """
+        body = self.primal.function.body
+        if self.result is not None:
+            body = body[:-1]
+        tree = self.sweep.block(body, ROOT)
+        self.adjoints.out = []
+        self.adjoints.place(self.primal.function.place)
+        for name in results:
+            self.adjoints.materialise(name)
+            if not self.adjoints.present(name):
+                self.adjoints.zero(name)
+        tree.tail = self.adjoints.out
+        saves = self._record(tree, seeds)
+        recorder = Recorder(self.facts, self.primal.aliases, saves, self.context)
+        primal = recorder.primal()
+        return recorder, primal, tuple(seeds) + recorder.reverse(tree), saves
+
+    def _record(self, tree: ReversedBlock, seeds: list[ir.Stmt]) -> Saves:
+        reads = Reads()
+        known = self.facts.home.__contains__
+        aliases = self.primal.aliases
+
+        def block(reversed_block: ReversedBlock) -> None:
+            reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
+            for step in reversed_block.steps:
+                reads.entry[id(step.stmt)] = statement_needs(self._entry(step), aliases, known)
+                reads.exit[id(step.stmt)] = statement_needs(step.exit, aliases, known)
+                for inner in step.blocks:
+                    block(inner)
+
+        block(tree)
+        recording = Recording(
+            self.facts, aliases, reads, self._cheap, self._written, self.primal.shared
+        )
+        saves = recording.run()
+        saves.at_end |= statement_needs(seeds, aliases, known)
+        return saves
+
+    def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:
+        """What a statement writes and its reversal restores (a pair's `bwd` restores its own)."""
+        if id(stmt) in self.primal.calls:
+            return ()
+        return self.context.sources().written(stmt)
+
+    def _entry(self, step: Reversed) -> list[ir.Stmt]:
+        """What a step reads with the primal as after its statement; a compound's header too."""
+        found = list(step.entry)
+        if step.blocks and any(b.steps and _prints(b) for b in step.blocks):
+            origin = step.stmt.origin
+            if isinstance(step.stmt, ir.If):
+                found.append(ir.Do(step.stmt.test, origin))
+            elif step.header is not None:
+                found.append(ir.Do(step.header.iterable, origin))
+                found.extend(ir.Do(leaf.item, origin) for leaf in step.header.bindings)
+        return found
+
+    def _cheap(self, stmt: ir.Assign) -> bool:
+        """Whether recomputing is as good as a push: aliases, item reads, integers, tests."""
+        value = stmt.value
+        match value:
+            case ir.Var() | ir.Index() | ir.Attribute() | ir.Const():
+                return True
+            case ir.Call(fn=ir.Ref(text=text)):
+                kind = self.context.kind_of(value)
+                simple = not text.replace(".", "_").isidentifier() or text in _CHEAP_CALLS
+                return simple and kind.form == "number"
+            case _:
+                return False
+
+    # --------------------------------------------------------------------------- results
+
+    def gradient(self) -> tuple[ir.Expr, ...]:
+        """The adjoints of `wrt`."""
+        return tuple(self.adjoints.adjoint(name) for name in self.primal.wrt)
+
+    def protect(self) -> ir.Block:
+        """Copies of the parameters the function writes: the caller's arrays are left alone."""
+        out: list[ir.Stmt] = []
+        for name in self.primal.written:
+            origin = ir.Origin(self.primal.function.place, "primal")
+            if self.context.kinds[name].form == "array":
+                copy: ir.Expr = ir.Call(ir.Attribute(ir.Var(name), "copy"))
+            else:
+                copy = ir.Call(self.context.helper("copy"), (ir.Var(name),))
+            out.append(ir.Assign(name, copy, origin))
+        return tuple(out)
+
+
+def _prints(block: ReversedBlock) -> bool:
+    return bool(block.tail) or any(
+        s.entry or s.exit or any(map(_prints, s.blocks)) for s in block.steps
+    )
+
+
+def reverse(
+    primal: Primal, context: Context, name: str, mode: str, bare: bool, has_aux: bool = False
+) -> ir.Function:
+    """The function that runs the primal and then the reverse sweep.
+
+    `mode` is "grad" (returns the gradient), "value_and_grad" (value, gradient), or "adjoint"
+    (takes the result's adjoint as last parameter; returns value, gradient tuple).
+    """
+    transform = Reverse(primal, context)
+    result = transform.result
+    value = result.value if result is not None and result.value is not None else ir.Const(None)
+    params, aux = primal.function.params, None
+    loss = value
+    if has_aux:
+        loss, aux = _loss_and_aux(value, primal)
+    if mode == "adjoint":
+        seed = context.names.fresh(_seed_name(value, transform.adjoints))
+        seeds = transform.seed(value, ir.Var(seed))
+        params = _with_parameter(params, seed)
+    else:
+        seeds = transform.seed_scalar(loss)
+    kept, value = _kept_value(value, primal, context) if mode != "grad" else ((), value)
+    _, before, after, _ = transform.run(seeds, primal.wrt)
+    gradient = _bundle(transform.gradient(), bare and mode != "adjoint")
+    if mode == "grad":
+        returned = gradient if aux is None else ir.Display("tuple", (gradient, aux))
+    else:
+        returned = ir.Display("tuple", (value, gradient))
+    origin = ir.Origin(primal.function.place, "adjoint")
+    body = (*transform.protect(), *before, *kept, *after, ir.Return(returned, origin))
+    return dataclasses.replace(primal.function, name=name, params=params, body=body, doc="")
+
+
+def reverse_pair(
+    primal: Primal,
+    context: Context,
+    names: tuple[str, str],
+    order: tuple[tuple[str, ...], tuple[str, ...]],
+    bare: bool,
+    protect: bool,
+) -> tuple[ir.Function, ir.Function, bool]:
+    """`f_fwd`, `f_bwd`, and whether `f_bwd` takes an adjoint of the result.
+
+    `order` is (formals whose adjoints are returned, formals whose buffers are passed in).
+    """
+    transform = Reverse(primal, context)
+    returned, written = order
+    result = transform.result
+    value = result.value if result is not None and result.value is not None else ir.Const(None)
+    takes_seed = bool(ir.names_in(value) & primal.active) or protect
+    tape = context.names.fresh("tape")
+    seed = context.names.fresh(_seed_name(value, transform.adjoints))
+    params = [ir.Param(tape)]
+    if takes_seed:
+        params.append(ir.Param(seed))
+    for formal in written:
+        transform.adjoints.state[formal] = OWNED
+        params.append(ir.Param(transform.adjoints.bar(formal).name))
+    seeds = transform.seed(value, ir.Var(seed)) if takes_seed else []
+    recorder, before, after, saves = transform.run(seeds, returned)
+    origin = ir.Origin(primal.function.place, "adjoint")
+    bars = tuple(transform.adjoints.adjoint(formal) for formal in returned)
+    answer = ir.Return(_bundle(bars, bare) if bars else None, origin)
+    backward = _body(after, answer)
+    taped = _taped(backward, saves, before, transform, {p.name for p in params})
+    unpack = _unpack_tape(tape, taped, origin)
+    end = ir.Return(
+        ir.Display("tuple", (value, ir.Display("tuple", tuple(map(ir.Var, taped))))),
+        result.origin if result is not None else origin,
+    )
+    head = transform.protect() if protect else ()
+    before = _bind_everywhere(before, taped, primal, transform)
+    place, doc = primal.function.place, ""
+    fwd = dataclasses.replace(primal.function, name=names[0], body=(*head, *before, end), doc=doc)
+    bwd = ir.Function(names[1], tuple(params), (*unpack, *backward), place, doc)
+    return fwd, bwd, takes_seed
+
+
+def _body(after: ir.Block, answer: ir.Return) -> ir.Block:
+    return (*after, answer)
+
+
+def _bundle(bars: tuple[ir.Expr, ...], bare: bool) -> ir.Expr:
+    if bare and len(bars) == 1:
+        return bars[0]
+    return ir.Display("tuple", bars)
+
+
+def _loss_and_aux(value: ir.Expr, primal: Primal) -> tuple[ir.Expr, ir.Expr]:
+    if isinstance(value, ir.Display) and value.form == "tuple" and len(value.items) == 2:
+        return value.items
+    raise UnsupportedError(
+        "has_aux=True needs a function that returns `(loss, aux)`",
+        primal.function.body[-1].origin.place if primal.function.body else primal.function.place,
+        "Write the pair out in the return statement: `return loss, aux`.",
+    )
+
+
+def _seed_name(value: ir.Expr, adjoints: Adjoints) -> str:
+    """The seed is the adjoint of the result; a name of its own, since it is borrowed."""
+    if isinstance(value, ir.Var):
+        return f"{value.name}_seed"
+    return "y_bar"
+
+
+def _with_parameter(params: tuple[ir.Param, ...], name: str) -> tuple[ir.Param, ...]:
+    plain = all(p.kind in ("any", "positional") and p.default is None for p in params)
+    kind = "any" if plain else "keyword"
+    extra = ir.Param(name, kind)
+    if params and params[-1].kind == "**":
+        return (*params[:-1], extra, params[-1])
+    return (*params, extra)
+
+
+def _kept_value(value: ir.Expr, primal: Primal, context: Context) -> tuple[ir.Block, ir.Expr]:
+    """The value as the primal returned it, though the reverse sweep restores arrays in place."""
+    origin = ir.Origin(primal.function.place, "primal")
+    if not any(primal.aliases.is_written(name) for name in ir.names_in(value)):
+        return (), value
+    name = context.names.fresh("value")
+    copy = ir.Call(context.helper("copy"), (value,))
+    return (ir.Assign(name, copy, origin),), ir.Var(name)
+
+
+def _taped(
+    backward: ir.Block,
+    saves: Saves,
+    before: ir.Block,
+    transform: Reverse,
+    own: set[str],
+) -> tuple[str, ...]:
+    """The names that the backward function reads and the forward function binds, in order."""
+    bound: set[str] = set(own)
+    free: list[str] = []
+    made = set(transform.primal.function.param_names)
+    made.update(n for s in ir.statements(before) for n in ir.binds(s))
+    _free_names(backward, bound, free)
+    order = list(transform.primal.function.param_names)
+    order += [n for s in ir.statements(before) for n in ir.binds(s)]
+    return tuple(dict.fromkeys(n for n in order if n in free and n in made))
+
+
+def _free_names(block: ir.Block, bound: set[str], free: list[str]) -> None:
+    """Names read in a block before it certainly binds them."""
+    for stmt in block:
+        free.extend(n for n in sorted(ir.reads(stmt)) if n not in bound)
+        for inner in ir.blocks(stmt):
+            _free_names(inner, set(bound) | set(ir.binds(stmt)), free)
+        if not ir.blocks(stmt) and not isinstance(stmt, ir.Update):
+            bound.update(ir.binds(stmt))
+
+
+def _unpack_tape(tape: str, taped: tuple[str, ...], origin: ir.Origin) -> ir.Block:
+    origin = dataclasses.replace(origin, role="restore")
+    if not taped:
+        return ()
+    return (ir.Assign(taped, ir.Var(tape), origin),)
+
+
+def _bind_everywhere(
+    before: ir.Block, taped: tuple[str, ...], primal: Primal, transform: Reverse
+) -> ir.Block:
+    """A taped name that only one branch binds is None where that branch is not taken."""
+    sure = set(primal.function.param_names) | {
+        n for s in before if not ir.blocks(s) for n in ir.binds(s)
+    }
+    for stmt in before:
+        if isinstance(stmt, ir.If):
+            sure |= _both(stmt)
+    origin = ir.Origin(primal.function.place, "save")
+    missing = [n for n in taped if n not in sure]
+    return (*(ir.Assign(n, ir.Const(None), origin) for n in missing), *before)
+
+
+def _both(stmt: ir.If) -> set[str]:
+    sides = []
+    for block in ir.blocks(stmt):
+        names = {n for s in block if not ir.blocks(s) for n in ir.binds(s)}
+        for inner in block:
+            if isinstance(inner, ir.If):
+                names |= _both(inner)
+        sides.append(names)
+    return sides[0] & sides[1]

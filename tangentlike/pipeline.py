@@ -1,0 +1,241 @@
+"""The stages in order, on one page: a live function in, its derivative as compiled source out."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import ir
+from .analysis.activity import active_names, refuse_unknown
+from .analysis.aliases import Effects, analyse_aliases, effects_of
+from .analysis.kinds import infer_kinds, kinds_from_example
+from .analysis.structure import structure
+from .autodiff.callees import Callees, Pair, Request as CalleeRequest
+from .autodiff.calls import CallConversion
+from .autodiff.context import Context
+from .autodiff.forward import forward
+from .autodiff.inplace import writes_as_stores
+from .autodiff.prepare import Preparation, rebind_updates
+from .autodiff.reverse import Primal, reverse, reverse_pair
+from .check import check, check_program
+from .emit import emit, load, show, standalone
+from .errors import TangentlikeError
+from .frontend import Lowered, lower
+from .kind import Kind
+from .names import Names
+from .rules.book import RuleBook, default_book
+from .simplify import Facts, simplify
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of one function. `mode`: "grad", "value_and_grad", "adjoint", "tangent",
+    or "pair"; `wrt` are names; `bare`: a single gradient is returned by itself."""
+
+    mode: str
+    wrt: tuple[str, ...]
+    bare: bool = True
+    has_aux: bool = False
+    example: tuple[Any, ...] | None = field(default=None, compare=False)
+    target: str = "numpy"
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The answer: compiled functions (the main one last), their text, and every stage's text."""
+
+    functions: tuple[Callable[..., Any], ...]
+    source: str
+    origins: Mapping[int, ir.Origin]
+    stages: Mapping[str, str]
+    written_params: tuple[str, ...]
+    module: ir.Module = field(repr=False)
+    lowered: Lowered = field(repr=False)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        return self.functions[-1]
+
+    def standalone(self) -> str:
+        """The text of a file that needs only NumPy."""
+        return standalone(self.module, self.lowered.scope)
+
+
+def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
+    """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
+    lowered = lower(fn)
+    check(lowered.function)
+    stages = {"lowered": show(lowered.function)}
+    given = {}
+    if request.example is not None:
+        bound = inspect.signature(fn).bind(*request.example)
+        given = kinds_from_example(bound.arguments)
+    build = _Builder(book or default_book(), lowered.scope.numpy_alias)
+    main, written = build.main(lowered, request, given)
+    module = ir.Module((*build.callees.functions, *main))
+    stages["derived"] = show(module)
+    module = ir.Module(tuple(map(build.simplified, module.functions)))
+    stages["simplified"] = show(module)
+    emitted = emit(module, lowered.scope)
+    stages["emitted"] = emitted.source
+    made = load(emitted, lowered.scope)
+    functions = tuple(made[f.name] for f in main)
+    return Derived(functions, emitted.source, emitted.origins, stages, written, module, lowered)
+
+
+class _Builder:
+    """Makes the functions of one module; callees come back to it through `Callees`."""
+
+    def __init__(self, book: RuleBook, alias: str) -> None:
+        self.book = book
+        self.alias = alias
+        self.callees = Callees(self, Names())
+        self.facts: dict[str, Facts] = {}
+
+    # ----------------------------------------------------------------------- main function
+
+    def main(
+        self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
+    ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
+        function = lowered.function
+        self.callees.names.take((function.name, *_outer_names(function)))
+        suffix = {"grad": "grad", "value_and_grad": "value_and_grad", "adjoint": "vjp"}
+        if request.mode == "tangent":
+            name = self.callees.names.fresh(f"{function.name}_jvp")
+            made, written = self._tangent(name, lowered, request.wrt, given, protect=True)
+            return (made,), written
+        if request.mode == "pair":
+            names = tuple(self.callees.names.fresh(f"{function.name}_{s}") for s in ("fwd", "bwd"))
+            primal, context = self._primal(lowered, request.wrt, given, shared=())
+            fwd, bwd, _ = reverse_pair(
+                primal, context, (names[0], names[1]), (request.wrt, ()), False, True
+            )
+            return self._done((fwd, bwd), context), primal.written
+        name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
+        primal, context = self._primal(lowered, request.wrt, given, shared=())
+        made = reverse(primal, context, name, request.mode, request.bare, request.has_aux)
+        return self._done((made,), context), primal.written
+
+    # ------------------------------------------------------------- what callees ask (Builder)
+
+    def pair(self, pair: Pair, request: CalleeRequest) -> tuple[ir.Function, ir.Function]:
+        """The forward and backward functions of a callee."""
+        primal, context = self._primal(
+            request.lowered, request.active, request.kinds, shared=pair.written
+        )
+        order = (pair.adjoints, pair.written)
+        names = (pair.fwd.text, pair.bwd.text)
+        fwd, bwd, pair.result_active = reverse_pair(primal, context, names, order, True, False)
+        made = self._done((fwd, bwd), context)
+        return made[0], made[1]
+
+    def tangent(self, name: str, request: CalleeRequest) -> ir.Function:
+        """The tangent function of a callee."""
+        made, _ = self._tangent(name, request.lowered, request.active, request.kinds, protect=False)
+        return made
+
+    def effects(self, lowered: Lowered) -> Effects:
+        """Which arguments a callee may write, and which its result may share memory with."""
+        context = self._context(lowered, {})
+        return effects_of(lowered.function, structure(lowered.function), context.sources())
+
+    # --------------------------------------------------------------------------- the stages
+
+    def _context(self, lowered: Lowered, given: Mapping[str, Kind]) -> Context:
+        function = lowered.function
+        kinds = infer_kinds(function, given, self.book)
+        names = Names(_all_names(function))
+        return Context(dict(kinds), self.book, self.callees, names, lowered.scope.numpy_alias)
+
+    def _primal(
+        self,
+        lowered: Lowered,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        shared: tuple[str, ...],
+    ) -> tuple[Primal, Context]:
+        """Everything the reverse transform needs to know of one function."""
+        context = self._context(lowered, given)
+        function = writes_as_stores(lowered.function, context)
+        function, facts, aliases = rebind_updates(function, context, frozenset(shared))
+        preparation = Preparation(function, facts, aliases, context)
+        function = preparation.run()
+        facts = structure(function)
+        sources = context.sources()
+        aliases = analyse_aliases(function, facts, sources)
+        active = active_names(
+            function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
+        )
+        refuse_unknown(function, active, self.book, context.kinds, wrt)
+        written = tuple(p for p in function.param_names if aliases.is_written(p))
+        conversion = CallConversion(active, context, preparation.counters)
+        function = conversion.function(function)
+        counters = preparation.counters
+        primal = Primal(function, aliases, active, conversion.sites, counters, wrt, written, shared)
+        return primal, context
+
+    def _tangent(
+        self,
+        name: str,
+        lowered: Lowered,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        protect: bool,
+    ) -> tuple[ir.Function, tuple[str, ...]]:
+        context = self._context(lowered, given)
+        function = writes_as_stores(lowered.function, context)
+        sources = context.sources()
+        active = active_names(function, wrt, context.kinds, self.book, effects=sources.effects)
+        refuse_unknown(function, active, self.book, context.kinds, wrt)
+        aliases = analyse_aliases(function, structure(function), sources)
+        made = forward(function, wrt, active, context, name=name, protect=protect)
+        written = tuple(p for p in function.param_names if aliases.is_written(p))
+        return self._done((made,), context)[0], written
+
+    def _done(
+        self, functions: tuple[ir.Function, ...], context: Context
+    ) -> tuple[ir.Function, ...]:
+        for function in functions:
+            check_program(function)
+            self.facts[function.name] = Facts(kinds=context.kinds)
+        return functions
+
+    def simplified(self, function: ir.Function) -> ir.Function:
+        """One function, as a person would have written it."""
+        made = simplify(function, self.facts[function.name])
+        check_program(made)
+        return made
+
+
+def _outer_names(function: ir.Function) -> list[str]:
+    """Names the function takes from outside, as it spells them."""
+    found = []
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                refs = part.refs if isinstance(part, ir.Opaque) else ()
+                for ref in (part, *refs):
+                    if isinstance(ref, ir.Ref):
+                        found.append(ref.text.partition(".")[0])
+        if isinstance(stmt, ir.OpaqueStmt):
+            found.extend(ref.text.partition(".")[0] for ref in stmt.refs)
+    return found
+
+
+def _all_names(function: ir.Function) -> list[str]:
+    found = [*function.param_names, *function.free, *_outer_names(function)]
+    for stmt in ir.statements(function.body):
+        found.extend(ir.binds(stmt))
+        found.extend(sorted(ir.reads(stmt)))
+    return found
+
+
+def parameter_names(fn: Callable[..., Any]) -> tuple[str, ...]:
+    """The names `wrt` may give for parameters."""
+    try:
+        return tuple(inspect.signature(fn).parameters)
+    except (TypeError, ValueError):
+        raise TangentlikeError(f"{fn!r} has no signature that can be read") from None

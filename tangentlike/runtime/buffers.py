@@ -1,0 +1,56 @@
+"""Adjoints of writes whose place is only known when the program runs, and of selections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["masked", "require_ndim", "survivors"]
+
+
+def survivors(a: Any, key: Any) -> Any:
+    """1 where an entry of `v` in `a[key] = v` is still in `a` afterwards, else 0.
+
+    Repeated indices write one place several times and the last one stays. Returns 1.0 where
+    nothing repeats (slices, integers, masks), else an array of the shape of `a[key]`.
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    if not any(_is_indices(part) for part in parts):
+        return 1.0
+    places = np.arange(a.size).reshape(a.shape)[key]
+    order = np.arange(places.size)
+    last = np.zeros(a.size, dtype=order.dtype)
+    np.maximum.at(last, places.reshape(-1), order)  # an assignment would do, were its order stated
+    return (last[places.reshape(-1)] == order).reshape(places.shape) * 1.0
+
+
+def _is_indices(part: Any) -> bool:
+    if isinstance(part, list):
+        return True
+    dtype = getattr(part, "dtype", None)
+    return dtype is not None and dtype.kind in "iu" and getattr(part, "ndim", 0) > 0
+
+
+def masked(x: Any, mask: Any) -> Any:
+    """`x` where `mask`, broadcast to more dimensions than `x` has, selects it at least once."""
+    shape = np.shape(x)
+    if np.shape(mask) != shape:
+        lead = tuple(range(np.ndim(mask) - len(shape)))
+        mask = np.any(mask, axis=lead) if lead else mask
+        ones = tuple(i for i, n in enumerate(shape) if n == 1 and np.ndim(mask) == len(shape))
+        mask = np.any(mask, axis=ones, keepdims=True) if ones else mask
+    return np.where(mask, x, 0.0)
+
+
+def require_ndim(x: Any, ndim: int) -> None:
+    """Check what the derivative was written for: that `x` is an array of that many dimensions.
+
+    Raises `TypeError` otherwise: its items would be views where they were taken for numbers.
+    """
+    if getattr(x, "ndim", None) != ndim:
+        found = f"{x.ndim} dimensions" if hasattr(x, "ndim") else f"type {type(x).__name__}"
+        raise TypeError(
+            f"this derivative is written for an array with ndim {ndim}, not for one of {found}: "
+            "annotate the parameter, or pass example= arguments to get one for yours"
+        )
