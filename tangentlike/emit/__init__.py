@@ -6,6 +6,7 @@ live functions, `standalone` a file that needs NumPy only.
 
 from .load import load
 from .module import Emitted, emit
+from .standalone import standalone
 from .text import show
 
-__all__ = ["Emitted", "emit", "load", "show"]
+__all__ = ["Emitted", "emit", "load", "show", "standalone"]

@@ -11,7 +11,7 @@ from typing import Any
 from .. import ir
 from ..frontend.resolve import Scope
 from . import to_gast, verify
-from .bindings import Binding, Bindings, bind
+from .bindings import Bindings, bind
 from .header import header_lines
 from .layout import Line, function_lines
 from .printer import Printer
@@ -38,25 +38,30 @@ class Emitted:
         return {name: binding.obj for name, binding in outside.items()}
 
 
-def emit(
-    module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = None
-) -> Emitted:
+def emit(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = None) -> Emitted:
     """Print a module; `scopes` gives, by name, the scopes of functions that have another one.
 
     Functions without one are looked up by the file they come from.
     """
-    every = {fn.name: _scope_of(fn, module, scope, scopes or {}) for fn in module.functions}
+    every = scopes_of(module, scope, scopes)
     bindings = bind(module, every)
-    return write(module, bindings, every, [])
+    annotated = any(p.annotation for fn in module.functions for p in fn.params)
+    return write(module, bindings, every, header_lines(bindings.all(), annotated))
+
+
+def scopes_of(
+    module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = None
+) -> dict[str, Scope]:
+    """The scope of each function of a module, by name."""
+    return {fn.name: _scope_of(fn, module, scope, scopes or {}) for fn in module.functions}
 
 
 def write(
-    module: ir.Module, bindings: Bindings, scopes: Mapping[str, Scope], preamble: list[str]
+    module: ir.Module, bindings: Bindings, scopes: Mapping[str, Scope], head: list[str]
 ) -> Emitted:
-    """Print a module with names already chosen, after a preamble and its header."""
+    """Print a module under the lines of its head, with the names that were chosen."""
     printer = Printer()
-    annotated = any(p.annotation for fn in module.functions for p in fn.params)
-    lines = [Line(text) for text in [*preamble, *header_lines(bindings.all(), annotated)]]
+    lines = [Line(text) for text in head]
     trees = []
     for fn in module.functions:
         tree = to_gast.function(fn, bindings.speller(fn.name))
@@ -64,8 +69,7 @@ def write(
         if lines:
             lines += [Line(""), Line("")]
         lines += function_lines(fn, tree, printer, comments=True)
-    texts = [text for line in lines for text in line.text.split("\n")]
-    source = "\n".join(texts) + "\n"
+    source = "\n".join(line.text for line in lines) + "\n"
     origins = {n: line.origin for n, line in enumerate(lines, 1) if line.origin is not None}
     return Emitted(source, origins, module, bindings, scopes, verify.parse_back(source, trees))
 

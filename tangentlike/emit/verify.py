@@ -21,12 +21,13 @@ _PARTNER = {cls: _NODES[name] for name, cls in vars(gast).items() if name in _NO
 
 
 def parse_back(source: str, functions: list[Any]) -> ast.Module:
-    """Parse emitted text; its functions, in order, must be the given gast trees."""
+    """Parse emitted text; its last functions, in order, must be the given gast trees."""
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
         raise InternalError("emit", f"line {error.lineno} does not parse: {error.text}") from error
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    found = found[len(found) - len(functions) :]  # copied helpers may stand above
     if len(found) != len(functions):
         raise InternalError("emit", f"{len(functions)} functions became {len(found)}")
     for ours, theirs in zip(functions, found):
