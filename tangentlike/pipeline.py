@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,8 @@ from .analysis.activity import active_names, refuse_unknown
 from .analysis.aliases import Effects, analyse_aliases, effects_of
 from .analysis.kinds import infer_kinds, kinds_from_example
 from .analysis.structure import structure
-from .autodiff.callees import Callees, Pair, Request as CalleeRequest
+from .autodiff.callees import Callees, Pair
+from .autodiff.callees import Request as CalleeRequest
 from .autodiff.calls import CallConversion
 from .autodiff.context import Context
 from .autodiff.forward import forward

@@ -38,7 +38,7 @@ def selections(stmt: ir.Assign, context: Context) -> dict[str, ir.Expr]:
 
 def under_mask(c: Contribution, mask: ir.Expr, like: ir.Expr, context: Context) -> Contribution:
     """The contribution with its product taken under a mask (`like` is the result)."""
-    if not c.elementwise or not c.full and isinstance(c.value, ir.Var):
+    if not c.elementwise or (not c.full and isinstance(c.value, ir.Var)):
         return c
     value = c.value
     if is_call(value, context.helper("unbroadcast").obj):

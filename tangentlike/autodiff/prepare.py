@@ -63,9 +63,9 @@ def _assume_ranks(function: ir.Function, context: Context) -> ir.Function:
             case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)):
                 number = context.kind_of(stmt.value).form == "number"
                 parts = key.items if isinstance(key, ir.Display) else (key,)
-                if name in updated and not number and base in function.param_names:
-                    if all(context.kind_of(p) == INT for p in parts):
-                        ranks.setdefault(base, len(parts))
+                known = number or base not in function.param_names
+                if name in updated and not known and all(context.kind_of(p) == INT for p in parts):
+                    ranks.setdefault(base, len(parts))
     ranks = {b: n for b, n in ranks.items() if context.kinds[b].rank is None}
     if not ranks:
         return function

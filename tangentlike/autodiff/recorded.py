@@ -19,7 +19,6 @@ from ..analysis.structure import ROOT, BlockKey, Structure, block_key
 from .context import Context
 from .sweep import Header, Reversed, ReversedBlock
 
-
 Site = tuple[int | BlockKey, str]  # a statement or block, and what is saved there
 
 
@@ -259,7 +258,7 @@ def _append(block: ir.Block, more: ir.Block) -> ir.Block:
 
 def _ends_in_break(stmt: ir.If) -> bool:
     return any(
-        b and (isinstance(b[-1], ir.Break) or isinstance(b[-1], ir.If) and _ends_in_break(b[-1]))
+        b and (isinstance(b[-1], ir.Break) or (isinstance(b[-1], ir.If) and _ends_in_break(b[-1])))
         for b in ir.blocks(stmt)
     )
 

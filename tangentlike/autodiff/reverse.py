@@ -109,13 +109,10 @@ class Reverse:
 
     # ------------------------------------------------------------------------------ the sweep
 
-    def run(
-        self, seeds: list[ir.Stmt], results: Iterable[str], tail: Iterable[ir.Expr] = ()
-    ) -> tuple[Recorder, ir.Block, ir.Block, Saves]:
-        """(weaver, primal statements, reverse statements, saves).
+    def run(self, seeds: list[ir.Stmt], results: Iterable[str]) -> tuple[ir.Block, ir.Block]:
+        """(primal statements with their saves, seeds and reverse statements).
 
-        `results` are the names whose adjoints are returned; `tail` other expressions that the
-        function returns at its end (they read the primal as it was at its beginning or end).
+        `results` are the names whose adjoints are returned.
         """
         body = self.primal.function.body
         if self.result is not None:
@@ -128,12 +125,12 @@ class Reverse:
             if not self.adjoints.present(name):
                 self.adjoints.zero(name)
         tree.tail = self.adjoints.out
-        saves = self._record(tree, seeds)
+        saves = self._record(tree)
         recorder = Recorder(self.facts, self.primal.aliases, saves, self.context)
         primal = recorder.primal()
-        return recorder, primal, tuple(seeds) + recorder.reverse(tree), saves
+        return primal, tuple(seeds) + recorder.reverse(tree)
 
-    def _record(self, tree: ReversedBlock, seeds: list[ir.Stmt]) -> Saves:
+    def _record(self, tree: ReversedBlock) -> Saves:
         reads = Reads()
         known = self.facts.home.__contains__
         aliases = self.primal.aliases
@@ -150,9 +147,7 @@ class Reverse:
         recording = Recording(
             self.facts, aliases, reads, self._cheap, self._written, self.primal.shared
         )
-        saves = recording.run()
-        saves.at_end |= statement_needs(seeds, aliases, known)
-        return saves
+        return recording.run()
 
     def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:
         """What a statement writes and its reversal restores (a pair's `bwd` restores its own)."""
@@ -232,7 +227,7 @@ def reverse(
     else:
         seeds = transform.seed_scalar(loss)
     kept, value = _kept_value(value, primal, context) if mode != "grad" else ((), value)
-    _, before, after, _ = transform.run(seeds, primal.wrt)
+    before, after = transform.run(seeds, primal.wrt)
     gradient = _bundle(transform.gradient(), bare and mode != "adjoint")
     if mode == "grad":
         returned = gradient if aux is None else ir.Display("tuple", (gradient, aux))
@@ -269,27 +264,23 @@ def reverse_pair(
         transform.adjoints.state[formal] = OWNED
         params.append(ir.Param(transform.adjoints.bar(formal).name))
     seeds = transform.seed(value, ir.Var(seed)) if takes_seed else []
-    recorder, before, after, saves = transform.run(seeds, returned)
+    before, after = transform.run(seeds, returned)
     origin = ir.Origin(primal.function.place, "adjoint")
     bars = tuple(transform.adjoints.adjoint(formal) for formal in returned)
     answer = ir.Return(_bundle(bars, bare) if bars else None, origin)
-    backward = _body(after, answer)
-    taped = _taped(backward, saves, before, transform, {p.name for p in params})
+    backward = (*after, answer)
+    taped = _taped(backward, before, primal, {p.name for p in params})
     unpack = _unpack_tape(tape, taped, origin)
     end = ir.Return(
         ir.Display("tuple", (value, ir.Display("tuple", tuple(map(ir.Var, taped))))),
         result.origin if result is not None else origin,
     )
     head = transform.protect() if protect else ()
-    before = _bind_everywhere(before, taped, primal, transform)
-    place, doc = primal.function.place, ""
-    fwd = dataclasses.replace(primal.function, name=names[0], body=(*head, *before, end), doc=doc)
-    bwd = ir.Function(names[1], tuple(params), (*unpack, *backward), place, doc)
+    before = _bind_everywhere(before, taped, primal)
+    place = primal.function.place
+    fwd = dataclasses.replace(primal.function, name=names[0], body=(*head, *before, end), doc="")
+    bwd = ir.Function(names[1], tuple(params), (*unpack, *backward), place)
     return fwd, bwd, takes_seed
-
-
-def _body(after: ir.Block, answer: ir.Return) -> ir.Block:
-    return (*after, answer)
 
 
 def _bundle(bars: tuple[ir.Expr, ...], bare: bool) -> ir.Expr:
@@ -334,22 +325,14 @@ def _kept_value(value: ir.Expr, primal: Primal, context: Context) -> tuple[ir.Bl
     return (ir.Assign(name, copy, origin),), ir.Var(name)
 
 
-def _taped(
-    backward: ir.Block,
-    saves: Saves,
-    before: ir.Block,
-    transform: Reverse,
-    own: set[str],
-) -> tuple[str, ...]:
+def _taped(backward: ir.Block, before: ir.Block, primal: Primal, own: set[str]) -> tuple[str, ...]:
     """The names that the backward function reads and the forward function binds, in order."""
-    bound: set[str] = set(own)
     free: list[str] = []
-    made = set(transform.primal.function.param_names)
-    made.update(n for s in ir.statements(before) for n in ir.binds(s))
-    _free_names(backward, bound, free)
-    order = list(transform.primal.function.param_names)
-    order += [n for s in ir.statements(before) for n in ir.binds(s)]
-    return tuple(dict.fromkeys(n for n in order if n in free and n in made))
+    _free_names(backward, set(own), free)
+    made = list(primal.function.param_names)
+    made += [n for s in ir.statements(before) for n in ir.binds(s)]
+    wanted = set(free)
+    return tuple(dict.fromkeys(n for n in made if n in wanted))
 
 
 def _free_names(block: ir.Block, bound: set[str], free: list[str]) -> None:
@@ -369,9 +352,7 @@ def _unpack_tape(tape: str, taped: tuple[str, ...], origin: ir.Origin) -> ir.Blo
     return (ir.Assign(taped, ir.Var(tape), origin),)
 
 
-def _bind_everywhere(
-    before: ir.Block, taped: tuple[str, ...], primal: Primal, transform: Reverse
-) -> ir.Block:
+def _bind_everywhere(before: ir.Block, taped: tuple[str, ...], primal: Primal) -> ir.Block:
     """A taped name that only one branch binds is None where that branch is not taken."""
     sure = set(primal.function.param_names) | {
         n for s in before if not ir.blocks(s) for n in ir.binds(s)

@@ -1,0 +1,259 @@
+"""Reversing one simple statement: its adjoint statements, printed through `Adjoints`."""
+
+from __future__ import annotations
+
+from operator import neg
+
+from .. import ir
+from ..analysis.aliases import surely_basic
+from ..analysis.saving import is_scatter
+from .adjoints import BORROWED, NARROW, Adjoints
+from .callees import CallSite
+from .context import ISUB, MUL, Context
+from .contributions import Chain, Contribution
+from .masks import selections, under_mask
+from .presence import Presence, popped_from
+
+
+class Statements:
+    """The reversal of statements without blocks."""
+
+    def __init__(
+        self,
+        adjoints: Adjoints,
+        presence: Presence,
+        calls: dict[int, CallSite],
+        context: Context,
+    ) -> None:
+        self.adjoints = adjoints
+        self.presence = presence
+        self.calls = calls
+        self.context = context
+        self.active = presence.active
+        self.severed = presence.severed
+
+    def reverse(self, stmt: ir.Stmt) -> None:
+        """Print the adjoint statements of `stmt`; the state moves to before it."""
+        match stmt:
+            case ir.Assign() if id(stmt) in self.calls:
+                self._call(stmt)
+            case ir.Assign():
+                self._assign(stmt)
+            case ir.Store():
+                self._store(stmt)
+            case ir.Update():
+                self._update(stmt)
+            case ir.Do():
+                self._do(stmt)
+
+    def _assign(self, stmt: ir.Assign) -> None:
+        adjoints = self.adjoints
+        names = ir.target_names(stmt.target)
+        if not any(adjoints.present(n) for n in names) or self.severed & set(names):
+            return
+        if all(n in adjoints.aliases.paths for n in names):
+            return  # its adjoint is a view of the base's: everything is there already
+        if isinstance(stmt.value, ir.Index) and isinstance(stmt.value.base, ir.Var):
+            self._read_item(stmt)
+        elif isinstance(stmt.target, tuple) and isinstance(stmt.value, ir.Var):
+            self._unpack(stmt.target, stmt.value.name)
+        elif popped_from(stmt):
+            self._popped(popped_from(stmt), names[0])
+        else:
+            self._chain_rule(stmt, names)
+            return
+        for name in names:
+            adjoints.state.pop(name, None)
+
+    def _chain_rule(self, stmt: ir.Assign, names: tuple[str, ...]) -> None:
+        adjoints = self.adjoints
+        chain = self.presence.chain(stmt)
+        if isinstance(stmt.target, tuple):
+            for name in names:
+                if name not in adjoints.state:
+                    adjoints.zero(name)
+        for name in names:
+            if not all(c.whole for c in chain.contributions):
+                adjoints.materialise(name)
+        for name, value in chain.temporaries:
+            adjoints.assign(name, value)
+        contributions, masks = self._masked(stmt, chain, names)
+        own = [c for c in contributions if c.name in names]
+        sharing = [c for c in contributions if not adjoints.fresh(c.value)]
+        status = adjoints.state.get(names[0], "") if len(names) == 1 else ""
+        for c in contributions:
+            if c.name not in names:
+                first = not adjoints.present(c.name)
+                alone = len(sharing) == 1 and c is sharing[0]
+                adjoints.contribute(c.name, c.value, self._handed_on(c, status, alone))
+                if first and c.name in masks:
+                    adjoints.masks[c.name] = masks[c.name]
+        for name in names:
+            adjoints.state.pop(name, None)
+        for c in own:  # an adjoint that updates itself comes last, and is assigned
+            adjoints.contribute(c.name, c.value)
+
+    def _masked(
+        self, stmt: ir.Assign, chain: Chain, names: tuple[str, ...]
+    ) -> tuple[tuple[Contribution, ...], dict[str, ir.Expr]]:
+        """Contributions under the result's mask, and the masks that the operands inherit."""
+        mask = self.adjoints.masks.pop(names[0], None) if len(names) == 1 else None
+        if mask is None:
+            return chain.contributions, selections(stmt, self.context)
+        result = ir.Var(names[0])
+        found = tuple(under_mask(c, mask, result, self.context) for c in chain.contributions)
+        return found, {c.name: mask for c in found if c.elementwise}
+
+    def _handed_on(self, c: Contribution, status: str, alone: bool) -> str:
+        """The status of `c.value` as an adjoint, given that of the result's adjoint."""
+        if status == NARROW:
+            return "" if c.full else NARROW
+        return status if alone else BORROWED
+
+    def _read_item(self, stmt: ir.Assign) -> None:
+        assert isinstance(stmt.value, ir.Index) and isinstance(stmt.value.base, ir.Var)
+        adjoints = self.adjoints
+        base = stmt.value.base.name
+        if base in self.active and isinstance(stmt.target, str):
+            adjoints.accumulate_at(base, stmt.value.key, adjoints.bar(stmt.target))
+        elif base in self.active:
+            for position, part in enumerate(ir.target_names(stmt.target)):
+                if adjoints.present(part):
+                    key = ir.Index(ir.Index(ir.Var(base), stmt.value.key), ir.Const(position))
+                    adjoints.own(adjoints.aliases.root(base))
+                    target = ir.Index(ir.Index(adjoints.adjoint(base), stmt.value.key), key.key)
+                    adjoints.update(target, adjoints.bar(part))
+
+    def _unpack(self, target: ir.Target, base: str) -> None:
+        if base not in self.active:
+            return
+        for position, part in enumerate(target):
+            if isinstance(part, str) and self.adjoints.present(part):
+                key = ir.Const(position)
+                self.adjoints.accumulate_at(base, key, self.adjoints.bar(part))
+
+    def _store(self, stmt: ir.Store) -> None:
+        adjoints, base = self.adjoints, self.presence.written_base(stmt)
+        if base not in adjoints.state or not isinstance(stmt.target, ir.Index):
+            return
+        assert isinstance(stmt.target.base, ir.Var)
+        adjoints.own(base)
+        entry = ir.Index(adjoints.adjoint(stmt.target.base.name), stmt.target.key)
+        element = self.context.kind_of(stmt.target)
+        basic = surely_basic(stmt.target.key, self.context.kind_of)
+        if isinstance(stmt.value, ir.Var) and stmt.value.name in self.active:
+            adjoints.contribute(stmt.value.name, self._taken(stmt, entry, element.form, basic))
+        adjoints.store(entry, ir.Const(0.0))
+
+    def _taken(self, stmt: ir.Store, entry: ir.Index, form: str, basic: bool) -> ir.Expr:
+        """The adjoint of the stored value: what the entries hold, copied before they are zeroed."""
+        value: ir.Expr = entry
+        if not basic:  # of repeated indices only the last one written counts
+            last = ir.Call(self.context.helper("survivors"), (entry.base, entry.key))
+            value = ir.Call(MUL, (entry, last))
+        elif form == "array":
+            value = ir.Call(ir.Attribute(entry, "copy"))
+        elif form != "number":
+            value = ir.Call(self.context.helper("copy"), (entry,))
+        stored = self.context.kind_of(stmt.value)
+        if form == "number" or stored.same_shape(self.context.kind_of(stmt.target)):
+            return value
+        return ir.Call(self.context.helper("unbroadcast"), (value, stmt.value))
+
+    def _update(self, stmt: ir.Update) -> None:
+        """`A[k] += v` (and `-=`): the entries' adjoint stays, the value gets its share."""
+        adjoints, base = self.adjoints, self.presence.written_base(stmt)
+        if base not in adjoints.state:
+            return
+        if not isinstance(stmt.value, ir.Var) or stmt.value.name not in self.active:
+            return
+        adjoints.own(base)
+        entry: ir.Expr = adjoints.adjoint(_name_of(stmt.target))
+        if isinstance(stmt.target, ir.Index):
+            entry = ir.Index(entry, stmt.target.key)
+        written = self.context.kind_of(stmt.target)
+        stored = self.context.kind_of(stmt.value)
+        if stmt.op.obj is ISUB.obj:
+            entry = ir.Call(ir.Ref("-", neg), (entry,))
+        if not (written.form == "number" or stored.same_shape(written)):
+            entry = ir.Call(self.context.helper("unbroadcast"), (entry, stmt.value))
+        name = stmt.value.name
+        if name not in adjoints.state and not adjoints.fresh(entry) and written.form != "number":
+            entry = ir.Call(self.context.helper("copy"), (entry,))
+        adjoints.contribute(name, entry)
+
+    def _do(self, stmt: ir.Do) -> None:
+        if is_scatter(stmt):
+            self._scatter(stmt.value)
+            return
+        match stmt.value:
+            case ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(value,)):
+                if not self.adjoints.present(base):
+                    return
+                popped = ir.Call(ir.Attribute(self.adjoints.adjoint(base), "pop"))
+                if isinstance(value, ir.Var) and value.name in self.active:
+                    self.adjoints.contribute(value.name, popped)
+                else:
+                    self.adjoints.out.append(ir.Do(popped, self.adjoints.origin))
+
+    def _scatter(self, call: ir.Expr) -> None:
+        """`np.add.at(a, k, v)` reversed: `v_bar += a_bar[k]`."""
+        assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
+        array, key, value = call.args
+        assert isinstance(array, ir.Var)
+        if not self.adjoints.present(array.name):
+            return
+        if not isinstance(value, ir.Var) or value.name not in self.active:
+            return
+        entry: ir.Expr = ir.Index(self.adjoints.adjoint(array.name), key)
+        if call.fn.obj.__self__.__name__ == "subtract":
+            entry = ir.Call(ir.Ref("-", neg), (entry,))
+        entry = ir.Call(self.context.helper("unbroadcast"), (entry, value))
+        self.adjoints.contribute(value.name, entry)
+
+    def _popped(self, base: str, name: str) -> None:
+        self.adjoints.own(self.adjoints.aliases.root(base))
+        push = ir.Attribute(self.adjoints.adjoint(base), "append")
+        call = ir.Call(push, (self.adjoints.bar(name),))
+        self.adjoints.out.append(ir.Do(call, self.adjoints.origin))
+
+    def _call(self, stmt: ir.Assign) -> None:
+        """`y, tape = g_fwd(a)` reversed: `a_bar = g_bwd(tape, y_bar)`."""
+        adjoints, site = self.adjoints, self.calls[id(stmt)]
+        touched = self.presence.roots((site.result,))
+        if not (touched & frozenset(adjoints.state) or site.written):
+            return  # (what a callee wrote, its bwd must restore in any case)
+        arguments: list[ir.Expr] = [ir.Var(site.tape)]
+        if site.pair.result_active:
+            if site.result not in adjoints.state:
+                adjoints.zero(site.result)
+            adjoints.materialise(site.result)
+            arguments.append(adjoints.bar(site.result))
+        for name in site.written:
+            adjoints.own(adjoints.aliases.root(name))
+            arguments.append(adjoints.adjoint(name))
+        call = ir.Call(site.pair.bwd, tuple(arguments))
+        adjoints.state.pop(site.result, None)
+        if not site.operands:
+            adjoints.out.append(ir.Do(call, adjoints.origin))
+            return
+        direct = [
+            n for n in site.operands if not adjoints.present(n) and site.operands.count(n) == 1
+        ]
+        parts = [
+            adjoints.bar(n).name if n in direct else self.context.names.fresh(f"{n}_part")
+            for n in site.operands
+        ]
+        target: ir.Target = tuple(parts) if len(parts) > 1 else parts[0]
+        adjoints.out.append(ir.Assign(target, call, adjoints.origin))
+        for name, part in zip(site.operands, parts, strict=True):
+            if name in direct:
+                adjoints.state[name] = BORROWED
+            else:
+                adjoints.contribute(name, ir.Var(part))
+
+
+def _name_of(target: ir.Expr) -> str:
+    while not isinstance(target, ir.Var):
+        target = ir.children(target)[0]
+    return target.name
