@@ -133,22 +133,31 @@ def forward_slope(
     return float(tangent)
 
 
-def reduced(source: str, seed: int) -> str:
-    """The complaint about the smallest program found that still fails."""
-    complaints: list[str] = []
+def reduced(source: str, seed: int, complaint: str) -> str:
+    """The complaint about the smallest program found that fails in the same way."""
+    complaints = [complaint]
 
     def fails(text: str) -> bool:
         try:
             check_program(text, arguments(seed), f"reduced {seed}")
         except AssertionError as error:
-            complaints.append(str(error))
-            return True
-        except SyntaxError:  # a `break` that lost its loop
-            return False
+            if sort_of(str(error)) == sort_of(complaint):
+                complaints.append(str(error))
+                return True
+        except (SyntaxError, KeyError):  # a `break` that lost its loop, no `program` any more
+            pass
         return False
 
     reduce_program(source, fails)
-    return complaints[-1] if complaints else "cannot be made smaller"
+    return complaints[-1]
+
+
+def sort_of(complaint: str) -> str:
+    """The mode that failed, and how: an exception by its type, or a disagreement."""
+    head = complaint.partition("--- program")[0]
+    mode = head.partition(":")[0].split()[-1]
+    last = head.strip().splitlines()[-1]
+    return f"{mode} {last.partition(':')[0] if 'Traceback' in head else 'disagrees'}"
 
 
 def main() -> int:
@@ -175,7 +184,7 @@ def main() -> int:
             if outcomes[outcome] >= options.stop:
                 print("also wrong:", options.features, seed)
             else:
-                print(reduced(source, seed) if options.reduce else error)
+                print(reduced(source, seed, str(error)) if options.reduce else error)
         outcomes[outcome] += 1
     seconds = time.perf_counter() - started
     print(f"{options.features}: " + ", ".join(f"{n} {k}" for k, n in sorted(outcomes.items())))
