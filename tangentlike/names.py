@@ -19,12 +19,14 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken) | _RESERVED
+        self._next: dict[str, int] = {}  # names are never given back, so counting can go on
 
     def fresh(self, wanted: str) -> str:
         """`wanted` itself if it is free, else the next of `wanted2`, `wanted3`, ..."""
-        name, count = wanted, 2
+        name, count = wanted, self._next.get(wanted, 2)
         while name in self._taken:
             name, count = f"{wanted}{count}", count + 1
+        self._next[wanted] = count
         self._taken.add(name)
         return name
 

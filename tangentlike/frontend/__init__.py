@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir
@@ -33,12 +33,16 @@ read_block = program
 
 @dataclass(frozen=True)
 class Lowered:
-    """A function in the normal form, the scope its names were resolved in, and which of its
-    names are temporaries that lowering introduced."""
+    """A function in the normal form, and the scope its names were resolved in.
+
+    `temporaries` are the names that lowering introduced; `original` says, for each name that
+    `split_names` gave, which name it stands for in the source (`a2` -> `a`).
+    """
 
     function: Function
     scope: Scope
     temporaries: frozenset[str] = frozenset()
+    original: Mapping[str, str] = field(default_factory=dict)
 
 
 def lower(fn: Callable[..., Any]) -> Lowered:
@@ -72,7 +76,7 @@ def _lowered(function: Function, scope: Scope, names: Names) -> Lowered:
     function, before = renamed_webs(function, found, names)
     function = fix_headers(function, names)
     made = frozenset(n for n in _bound(function) if before.get(n, n) not in own)
-    return Lowered(function, scope, made)
+    return Lowered(function, scope, made, before)
 
 
 def _bound(function: Function) -> list[str]:

@@ -6,6 +6,7 @@ resolved to a live object. Attribute chains on modules and classes collapse to o
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import types
 from collections.abc import Callable, Iterator
@@ -104,6 +105,7 @@ class Reader:
 
     def call(self, node: gast.Call) -> Expr:
         fn = self.read(node.func)
+        self._refuse_introspection(fn, node)
         args = [self._argument(a) for a in node.args]
         kwargs = []
         for word in node.keywords:
@@ -112,6 +114,24 @@ class Reader:
             else:
                 kwargs.append((word.arg, self.read(word.value)))
         return Call(fn, tuple(args), tuple(kwargs), self.at(node))
+
+    def _refuse_introspection(self, fn: Expr, node: gast.Call) -> None:
+        """Calls that look at the frame they stand in mean something else in other code."""
+        if not isinstance(fn, Ref):
+            return
+        obj = fn.obj
+        if obj is super and not node.args:
+            raise UnsupportedError(
+                "`super()` without arguments only works inside its class",
+                self.at(node),
+                "Name them: `super(Class, self)`.",
+            )
+        if any(obj is looking for looking in _INTROSPECTION):
+            raise UnsupportedError(
+                f"`{fn.text}` depends on the function it is called in",
+                self.at(node),
+                "Use the names themselves.",
+            )
 
     def _argument(self, node: gast.AST) -> Expr:
         if isinstance(node, gast.Starred):
@@ -220,6 +240,8 @@ def _is_number(expr: Expr) -> bool:
         return False
     return isinstance(expr.value, int | float | complex)
 
+
+_INTROSPECTION = (builtins.locals, builtins.globals, builtins.eval, builtins.exec, builtins.dir)
 
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 
