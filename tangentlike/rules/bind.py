@@ -118,6 +118,8 @@ class Instance:
         """Whether a real argument meets a complex one: its adjoint is then the real part."""
         if self.kind_of(self.arguments[param]).dtype == "complex":
             return False
+        if self.result_kind.dtype == "complex":
+            return True
         others = [a for name, a in self.arguments.items() if name != param]
         return any(self._may_be_complex(a) for a in others if a != self.arguments[param])
 
