@@ -7,7 +7,7 @@ what is live after it and what a round reads before binding it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from .. import ir
@@ -17,14 +17,18 @@ from .. import ir
 class Liveness:
     """`after` and `before`: id of a statement -> mask of the names live there.
 
-    A statement object that occurs twice has what is live at either place.
+    A statement object that occurs twice has what is live at either place. `uses` and `defines`
+    say what a statement itself reads and binds.
     """
 
+    uses: Callable[[ir.Stmt], Iterable[str]] = ir.reads
+    defines: Callable[[ir.Stmt], Iterable[str]] = ir.binds
     index: dict[str, int] = field(default_factory=dict)
     after: dict[int, int] = field(default_factory=dict)
     before: dict[int, int] = field(default_factory=dict)
     entry: int = 0
     _exposed: dict[int, int] = field(default_factory=dict)
+    _masks: dict[int, tuple[ir.Stmt, int, int]] = field(default_factory=dict)
 
     def mask(self, names: Iterable[str]) -> int:
         """The set of some names."""
@@ -35,6 +39,14 @@ class Liveness:
                 bit = self.index[name] = len(self.index)
             found |= 1 << bit
         return found
+
+    def masks(self, stmt: ir.Stmt) -> tuple[ir.Stmt, int, int]:
+        """What a statement itself reads, and what it binds."""
+        known = self._masks.get(id(stmt))
+        if known is None or known[0] is not stmt:
+            known = (stmt, self.mask(self.uses(stmt)), self.mask(self.defines(stmt)))
+            self._masks[id(stmt)] = known
+        return known
 
     def is_live_after(self, stmt: ir.Stmt, name: str) -> bool:
         """Whether the value that `name` has after `stmt` may still be read."""
@@ -51,8 +63,12 @@ class Liveness:
         return tuple(name for name, bit in self.index.items() if mask >> bit & 1)
 
 
-def liveness(function: ir.Function, pinned: Iterable[str] = ()) -> Liveness:
+def liveness(
+    function: ir.Function, pinned: Iterable[str] = (), known: Liveness | None = None
+) -> Liveness:
     """Live names before and after every statement; `pinned` names are live throughout.
+
+    `known` is an earlier answer for a program with many of the same statements.
 
     >>> from tangentlike.frontend import program
     >>> f = program("t = a * b; y = t + a; return y")
@@ -61,6 +77,9 @@ def liveness(function: ir.Function, pinned: Iterable[str] = ()) -> Liveness:
     [('a', 't'), ('y',), ()]
     """
     live = Liveness()
+    if known is not None:
+        live.uses, live.defines = known.uses, known.defines
+        live.index, live._masks = known.index, known._masks
     live.mask(function.param_names)
     live.entry = _block(function.body, live.mask(pinned), 0, live)
     return live
@@ -77,51 +96,52 @@ def _block(block: ir.Block, after: int, leave: int, live: Liveness) -> int:
 
 
 def _statement(stmt: ir.Stmt, after: int, leave: int, live: Liveness) -> int:
+    _, uses, defines = live.masks(stmt)
     match stmt:
         case ir.If(body=body, orelse=orelse):
             inside = _block(body, after, leave, live) | _block(orelse, after, leave, live)
-            return inside | live.mask(ir.reads(stmt))
+            return inside | uses
         case ir.For(body=body):
-            head = after | exposed(body, live) & ~live.mask(ir.binds(stmt))
+            head = after | exposed(body, live) & ~defines
             _block(body, head, after, live)
-            return head | live.mask(ir.reads(stmt))
+            return head | uses
         case ir.While(body=body):
-            head = after | exposed(body, live) | live.mask(ir.reads(stmt))
+            head = after | exposed(body, live) | uses
             _block(body, head, after, live)
             return head
         case ir.Break():
             return leave
         case _:
-            return after & ~live.mask(ir.binds(stmt)) | live.mask(ir.reads(stmt))
+            return after & ~defines | uses
 
 
 def exposed(block: ir.Block, live: Liveness) -> int:
     """Names a block may read before it has bound them."""
-    found = 0
+    return _exposed_before(block, 0, live)
+
+
+def _exposed_before(block: ir.Block, after: int, live: Liveness) -> int:
     for stmt in reversed(block):
-        found = _exposed(stmt, found, live)
-    return found
+        after = _exposed(stmt, after, live)
+    return after
 
 
 def _exposed(stmt: ir.Stmt, after: int, live: Liveness) -> int:
+    _, uses, defines = live.masks(stmt)
     match stmt:
         case ir.If(body=body, orelse=orelse):
-            inside = 0
-            for branch in (body, orelse):
-                found = after
-                for inner in reversed(branch):
-                    found = _exposed(inner, found, live)
-                inside |= found
-            return inside | live.mask(ir.reads(stmt))
+            return (
+                _exposed_before(body, after, live) | _exposed_before(orelse, after, live) | uses
+            )
         case ir.For() | ir.While():
             known = live._exposed.get(id(stmt))
             if known is None:
                 known = exposed(stmt.body, live)
                 if isinstance(stmt, ir.For):
-                    known &= ~live.mask(ir.binds(stmt))
-                known = live._exposed[id(stmt)] = known | live.mask(ir.reads(stmt))
+                    known &= ~defines
+                known = live._exposed[id(stmt)] = known | uses
             return after | known
         case ir.Break():
             return 0
         case _:
-            return after & ~live.mask(ir.binds(stmt)) | live.mask(ir.reads(stmt))
+            return after & ~defines | uses

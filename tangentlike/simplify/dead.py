@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .. import ir
 from ..analysis.liveness import Liveness, exposed
-from .effects import OUTSIDE, Effect, effect_of, own_effect, pinned_names
+from .effects import OUTSIDE, Effect, effect_of, own_effect, pinned_names, stack_name
 from .facts import Facts
 from .rewriting import map_block, with_body
 from .sharing import Sharing
@@ -31,7 +31,8 @@ def remove_dead_code(function: ir.Function, facts: Facts) -> ir.Function:
     needed = _Marking(sharing, facts, pinned).run(function)
     body = map_block(function.body, lambda stmt: _keep_needed(stmt, needed))
     sweep = _Sweep(sharing, facts, pinned)
-    return with_body(function, sweep.block(body, sweep.live.mask(pinned), 0)[0])
+    after = sweep.live.mask([*pinned, *map(_content, pinned)])
+    return with_body(function, sweep.block(body, after, after)[0])
 
 
 class _Marking:
@@ -46,13 +47,15 @@ class _Marking:
         self.owner: dict[int, int] = {}  # statement -> the compound statement around it
         self.breaks: dict[int, list[int]] = {}  # loop -> the `break`s that leave it
         self.essential: list[int] = []
+        self.seen: set[str] = set()
+        self.writers: dict[str, list[int]] = {}
 
     def run(self, function: ir.Function) -> set[int]:
         self._collect(function.body, 0, 0)
         needed: set[int] = set()
         names: set[str] = set()
         work = list(self.essential)
-        self._want(self.pinned, names, work)
+        self._want(Effect(reads=self.pinned, content=self.pinned), names, work)
         while work:
             key = work.pop()
             if key in needed or not key:
@@ -60,26 +63,19 @@ class _Marking:
             needed.add(key)
             work.append(self.owner[key])
             work.extend(self.breaks.get(key, ()))
-            self._want(self.effects[key].reads, names, work)
+            self._want(self.effects[key], names, work)
         return needed
 
-    def _want(self, reads: frozenset[str], names: set[str], work: list[int]) -> None:
-        for name in reads:
-            if name in names:
-                continue
-            names.add(name)
+    def _want(self, effect: Effect, names: set[str], work: list[int]) -> None:
+        """Whatever binds a name that is read, or writes what is read through one."""
+        for name in effect.reads - names:
             work.extend(self.makers.get(name, ()))
-            shared = self.sharing.of(name)
-            if shared not in self.seen:
-                self.seen.add(shared)
-                work.extend(self.writers.get(shared, ()))
-
-    seen: set[str]
-    writers: dict[str, list[int]]
+        names |= effect.reads
+        for shared in {self.sharing.of(name) for name in effect.content} - self.seen:
+            self.seen.add(shared)
+            work.extend(self.writers.get(shared, ()))
 
     def _collect(self, block: ir.Block, owner: int, loop: int) -> None:
-        if not owner:
-            self.seen, self.writers = set(), {}
         for stmt in block:
             key = id(stmt)
             self.owner[key] = owner
@@ -87,11 +83,11 @@ class _Marking:
             self.effects[key] = effect
             for name in effect.binds:
                 self.makers.setdefault(name, []).append(key)
-            for name in effect.writes:
+            for name in map(stack_name, effect.writes):
                 self.writers.setdefault(self.sharing.of(name), []).append(key)
             if isinstance(stmt, ir.Break):
                 self.breaks.setdefault(loop, []).append(key)
-            elif effect.fixed or any(map(self.sharing.is_outside, effect.writes)):
+            elif effect.fixed or any(map(self.sharing.is_outside, map(stack_name, effect.writes))):
                 self.essential.append(key)
             inner = key if isinstance(stmt, ir.For | ir.While) else loop
             for nested in ir.blocks(stmt):
@@ -121,7 +117,18 @@ class _Sweep:
         self.sharing = sharing
         self.facts = facts
         self.pinned = pinned
-        self.live = Liveness()
+        self.live = Liveness(self._uses, self._defines)
+
+    def _uses(self, stmt: ir.Stmt) -> list[str]:
+        effect = self._header(stmt)
+        return [*effect.reads, *map(_content, effect.content)]
+
+    def _defines(self, stmt: ir.Stmt) -> list[str]:
+        return [name for bound in self._header(stmt).binds for name in (bound, _content(bound))]
+
+    def _header(self, stmt: ir.Stmt) -> Effect:
+        nested = ir.blocks(stmt)
+        return own_effect(stmt, self.facts) if nested else effect_of(stmt, self.facts)
 
     def block(self, block: ir.Block, after: int, leave: int) -> tuple[ir.Block, int]:
         out: list[ir.Stmt] = []
@@ -136,15 +143,14 @@ class _Sweep:
 
     def statement(self, stmt: ir.Stmt, after: int, leave: int) -> tuple[ir.Stmt | None, int]:
         """The statement (None when dead) and what is live before it."""
-        live = self.live
+        _, uses, defines = self.live.masks(stmt)
         match stmt:
             case ir.If():
                 body, first = self.block(stmt.body, after, leave)
                 orelse, second = self.block(stmt.orelse, after, leave)
                 if not body and not orelse and own_effect(stmt, self.facts).silent:
                     return None, after
-                reads = own_effect(stmt, self.facts).reads
-                return _with_blocks(stmt, [body, orelse]), first | second | live.mask(reads)
+                return _with_blocks(stmt, [body, orelse]), first | second | uses
             case ir.For() | ir.While():
                 return self._loop(stmt, after)
             case ir.Break():
@@ -152,28 +158,34 @@ class _Sweep:
         effect = effect_of(stmt, self.facts)
         if not effect.fixed and not self._matters(effect, after):
             return None, after
-        return stmt, after & ~live.mask(effect.binds) | live.mask(effect.reads)
+        return stmt, after & ~defines | uses
 
     def _loop(self, stmt: ir.For | ir.While, after: int) -> tuple[ir.Stmt | None, int]:
-        live, header = self.live, own_effect(stmt, self.facts)
-        reads, binds = live.mask(header.reads), live.mask(header.binds)
-        head = after | exposed(stmt.body, live) & ~binds
+        header = own_effect(stmt, self.facts)
+        _, uses, defines = self.live.masks(stmt)
         if isinstance(stmt, ir.While):
-            head |= reads
+            defines = 0
+            head = after | exposed(stmt.body, self.live) | uses
+        else:
+            head = after | exposed(stmt.body, self.live) & ~defines
         body, _ = self.block(stmt.body, head, after)
         stmt = _with_blocks(stmt, [body])  # type: ignore[assignment]
-        silent = header.silent and not any(isinstance(s, ir.Break) for s in ir.statements(body))
-        if not body and silent and isinstance(stmt, ir.For):
+        if not body and header.silent and isinstance(stmt, ir.For):
             return None, after
-        return stmt, after | exposed(body, live) & ~binds | reads
+        return stmt, after | exposed(body, self.live) & ~defines | uses
 
     def _matters(self, effect: Effect, after: int) -> bool:
         """Whether something bound or written is still visible after the statement."""
         if after & self.live.mask(effect.binds) or not effect.binds.isdisjoint(self.pinned):
             return True
-        for name in effect.writes:
+        for name in map(stack_name, effect.writes):
             if name == OUTSIDE or self.sharing.is_outside(name):
                 return True
-            if after & self.live.mask(self.sharing.members(name)):
+            if after & self.live.mask(map(_content, self.sharing.members(name))):
                 return True
         return False
+
+
+def _content(name: str) -> str:
+    """Stands for the content of the object a name refers to, as `name` for the reference."""
+    return name + "()"

@@ -88,6 +88,16 @@ def join(effects: list[Effect]) -> Effect:
     )
 
 
+def stack_content(name: str) -> str:
+    """Stands for what a stack of saved values holds: pushing writes no array that was pushed."""
+    return name + "[]"
+
+
+def stack_name(content: str) -> str:
+    """The stack that `stack_content` was made for; any other name is itself."""
+    return content.removesuffix("[]")
+
+
 def root_names(expr: ir.Expr) -> frozenset[str]:
     """The names through which a write to a place like `A[k].T[j]` goes."""
     match expr:
@@ -123,7 +133,7 @@ def _statement(stmt: ir.Stmt, facts: Facts) -> Effect:
 
 def own_effect(stmt: ir.Stmt, facts: Facts) -> Effect:
     """What a statement itself does: for a compound statement, its header."""
-    scan = _Scan(facts, is_trusted(stmt))
+    scan = _Scan(facts, is_trusted(stmt), stmt.origin.role in ("save", "restore"))
     for expr in ir.expressions(stmt):
         scan.expr(expr)
     match stmt:
@@ -156,9 +166,10 @@ def is_pure(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
 class _Scan:
     """Collects the effect of expressions."""
 
-    def __init__(self, facts: Facts, trusted: bool) -> None:
+    def __init__(self, facts: Facts, trusted: bool, saving: bool = False) -> None:
         self.facts = facts
         self.trusted = trusted
+        self.saving = saving
         self.reads: set[str] = set()
         self.content: set[str] = set()
         self.writes: set[str] = set()
@@ -241,7 +252,9 @@ class _Scan:
             self._unknown([*call.args, *(v for _, v in call.kwargs)])
 
     def _method(self, base: ir.Expr, method: str, arguments: list[ir.Expr]) -> None:
-        if method in MUTATORS:
+        if self.saving and method in ("append", "pop") and isinstance(base, ir.Var):
+            self.writes.add(stack_content(base.name))
+        elif method in MUTATORS:
             self.writes |= root_names(base)
         elif not self.trusted and method not in PURE_METHODS:
             self._unknown([base, *arguments])

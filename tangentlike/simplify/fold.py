@@ -140,13 +140,12 @@ class _Fold:
         return ir.Call(call.fn, args, call.kwargs, call.at)
 
     def _product(self, call: ir.Call) -> ir.Expr:
-        narrowed = self._without_broadcasts(call)
-        if narrowed is not None:
-            return narrowed
-        product = ordered(product_of(call))
-        if product.factors and not self._has_float(product):
-            if not product.divisors or product.coefficient == -1:
-                return call
+        if call.fn == DIV:
+            call = self._narrow_quotient(call)
+        taken = product_of(call)
+        product = ordered(self._narrow(taken))
+        if product.factors and product.coefficient in (1, -1) and not self._has_float(product):
+            return call  # a literal that made the result floating may have gone
         new = build(product, self.floating)
         return call if new == call else new
 
@@ -180,23 +179,35 @@ class _Fold:
 
     # --------------------------------------------------------------------- broadcasts
 
-    def _without_broadcasts(self, call: ir.Call) -> ir.Expr | None:
+    def _narrow(self, product: Product) -> Product:
         """`broadcast_like(g, x) * e` is `g * e` and `ones_like(x) * e` is `e`, e shaped as x."""
-        if call.fn == NEG:
-            return None
-        for i, other in ((0, 1), (1, 0)):
-            part, rest = call.args[i], call.args[other]
-            if call.fn == DIV and i == 1:
+        factors = list(product.factors)
+        for factor in product.factors:
+            like = _spread_over(factor)
+            if like is None:
                 continue
-            wide = runtime_name(part.fn.obj) if _is_known(part) else ""  # type: ignore[union-attr]
-            if wide == "broadcast_like" and self._has_shape_of(rest, part.args[1]):  # type: ignore[union-attr]
-                args = list(call.args)
-                args[i] = part.args[0]  # type: ignore[union-attr]
-                return self.expr(ir.Call(call.fn, tuple(args), call.kwargs, call.at))
-            if _is_like(part, _ONES) and call.fn == MUL and self.floating(rest):
-                if self._has_shape_of(rest, part.args[0]):  # type: ignore[union-attr]
-                    return rest
-        return None
+            rest = list(factors)
+            rest.remove(factor)
+            if not any(self._has_shape_of(other, like) for other in rest):
+                continue
+            if not _is_like(factor, _ONES):
+                assert isinstance(factor, ir.Call)
+                factors[factors.index(factor)] = factor.args[0]
+            elif any(map(self.floating, rest)):
+                factors = rest
+        if len(factors) == len(product.factors) and all(map(operator.is_, factors, product.factors)):
+            return product
+        again = product_of(build(Product(1, tuple(factors)), self.floating))
+        number = product.coefficient * again.coefficient
+        return Product(number, again.factors, product.divisors)
+
+    def _narrow_quotient(self, call: ir.Call) -> ir.Call:
+        over, under = call.args
+        like = _spread_over(over)
+        if like is None or _is_like(over, _ONES) or not self._has_shape_of(under, like):
+            return call
+        assert isinstance(over, ir.Call)
+        return ir.Call(call.fn, (over.args[0], under), call.kwargs, call.at)
 
     def _has_shape_of(self, expr: ir.Expr, like: ir.Expr) -> bool:
         shape = self.shapes.of(like)
@@ -231,6 +242,15 @@ class _Fold:
 
 _IADD = ir.Ref("+=", operator.iadd)
 _ISUB = ir.Ref("-=", operator.isub)
+
+
+def _spread_over(expr: ir.Expr) -> ir.Expr | None:
+    """The x whose shape `broadcast_like(g, x)` or `ones_like(x)` takes on."""
+    if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref):
+        return None
+    if runtime_name(expr.fn.obj) == "broadcast_like" and len(expr.args) == 2:
+        return expr.args[1]
+    return expr.args[0] if _is_like(expr, _ONES) and len(expr.args) == 1 else None
 
 
 def _is_known(expr: ir.Expr) -> bool:

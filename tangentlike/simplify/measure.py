@@ -70,6 +70,8 @@ def depth(expr: ir.Expr) -> int:
             if args and isinstance(args[0], ir.Call) and args[0].fn == fn:
                 return max(depth(args[0]), 1 + max(map(depth, args[1:]), default=0))
             return 1 + max(map(depth, args), default=0)
+        case ir.Call(fn=ir.Attribute(base, "copy"), args=()):
+            return depth(base)
         case ir.Call():
             return 1 + max(map(depth, ir.children(expr)), default=0)
         case _:

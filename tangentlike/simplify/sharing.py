@@ -18,6 +18,7 @@ from .effects import (
     VIEW_METHODS,
     effect_of,
     is_trusted,
+    stack_content,
 )
 from .facts import FIRST_ONLY_RUNTIME, NUMERIC, Facts, runtime_name
 
@@ -197,6 +198,8 @@ class Sharing:
     def meet(self, content: Iterable[str], writes: Iterable[str]) -> bool:
         """Whether a write through one of `writes` may change what is read through `content`."""
         written = {self.of(name) for name in writes}
+        if any(stack_content(name) in written for name in content):
+            return True
         return any(
             self.of(name) in written
             for name in content

@@ -1,0 +1,96 @@
+"""`A[k] = A[k] * x` and `y = y + e`: written as the in-place operation they are."""
+
+from __future__ import annotations
+
+import operator
+
+from .. import ir
+from .effects import expr_effect, is_trusted
+from .facts import Facts
+from .rewriting import map_block, map_stmt, with_body
+from .sharing import Sharing
+
+_IN_PLACE = {
+    "+": ir.Ref("+=", operator.iadd),
+    "-": ir.Ref("-=", operator.isub),
+    "*": ir.Ref("*=", operator.imul),
+    "/": ir.Ref("/=", operator.itruediv),
+    "//": ir.Ref("//=", operator.ifloordiv),
+    "%": ir.Ref("%=", operator.imod),
+    "**": ir.Ref("**=", operator.ipow),
+    "@": ir.Ref("@=", operator.imatmul),
+}
+
+
+def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
+    """Give the user's `y += e` back, and write our own stores of that form alike.
+
+    >>> from tangentlike.frontend import program
+    >>> from tangentlike.emit import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("A[k] = A[k] * x; return A"))
+    >>> print(show(restore_updates(f, Facts()).body))
+    A[k] *= x
+    return A
+    """
+    sharing = Sharing(function, facts)
+
+    def one(stmt: ir.Stmt) -> tuple[ir.Stmt]:
+        stmt = map_stmt(stmt, block=lambda b: map_block(b, one))
+        match stmt:
+            case ir.Store(target=ir.Index() as place, value=ir.Call(fn=ir.Ref(text=text)) as call):
+                if text in _IN_PLACE and _is_ours(stmt):
+                    rest = _without(call, place)
+                    if rest is not None and _is_repeatable(place, rest, facts):
+                        return (ir.Update(place, _IN_PLACE[text], rest, stmt.origin),)
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(text=text)) as call):
+                rest = _without(call, ir.Var(name)) if text in _IN_PLACE else None
+                if rest is not None and _was_update(stmt, name, text):
+                    if call.args[0] == ir.Var(name) and _is_alone(name, facts, sharing):
+                        return (ir.Update(ir.Var(name), _IN_PLACE[text], rest, stmt.origin),)
+        return (stmt,)
+
+    return with_body(function, map_block(function.body, one))
+
+
+def _is_ours(stmt: ir.Stmt) -> bool:
+    return stmt.origin.role in ("adjoint", "tangent")
+
+
+def _without(call: ir.Call, place: ir.Expr) -> ir.Expr | None:
+    """`e` of `place op e` (or of `e * place`: of our own, always numbers and arrays)."""
+    if len(call.args) != 2 or call.kwargs:
+        return None
+    left, right = call.args
+    fn = call.fn
+    assert isinstance(fn, ir.Ref)
+    if left == place:
+        return right
+    if right == place and fn.text in ("*", "+"):
+        return left
+    # `2.0 * A[k] * x`: the place stands at the end of the left spine, or inside it.
+    if fn.text == "*" and isinstance(left, ir.Call) and left.fn == fn:
+        inner = _without(left, place)
+        return None if inner is None else ir.Call(fn, (inner, right))
+    return None
+
+
+def _is_repeatable(place: ir.Index, rest: ir.Expr, facts: Facts) -> bool:
+    """Whether place and value may be evaluated in another order, the place once."""
+    silent = expr_effect(place, facts, True).silent and expr_effect(rest, facts, True).silent
+    return silent and ir.names_in(place.base).isdisjoint(ir.names_in(rest))
+
+
+def _was_update(stmt: ir.Assign, name: str, text: str) -> bool:
+    """Whether the user's own line is this update."""
+    if is_trusted(stmt):
+        return False
+    head, sign, _ = stmt.origin.place.text.partition(f" {text}= ")
+    return bool(sign) and head.strip() == name
+
+
+def _is_alone(name: str, facts: Facts, sharing: Sharing) -> bool:
+    """Whether rebinding the name and writing its object cannot be told apart."""
+    if facts.kind(name).form == "number":
+        return True
+    return sharing.members(name) == [name] and not sharing.is_outside(name)
