@@ -63,7 +63,7 @@ class Bindings:
         spellings = self.spellings
 
         def spell(ref: ir.Ref) -> str:
-            root, dot, rest = ref.text.partition(".")
+            _, dot, rest = ref.text.partition(".")
             return spellings[function, ref.text, ref.key] + dot + rest
 
         return spell
@@ -161,7 +161,7 @@ def local_names(fn: ir.Function) -> frozenset[str]:
 
 
 def find(ref: ir.Ref, scope: Scope, emitted: frozenset[str]) -> Binding:
-    """What the root of a reference stands for, such that the rest of its text leads to its object."""
+    """What the root of a reference stands for: what the rest of its text leads to its object from."""
     root, _, path = ref.text.partition(".")
     try:
         live = scope.lookup(root)
@@ -221,9 +221,9 @@ def _by_object(ref: ir.Ref, root: str) -> Binding:
     if _from_runtime(obj, root):
         return Binding("imported", RUNTIME, root, obj)
     home, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None)
-    if isinstance(home, str) and isinstance(name, str) and home in sys.modules:
-        if getattr(sys.modules[home], name, _ABSENT) is obj:
-            return Binding("imported", home, name, obj)
+    known = isinstance(home, str) and isinstance(name, str) and home in sys.modules
+    if known and getattr(sys.modules[str(home)], str(name), _ABSENT) is obj:
+        return Binding("imported", str(home), str(name), obj)
     return Binding("given", "", root, obj, id(obj))
 
 
@@ -237,6 +237,6 @@ def _leads(start: Any, path: str, goal: Any) -> bool:
 def _same_method(a: Any, b: Any) -> bool:
     """Bound methods are made anew by each access."""
     owner = getattr(a, "__self__", _ABSENT)
-    return owner is not _ABSENT and owner is getattr(b, "__self__", None) and type(a) is type(b) and (
-        getattr(a, "__name__", None) == getattr(b, "__name__", None)
-    )
+    if owner is _ABSENT or owner is not getattr(b, "__self__", None) or type(a) is not type(b):
+        return False
+    return getattr(a, "__name__", None) == getattr(b, "__name__", None)

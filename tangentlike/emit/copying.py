@@ -1,4 +1,4 @@
-"""Live things as source that stands alone: functions and classes by their text, data as literals."""
+"""Live things as source that stands alone: definitions by their text, data as literals."""
 
 from __future__ import annotations
 
@@ -44,9 +44,10 @@ def home(obj: Any) -> tuple[str, str] | None:
     if not isinstance(name, str) or not name.isidentifier():
         return None
     for module in (getattr(obj, "__module__", None), "numpy", "math", "builtins"):
-        if isinstance(module, str) and is_library(module):
-            if getattr(sys.modules.get(module), name, _MISSING) is obj:
-                return module, name
+        if not isinstance(module, str) or not is_library(module):
+            continue
+        if getattr(sys.modules.get(module), name, _MISSING) is obj:
+            return module, name
     return None
 
 

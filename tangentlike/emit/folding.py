@@ -191,7 +191,7 @@ def _needs_comma(opening: str, items: list[tuple[str, Any]]) -> bool:
 
 def _display_items(node: Any) -> list[tuple[str, Any]]:
     if isinstance(node, gast.Dict):
-        return [(_key(k), v) for k, v in zip(node.keys, node.values)]
+        return [(_key(k), v) for k, v in zip(node.keys, node.values, strict=True)]
     if isinstance(node, (gast.Tuple, gast.List, gast.Set)):
         return [("", e) for e in node.elts]
     return []
@@ -208,7 +208,7 @@ def _operands(node: Any) -> list[tuple[str, Any]]:
         return [("", node.values[0]), *((joint, v) for v in node.values[1:])]
     if isinstance(node, gast.Compare):
         joints = [operator_text(op) + " " for op in node.ops]
-        return [("", node.left), *zip(joints, node.comparators)]
+        return [("", node.left), *zip(joints, node.comparators, strict=True)]
     if isinstance(node, gast.IfExp):
         return [("", node.body), ("if ", node.test), ("else ", node.orelse)]
     chain: list[tuple[str, Any]] = []

@@ -14,23 +14,22 @@ def header_lines(names: Mapping[str, Binding], annotated: bool) -> list[str]:
     >>> import numpy
     >>> names = {"np": Binding("module", "numpy", "np", numpy)}
     >>> header_lines({**names, "sum2": Binding("builtin", "builtins", "sum", sum)}, False)
-    ['from builtins import sum as sum2', 'import numpy as np']
+    ['import numpy as np', 'from builtins import sum as sum2']
     """
-    lines: list[tuple[str, str]] = []
-    sources: dict[str, list[str]] = {}
+    modules = [_import(b.module, name) for name, b in names.items() if b.kind == "module"]
+    sources: dict[tuple[bool, str], list[str]] = {}
     for name, binding in names.items():
-        if binding.kind == "module":
-            lines.append((binding.module, _import(binding.module, name)))
-        elif binding.kind in ("imported", "global") or (
+        if binding.kind in ("imported", "global") or (
             binding.kind == "builtin" and name != binding.original
         ):
-            sources.setdefault(binding.module, []).append(_alias(binding.original, name))
-    for module, aliases in sources.items():
-        lines.append((module, "\n".join(_from(module, sorted(aliases)))))
-    found = [line for _, text in sorted(lines) for line in text.split("\n")]
+            source = binding.kind == "global", binding.module  # the user's own come last
+            sources.setdefault(source, []).append(_alias(binding.original, name))
+    lines = sorted(set(modules))
+    for (_, module), aliases in sorted(sources.items()):
+        lines += _from(module, sorted(aliases))
     if annotated:  # annotations are for the reader; nobody evaluates them
-        found = ["from __future__ import annotations", *([""] if found else []), *found]
-    return [*found, *_comments(names)]
+        lines = ["from __future__ import annotations", *([""] if lines else []), *lines]
+    return [*lines, *_comments(names)]
 
 
 def _import(module: str, name: str) -> str:

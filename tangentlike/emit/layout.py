@@ -14,7 +14,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place
-from . import folding, to_gast
+from . import folding
 from .printer import Printer
 
 COMMENT_COLUMN = 45
@@ -66,7 +66,7 @@ def _roles(fn: ir.Function) -> frozenset[str]:
 
 
 def _quoted_roles(fn: ir.Function) -> frozenset[str]:
-    """Which roles carry a comment: tangents stand right below their primal line, if there is one."""
+    """Which roles carry a comment: a tangent below its primal line needs none."""
     if _roles(fn) & PRIMAL_ROLES and not _roles(fn) & ADJOINT_ROLES:
         return ADJOINT_ROLES
     return ADJOINT_ROLES | {"tangent"}
@@ -98,10 +98,10 @@ class _Layout:
 
     def block(self, stmts: ir.Block, nodes: list[Any], pad: str) -> Iterator[Line]:
         if not stmts:
-            for node in nodes:  # `pass`
-                yield Line(pad + self.printer.text(node))
+            yield from (Line(pad + self.printer.text(node)) for node in nodes)  # `pass`
+            return
         quoted: Place | None = None
-        for stmt, node in zip(stmts, nodes):
+        for stmt, node in zip(stmts, nodes, strict=True):
             place = stmt.origin.place
             if isinstance(stmt, (ir.If, ir.For, ir.While)):
                 yield from self._compound(stmt, node, pad, "")
@@ -115,7 +115,10 @@ class _Layout:
                 quoted = place
 
     def _wants_comment(self, stmt: ir.Stmt) -> bool:
-        return stmt.origin.role in self.quoted and not isinstance(stmt, (ir.Return, ir.Break))
+        """Headers that the result repeats are not quoted beside what belongs to them."""
+        if stmt.origin.role not in self.quoted or isinstance(stmt, (ir.Return, ir.Break)):
+            return False
+        return not stmt.origin.place.text.startswith(("for ", "def ", "async "))
 
     def _compound(self, stmt: Any, node: Any, pad: str, keyword: str) -> Iterator[Line]:
         for text in folding.statement(node, self.printer, pad, keyword):

@@ -7,7 +7,6 @@ is written into the user's module, and no import is executed.
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -174,7 +173,7 @@ def _defaults_of(scope: Scope) -> dict[str, Any]:
     code = fn.__code__
     defaults = fn.__defaults__ or ()
     names = code.co_varnames[: code.co_argcount]
-    found = dict(zip(names[len(names) - len(defaults) :], defaults))
+    found = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
     return {**found, **(fn.__kwdefaults__ or {})}
 
 

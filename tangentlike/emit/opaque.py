@@ -59,7 +59,7 @@ def statement(code: ir.OpaqueStmt, spell: Speller, build: Builder) -> Any:
 
 
 def _changed(names: tuple[str, ...], values: tuple[ir.Expr, ...]) -> dict[str, ir.Expr]:
-    return {n: v for n, v in zip(names, values) if v != ir.Var(n)}
+    return {n: v for n, v in zip(names, values, strict=True) if v != ir.Var(n)}
 
 
 def _respelled(refs: Iterable[ir.Ref], spell: Speller) -> dict[str, str]:
@@ -78,7 +78,7 @@ def _renamed_writes(body: list[Any], writes: tuple[str, ...]) -> dict[str, str]:
         return {}
     if len(bound) != len(writes):
         raise InternalError("emit", f"opaque code binds {bound}, not {writes}")
-    return {old: new for old, new in zip(bound, writes) if old != new}
+    return {old: new for old, new in zip(bound, writes, strict=True) if old != new}
 
 
 def bound_names(nodes: Iterable[Any]) -> tuple[str, ...]:

@@ -206,8 +206,8 @@ class Printer(SourceGenerator):  # type: ignore[misc]
     def parameters(self, node: Any) -> list[str]:
         """The text of each parameter of a signature, `/` and `*` included."""
         regular = [*node.posonlyargs, *node.args]
-        padding = [None] * (len(regular) - len(node.defaults))
-        parts = [self._parameter(a, d) for a, d in zip(regular, [*padding, *node.defaults])]
+        defaults = [None] * (len(regular) - len(node.defaults)) + node.defaults
+        parts = list(map(self._parameter, regular, defaults))
         if node.posonlyargs:
             parts.insert(len(node.posonlyargs), "/")
         if node.vararg is not None:

@@ -41,7 +41,7 @@ class _Collection:
     def __init__(self, module: ir.Module, bindings: Mapping[str, Binding]) -> None:
         local = set().union(*(local_names(fn) for fn in module.functions))
         self.file_names = Names(sorted({*local, *bindings, *(f.name for f in module.functions)}))
-        self.names: dict[int, str] = {id(b.obj): name for name, b in bindings.items()}
+        self.names = {_identity(b.original, b.obj): name for name, b in bindings.items()}
         self.imports: dict[str, Binding] = {}
         self.constants: list[str] = []
         self.definitions: list[str] = []
@@ -115,11 +115,12 @@ class _Collection:
 
     def name_for(self, wanted: str, obj: Any) -> str:
         """The name an object has in the file; it gets one if it has none."""
-        if id(obj) not in self.names:
+        identity = _identity(wanted, obj)
+        if identity not in self.names:
             self.kept.append(obj)
-            self.names[id(obj)] = self.file_names.fresh(wanted)
-            self._add_needed(wanted, self.names[id(obj)], obj)
-        return self.names[id(obj)]
+            self.names[identity] = self.file_names.fresh(wanted)
+            self._add_needed(wanted, self.names[identity], obj)
+        return self.names[identity]
 
     def _add_needed(self, wanted: str, name: str, obj: Any) -> None:
         constant = None if _defines_itself(obj) else _runtime_constant(wanted, obj)
@@ -127,6 +128,11 @@ class _Collection:
             self.add(name, obj)
         else:
             self._copy(name, constant, wanted)
+
+
+def _identity(name: str, obj: Any) -> tuple[str, int]:
+    """One definition a thing; constants are told apart by their names as well."""
+    return ("" if _defines_itself(obj) else name), id(obj)
 
 
 def _defines_itself(obj: Any) -> bool:

@@ -30,7 +30,7 @@ def parse_back(source: str, functions: list[Any]) -> ast.Module:
     found = found[len(found) - len(functions) :]  # copied helpers may stand above
     if len(found) != len(functions):
         raise InternalError("emit", f"{len(functions)} functions became {len(found)}")
-    for ours, theirs in zip(functions, found):
+    for ours, theirs in zip(functions, found, strict=True):
         different = difference(ours, theirs)
         if different is not None:
             line = getattr(different, "lineno", theirs.lineno)
@@ -45,10 +45,10 @@ def difference(ours: Any, theirs: Any) -> Any:
         return None if type(ours) is gast.Name and ours.id == theirs.id else theirs
     if _PARTNER.get(type(ours), type(ours)) is not type(theirs):
         return theirs if not _same_argument(ours, theirs) else None
-    if isinstance(ours, list):
+    if isinstance(ours, list) and isinstance(theirs, list):
         if len(ours) != len(theirs):
             return theirs[-1] if theirs else ast.Pass()
-        pairs = zip(ours, theirs)
+        pairs = zip(ours, theirs, strict=True)
         return next((d for a, b in pairs if (d := difference(a, b)) is not None), None)
     if not isinstance(theirs, ast.AST):
         return None if ours == theirs else ast.Constant(theirs)
