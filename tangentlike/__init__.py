@@ -6,6 +6,8 @@
     print(gradient.source)                      # its text
 """
 
+# The subpackage of this name is loaded before the public function takes the name.
+from . import autodiff as _transforms  # noqa: F401
 from . import testing
 from .api import autodiff, grad, jvp, value_and_grad, vjp
 from .errors import TangentlikeError, UnsupportedError

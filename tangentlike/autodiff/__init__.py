@@ -1,0 +1,1 @@
+"""Forward and reverse mode: a lowered function in, its derivative in the same IR out."""

@@ -1,0 +1,427 @@
+"""The public calls: what they take, what they give back, what they refuse."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+X = np.array([0.5, -1.0, 2.0])
+Y = np.array([1.5, 0.25, -0.5])
+
+
+def product(x: Any, y: Any) -> Any:
+    return np.sum(x * y * y)
+
+
+def cube(x: float) -> float:
+    return x * x * x
+
+
+# --------------------------------------------------------------------------- wrt and forms
+
+
+def test_grad_of_the_first_argument() -> None:
+    np.testing.assert_allclose(tl.grad(product)(X, Y), Y * Y)
+
+
+@pytest.mark.parametrize("wrt", [1, -1, "y"])
+def test_wrt_by_position_and_name(wrt: Any) -> None:
+    np.testing.assert_allclose(tl.grad(product, wrt=wrt)(X, Y), 2 * X * Y)
+
+
+def test_tuple_wrt_gives_a_tuple_in_the_order_asked() -> None:
+    y_bar, x_bar = tl.grad(product, wrt=("y", 0))(X, Y)
+    np.testing.assert_allclose(y_bar, 2 * X * Y)
+    np.testing.assert_allclose(x_bar, Y * Y)
+    (only,) = tl.grad(product, wrt=("x",))(X, Y)
+    np.testing.assert_allclose(only, Y * Y)
+
+
+def test_value_and_grad() -> None:
+    value, gradient = tl.value_and_grad(product)(X, Y)
+    assert value == product(X, Y)
+    np.testing.assert_allclose(gradient, Y * Y)
+
+
+def test_decorator_forms() -> None:
+    @tl.grad
+    def first(x: float) -> float:
+        return x * x
+
+    @tl.grad(wrt="b")
+    def second(a: float, b: float) -> float:
+        return a * b * b
+
+    @tl.value_and_grad(wrt=(0, 1))
+    def third(a: float, b: float) -> float:
+        return a * b
+
+    assert first(3.0) == 6.0
+    assert second(2.0, 3.0) == 12.0
+    assert third(2.0, 3.0) == (6.0, (3.0, 2.0))
+
+
+def test_keyword_calls_and_defaults() -> None:
+    def scaled(x: float, factor: float = 3.0, *, power: float = 2.0) -> float:
+        return factor * x * power
+
+    df = tl.grad(scaled)
+    assert df(x=1.0) == 6.0
+    assert df(1.0, power=1.0) == 3.0
+    assert df(1.0, factor=5.0) == 10.0
+    assert tl.grad(scaled, wrt="power")(2.0) == 6.0
+
+
+def test_wrong_call_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="missing"):
+        tl.grad(product)(X)
+
+
+@pytest.mark.parametrize(
+    ("wrt", "message"),
+    [
+        ("z", "product has no parameter 'z'"),
+        (2, "wrt=2 is out of range: product has 2 parameters"),
+        (-3, "wrt=-3 is out of range"),
+        ((), "wrt is empty"),
+        (("x", 0), "names `x` more than once"),
+        (1.5, "positions and parameter names, not 1.5"),
+        (True, "positions and parameter names, not True"),
+    ],
+)
+def test_refused_wrt(wrt: Any, message: str) -> None:
+    with pytest.raises(tl.TangentlikeError) as error:
+        tl.grad(product, wrt=(wrt,) if isinstance(wrt, (bool, float)) else wrt)
+    assert message in str(error.value)
+    assert "`x`, `y`" in str(error.value) or "once" in str(error.value)
+
+
+def test_not_a_function() -> None:
+    with pytest.raises(tl.TangentlikeError, match="expected a function, got float"):
+        tl.grad(cube(2.0))
+
+
+# ------------------------------------------------------------------- what is handed back
+
+
+def test_the_function_handed_back() -> None:
+    df = tl.grad(product)
+    assert inspect.isfunction(df)
+    assert inspect.signature(df) == inspect.signature(product)
+    assert df.__name__ == "product_grad"
+    assert "def product_grad(x, y)" in df.source
+    assert inspect.getsource(df).strip() in df.source
+    assert set(df.stages) == {"lowered", "derived", "simplified", "emitted"}
+    compile(df.source, "text", "exec")
+
+
+def test_transformed_once() -> None:
+    assert tl.grad(product) is tl.grad(product, wrt="x")
+    assert tl.grad(product) is not tl.grad(product, wrt=("x",))
+
+
+def test_same_text_each_time() -> None:
+    def fresh() -> Any:
+        def f(x: float, y: float) -> float:
+            return x * y + x
+
+        return f
+
+    assert tl.grad(fresh()).source == tl.grad(fresh()).source
+
+
+def test_closures_are_told_apart() -> None:
+    def scaled(factor: float) -> Any:
+        return lambda x: factor * x
+
+    assert tl.grad(scaled(2.0))(1.0) == 2.0
+    assert tl.grad(scaled(5.0))(1.0) == 5.0
+
+
+def test_gradient_of_gradient() -> None:
+    assert tl.grad(tl.grad(cube))(2.0) == 12.0
+    assert tl.grad(tl.grad(tl.grad(cube)))(2.0) == 6.0
+
+
+@tl.grad
+def uses_later(x: float) -> float:
+    return defined_later(x) * 2.0
+
+
+def defined_later(x: float) -> float:
+    return x * x
+
+
+def test_a_decorator_above_its_helper_waits_for_the_first_call() -> None:
+    assert "def uses_later" in str(uses_later.source)
+    assert uses_later(3.0) == 12.0
+    assert isinstance(uses_later.source, str)
+    assert uses_later.__name__ == "uses_later_grad"
+
+
+def test_methods_partials_and_callable_objects() -> None:
+    import functools
+
+    class Model:
+        def __init__(self, scale: float) -> None:
+            self.scale = scale
+
+        def loss(self, x: float) -> float:
+            return self.scale * x * x
+
+        __call__ = loss
+
+    assert tl.grad(Model(3.0).loss)(2.0) == 12.0
+    assert tl.grad(Model(5.0).loss)(2.0) == 20.0
+    assert tl.grad(Model(2.0))(2.0) == 8.0
+    assert list(inspect.signature(tl.grad(Model(3.0).loss)).parameters) == ["x"]
+    np.testing.assert_allclose(tl.grad(functools.partial(product, X))(Y), 2 * X * Y)
+    np.testing.assert_allclose(tl.grad(functools.partial(product, y=Y))(X), Y * Y)
+    assert tl.grad(functools.lru_cache(cube))(2.0) == 12.0
+
+
+def test_threads_share_one_transform() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    def f(x: float) -> float:
+        return x * x
+
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda _: tl.grad(f), range(32)))
+        assert len({id(m.__tangentlike__.derive()) for m in made}) == 1
+        assert list(pool.map(lambda m: m(3.0), made)) == [6.0] * 32
+
+
+# ------------------------------------------------------------------------------ both modes
+
+
+def test_jvp() -> None:
+    value, tangent = tl.jvp(product, (X, Y), (np.ones(3), None))
+    assert value == product(X, Y)
+    np.testing.assert_allclose(tangent, np.sum(Y * Y))
+    assert tl.jvp(cube, (2.0,), (None,)) == (8.0, 0.0)
+    assert tl.jvp(cube, (2.0,), (1,)) == (8.0, 12.0)
+
+
+def test_jvp_refuses_what_does_not_fit() -> None:
+    with pytest.raises(tl.TangentlikeError, match="1 primals and 2 tangents"):
+        tl.jvp(cube, (2.0,), (1.0, 1.0))
+    with pytest.raises(tl.TangentlikeError, match=r"tangent of `x` must have shape \(3,\)"):
+        tl.jvp(product, (X, Y), (np.ones(2), None))
+    with pytest.raises(tl.TangentlikeError, match="is the int 2"):
+        tl.jvp(cube, (2,), (1.0,))
+
+
+def test_pullback_runs_as_often_as_asked() -> None:
+    def loop(w: Any, n: int) -> Any:
+        h = w
+        for _ in range(n):
+            h = np.tanh(w * h)
+        return h
+
+    value, pullback = tl.vjp(loop, X, 4)
+    first = pullback(np.ones(3))
+    assert first[1] is None
+    value *= 0.0  # the caller's own array
+    second = pullback(np.ones(3))
+    np.testing.assert_array_equal(first[0], second[0])
+    np.testing.assert_allclose(pullback(2.0 * np.ones(3))[0], 2 * first[0])
+
+
+def test_pullback_of_in_place_writes_runs_twice() -> None:
+    def smooth(a: Any) -> Any:
+        for _ in range(3):
+            a[1:-1] += 0.5 * (a[:-2] * a[2:])
+        return a
+
+    a = np.linspace(0.5, 1.0, 6)
+    _, pullback = tl.vjp(smooth, a)
+    seed = np.arange(6.0)
+    first = pullback(seed)[0]
+    np.testing.assert_array_equal(first, pullback(seed)[0])
+    np.testing.assert_array_equal(seed, np.arange(6.0))
+    np.testing.assert_array_equal(a, np.linspace(0.5, 1.0, 6))
+
+
+def test_vjp_refuses_a_seed_of_another_shape() -> None:
+    _, pullback = tl.vjp(lambda x: x * 2.0, X)
+    with pytest.raises(tl.TangentlikeError, match=r"the seed must have shape \(3,\)"):
+        pullback(1.0)
+
+
+def test_autodiff_takes_seeds() -> None:
+    value, gradient = tl.autodiff(product, wrt=("x", "y"))(X, Y, 2.0)
+    np.testing.assert_allclose(gradient[1], 4 * X * Y)
+    value, tangent = tl.autodiff(product, wrt="y", mode="forward")(X, Y, np.ones(3))
+    np.testing.assert_allclose(tangent, np.sum(2 * X * Y))
+    with pytest.raises(tl.TangentlikeError, match="'reverse' or 'forward', not 'both'"):
+        tl.autodiff(product, mode="both")
+
+
+def test_numpy_functions_themselves() -> None:
+    value, pullback = tl.vjp(np.sum, X)
+    np.testing.assert_array_equal(pullback(2.0)[0], [2.0, 2.0, 2.0])
+    _, pullback = tl.vjp(np.sum, np.ones((2, 3)), axis=0)
+    assert pullback(X)[0].shape == (2, 3)
+    assert tl.grad(np.sin)(0.0) == 1.0
+    np.testing.assert_array_equal(tl.grad(np.sum)(X), [1.0, 1.0, 1.0])
+    assert tl.jvp(np.multiply, (2.0, 3.0), (1.0, 1.0)) == (6.0, 5.0)
+    assert tl.grad(abs)(-2.0) == -1.0
+
+
+# ------------------------------------------------------------------------ whole derivatives
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+def test_jacobian(mode: str) -> None:
+    expected = np.diag(2 * X)
+    np.testing.assert_allclose(tl.jacobian(lambda x: x * x, mode=mode)(X), expected)
+    assert tl.jacobian(cube, mode=mode)(2.0) == 12.0
+    found = tl.jacobian(lambda x: x * Y, mode=mode)(2.0)
+    np.testing.assert_allclose(found, Y)
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse"])
+def test_jacobian_of_several_results_by_several_arguments(mode: str) -> None:
+    def both(x: Any, s: float) -> Any:
+        return x * s, np.sum(x)
+
+    by_x, by_s = tl.jacobian(both, wrt=(0, 1), mode=mode)(X, 2.0)
+    np.testing.assert_allclose(by_x[0], 2 * np.eye(3))
+    np.testing.assert_allclose(by_x[1], np.ones(3))
+    np.testing.assert_allclose(by_s[0], X)
+    assert by_s[1] == 0.0
+
+
+def test_hessian_and_hvp() -> None:
+    np.testing.assert_allclose(tl.hessian(lambda x: np.sum(x**3))(X), np.diag(6 * X))
+    (xx, xy), (yx, yy) = tl.hessian(product, wrt=(0, 1))(X, Y)
+    np.testing.assert_allclose(xx, np.zeros((3, 3)), atol=1e-15)
+    np.testing.assert_allclose(xy, np.diag(2 * Y))
+    np.testing.assert_allclose(yx, np.diag(2 * Y))
+    np.testing.assert_allclose(yy, np.diag(2 * X))
+    np.testing.assert_allclose(tl.hvp(product, wrt=1)(X, Y, np.ones(3)), 2 * X)
+    parts = tl.hvp(product, wrt=(0, 1))(X, Y, (np.ones(3), None))
+    np.testing.assert_allclose(parts[1], 2 * Y)
+    assert tl.hvp(cube)(2.0, v=1.0) == 12.0
+    assert list(inspect.signature(tl.hvp(cube)).parameters) == ["x", "v"]
+
+
+# ---------------------------------------------------------------------------- the structure
+
+
+def test_floats_stay_floats_and_arrays_keep_their_dtype() -> None:
+    assert type(tl.grad(cube)(2.0)) is float
+    assert type(tl.grad(cube)(np.float32(2.0))) is np.float32
+    zero_d = tl.grad(cube)(np.array(2.0))
+    assert isinstance(zero_d, np.ndarray) and zero_d.shape == ()
+    assert tl.grad(product)(X.astype(np.float32), Y).dtype == np.float32
+    assert tl.grad(lambda x, y: np.sum(x))(X, Y).dtype == float
+
+
+def test_containers_get_their_own_type() -> None:
+    import collections
+
+    Layer = collections.namedtuple("Layer", "w b")
+
+    def affine(layer: Any, x: Any) -> Any:
+        return np.sum(layer[0] * x + layer[1])
+
+    gradient = tl.grad(affine)(Layer(X, 1.0), Y)
+    assert type(gradient) is Layer
+    np.testing.assert_allclose(gradient.w, Y)
+    assert gradient.b == 3.0
+    assert type(tl.grad(affine)([X, 1.0, "name", 3], Y)) is list
+    assert tl.grad(affine)([X, 1.0, "name", 3], Y)[2:] == [None, None]
+    found = tl.grad(lambda p: p["a"] * p["b"])({"a": 2.0, "b": 3.0, "unused": X})
+    assert (found["a"], found["b"]) == (3.0, 2.0)
+    np.testing.assert_array_equal(found["unused"], np.zeros(3))
+
+
+def test_unused_argument_gets_zeros() -> None:
+    np.testing.assert_array_equal(tl.grad(lambda x, y: np.sum(y))(X, Y), np.zeros(3))
+    assert tl.grad(lambda x, y: y)(1.0, 2.0) == 0.0
+
+
+def test_gradients_own_their_memory() -> None:
+    a_bar, b_bar = tl.grad(lambda a, b: np.sum(a + b), wrt=(0, 1))(X, Y)
+    a_bar *= 0.0
+    np.testing.assert_array_equal(b_bar, np.ones(3))
+    seed = np.ones(3)
+    _, pullback = tl.vjp(lambda x: x + 1.0, X)
+    found = pullback(seed)[0]
+    found[0] = 7.0
+    assert seed[0] == 1.0
+    total = tl.grad(lambda x: np.sum(x))(X)
+    total[0] = 5.0  # not a read-only broadcast
+
+
+def test_aux() -> None:
+    def with_aux(x: float) -> Any:
+        return x * x, ("aux", x)
+
+    assert tl.grad(with_aux, has_aux=True)(3.0) == (6.0, ("aux", 3.0))
+    assert tl.value_and_grad(with_aux, has_aux=True)(3.0) == ((9.0, ("aux", 3.0)), 6.0)
+
+
+# ----------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize("value", [2, True, np.int64(3), np.arange(3), np.array([True])])
+def test_integers_are_refused_with_the_name(value: Any) -> None:
+    with pytest.raises(tl.TangentlikeError, match=r"with respect to `x`.*\n.*float"):
+        tl.grad(cube)(value)
+
+
+def test_results_that_are_no_scalars() -> None:
+    with pytest.raises(tl.TangentlikeError) as error:
+        tl.grad(lambda x: 2.0 * x)(X)
+    assert "shape (3,)" in str(error.value)
+    assert "tl.vjp" in str(error.value) and "tl.jacobian" in str(error.value)
+
+
+def test_shared_memory_with_a_written_argument() -> None:
+    def bump(a: Any, b: Any) -> Any:
+        a[0] = a[1] * 2.0
+        return np.sum(a * b)
+
+    x = np.ones(4)
+    for first, second in [(x, x), (x[:3], x[1:])]:
+        with pytest.raises(tl.TangentlikeError, match=r"writes its argument `a`.*`b` shares"):
+            tl.grad(bump)(first, second)
+        with pytest.raises(tl.TangentlikeError, match="shares memory"):
+            tl.vjp(bump, first, second)
+    np.testing.assert_array_equal(tl.grad(bump)(x[::2], x[1::2]), [0.0, 3.0])
+
+
+SHARED = np.ones(3)
+
+
+def test_shared_memory_with_a_global() -> None:
+    def scale(a: Any) -> Any:
+        a[0] = 2.0 * a[0]
+        return np.sum(a * SHARED)
+
+    with pytest.raises(tl.TangentlikeError, match="outer `SHARED` shares memory"):
+        tl.grad(scale)(SHARED)
+
+
+def test_an_exception_names_the_primal_line() -> None:
+    def failing(x: Any, n: int) -> Any:
+        total = 0.0
+        for i in range(n):
+            total = total + x[i] * x[i]
+        return total
+
+    with pytest.raises(IndexError) as error:
+        tl.grad(failing)(X, 5)
+    (note,) = error.value.__notes__
+    line = inspect.getsourcelines(failing)[1] + 3
+    assert f"test_api.py:{line}: total = total + x[i] * x[i]" in note
+
+
