@@ -79,7 +79,16 @@ BECOMES = {
         """,
     ),
     "web of a loop": (
-        "h = x\nfor i in range(n):\n    t = h * 2\n    h = t + 1\n    t = h\n    s = t\nh = h * s\nreturn h",
+        """
+        h = x
+        for i in range(n):
+            t = h * 2
+            h = t + 1
+            t = h
+            s = t
+        h = h * s
+        return h
+        """,
         """
         h = x
         for i in range(n):
@@ -92,7 +101,15 @@ BECOMES = {
         """,
     ),
     "webs and break": (
-        "for x in xs:\n    y = x\n    if y > 1:\n        break\n    y = y + 1\n    z = y\nreturn y, z",
+        """
+        for x in xs:
+            y = x
+            if y > 1:
+                break
+            y = y + 1
+            z = y
+        return y, z
+        """,
         """
         for x in xs:
             y = x

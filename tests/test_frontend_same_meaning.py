@@ -136,7 +136,7 @@ def loop_variables(n, xs):
         i = i * 2
         if i > 6:
             break
-    for x in xs:
+    for x in xs:  # noqa: B007
         xs = xs[1:]
         for i in range(len(xs)):
             xs = xs + [i]
@@ -170,7 +170,7 @@ def while_loops(a, b):
 def containers(a, b):
     d = {"a": a, "b": [b, a + b]}
     d["b"][1] += 1
-    d["c"], last = {"z": a * b}, d["b"][-1]
+    d["c"], _last = {"z": a * b}, d["b"][-1]
     fs = [lambda v: v + 1, abs]
     squares = sum(v * v for v in (a, b))
     text = f"{a:.2f} {d['b']}"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir
-from ..errors import UnsupportedError
+from ..errors import Place, UnsupportedError
 from ..ir import Function
 from ..names import Names
 from .expressions import expression
@@ -48,16 +48,17 @@ class Lowered:
 def lower(fn: Callable[..., Any]) -> Lowered:
     """Read a live function and bring it into the normal form."""
     function = _plain_function(fn)
-    found = find_definition(function)
     scope = Scope.of(function)
-    names = Names([*scope.cells, found.name])
     try:
+        found = find_definition(function)
+        names = Names([*scope.cells, found.name])
         read = read_definition(found.node, found.name, found.source, scope, names)
         return _lowered(read, scope, names)
     except RecursionError:
+        code = function.__code__
         raise UnsupportedError(
-            f"`{found.name}` is nested too deeply",
-            found.source.header(found.node.lineno),
+            f"`{function.__name__}` is nested too deeply",
+            Place(code.co_filename, code.co_firstlineno),
             "Break its longest expression, or its chain of `elif`, into several.",
         ) from None
 
@@ -106,7 +107,9 @@ __all__ = [
     "lower_nested",
     "names_of",
     "program",
+    "reaching",
     "read_block",
     "read_function",
+    "renamed_webs",
     "split_names",
 ]

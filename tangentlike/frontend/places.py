@@ -99,7 +99,7 @@ def characters(line: str, offset: int) -> int:
 
 def _header_end(node: Any) -> Any:
     """The last node of a compound statement's header; a simple statement itself."""
-    if not getattr(node, "body", None) or not hasattr(node, "lineno"):
+    if not getattr(node, "body", None) and not getattr(node, "cases", None):
         return node
     for field in ("test", "iter", "subject"):
         if hasattr(node, field):

@@ -1,0 +1,83 @@
+"""What the frontend refuses: each with its place, its caret, and what to do instead."""
+
+from __future__ import annotations
+
+import linecache
+import textwrap
+
+import pytest
+
+from tangentlike import UnsupportedError
+from tangentlike.frontend import lower, lower_nested, program, read_function
+
+REFUSED = {
+    "with open(p) as h:\n    y = 1": ("`with` is not supported", "with open(p) as h:"),
+    "try:\n    y = 1\nexcept ValueError:\n    y = 2": ("`try` is not supported", None),
+    "match x:\n    case 1:\n        y = 2": ("`match` is not supported", "match x:"),
+    "global y": ("`global`", "global y"),
+    "nonlocal y": ("`nonlocal`", "nonlocal y"),
+    "def g(x):\n    return x": ("a function defined inside", None),
+    "class C:\n    pass": ("a class defined inside", None),
+    "async def g(x):\n    return x": ("asynchronous", None),
+    "a, *b = x": ("a starred target", "*b"),
+    "y = (z := x)": ("assignment expression", "z := x"),
+    "y = [z := x, [w for w in x if (z := w)]]": ("assignment expression", "z := x"),
+    "y = x + (yield x)": ("a generator", None),
+    "y = [1 for v in x if (yield v)]": ("a generator", None),
+    "y = await x": ("`await`", None),
+    "del x[0]": ("`del` of an item", "x[0]"),
+    "a, b = x, y, z": ("3 values cannot be unpacked into 2", None),
+    "for a[0] in x:\n    pass": ("a loop can only bind names", "a[0]"),
+    "np.random.seed = x": ("writing to `np.random.seed`", "np.random.seed"),
+    "y = np.no_such_function(x)": ("`np` has no attribute `no_such_function`", None),
+    "y = locals()": ("`locals` depends on the function", "locals()"),
+    "y = super().f(x)": ("`super()` without arguments", "super()"),
+    "a = 1\nf = lambda v: v + a\na = f(x)": ("a lambda uses `a`", "lambda v: v + a"),
+}
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=[t.split("\n")[0] for t in REFUSED])
+def test_refused(text: str) -> None:
+    message, marked = REFUSED[text]
+    with pytest.raises(UnsupportedError) as info:
+        lower_nested(read_function(_function(text)))
+    error = info.value
+    assert message in error.message
+    assert error.hint
+    assert error.place is not None
+    assert error.place.line >= 2
+    if marked is not None:
+        place = error.place
+        assert place.text[place.column : place.column + place.width] == marked
+
+
+def _function(text: str) -> str:
+    return "def f(x, y, z, a, p):\n" + textwrap.indent(text, "    ")
+
+
+def test_names_must_exist() -> None:
+    with pytest.raises(UnsupportedError) as info:
+        read_function("def f(x):\n    return x * missing(x)", {}, "model.py")
+    assert str(info.value).splitlines()[:3] == [
+        "model.py:2: name `missing` is not defined",
+        "    return x * missing(x)",
+        "               ^^^^^^^",
+    ]
+
+
+def test_one_function_is_wanted() -> None:
+    with pytest.raises(UnsupportedError, match="2 functions"):
+        read_function("def f(x): return x\ndef g(x): return x")
+
+
+def test_deep_expressions_are_refused_not_crashed() -> None:
+    code = "def f(x):\n    return " + " + ".join(["x"] * 900) + "\n"
+    linecache.cache["<deep>"] = (len(code), None, code.splitlines(True), "<deep>")
+    names: dict[str, object] = {}
+    exec(compile(code, "<deep>", "exec"), names)
+    with pytest.raises(UnsupportedError, match="nested too deeply"):
+        lower(names["f"])  # type: ignore[arg-type]
+
+
+def test_unused_reading_of_programs() -> None:
+    assert program("t = u; v = t + np.pi; v += w").param_names == ("u", "w")

@@ -1,0 +1,251 @@
+"""Finding the source of live functions, and resolving what their names mean."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import math
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy as xp
+import pytest
+
+from tangentlike import UnsupportedError
+from tangentlike.emit import show
+from tangentlike.frontend import Scope, lower
+from tangentlike.ir import Call, Opaque, Ref, expressions, statements, walk
+
+SCALE = 3.0
+
+
+def text_of(fn: Callable[..., Any]) -> str:
+    return show(lower(fn).function.body)
+
+
+def refs(fn: Callable[..., Any]) -> dict[str, Any]:
+    found = {}
+    for stmt in statements(lower(fn).function.body):
+        for expr in expressions(stmt):
+            for part in walk(expr):
+                if isinstance(part, Ref):
+                    found[part.text] = part.obj
+                if isinstance(part, Opaque):
+                    found.update((ref.text, ref.obj) for ref in part.refs)
+    return found
+
+
+def test_lambdas_on_one_line() -> None:
+    f, g = lambda x: x + 1, lambda x: x + 2
+    table = {"a": lambda x: lambda y: x * y, "b": (lambda x: x / 2)}
+    inner = table["a"](3)
+    if sys.version_info < (3, 11):
+        with pytest.raises(UnsupportedError, match="cannot be told apart"):
+            lower(f)
+        return
+    assert text_of(f) == "total = x + 1\nreturn total"
+    assert text_of(g) == "total = x + 2\nreturn total"
+    assert text_of(inner) == "product = x * y\nreturn product"
+    assert text_of(table["b"]) == "ratio = x / 2\nreturn ratio"
+
+
+def test_lambda_over_several_lines_and_its_name() -> None:
+    f = lambda x: (  # noqa: E731
+        x + 1
+    )
+    function = lower(f).function
+    assert function.name == "f"
+    assert function.body[0].origin.place.text == "x + 1"
+
+
+def doubled(fn: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(fn)
+    def wrapper(*args: Any) -> Any:
+        return 2 * fn(*args)
+
+    return wrapper
+
+
+@doubled
+@doubled
+def decorated(x: float, *, n: int = 2) -> float:
+    """Its documentation."""
+    return x * n
+
+
+class Model:
+    def __init__(self) -> None:
+        self.__w = 2.0
+
+    def predict(self, x: float) -> float:
+        return self.__w * x
+
+    @staticmethod
+    def shift(x: float) -> float:
+        return x + 1
+
+    def up(self) -> Any:
+        return super().up()
+
+
+def test_decorated_functions_and_methods() -> None:
+    inner = decorated.__wrapped__.__wrapped__  # type: ignore[attr-defined]
+    function = lower(inner).function
+    assert function.doc == "Its documentation."
+    assert [(p.name, p.kind, p.annotation) for p in function.params] == [
+        ("x", "any", "float"),
+        ("n", "keyword", "int"),
+    ]
+    assert "self._Model__w" in text_of(Model().predict)
+    assert text_of(Model.shift) == "total = x + 1\nreturn total"
+
+
+def test_parameters() -> None:
+    def f(a, /, b, c=SCALE, *rest, d, e=(1, "x"), **options):
+        return a
+
+    params = lower(f).function.params
+    assert [(p.name, p.kind) for p in params] == [
+        ("a", "positional"),
+        ("b", "any"),
+        ("c", "any"),
+        ("rest", "*"),
+        ("d", "keyword"),
+        ("e", "keyword"),
+        ("options", "**"),
+    ]
+    assert params[2].default == Ref("SCALE", SCALE)
+
+
+def test_notebook_cells_and_changed_files(tmp_path: Path) -> None:
+    cell = "<ipython-input-7-tl>"
+    code = "import numpy as np\ndef f(x):\n    return np.sin(x)\n"
+    linecache.cache[cell] = (len(code), None, code.splitlines(True), cell)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(code, cell, "exec"), names)
+    assert text_of(names["f"]) == "sin_x = np.sin(x)\nreturn sin_x"
+
+    path = tmp_path / "model.py"
+    path.write_text("def f(x):\n    return x * 2\n")
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    assert text_of(names["f"]) == "product = x * 2\nreturn product"
+    path.write_text("# moved down\n\ndef f(x):\n    return x * 2\n")
+    with pytest.raises(UnsupportedError, match="not at this line"):
+        lower(names["f"])
+
+
+def test_no_source() -> None:
+    names: dict[str, Any] = {}
+    exec("def f(x):\n    return x", names)
+    with pytest.raises(UnsupportedError, match="cannot be found") as info:
+        lower(names["f"])
+    assert "@tl.rule" in info.value.hint
+    for fn in (math.sin, np.sum, functools.partial(test_no_source, 1), Model):
+        with pytest.raises(UnsupportedError):
+            lower(fn)
+
+
+def make(scale: Any, helper: Any) -> Callable[..., Any]:
+    def inner(x):
+        return helper(x) * scale + SCALE + xp.linalg.norm(x) + Model.shift(x) + math.pi
+
+    return inner
+
+
+def test_names_are_resolved() -> None:
+    helper = test_no_source
+    fn = make(np.ones(2), helper)
+    found = refs(fn)
+    assert found["helper"] is helper
+    assert found["xp.linalg.norm"] is np.linalg.norm
+    assert found["Model.shift"] is Model.shift
+    assert found["SCALE"] is SCALE
+    assert found["math.pi"] is math.pi
+    scope = lower(fn).scope
+    assert scope.fn is fn
+    assert scope.module is sys.modules[__name__]
+    assert scope.numpy_alias == "xp"
+    kinds = {name: scope.kind_of_name(name) for name in ("scale", "SCALE", "len")}
+    assert kinds == {"scale": "closure", "SCALE": "global", "len": "builtin"}
+    with pytest.raises(KeyError):
+        scope.lookup("no_such_name")
+    assert lower(fn).function.free == ("helper", "scale")
+
+
+def test_alias_of_the_array_module() -> None:
+    module = types.ModuleType("stand_in")
+    for name in ("ndarray", "tanh", "matmul", "zeros_like"):
+        setattr(module, name, getattr(np, name))
+    assert Scope.of_names({"math": math, "cp": module}).numpy_alias == "cp"
+    assert Scope.of_names({"math": math}).numpy_alias == "np"
+
+
+def test_names_inside_opaque_code() -> None:
+    def f(xs, k):
+        return [x * k * SCALE for x in xs if x > min(xs)], (lambda v, d=k: v + d + np.pi)
+
+    values = [e for s in statements(lower(f).function.body) for e in expressions(s)]
+    listed, function = (v for v in values if isinstance(v, Opaque))
+    assert listed.names == ("xs", "k")
+    assert {ref.text for ref in listed.refs} == {"SCALE", "min"}
+    assert function.names == ("k",)
+    assert {ref.text for ref in function.refs} == {"np"}
+
+
+def live(code: str) -> Any:
+    """The function `f` of some code, its text known as that of a notebook cell is."""
+    names: dict[str, Any] = {"np": np}
+    file = f"<cell {len(linecache.cache)}>"
+    linecache.cache[file] = (len(code), None, code.splitlines(True), file)
+    exec(compile(code, file, "exec"), names)
+    return names["f"]
+
+
+def test_calls_know_their_place() -> None:
+    fn = live("""def f(x):
+    é = "ü"; y = np.sin(x) + np.cos(
+        # a comment
+        x * 2,
+        dtype=float,  # another
+    )
+    return y
+""")
+    calls = {}
+    for stmt in statements(lower(fn).function.body):
+        for expr in expressions(stmt):
+            for part in walk(expr):
+                if isinstance(part, Call) and part.at is not None:
+                    calls[show(part)] = part.at
+    at = calls["np.cos(product, dtype=float)"]
+    assert at.text == "y = np.sin(x) + np.cos(x * 2, dtype=float,)"
+    assert at.text[at.column : at.column + at.width] == "np.cos(x * 2, dtype=float,)"
+    assert at.file == fn.__code__.co_filename
+    inner = calls["x * 2"]
+    assert inner.text[inner.column : inner.column + inner.width] == "x * 2"
+    assert inner.line == at.line + 2
+
+
+def test_text_of_headers() -> None:
+    fn = live("""def f(xs, t):
+    for i, x in enumerate(
+        xs,
+    ):  # a comment
+        if (x > t  # why: because
+                and i):
+            t = x; t += 1
+        elif x: t = 2
+        else:
+            while t < 3: t += 1  # on one line
+    return t
+""")
+    texts = [s.origin.place.text for s in statements(lower(fn).function.body)]
+    assert "for i, x in enumerate(xs,):" in texts
+    assert "if (x > t and i):" in texts
+    assert "elif x:" in texts
+    assert "while t < 3:" in texts
+    assert "t += 1" in texts
+    assert "t = x" in texts
