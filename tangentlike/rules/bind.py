@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Union
 
 import numpy as np
@@ -49,7 +50,7 @@ class Instance:
     conj: ir.Ref = field(repr=False)
     real: bool = True
 
-    @property
+    @cached_property
     def result_kind(self) -> Kind:
         """What is known of the result of the call."""
         return self.rule.result_kind(self.call, self.kind_of)

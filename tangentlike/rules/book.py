@@ -46,7 +46,9 @@ RULE_MODULES = (
     "python",
     "math_module",
     "constant",
+    "random_draws",
     "runtime_rules",
+    "special",
 )
 
 # Classes whose methods and attributes a program may use on values we follow.

@@ -116,7 +116,7 @@ def complex64(y, x=0.0):
     x_bar = unbroadcast(y_bar, x)
 
 
-@rule(list, tuple, kind=_list)
+@rule(list, tuple, view="maybe", kind=_list)
 def list_(y, x=()):
     y_dot = list(x_dot)
     if is_sequence(x):
@@ -181,11 +181,11 @@ def _of_all(call: ir.Call, kind_of: KindOf) -> Kind:
     return found
 
 
-@rule(max, builder=True, kind=_of_all)
+@rule(max, builder=True, view="maybe", kind=_of_all)
 def max_(call: ir.Call, kind_of: KindOf) -> str:
     return _extreme("max", call)
 
 
-@rule(min, builder=True, kind=_of_all)
+@rule(min, builder=True, view="maybe", kind=_of_all)
 def min_(call: ir.Call, kind_of: KindOf) -> str:
     return _extreme("min", call)

@@ -128,7 +128,7 @@ def repeat_items(y, g, xs):
     xs_bar = 0
 
 
-@rule(runtime.join_items, kind=same_as(1))
+@rule(runtime.join_items, view="maybe", kind=same_as(1))
 def join_items(y, parts, x):
     y_dot = join_items(parts_dot, x)
     parts_bar = list(y_bar)

@@ -30,6 +30,7 @@ from .. import ir, runtime
 from ..errors import Place, TangentlikeError
 from .book import RULE_FUNCTIONS, Rule
 from .decisions import QUESTIONS
+from .deferred import Deferred
 from .expressions import Malformed, expression
 
 __all__ = ["Branch", "Line", "Template", "read_template", "template_of"]
@@ -252,6 +253,8 @@ class _Reader:
         for free, cell in zip(self.fn.__code__.co_freevars, self.fn.__closure__ or ()):
             if free == name:
                 found = cell.cell_contents
+        if isinstance(found, Deferred):
+            return found.module()
         if isinstance(found, ModuleType):
             return found
         helper = getattr(runtime, name, _MISSING)

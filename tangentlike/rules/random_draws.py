@@ -1,0 +1,56 @@
+"""Random draws: constants of the program, unless a distribution's location or scale is active.
+
+The draw happens once, in the primal. A normal or uniform number moves with its location and
+scale at a fixed position within the distribution; other distributions refuse active parameters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .. import ir
+from ..kind import Kind
+from .book import KindOf, nondifferentiable, rule
+from .kinds_of import argument, other, shape_from_argument
+
+# ruff: noqa: F821, F841
+
+
+def _drawn(call: ir.Call, kind_of: KindOf) -> Kind:
+    """An array of the given size; without one, of the shape of the parameters."""
+    size = argument(call, len(call.args), "size")
+    if size == ir.Const(None) and len(call.args) > 2:
+        size = call.args[2]
+    if size == ir.Const(None):
+        numbers = all(kind_of(arg).form == "number" for arg in call.args)
+        return Kind("number", "float", ()) if numbers else Kind("value", "float")
+    return shape_from_argument(len(call.args), "size")(call, kind_of)
+
+
+@rule(np.random.normal, kind=_drawn)
+def normal(y, loc=0.0, scale=1.0, size=None):
+    dy_dloc = 1.0
+    dy_dscale = ratio_or_zero(y - loc, scale)
+
+
+@rule(np.random.uniform, kind=_drawn)
+def uniform(y, low=0.0, high=1.0, size=None):
+    dy_dlow = ratio_or_zero(high - y, high - low)
+    dy_dhigh = ratio_or_zero(y - low, high - low)
+
+
+def _dimensions(call: ir.Call, kind_of: KindOf) -> Kind:
+    if not call.args:
+        return Kind("number", "float", ())
+    sizes = [arg.value if isinstance(arg, ir.Const) else None for arg in call.args]
+    return Kind("array", "float", tuple(sizes))
+
+
+nondifferentiable(np.random.rand, np.random.randn, kind=_dimensions)
+nondifferentiable(
+    *(np.random.random, np.random.random_sample, np.random.standard_normal),
+    kind=shape_from_argument(0, "size"),
+)
+nondifferentiable(np.random.randint, np.random.standard_exponential)
+nondifferentiable(np.random.seed, np.random.default_rng, np.random.get_state, kind=other)
+nondifferentiable(np.random.set_state, np.random.RandomState, kind=other)
