@@ -30,6 +30,9 @@ from .rules.book import RuleBook, default_book
 from .simplify import Facts, simplify
 
 
+_EFFECTS = ("add_at", "require_ndim")  # of the runtime: what is called for its effect
+
+
 @dataclass(frozen=True)
 class Request:
     """What is asked of one function. `mode`: "grad", "value_and_grad", "adjoint", "tangent",
@@ -148,7 +151,15 @@ class _Builder:
         function = lowered.function
         kinds = infer_kinds(function, given, self.book)
         names = Names(_all_names(function))
-        return Context(dict(kinds), self.book, self.callees, names, lowered.scope.numpy_alias)
+        return Context(
+            dict(kinds),
+            self.book,
+            self.callees,
+            names,
+            lowered.scope.numpy_alias,
+            dict(lowered.original),
+            set(lowered.temporaries),
+        )
 
     def _primal(
         self,
@@ -200,8 +211,26 @@ class _Builder:
     ) -> tuple[ir.Function, ...]:
         for function in functions:
             check_program(function)
-            self.facts[function.name] = Facts(kinds=context.kinds)
+            self.facts[function.name] = Facts(
+                kinds=context.kinds,
+                is_pure=self._is_pure,
+                shares_memory=self._shares_memory,
+                temporaries=frozenset(context.temporaries),
+                original=context.original,
+                alias=context.numpy_alias,
+            )
         return functions
+
+    def _is_pure(self, ref: ir.Ref) -> bool:
+        """Whether an operation only computes (beyond what `simplify` knows of NumPy)."""
+        root, _, _ = (getattr(ref.obj, "__module__", None) or "").partition(".")
+        if root not in (__name__.partition(".")[0], "scipy") or ref.text in _EFFECTS:
+            return False
+        return self.book.find(ref.obj) is not None or self.book.is_nondifferentiable(ref.obj)
+
+    def _shares_memory(self, ref: ir.Ref) -> bool | None:
+        rule = self.book.find(ref.obj)
+        return None if rule is None else rule.view != "no"
 
     def simplified(self, function: ir.Function) -> ir.Function:
         """One function, as a person would have written it."""

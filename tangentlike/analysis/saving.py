@@ -4,8 +4,7 @@ The *to-be-recorded* analysis: going forward through the primal, `needed` holds 
 the contents of alias classes, written `#class`) whose present value an adjoint statement of what
 was already executed will read. A statement that overwrites a needed value is preceded by a save;
 its reversal restores. The values of a loop body's locals do not survive the round: what is
-needed of them at the end of the body is pushed there, or recomputed at the head of the reversed
-body where that is cheap and sound.
+needed of them at the end of the body is pushed there (unless `analysis.recompute` takes care).
 
 After Hascoet, Naumann, Pascual, "To be recorded analysis in reverse-mode automatic
 differentiation" (2005).
@@ -66,14 +65,12 @@ class Saves:
     `overwrites`: id of a statement -> names saved before it and restored at its reversal;
     `stores`: (id of an in-place write, name written) whose entries are (a dict used as a set);
     `pushed`: block -> locals saved at its end;
-    `recomputed`: block -> definitions repeated at the head of the reversed block;
     `at_end`: what is needed when the primal has ended.
     """
 
     overwrites: dict[int, tuple[str, ...]] = field(default_factory=dict)
     stores: dict[tuple[int, str], None] = field(default_factory=dict)
     pushed: dict[BlockKey, tuple[str, ...]] = field(default_factory=dict)
-    recomputed: dict[BlockKey, tuple[ir.Assign, ...]] = field(default_factory=dict)
     at_end: Needed = frozenset()
 
 
@@ -121,21 +118,24 @@ def statement_needs(
 
 
 class Recording:
-    """Runs the analysis to its fixpoint (restores read keys, which makes more values needed)."""
+    """Runs the analysis to its fixpoint (restores read keys, which makes more values needed).
+
+    `virtual` are names that the sweep recomputes, so that they need no saving.
+    """
 
     def __init__(
         self,
         facts: Structure,
         aliases: Aliases,
         reads: Reads,
-        cheap: Callable[[ir.Assign], bool],
+        virtual: frozenset[str],
         written: Callable[[ir.Stmt], tuple[str, ...]],
         restored_for_caller: Iterable[str],
     ) -> None:
         self.facts = facts
         self.aliases = aliases
         self.reads = reads
-        self.cheap = cheap
+        self.virtual = virtual
         self.written = written  # names a statement writes through, and must restore itself
         self.saves = Saves()
         self.caller: Needed = frozenset().union(
@@ -156,10 +156,10 @@ class Recording:
         local = frozenset(self.facts.locals_of(key)) if key != ROOT else frozenset()
         born = self._born_in(key, local)
         needed = (needed - local - born) | self.reads.tails.get(key, frozenset())
+        needed -= self.virtual
         for stmt in block:
             needed = self._statement(stmt, needed)
-        needed = self._end_of(block, needed, key, local)
-        return needed
+        return self._end_of(needed, key, local)
 
     def _born_in(self, key: BlockKey, local: Needed) -> Needed:
         """Contents of classes whose every member is local to the block."""
@@ -171,8 +171,8 @@ class Recording:
         return frozenset("#" + c for c, names in members.items() if all(n in local for n in names))
 
     def _statement(self, stmt: ir.Stmt, needed: Needed) -> Needed:
-        entry = self.reads.entry.get(id(stmt), frozenset())
-        leave = self.reads.exit.get(id(stmt), frozenset())
+        entry = self.reads.entry.get(id(stmt), frozenset()) - self.virtual
+        leave = self.reads.exit.get(id(stmt), frozenset()) - self.virtual
         match stmt:
             case ir.If():
                 needed |= leave
@@ -220,32 +220,15 @@ class Recording:
 
     # ------------------------------------------------------------------- the end of a block
 
-    def _end_of(self, block: ir.Block, needed: Needed, key: BlockKey, local: Needed) -> Needed:
-        """Locals needed after their block has ended: recompute, else push."""
+    def _end_of(self, needed: Needed, key: BlockKey, local: Needed) -> Needed:
+        """Locals needed after their block has ended are pushed there."""
         if not self.facts.repeated[key]:
             return needed
         targets = self._loop_targets(key)
-        recomputed: list[ir.Assign] = []
-        pushed: list[str] = []
-        pending = [n for n in self.facts.locals_of(key) if n in needed and n not in targets]
-        decided: set[str] = set()
-        while pending:
-            name = pending.pop()
-            if name in decided:
-                continue
-            decided.add(name)
-            definition = self._recomputable(name, block)
-            if definition is None:
-                pushed.append(name)
-                continue
-            recomputed.append(definition)
-            more = needs_of(definition.value, self.aliases, self.facts.home.__contains__)
-            pending.extend(sorted(more & local - targets))
-            needed |= more
-        recomputed.sort(key=lambda s: self.facts.number[id(s)])
-        answer = (tuple(sorted(pushed, key=definition_order(self.facts))), tuple(recomputed))
-        if (self.saves.pushed.get(key, ()), self.saves.recomputed.get(key, ())) != answer:
-            self.saves.pushed[key], self.saves.recomputed[key] = answer
+        pushed = [n for n in self.facts.locals_of(key) if n in needed and n not in targets]
+        pushed.sort(key=lambda n: self.facts.number[id(self.facts.definitions[n][0])])
+        if self.saves.pushed.get(key, ()) != tuple(pushed):
+            self.saves.pushed[key] = tuple(pushed)
             self.changed = True
         return needed - local - self._born_in(key, local)
 
@@ -256,34 +239,6 @@ class Recording:
                 if isinstance(stmt, ir.For) and id(stmt) == key[0]:
                     return frozenset(ir.target_names(stmt.target))
         return frozenset()
-
-    def _recomputable(self, name: str, block: ir.Block) -> ir.Assign | None:
-        """The definition of a local, if repeating it at the end of the block gives its value."""
-        definition = self.facts.single(name)
-        if not isinstance(definition, ir.Assign) or not any(s is definition for s in block):
-            return None
-        if definition.target != name or not self.cheap(definition):
-            return None
-        for operand in sorted(ir.names_in(definition.value)):
-            if self.facts.rebound_between(operand, definition, _last(block, self.facts)):
-                return None
-            if self.aliases.is_written(operand) and not _is_view(definition.value):
-                return None
-        return definition
-
-
-def definition_order(facts: Structure) -> Callable[[str], int]:
-    """Sort key: the order of first definition."""
-    return lambda name: facts.number[id(facts.definitions[name][0])]
-
-
-def _last(block: ir.Block, facts: Structure) -> int:
-    """The number of the last statement inside a block."""
-    return max(facts.number[id(s)] for s in ir.statements(block))
-
-
-def _is_view(value: ir.Expr) -> bool:
-    return isinstance(value, ir.Var)
 
 
 def place_of(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:

@@ -47,14 +47,19 @@ LEN = ir.Ref("len", len)
 
 @dataclass
 class Context:
-    """One function's transformation: kinds by name, rules, callees, and one name allocator."""
+    """One function's transformation: kinds by name, rules, callees, and one name allocator.
+
+    `original` says which of the user's names a renamed web had; `temporaries` are the names that
+    lowering and preparation made.
+    """
 
     kinds: dict[str, Kind]
     book: RuleBook
     callees: Callees
     names: Names
     numpy_alias: str = "np"
-    new_names: dict[str, str] = field(default_factory=dict)
+    original: dict[str, str] = field(default_factory=dict)
+    temporaries: set[str] = field(default_factory=set)
 
     def kind_of(self, expr: ir.Expr) -> Kind:
         return kind_of(expr, self.kinds, self.book)

@@ -19,7 +19,7 @@ from ..analysis.aliases import (
 from ..analysis.kinds import infer_kinds
 from ..analysis.structure import Structure, structure
 from ..errors import UnsupportedError
-from ..frontend import split_names
+from ..frontend import names_of, reaching, renamed_webs
 from ..kind import BOOL, INT, Kind
 from .context import BINARY_OF, RANGE, Context
 
@@ -126,7 +126,8 @@ def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Func
     function = dataclasses.replace(function, body=block(function.body))
     if function == before:
         return function
-    function = split_names(function)
+    function, before = renamed_webs(function, reaching(function), names_of(function))
+    context.original.update({n: context.original.get(b, b) for n, b in before.items()})
     given = {p: context.kinds[p] for p in function.param_names if p in context.kinds}
     context.kinds.clear()
     context.kinds.update(infer_kinds(function, given, context.book))
@@ -274,7 +275,7 @@ class Preparation:
     def _fresh(self, wanted: str, kind: object) -> str:
         name = self.context.names.fresh(wanted)
         self.context.kinds[name] = kind  # type: ignore[assignment]
-        self.context.new_names[name] = wanted
+        self.context.temporaries.add(name)
         return name
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from .. import ir
 from ..analysis.aliases import Aliases
 from ..analysis.assigned import definitely_assigned
+from ..analysis.recompute import Recomputed
 from ..analysis.saving import Saves, is_pop, place_of
 from ..analysis.structure import ROOT, BlockKey, Structure, block_key
 from .context import Context
@@ -25,8 +26,16 @@ Site = tuple[int | BlockKey, str]  # a statement or block, and what is saved the
 class Recorder:
     """Weaves saves into the primal and restores into the reverse."""
 
-    def __init__(self, facts: Structure, aliases: Aliases, saves: Saves, context: Context) -> None:
+    def __init__(
+        self,
+        facts: Structure,
+        aliases: Aliases,
+        saves: Saves,
+        recomputed: Recomputed,
+        context: Context,
+    ) -> None:
         self.facts = facts
+        self.recomputed = recomputed
         self.aliases = aliases
         self.saves = saves
         self.context = context
@@ -169,20 +178,20 @@ class Recorder:
         return tuple(out)
 
     def _block_start(self, key: BlockKey) -> Iterable[ir.Stmt]:
-        """Values of a body's locals: popped, then recomputed, in primal order."""
+        """Values of a body's locals, popped in primal order."""
         for name in self.saves.pushed.get(key, ()):
             definition = self.facts.definitions[name][0]
             yield ir.Assign(name, self._pop((key, "end"), name), _restore(definition))
-        for definition in self.saves.recomputed.get(key, ()):
-            yield dataclasses.replace(definition, origin=_restore(definition))
 
     def _pop(self, site: Site, name: str) -> ir.Expr:
         return ir.Call(ir.Attribute(ir.Var(self._stacks[site, name]), "pop"))
 
     def _step(self, step: Reversed) -> list[ir.Stmt]:
-        out = list(step.entry)
+        out = [_again(s) for s in self.recomputed.entry.get(id(step.stmt), ())]
+        out.extend(step.entry)
         out.extend(self._restores(step.stmt))
         out.extend(self._compound(step))
+        out.extend(_again(s) for s in self.recomputed.exit.get(id(step.stmt), ()))
         out.extend(step.exit)
         return out
 
@@ -273,6 +282,10 @@ def _undone(stmt: ir.Stmt) -> bool:
 
 def _save(stmt: ir.Stmt) -> ir.Origin:
     return dataclasses.replace(stmt.origin, role="save")
+
+
+def _again(stmt: ir.Assign) -> ir.Assign:
+    return dataclasses.replace(stmt, origin=_restore(stmt))
 
 
 def _restore(stmt: ir.Stmt) -> ir.Origin:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from .. import ir
 from ..analysis.aliases import Aliases
+from ..analysis.recompute import Costs, Recomputed, Rematerialisation
 from ..analysis.saving import Reads, Recording, Saves, statement_needs
 from ..analysis.structure import ROOT, Structure, structure
 from ..errors import UnsupportedError
@@ -125,12 +126,12 @@ class Reverse:
             if not self.adjoints.present(name):
                 self.adjoints.zero(name)
         tree.tail = self.adjoints.out
-        saves = self._record(tree)
-        recorder = Recorder(self.facts, self.primal.aliases, saves, self.context)
+        saves, recomputed = self._record(tree)
+        recorder = Recorder(self.facts, self.primal.aliases, saves, recomputed, self.context)
         primal = recorder.primal()
         return primal, tuple(seeds) + recorder.reverse(tree)
 
-    def _record(self, tree: ReversedBlock) -> Saves:
+    def _record(self, tree: ReversedBlock) -> tuple[Saves, Recomputed]:
         reads = Reads()
         known = self.facts.home.__contains__
         aliases = self.primal.aliases
@@ -144,10 +145,13 @@ class Reverse:
                     block(inner)
 
         block(tree)
+        costs = Costs(self._free, self._light, self._is_reference)
+        recomputed = Rematerialisation(self.facts, aliases, reads, costs).run()
+        virtual = frozenset(recomputed.names)
         recording = Recording(
-            self.facts, aliases, reads, self._cheap, self._written, self.primal.shared
+            self.facts, aliases, reads, virtual, self._written, self.primal.shared
         )
-        return recording.run()
+        return recording.run(), recomputed
 
     def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:
         """What a statement writes and its reversal restores (a pair's `bwd` restores its own)."""
@@ -167,18 +171,30 @@ class Reverse:
                 found.extend(ir.Do(leaf.item, origin) for leaf in step.header.bindings)
         return found
 
-    def _cheap(self, stmt: ir.Assign) -> bool:
-        """Whether recomputing is as good as a push: aliases, item reads, integers, tests."""
-        value = stmt.value
-        match value:
+    def _free(self, stmt: ir.Assign) -> bool:
+        """Aliases, items, attributes, integers and tests: as good as a push."""
+        match stmt.value:
             case ir.Var() | ir.Index() | ir.Attribute() | ir.Const():
                 return True
-            case ir.Call(fn=ir.Ref(text=text)):
-                kind = self.context.kind_of(value)
-                simple = not text.replace(".", "_").isidentifier() or text in _CHEAP_CALLS
-                return simple and kind.form == "number"
-            case _:
-                return False
+        kind = self.context.kind_of(stmt.value)
+        return self._is_arithmetic(stmt.value) and kind.form == "number" and kind.discrete
+
+    def _light(self, stmt: ir.Assign) -> bool:
+        """One arithmetic operation on Python or NumPy numbers."""
+        number = self.context.kind_of(stmt.value).form == "number"
+        return number and self._is_arithmetic(stmt.value)
+
+    def _is_arithmetic(self, value: ir.Expr) -> bool:
+        if not isinstance(value, ir.Call) or not isinstance(value.fn, ir.Ref):
+            return False
+        text = value.fn.text
+        return not text.replace(".", "_").isidentifier() or text in _CHEAP_CALLS
+
+    def _is_reference(self, stmt: ir.Assign) -> bool:
+        """Whether a value is surely an alias or a view: what it refers to is restored in place."""
+        if isinstance(stmt.value, ir.Var) or stmt.target in self.primal.aliases.paths:
+            return True
+        return self.context.kind_of(stmt.value).form == "array" and isinstance(stmt.value, ir.Index)
 
     # --------------------------------------------------------------------------- results
 

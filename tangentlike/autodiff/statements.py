@@ -91,7 +91,10 @@ class Statements:
         for name in names:
             adjoints.state.pop(name, None)
         for c in own:  # an adjoint that updates itself comes last, and is assigned
-            adjoints.contribute(c.name, c.value)
+            if c.value == adjoints.bar(c.name):
+                adjoints.state[c.name] = status or BORROWED
+            else:
+                adjoints.contribute(c.name, c.value)
 
     def _masked(
         self, stmt: ir.Assign, chain: Chain, names: tuple[str, ...]

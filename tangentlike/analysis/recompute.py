@@ -1,0 +1,141 @@
+"""Recomputing cheap values of a loop body instead of saving them.
+
+    for i in range(n):                       for i in reversed(range(n)):
+        t = x[i] * x[j]                          t = x[i] * x[j]
+        s = s + np.sin(t) * s                    ...
+
+A local of a repeated block is recomputed in the reversed block right before the first adjoint
+statement (in the order of the sweep) that reads it. At that moment everything after the reader
+has been undone, so the value is right if no operand is bound again between the definition and
+the reader. What the recomputation reads is read by the sweep in its stead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from .. import ir
+from .aliases import Aliases
+from .saving import Needed, Reads, needs_of
+from .structure import ROOT, BlockKey, Structure, block_key
+
+
+@dataclass
+class Recomputed:
+    """id of a reader -> definitions repeated for it, in primal order: with the primal as after
+    the reader (`entry`) or as before it (`exit`)."""
+
+    entry: dict[int, list[ir.Assign]] = field(default_factory=dict)
+    exit: dict[int, list[ir.Assign]] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Costs:
+    """`free`: worth repeating whatever it reads (aliases, items, integers, tests); `light`: worth
+    it if what it reads is at hand; `reference`: the value is a view, so its content may change."""
+
+    free: Callable[[ir.Assign], bool]
+    light: Callable[[ir.Assign], bool]
+    reference: Callable[[ir.Assign], bool]
+
+
+class Rematerialisation:
+    """Chooses what to recompute; `reads` is updated to what the sweep then reads."""
+
+    def __init__(self, facts: Structure, aliases: Aliases, reads: Reads, costs: Costs) -> None:
+        self.facts = facts
+        self.aliases = aliases
+        self.reads = reads
+        self.costs = costs
+        self.found = Recomputed()
+
+    def run(self) -> Recomputed:
+        for key, block in self._blocks(self.facts.function.body, ROOT):
+            if self.facts.repeated[key]:
+                for stmt in reversed(block):
+                    self._consider(stmt, block, key)
+        return self.found
+
+    def _blocks(self, block: ir.Block, key: BlockKey) -> Iterator[tuple[BlockKey, ir.Block]]:
+        """All blocks, inner ones first."""
+        for stmt in block:
+            for which, inner in enumerate(ir.blocks(stmt)):
+                yield from self._blocks(inner, block_key(stmt, which))
+        yield key, block
+
+    def _consider(self, stmt: ir.Stmt, block: ir.Block, key: BlockKey) -> None:
+        if not isinstance(stmt, ir.Assign) or not isinstance(stmt.target, str):
+            return
+        name = stmt.target
+        if self.facts.single(name) is not stmt or not self.facts.is_local(name, key):
+            return
+        reader, at_entry = self._last_reader(name, stmt, block)
+        if reader is None or name in self.reads.tails.get(key, frozenset()):
+            return
+        if not self._sound(stmt, reader, at_entry) or not self._worth(stmt, key):
+            return
+        operands = needs_of(stmt.value, self.aliases, self.facts.home.__contains__)
+        reads, made = self.reads.exit, self.found.exit
+        if at_entry:
+            reads, made = self.reads.entry, self.found.entry
+        reads[id(reader)] = reads.get(id(reader), frozenset()) | operands
+        made.setdefault(id(reader), []).insert(0, stmt)
+        self.found.names.add(name)
+
+    def _last_reader(
+        self, name: str, stmt: ir.Stmt, block: ir.Block
+    ) -> tuple[ir.Stmt | None, bool]:
+        """The last statement of the block whose reversal reads the name, and whether it does so
+        with the primal as after it."""
+        for reader in reversed(block):
+            if name in self.reads.entry.get(id(reader), ()) or name in self._inside(reader):
+                return reader, True
+            if name in self.reads.exit.get(id(reader), ()):
+                return reader, False
+            if reader is stmt:
+                break
+        return None, False
+
+    def _inside(self, stmt: ir.Stmt) -> Needed:
+        """What the reversal of nested blocks reads."""
+        found: Needed = frozenset()
+        for which, inner in enumerate(ir.blocks(stmt)):
+            found |= self.reads.tails.get(block_key(stmt, which), frozenset())
+            for s in inner:
+                found |= self.reads.entry.get(id(s), frozenset())
+                found |= self.reads.exit.get(id(s), frozenset())
+                found |= self._inside(s)
+        return found
+
+    def _sound(self, stmt: ir.Assign, reader: ir.Stmt, at_entry: bool) -> bool:
+        numbers = [self.facts.number[id(s)] for s in ir.statements((reader,))]
+        last = max(numbers) if at_entry else numbers[0] - 1
+        for operand in ir.names_in(stmt.value):
+            if self.facts.rebound_between(operand, stmt, last):
+                return False
+            if self.aliases.is_written(operand) and not self.costs.reference(stmt):
+                return False
+        return True
+
+    def _worth(self, stmt: ir.Assign, key: BlockKey) -> bool:
+        if self.costs.free(stmt):
+            return True
+        return self.costs.light(stmt) and all(
+            self._at_hand(n, key) for n in ir.names_in(stmt.value)
+        )
+
+    def _at_hand(self, name: str, key: BlockKey) -> bool:
+        """Whether a value is there in the reversed block anyway."""
+        if name in self.found.names or (self.facts.home[name] == ROOT and self._steady(name)):
+            return True
+        wanted = (*self.reads.entry.values(), *self.reads.exit.values())
+        if any(name in names for names in wanted):
+            return True
+        return any(isinstance(d, ir.For) for d in self.facts.definitions.get(name, ()))
+
+    def _steady(self, name: str) -> bool:
+        """Whether a name of the function's own block is never bound again in a loop."""
+        definitions = self.facts.definitions.get(name, ())
+        return all(not self.facts.repeated[self.facts.block_of[id(d)]] for d in definitions)
