@@ -20,6 +20,7 @@ from .facts import Facts, floating_names
 from .fold import fold_algebra
 from .nest import nest_single_uses
 from .propagate import propagate_copies
+from .repeat import repeat_short_reads
 from .restores import delay_restores
 from .rewriting import distinct
 from .stacks import remove_unread_stacks
@@ -39,6 +40,7 @@ PASSES: tuple[Pass, ...] = (
     remove_needless_copies,
     tidy_branches,
     nest_single_uses,
+    repeat_short_reads,
 )
 _FINISHING: tuple[Pass, ...] = (accumulate_in_place, restore_updates)
 _ROUNDS = 4

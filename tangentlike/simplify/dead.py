@@ -166,8 +166,8 @@ class _Sweep:
         if isinstance(stmt, ir.While):
             defines = 0
             head = after | exposed(stmt.body, self.live) | uses
-        else:
-            head = after | exposed(stmt.body, self.live) & ~defines
+        else:  # what is iterated over is read round after round
+            head = after | exposed(stmt.body, self.live) & ~defines | uses
         body, _ = self.block(stmt.body, head, after)
         stmt = _with_blocks(stmt, [body])  # type: ignore[assignment]
         if not body and header.silent and isinstance(stmt, ir.For):

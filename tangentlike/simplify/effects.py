@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from .. import ir
-from .facts import Facts, numpy_name, runtime_name, ADDING_RUNTIME
+from .facts import ADDING_RUNTIME, Facts, numpy_name, operation, runtime_name
 
 OUTSIDE = ""
 NOTHING: frozenset[str] = frozenset()
@@ -210,7 +210,7 @@ class _Scan:
                     self.expr(part, content)
 
     def call(self, call: ir.Call) -> None:
-        fn = call.fn
+        fn = operation(call.fn)
         arguments = [*call.args, *(v for _, v in call.kwargs)]
         shape_only = self._shape_only(fn)
         for position, argument in enumerate(arguments):

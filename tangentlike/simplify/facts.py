@@ -167,6 +167,16 @@ def _writes_first(obj: Any) -> bool:
     )
 
 
+def operation(fn: ir.Expr) -> ir.Expr:
+    """What a call applies: `np.add.at`, written as an attribute of `np.add`, is an operation."""
+    if isinstance(fn, ir.Attribute) and isinstance(fn.base, ir.Ref):
+        if isinstance(fn.base.obj, (np.ufunc, type, types.ModuleType)):
+            found = getattr(fn.base.obj, fn.name, None)
+            if found is not None:
+                return ir.Ref(f"{fn.base.text}.{fn.name}", found)
+    return fn
+
+
 def derived_names(function: ir.Function) -> frozenset[str]:
     """Names that only a transform binds: adjoints, tangents, their temporaries."""
     ours: set[str] = set()

@@ -20,7 +20,7 @@ from .effects import (
     is_trusted,
     stack_content,
 )
-from .facts import FIRST_ONLY_RUNTIME, NUMERIC, Facts, runtime_name
+from .facts import FIRST_ONLY_RUNTIME, NUMERIC, Facts, operation, runtime_name
 
 _OUTSIDE_ONLY = frozenset((OUTSIDE,))
 
@@ -60,7 +60,7 @@ def _of_all(exprs: Iterable[ir.Expr], facts: Facts, trusted: bool) -> frozenset[
 
 
 def _of_call(call: ir.Call, facts: Facts, trusted: bool) -> frozenset[str]:
-    fn, arguments = call.fn, (*call.args, *(v for _, v in call.kwargs))
+    fn, arguments = operation(call.fn), (*call.args, *(v for _, v in call.kwargs))
     if isinstance(fn, ir.Attribute):
         return _of_method(fn, arguments, facts, trusted)
     if not isinstance(fn, ir.Ref):
@@ -281,7 +281,7 @@ def _inside(expr: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, .
                 if len(shared) > 1:
                     yield tuple(sorted(shared))
             continue
-        fn, arguments = part.fn, (*part.args, *(v for _, v in part.kwargs))
+        fn, arguments = operation(part.fn), (*part.args, *(v for _, v in part.kwargs))
         if isinstance(fn, ir.Attribute):
             if fn.name in MUTATORS:
                 for argument in arguments:

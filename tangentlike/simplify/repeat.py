@@ -1,0 +1,136 @@
+"""Short reads are written again instead of named: `x[i]` twice, `range(n - 1)` twice.
+
+Flattening named them; a person would not, and the derivative often reads them a second time.
+"""
+
+from __future__ import annotations
+
+from .. import ir
+from ..analysis.liveness import Liveness, liveness
+from .effects import NOTHING, Effect, effect_of, expr_effect, pinned_names
+from .facts import Facts
+from .measure import width
+from .rewriting import map_stmt, replace_names, with_body
+from .sharing import Sharing
+
+_WIDEST = 12
+_WINDOW = 64
+_COUNTING = ("+", "-", "*", "//", "%")
+
+
+def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
+    """Write `x[i]` or `n - 1` at each of its readers, while its value stays the same.
+
+    >>> from tangentlike.frontend import program
+    >>> from tangentlike.emit import show
+    >>> from ..kind import FLOAT
+    >>> f = program("t = x[i]; y = t * t; x[j] = y; return y")
+    >>> facts = Facts(kinds={"t": FLOAT}, temporaries=frozenset("t"))
+    >>> print(show(repeat_short_reads(f, facts).body))
+    y = x[i] * x[i]
+    x[j] = y
+    return y
+    """
+    if not facts.temporaries:
+        return function
+    return with_body(function, _Repeating(function, facts).block(function.body))
+
+
+class _Repeating:
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        self.facts = facts
+        self.pinned = pinned_names(function, facts)
+        self.live: Liveness = liveness(function, self.pinned)
+        self.sharing = Sharing(function, facts)
+
+    def block(self, block: ir.Block) -> ir.Block:
+        stmts = list(block)
+        removed: set[int] = set()
+        for position, stmt in enumerate(stmts):
+            if isinstance(stmt, ir.Assign) and self._is_short(stmt):
+                end = self._last_reader(stmt, block, position)
+                if end is not None:
+                    removed.add(position)
+                    values = {str(stmt.target): stmts[position].value}  # type: ignore[union-attr]
+                    for at in range(position + 1, end + 1):
+                        stmts[at] = _replaced(stmts[at], values)
+        stmts = [map_stmt(s, block=self.block) if ir.blocks(s) else s for s in stmts]
+        changed = removed or any(new is not old for new, old in zip(stmts, block, strict=True))
+        kept = (s for at, s in enumerate(stmts) if at not in removed)
+        return tuple(kept) if changed else block
+
+    def _is_short(self, stmt: ir.Assign) -> bool:
+        name = stmt.target
+        if not isinstance(name, str) or name in self.pinned:
+            return False
+        if name not in self.facts.temporaries or width(stmt.value) > _WIDEST:
+            return False
+        kind = self.facts.kind(name)
+        match stmt.value:
+            case ir.Index(ir.Var(), key):
+                return kind.form == "number" and all(
+                    isinstance(k, ir.Atom) for k in (ir.children(key) or (key,))
+                )
+            case ir.Call(fn=ir.Ref(text=text)) if text in _COUNTING or text == "len":
+                return kind.form == "number" and kind.discrete
+            case _:
+                return False
+
+    def _last_reader(self, stmt: ir.Assign, block: ir.Block, position: int) -> int | None:
+        """Where the last statement stands that reads the value; None if it must keep its name."""
+        name = str(stmt.target)
+        effect = expr_effect(stmt.value, self.facts)
+        loads = isinstance(stmt.value, ir.Index)
+        readers, at = 0, position
+        last = position
+        while self.live.is_live_after(block[at], name):
+            at += 1
+            if at >= len(block) or at > position + _WINDOW:
+                return None
+            other = block[at]
+            found = effect_of(other, self.facts)
+            if name in found.reads:
+                readers, last = readers + 1, at
+                nested = bool(ir.blocks(other))
+                if found.fixed or _is_target(other, name) or (loads and _in_loop(other, name)):
+                    return None
+                if nested and self._disturbs(found, effect):
+                    return None
+            if name in found.binds:
+                return None
+            if self._disturbs(found, effect) and self.live.is_live_after(other, name):
+                return None
+        return last if readers else None
+
+    def _disturbs(self, other: Effect, effect: Effect) -> bool:
+        if not other.binds.isdisjoint(effect.reads):
+            return True
+        return bool(other.writes) and self.sharing.meet(effect.content, other.writes)
+
+
+def _is_target(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement, or one within it, writes through the name."""
+    inner = (s for block in ir.blocks(stmt) for s in block)
+    match stmt:
+        case ir.Store(target=target) | ir.Update(target=target):
+            if name in ir.names_in(getattr(target, "base", target)):
+                return True
+    opaque = any(isinstance(p, ir.Opaque) for e in ir.expressions(stmt) for p in ir.walk(e))
+    return (opaque and name in ir.reads(stmt)) or any(_is_target(s, name) for s in inner)
+
+
+def _in_loop(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a loop within the statement reads the name round after round."""
+    if isinstance(stmt, ir.For | ir.While):
+        own = ir.reads(stmt) if isinstance(stmt, ir.While) else NOTHING
+        return name in own or any(name in ir.reads(s) for s in ir.statements(stmt.body))
+    return any(_in_loop(s, name) for block in ir.blocks(stmt) for s in block)
+
+
+def _replaced(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
+    def on_block(block: ir.Block) -> ir.Block:
+        new = [_replaced(s, values) for s in block]
+        changed = any(a is not b for a, b in zip(new, block, strict=True))
+        return tuple(new) if changed else block
+
+    return map_stmt(stmt, expr=lambda e: replace_names(e, values), block=on_block)
