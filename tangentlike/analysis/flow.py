@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .. import ir
 from ..kind import UNKNOWN, Kind
 from .aliases import Effects
@@ -28,6 +30,7 @@ from .operations import (
 )
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]
+OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
 _STORING = {"append": 0, "insert": 1, "extend": 0, "update": 0, "setdefault": 1}
 _WRITING = frozenset(["fill", "put", "sort", "partition", "itemset", "resize"])  # array methods
 _WRITING_FUNCTIONS = frozenset(
@@ -129,6 +132,8 @@ class _Reader:
 
     def _store(self, base: ir.Expr, value: ir.Expr, stmt: ir.Stmt, whole: bool = False) -> None:
         """`base[...] = value`, `base.x = value`, or `base += value`."""
+        if not ir.names_in(base):
+            self._depend((OUTSIDE,), value)
         for name in sorted(ir.names_in(base)):
             if not whole or self._memory(name):
                 self.flow.written.setdefault(name, stmt)
@@ -274,10 +279,8 @@ class _Reader:
                 self._written(self.operands(value), self.sources(call), stmt)
         if isinstance(call.fn, ir.Attribute) and is_container_method(call, self.kinds):
             at = _STORING.get(call.fn.name)
-            bases = sorted(ir.names_in(call.fn.base))
             if at is not None and len(call.args) > at:
-                for base in bases:
-                    self._store(ir.Var(base), call.args[at], stmt)
+                self._store(call.fn.base, call.args[at], stmt)
             return
         if isinstance(call.fn, ir.Attribute) and call.fn.name in _WRITING:
             self._written(sorted(ir.names_in(call.fn.base)), self._sources(call.args), stmt)
@@ -291,6 +294,9 @@ class _Reader:
             return
         if self._constant(call) or (known and self.book.find(obj) is not None):
             return
+        owner = getattr(obj, "__module__", None) or ""
+        if isinstance(obj, np.ufunc) or owner.partition(".")[0] == "numpy":
+            return  # NumPy writes arguments in the functions above only
         self._user_call(call, obj, stmt)
 
     def _user_call(self, call: ir.Call, obj: Any, stmt: ir.Stmt) -> None:

@@ -18,6 +18,9 @@ CONTAINER_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "index", "count")
     + ("get", "items", "keys", "values", "popitem", "setdefault", "update")
 )  # methods of lists and dicts that arrays do not have
+MUTATING_METHODS = frozenset(
+    ("append", "extend", "insert", "update", "setdefault", "add", "fill", "put", "itemset")
+)  # methods that put their arguments into the object
 _LIBRARIES = ("numpy", "cupy", "scipy")  # what has no rule there is refused, not read
 _CONTAINERS = ("list", "tuple", "dict")
 
@@ -56,7 +59,9 @@ def rule_object(expr: ir.Expr, kinds: Mapping[str, Kind]) -> Any:
 
 
 def _of_array(base: ir.Expr, name: str) -> Any:
-    return None if isinstance(base, ir.Ref) else getattr(np.ndarray, name, None)
+    if isinstance(base, ir.Ref) and isinstance(base.obj, np.ufunc):
+        return getattr(base.obj, name, None)  # np.add.at, np.multiply.outer
+    return getattr(np.ndarray, name, None)
 
 
 def is_stop_gradient(obj: Any) -> bool:

@@ -65,7 +65,7 @@ def tangent_parameters(function: ir.Function, wrt: Sequence[str]) -> dict[str, s
 
     So that a caller knows them before (or while) the callee's tangent function is made.
     """
-    names = Names(function.param_names)
+    names = Names((*function.param_names, *function.free))
     for stmt in ir.statements(function.body):
         names.take(ir.binds(stmt))
         names.take(ir.reads(stmt))

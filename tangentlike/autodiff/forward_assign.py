@@ -173,9 +173,15 @@ def bound(call: ir.Call, state: Tangents) -> Instance:
     """The rule of a call, applied to it; refused where there is none."""
     rule = state.context.rule_for(call)
     if rule is None:
-        what = call.fn.text if isinstance(call.fn, ir.Ref) else "this call"
-        if isinstance(call.fn, ir.Attribute):
-            what = f"the method `{call.fn.name}`"
+        match call.fn:
+            case ir.Ref(text=text):
+                what = text
+            case ir.Attribute(_, method):
+                what = f"the method `{method}`"
+            case ir.Var(name):
+                what = f"`{name}`: which function it is shows only when the program runs"
+            case _:
+                what = "this call"
         raise state.refuse(
             f"no derivative rule for {what}",
             "Add a rule with @tl.rule, or apply tl.stop_gradient to its argument.",

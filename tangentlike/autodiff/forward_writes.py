@@ -10,12 +10,15 @@ import numpy as np
 
 from .. import ir, runtime
 from ..analysis.operations import is_container_method, rule_object
-from .context import BINARY_OF
-from .forward_assign import bound, is_user_call, tangent_of
+from ..kind import UNKNOWN
+from ..rules.bind import Instance
+from .context import BINARY_OF, IADD
+from .forward_assign import bound, is_user_call
 from .forward_calls import user_call
 from .forward_state import Tangents
 
 _ACCUMULATING = (operator.iadd, operator.isub)
+IMUL = ir.Ref("*=", operator.imul)
 _SCALING = (operator.imul, operator.itruediv)
 # Functions that move or add values into their first argument: position of what they put there.
 _WRITERS: dict[Any, int] = {
@@ -97,19 +100,81 @@ def _replaced(
     text, op = BINARY_OF[stmt.op.obj]
     call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
     instance = bound(call, state)
-    tangent, temporaries = tangent_of(instance, state)
-    if tangent is None:
-        tangent = state.zeros(stmt.target)
+    either = _either_form(stmt, state)
+    if either and instance.partials:
+        wanted = _factor_and_term(stmt, instance, state)
+    else:
+        wanted = (instance.tangent_with(_dots(instance, state)),)
+    lines, put = _prepared(call, instance, wanted, state)
+    values = [None if e is None else ir.substitute(e, put) for e in wanted]
+    if either and instance.partials:
+        lines += _scaled_and_moved(dot, values, state)
+    elif either:
+        assert isinstance(stmt.target, ir.Var)
+        raise state.refuse(
+            f"`{stmt.target.name}` may be a number (rebound here) or an array (written in place)",
+            "Another name may share its memory, so the two differ. Annotate the parameter it "
+            "comes from (`x: float` or `x: np.ndarray`), or pass `example=` arguments.",
+        )
+    else:
+        lines.append(_put(stmt, dot, values[0] or state.zeros(stmt.target), state))
+    return [*lines, stmt, *_grown(stmt, dot, state)]
+
+
+def _either_form(stmt: ir.Update, state: Tangents) -> bool:
+    """Whether `a op= v` may write into shared memory or rebind a number, and we cannot tell."""
+    if not isinstance(stmt.target, ir.Var):
+        return False
+    name, form = stmt.target.name, state.kind_of(stmt.target).form
+    alone = state.flow.is_alone(name) and name not in state.parameters
+    return form not in ("number", "array") and not alone
+
+
+def _dots(instance: Instance, state: Tangents) -> dict[str, ir.Expr | None]:
+    return {param: state.tangent(actual) for param, actual in instance.arguments.items()}
+
+
+def _factor_and_term(
+    stmt: ir.Update, instance: Instance, state: Tangents
+) -> tuple[ir.Expr | None, ...]:
+    """What `a_dot` is multiplied by, and what is then added to it."""
+    first, second = instance.arguments
+    factor = instance.partials.get(first)
+    return factor, instance.tangent_with({second: state.tangent(stmt.value)})
+
+
+def _scaled_and_moved(
+    dot: ir.Var | ir.Index | ir.Attribute, values: list[ir.Expr | None], state: Tangents
+) -> list[ir.Stmt]:
+    """`term = ...; a_dot *= factor; a_dot += term`: right for numbers and for arrays."""
+    factor, term = values
     lines: list[ir.Stmt] = []
-    read = ir.names_in(tangent).union(*(ir.names_in(e) for _, e in temporaries))
-    if "$y" in read:
-        new = state.fresh("new", instance.result_kind)
-        lines.append(ir.Assign(new, call, state.tangent_origin()))
-        put: dict[str, ir.Expr] = {"$y": ir.Var(new)}
-        tangent = ir.substitute(tangent, put)
-        temporaries = [(n, ir.substitute(e, put)) for n, e in temporaries]
-    lines += [state.assign(n, e, instance.rule.name) for n, e in temporaries]
-    return [*lines, _put(stmt, dot, tangent, state), stmt, *_grown(stmt, dot, state)]
+    if term is not None:
+        name = state.fresh("term", UNKNOWN)
+        lines.append(state.assign(name, term))
+    origin = state.tangent_origin()
+    lines.append(ir.Update(dot, IMUL, ir.Const(0.0) if factor is None else factor, origin))
+    if term is not None:
+        lines.append(ir.Update(dot, IADD, ir.Var(name), origin))
+    return lines
+
+
+def _prepared(
+    call: ir.Call, instance: Instance, wanted: tuple[ir.Expr | None, ...], state: Tangents
+) -> tuple[list[ir.Stmt], dict[str, ir.Expr]]:
+    """Statements for the temporaries that a rule's lines read, and for its result."""
+    temporaries = instance.temporaries_for(*wanted)
+    exprs = [e for e in wanted if e is not None] + [e for _, e in temporaries]
+    lines: list[ir.Stmt] = []
+    put: dict[str, ir.Expr] = {}
+    if any("$y" in ir.names_in(e) for e in exprs):
+        put["$y"] = ir.Var(state.fresh("new", instance.result_kind))
+        lines.append(state.assign(put["$y"].name, call))  # type: ignore[attr-defined]
+    for placeholder, expr in temporaries:
+        name = state.fresh(placeholder.lstrip("$"), state.kind_of(expr))
+        lines.append(state.assign(name, ir.substitute(expr, put), instance.rule.name))
+        put[placeholder] = ir.Var(name)
+    return lines, put
 
 
 def _put(
@@ -118,18 +183,9 @@ def _put(
     """Write a tangent where `a op= v` writes: into an array, or over a number."""
     if not isinstance(dot, ir.Var):
         return ir.Store(dot, tangent, state.tangent_origin())
-    assert isinstance(stmt.target, ir.Var)
-    name, form = stmt.target.name, state.kind_of(stmt.target).form
-    if form == "array":
+    if state.kind_of(stmt.target).form == "array":
         whole = ir.Index(dot, ir.Const(...))
         return ir.Store(whole, tangent, state.tangent_origin())
-    alone = state.flow.is_alone(name) and name not in state.parameters
-    if form != "number" and not alone:
-        raise state.refuse(
-            f"`{name}` may be a number (rebound here) or an array (written in place)",
-            "Another name may share its memory, so the two differ. Annotate the parameter it "
-            "comes from (`x: float` or `x: np.ndarray`), or pass `example=` arguments.",
-        )
     return state.assign(dot.name, tangent)
 
 
@@ -157,7 +213,7 @@ def effect(stmt: ir.Do, state: Tangents) -> list[ir.Stmt]:
     if is_user_call(call, state):
         return user_call(stmt, None, call, state)
     obj = rule_object(call, state.context.kinds)
-    position = _WRITERS.get(obj) if isinstance(call.fn, ir.Ref) and _hashable(obj) else None
+    position = _WRITERS.get(obj) if _hashable(obj) else None
     if position is not None:
         return _writer(stmt, call, call.args[0], position, state)
     if isinstance(call.fn, ir.Attribute) and call.fn.name in _ARRAY_WRITERS:

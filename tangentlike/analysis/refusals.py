@@ -1,0 +1,151 @@
+"""What activity analysis finds and no transform could follow is refused, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import ir
+from ..errors import Place, UnsupportedError
+from ..kind import Kind
+from .operations import (
+    MUTATING_METHODS,
+    is_container_method,
+    is_python_function,
+    is_stop_gradient,
+    operands,
+    rule_object,
+)
+
+
+def refuse_unknown(
+    function: ir.Function,
+    active: Collection[str],
+    book: Any,
+    kinds: Mapping[str, Kind] | None = None,
+    wrt: Collection[str] = (),
+) -> None:
+    """Refuse active values that go where no derivative is known.
+
+    That is an operation with neither a rule nor Python source, code that travels as text (a
+    comprehension, a lambda, ...) on the way to an active name, or an object that belongs to no
+    parameter: a global list or array.
+    """
+    check = _Check(function, active, book, kinds or {}, wrt)
+    for stmt in ir.statements(function.body):
+        check.statement(stmt)
+
+
+@dataclass(frozen=True)
+class _Check:
+    function: ir.Function
+    active: Collection[str]
+    book: Any
+    kinds: Mapping[str, Kind]
+    wrt: Collection[str]
+
+    def statement(self, stmt: ir.Stmt) -> None:
+        self._outside(stmt)
+        for expr in _operations(stmt, self.active):
+            culprits = self._culprits(expr)
+            if culprits:
+                self._operation(expr, culprits[0], stmt)
+
+    def _culprits(self, expr: ir.Expr) -> list[str]:
+        return [n for n in operands(expr, self.kinds, self.book) if n in self.active]
+
+    def _outside(self, stmt: ir.Stmt) -> None:
+        """Storing into an object of the module: who reads it there is not followed."""
+        match stmt:
+            case (
+                ir.Store(target=target, value=value)
+                | ir.Update(target=ir.Index() | ir.Attribute() as target, value=value)
+            ):
+                outer, values = root_ref(target), (value,)
+            case ir.Do(value=ir.Call(fn=ir.Attribute(base, method), args=values)):
+                outer = root_ref(base) if method in MUTATING_METHODS else None
+            case _:
+                return
+        culprits = [name for value in values for name in self._culprits(value)]
+        if outer is not None and culprits:
+            raise UnsupportedError(
+                f"`{culprits[0]}` carries derivatives into `{outer.text}`, which lives outside "
+                f"of {self.function.name}",
+                stmt.origin.place,
+                f"{self._reason(culprits[0])} Return it instead (see has_aux), or store "
+                f"tl.stop_gradient({culprits[0]}).",
+            )
+
+    def _operation(self, expr: ir.Expr, culprit: str, stmt: ir.Stmt) -> None:
+        place = getattr(expr, "at", None) or stmt.origin.place
+        match expr:
+            case ir.Opaque() | ir.Lazy():
+                what = f"`{expr.text}`" if isinstance(expr, ir.Opaque) else "this expression"
+                raise UnsupportedError(
+                    f"{what} is not differentiated, and `{culprit}` in it carries derivatives",
+                    place,
+                    f"{self._reason(culprit)} Write it with a loop or plain statements, "
+                    "or apply tl.stop_gradient.",
+                )
+            case ir.Call():
+                self._call(expr, culprit, place)
+
+    def _call(self, call: ir.Call, culprit: str, place: Place) -> None:
+        obj = rule_object(call, self.kinds)
+        if is_container_method(call, self.kinds) or obj in (range, zip, enumerate, reversed):
+            return
+        if obj is None or is_stop_gradient(obj) or is_python_function(obj):
+            return  # known when it runs, or read from its source
+        if self.book.find(obj) is not None or self.book.is_nondifferentiable(obj):
+            return
+        name = _qualified(call, obj)
+        raise UnsupportedError(
+            f"no derivative rule for {name}",
+            place,
+            f"{self._reason(culprit)} Add a rule with @tl.rule({name}), mark it with "
+            f"nondifferentiable({name}), or apply tl.stop_gradient to its argument.",
+        )
+
+    def _reason(self, name: str) -> str:
+        """Why a name is active: an input itself, or where it gets its dependence."""
+        params = self.function.param_names
+        if name in params:
+            return f"`{name}` is active: the derivative with respect to it was asked for."
+        roots = {p for p in params if not self.wrt or p in self.wrt}
+        for stmt in ir.statements(self.function.body):
+            if name in ir.binds(stmt):
+                read = ir.reads(stmt)
+                known = sorted(read & roots) or sorted(read & set(self.active)) or sorted(roots)
+                line = stmt.origin.place.line
+                return f"`{name}` is active because it depends on `{known[0]}` (line {line})."
+        return f"`{name}` is active."
+
+
+def _operations(stmt: ir.Stmt, active: Collection[str]) -> tuple[ir.Expr, ...]:
+    """The operations of a statement whose results carry derivatives on."""
+    match stmt:
+        case ir.Assign(target=target, value=expr) | ir.For(target=target, iter=expr):
+            return (expr,) if any(n in active for n in ir.target_names(target)) else ()
+        case ir.Do(value=ir.Call() as call):
+            return (call,)
+        case ir.Store() | ir.Update():
+            return (stmt.value,)
+        case ir.Return(value=expr) if expr is not None:
+            return (expr,)
+        case _:
+            return ()
+
+
+def root_ref(expr: ir.Expr) -> ir.Ref | None:
+    """The object outside of the function at the root of `STATE.history[0]`, if there is one."""
+    while isinstance(expr, (ir.Index, ir.Attribute)):
+        expr = expr.base
+    return expr if isinstance(expr, ir.Ref) else None
+
+
+def _qualified(call: ir.Call, obj: Any) -> str:
+    if isinstance(call.fn, ir.Ref):
+        return call.fn.text
+    qualified = getattr(obj, "__qualname__", None) or "this call"
+    return f"np.{qualified}" if qualified.startswith("ndarray.") else str(qualified)

@@ -1,0 +1,230 @@
+"""Kinds: what is claimed of names, and what is not."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tangentlike.analysis.kinds import computes_complex, infer_kinds, kinds_from_example
+from tangentlike.frontend import lower
+from tangentlike.kind import FLOAT, INT, Kind
+from tangentlike.rules.book import default_book
+
+
+def kinds(f: Any, **given: Kind) -> dict[str, Kind]:
+    return infer_kinds(lower(f).function, given, default_book())
+
+
+VECTOR = Kind("array", "float", ("n",))
+MATRIX = Kind("array", "float", ("n", "m"))
+
+
+def test_annotations_are_promises() -> None:
+    def f(x: float, n: int, a: np.ndarray, pair: tuple[float, int], rows: list[float]):
+        first, _count = pair
+        for v in rows:
+            x = x + v * first
+        return x
+
+    found = kinds(f)
+    assert found["n"] == INT and found["a"].form == "array"
+    assert found["first"] == FLOAT and found["_count"] == INT and found["v"] == FLOAT
+    assert found["x"].form == "number"
+
+
+def test_indices_and_loop_variables_are_integers() -> None:
+    def f(a):
+        n, _m = a.shape
+        s = 0.0
+        for i in range(n):
+            for j, _row in enumerate(a):
+                s = s + a[i, 0] * j
+        return s
+
+    found = kinds(f)
+    assert found["n"] == found["_m"] == found["i"] == found["j"] == INT
+    assert found["a"].form == "array" and found["a"].rank == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "form", "shape"),
+    [
+        ("a[0]", "array", ("m",)),
+        ("a[0, 1]", "number", ()),
+        ("a[:, 0]", "array", ("n",)),
+        ("a[..., 0]", "array", ("n",)),
+        ("a[None]", "array", (1, "n", "m")),
+        ("a[1:, :]", "array", ("y.0", "m")),
+        ("a[[0, 1]]", "array", "y"),
+        ("a.T", "array", ("m", "n")),
+    ],
+)
+def test_indexing_follows_numpy(key: str, form: str, shape: Any) -> None:
+    text = f"def f(a):\n    y = {key}\n    return y\n"
+    from tangentlike.frontend import lower_nested, program
+
+    function = lower_nested(program(f"y = {key}; return y")).function
+    found = infer_kinds(function, {"a": MATRIX}, default_book())
+    assert (found["y"].form, found["y"].shape) == (form, shape), text
+
+
+def test_fancy_and_unknown_keys_are_not_taken_for_numbers() -> None:
+    def f(x, i, mask):
+        y = x[i]
+        z = x[mask > 0]
+        return y, z
+
+    found = kinds(f, x=VECTOR)
+    assert found["y"].form == "value" and found["y"].rank is None
+
+
+def test_a_shape_has_a_name_only_where_it_is_one_shape() -> None:
+    def f(x, n):
+        y = np.sin(x) * 2.0
+        for _ in range(n):
+            g = np.concatenate([x, x])
+            x = g
+        return y, g
+
+    found = kinds(f, x=Kind("array", "float"))
+    assert found["g"].shape is None
+
+
+def test_equal_tokens_mean_equal_shapes() -> None:
+    def f(x, b):
+        y = np.sin(x)
+        z = 2.0 * y
+        w = x + b
+        return z, w
+
+    found = kinds(f)
+    assert found["z"].same_shape(found["x"])
+    assert not found["w"].same_shape(found["x"])
+
+
+def test_joins_over_branches_and_loops() -> None:
+    def f(x, c):
+        if c:
+            y = 1.0
+        else:
+            y = x * 2.0
+        s = 0
+        while c:
+            s = s + 0.5
+            c = c - 1
+        return y, s
+
+    found = kinds(f, x=VECTOR)
+    assert found["y"].form == "value" and found["y"].shape is None
+    assert found["s"].form == "number" and not found["s"].discrete
+
+
+def test_an_accumulator_may_become_an_array() -> None:
+    def f(xs):
+        s = 0.0
+        for x in xs:
+            s += x
+        return s
+
+    assert kinds(f)["s"].form != "number"
+    assert kinds(f, xs=VECTOR)["s"].form == "number"
+
+
+def test_what_a_list_holds_is_known_only_if_all_of_it_is_seen() -> None:
+    def seen(x):
+        out = []
+        for i in range(3):
+            out.append(x[i])
+        y = out[0]
+        return y
+
+    def aliased(x):
+        out = [1.0]
+        other = out
+        other.append(x)
+        y = out[0]
+        return y
+
+    assert kinds(seen, x=VECTOR)["y"] == FLOAT
+    assert kinds(aliased, x=VECTOR)["y"].form == "unknown"
+
+
+def test_a_use_in_one_branch_proves_nothing() -> None:
+    def f(x):
+        if np.ndim(x) == 2:
+            y = x[0, :]
+        else:
+            y = x
+        return y
+
+    assert kinds(f)["x"].form == "unknown"
+
+
+def test_data_of_the_module_is_not_taken_from_this_run() -> None:
+    def f(x):
+        return x * SCALE + np.pi
+
+    assert kinds(f, x=FLOAT)["product" if "product" in kinds(f) else "x"].dtype != "int"
+
+
+SCALE = 3
+
+
+def test_examples_give_ranks_and_symbols() -> None:
+    point = namedtuple("point", "x y")
+    found = kinds_from_example(
+        {
+            "w": np.ones((4, 3)),
+            "b": np.ones(3, np.float32),
+            "one": np.ones((1, 3)),
+            "flag": True,
+            "k": np.int64(2),
+            "layers": [np.ones((3, 3)), np.ones((3, 4))],
+            "p": point(1.0, 2),
+            "d": {"a": 1.0},
+            "name": "relu",
+            "z": 1j,
+        }
+    )
+    assert found["w"].shape == ("w.0", "w.1") and found["b"].shape == ("w.1",)
+    assert found["one"].shape == (1, "w.1")
+    assert found["flag"].dtype == "bool" and found["k"] == INT
+    assert found["layers"].item is not None and found["layers"].item.form == "array"
+    assert found["p"].items == (FLOAT, INT) and found["d"].item == FLOAT
+    assert found["name"].discrete and found["z"].dtype == "complex"
+
+
+def test_complex_programs_are_recognised() -> None:
+    def plain(x):
+        return np.abs(x) * 2.0
+
+    def spectrum(x):
+        return np.sum(np.abs(np.fft.fft(x)) ** 2)
+
+    def buffer(x):
+        z = np.zeros(len(x), dtype=complex)
+        z[:] = x
+        return z
+
+    for f, expected in ((plain, False), (spectrum, True), (buffer, True)):
+        assert computes_complex(lower(f).function, kinds(f)) is expected
+
+
+def test_a_long_function_is_inferred_in_linear_time() -> None:
+    import time
+
+    from tangentlike.frontend import lower_nested, program
+
+    def seconds(n: int) -> float:
+        lines = ["y0 = x * 1.0"]
+        lines += [f"y{i + 1} = np.sin(y{i}) + y{i} * x" for i in range(n)]
+        function = lower_nested(program("; ".join([*lines, f"return y{n}"]))).function
+        start = time.perf_counter()
+        infer_kinds(function, {}, default_book())
+        return time.perf_counter() - start
+
+    seconds(50)
+    assert seconds(1000) < 30 * max(seconds(100), 0.003)
