@@ -96,7 +96,7 @@ def _gradient(
         args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
         result = derivation.run(derivation.emitted, args, kwargs)
-        finish(gradient)  # type: ignore[arg-type]
+        finish(gradient)
         value, bars, aux = _parts(result, mode, has_aux)
         others = (*args, *kwargs.values(), value, aux)
         bars = finished(values, [bars] if single else bars, others)
@@ -162,7 +162,7 @@ def autodiff(
         args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
         value, change = derivation.run(derivation.emitted, args, kwargs)
-        finish(derivative)  # type: ignore[arg-type]
+        finish(derivative)
         others = (*args, *kwargs.values(), value)
         if mode == "forward":
             return value, finished([value], [change], others)[0]
@@ -170,8 +170,7 @@ def autodiff(
         return value, bars[0] if single else tuple(bars)
 
     dressed = _dress(derivative, "autodiff", primal, lambda: derivation, qualname)
-    if "__wrapped__" in dressed.__dict__ and not _bound(primal):
-        dressed.__signature__ = plain_signature(dressed.__dict__["__wrapped__"])
+    if not _bound(primal):
         derivation.handed[qualname] = dressed
     return dressed
 
@@ -286,7 +285,8 @@ def _derivation(
 def _dress(
     function: Any, operator: str, primal: Primal, derive: Callable[[], Derivation], qualname: str
 ) -> types.FunctionType:
-    return hand_back(function, Operator(operator, primal, derive), qualname, primal.signature)
+    made = Operator(operator, primal, derive, seeds=operator == "autodiff")
+    return hand_back(function, made, qualname, primal.signature)
 
 
 def _bound(primal: Primal) -> bool:

@@ -13,7 +13,7 @@ import types
 from collections import OrderedDict, UserString
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import leaves
 from .errors import TangentlikeError, UnsupportedError
@@ -50,11 +50,9 @@ class Derivation:
         return self._derived
 
     @property
-    def emitted(self) -> types.FunctionType:
+    def emitted(self) -> Any:
         """The emitted function itself, compiled."""
-        function = self.derived.function
-        assert isinstance(function, types.FunctionType)
-        return function
+        return self.derived.function
 
     def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The arguments at `wrt` in a call, checked to be differentiable."""
@@ -124,7 +122,10 @@ class Derivation:
         if hasattr(error, "add_note"):
             error.add_note(note)
         else:  # Python 3.10 has no notes of its own; the attribute is where PEP 678 puts them
-            error.__notes__ = [*getattr(error, "__notes__", ()), note]
+            error.__notes__ = [  # type: ignore[attr-defined, unused-ignore]
+                *getattr(error, "__notes__", ()),
+                note,
+            ]
 
     def _refuse_shared(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Copying a written argument would separate it from others that share its memory."""
@@ -255,9 +256,10 @@ class Operator:
     primal: Primal
     derive: Callable[[], Derivation]
     exact: bool = True
+    seeds: bool = False
 
     @property
-    def emitted(self) -> types.FunctionType:
+    def emitted(self) -> Any:
         """The emitted function that stands for the derivative when it is differentiated."""
         if not self.exact:
             raise UnsupportedError(
@@ -269,7 +271,7 @@ class Operator:
 
 
 def hand_back(
-    function: types.FunctionType,
+    function: Any,
     operator: Operator,
     qualname: str,
     signature: inspect.Signature,
@@ -288,16 +290,20 @@ def hand_back(
         function.source = _LaterText(operator.derive)
     else:
         finish(function)
-    return function
+    return cast(types.FunctionType, function)
 
 
-def finish(function: types.FunctionType) -> None:
+def finish(function: Any) -> None:
     """Attach what is known only after the transform; once, at the first call at the latest."""
     if "__wrapped__" in function.__dict__:
         return
-    derived = function.__dict__["__tangentlike__"].derive().derived
+    operator: Operator = function.__tangentlike__
+    derived = operator.derive().derived
     emitted = functions_of(derived)[-1]
     function.__name__ = emitted.__name__
+    if operator.seeds:
+        primal = operator.primal
+        function.__signature__ = replace(primal, function=emitted).signature
     function.source = derived.source
     function.stages = dict(derived.stages)
     function.__wrapped__ = emitted

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import leaves
-from .api import _bound, _complete, _derivation, finished, grad, seed_names
+from .api import _bound, _complete, _derivation, finished, seed_names
 from .derivation import Derivation, Operator, finish, functions_of, hand_back
 from .derived import OPERATORS, encode
 from .errors import TangentlikeError, UnsupportedError
@@ -53,7 +53,7 @@ def jacobian(fn: Function | None = None, wrt: Wrt = 0, mode: str = "auto") -> An
             found = _forward(primal, names, values, args, kwargs)
         else:
             found = _reverse(primal, names, values, args, kwargs, mode == "auto")
-        finish(matrix)  # type: ignore[arg-type]
+        finish(matrix)
         return found[0] if single else tuple(found)
 
     qualname = encode("jacobian", primal.origin, wrt=names[0] if single else names, mode=mode)
@@ -87,7 +87,7 @@ def hessian(fn: Function | None = None, wrt: Wrt = 0) -> Any:
         for name, value in zip(names, values, strict=True):
             _refuse_unsuited(primal, f"`{name}`", value)
         columns = _forward(outer.primal, names, values, args, kwargs)
-        finish(matrix)  # type: ignore[arg-type]
+        finish(matrix)
         if single:
             return columns[0]
         return tuple(tuple(column[i] for column in columns) for i in range(len(names)))
@@ -129,7 +129,7 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0) -> Any:
             )
         }
         _, change = outer.run(outer.emitted, args, {**kwargs, **dots})
-        finish(product)  # type: ignore[arg-type]
+        finish(product)
         found = finished(values, [change] if single else change, (*args, *dots.values()))
         return found[0] if single else tuple(found)
 

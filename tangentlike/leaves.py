@@ -16,6 +16,8 @@ import numpy as np
 
 from .errors import InternalError, TangentlikeError
 
+WORK: Any = 100_000  # how long to think about whether two arrays overlap
+
 
 def is_array(value: Any) -> bool:
     """Whether it is an array of NumPy, CuPy or the like (0-d included; NumPy scalars are not)."""
@@ -141,8 +143,8 @@ def _array_like(value: Any, bar: Any) -> Any:
     if getattr(bar, "dtype", None) != value.dtype:
         if dtype_class(value) == "f" and dtype_class(bar) == "c":
             bar = bar.real
-        bar = bar.astype(value.dtype) if hasattr(bar, "astype") else zeros(value) + bar
-    return bar if is_array(bar) else zeros(value) + bar
+        bar = bar.astype(value.dtype) if hasattr(bar, "astype") else filled(value, bar)
+    return bar if is_array(bar) else filled(value, bar)
 
 
 def _is_zero(bar: Any) -> bool:
@@ -180,6 +182,13 @@ def zeros(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.zeros(value.shape, value.dtype)
     return np.zeros_like(value)  # dispatches to the array's own module
+
+
+def filled(value: Any, number: Any) -> Any:
+    """An array like `value` (0-d, as a rule) that holds a number everywhere."""
+    made = zeros(value)
+    made[...] = number
+    return made
 
 
 def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:
@@ -224,7 +233,7 @@ def share(first: Any, second: Any) -> bool:
         return False
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         try:
-            return bool(np.shares_memory(first, second, max_work=100_000))
+            return bool(np.shares_memory(first, second, max_work=WORK))
         except np.exceptions.TooHardError:
             return True
     return True
@@ -308,7 +317,7 @@ def _seed_leaf(value: Any, seed: Any, what: str) -> Any:
     if not is_array(value):
         return type(value)(seed.item() if hasattr(seed, "item") else seed)
     if not is_array(seed):
-        return zeros(value) + seed
+        return filled(value, seed)
     return seed if seed.dtype == value.dtype else seed.astype(value.dtype)
 
 

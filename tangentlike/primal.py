@@ -234,7 +234,7 @@ def _documented_parameters(fn: Any) -> list[tuple[str, bool]]:
 def wrt_names(primal: Primal, wrt: Wrt) -> tuple[tuple[str, ...], bool]:
     """The parameters that `wrt` asks for, and whether it asked for a single one."""
     single = isinstance(wrt, (int, str))
-    asked = [wrt] if single else list(wrt)  # type: ignore[list-item]
+    asked: list[Any] = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
     names = tuple(_wrt_name(primal, item) for item in asked)
     if not names:
         raise TangentlikeError(

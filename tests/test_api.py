@@ -114,7 +114,7 @@ def test_the_function_handed_back() -> None:
     assert inspect.isfunction(df)
     assert inspect.signature(df) == inspect.signature(product)
     assert df.__name__ == "product_grad"
-    assert "def product_grad(x, y)" in df.source
+    assert "def product_grad(" in df.source
     assert inspect.getsource(df).strip() in df.source
     assert set(df.stages) == {"lowered", "derived", "simplified", "emitted"}
     compile(df.source, "text", "exec")
@@ -255,16 +255,16 @@ def test_vjp_refuses_a_seed_of_another_shape() -> None:
 
 
 def test_autodiff_takes_seeds() -> None:
-    value, gradient = tl.autodiff(product, wrt=("x", "y"))(X, Y, 2.0)
+    _value, gradient = tl.autodiff(product, wrt=("x", "y"))(X, Y, 2.0)
     np.testing.assert_allclose(gradient[1], 4 * X * Y)
-    value, tangent = tl.autodiff(product, wrt="y", mode="forward")(X, Y, np.ones(3))
+    _value, tangent = tl.autodiff(product, wrt="y", mode="forward")(X, Y, np.ones(3))
     np.testing.assert_allclose(tangent, np.sum(2 * X * Y))
     with pytest.raises(tl.TangentlikeError, match="'reverse' or 'forward', not 'both'"):
         tl.autodiff(product, mode="both")
 
 
 def test_numpy_functions_themselves() -> None:
-    value, pullback = tl.vjp(np.sum, X)
+    _value, pullback = tl.vjp(np.sum, X)
     np.testing.assert_array_equal(pullback(2.0)[0], [2.0, 2.0, 2.0])
     _, pullback = tl.vjp(np.sum, np.ones((2, 3)), axis=0)
     assert pullback(X)[0].shape == (2, 3)
