@@ -22,6 +22,7 @@ from . import linear
 from .book import KindOf, Rule, as_function_call, default_book
 from .decisions import Facts, decide
 from .expressions import Malformed
+from .specialise import specialise
 from .template import Body, Line, Template, read_template, template_of
 from .twins import array_module_of
 
@@ -184,7 +185,7 @@ def bind(
     put = linear.Substitution(values, unsupplied, text, module)
     conj = put(ir.Ref("np.conj", np.conj))
     assert isinstance(conj, ir.Ref)
-    stated = _stated(lines, put)
+    stated = _stated(lines, lambda e: specialise(put(e), kind_of, real, text, module))
     settle = _conjugations(rule, call, stated["temporary"], kind_of, conj, real)
     stated = {
         role: {name: settle(value) for name, value in named.items()}
@@ -206,7 +207,7 @@ def bind(
     )
 
 
-def _stated(lines: list[Line], put: linear.Substitution) -> dict[str, dict[str, ir.Expr]]:
+def _stated(lines: list[Line], put: Callable[[ir.Expr], ir.Expr]) -> dict[str, dict[str, ir.Expr]]:
     roles = ("temporary", "partial", "adjoint", "tangent")
     return {
         role: {line.name: put(line.expr) for line in lines if line.role == role} for role in roles

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .. import ir
 from ..kind import Kind
 from .book import KindOf
@@ -160,6 +162,15 @@ def _is_complex(facts: Facts, name: str) -> bool:
     return _known(None if dtype == "?" and not facts.real else dtype == "complex")
 
 
+def _is_inexact(facts: Facts, name: str) -> bool:
+    """Whether a dtype argument surely asks for floating or complex numbers."""
+    given = literal(facts.arguments[name])
+    try:
+        return np.dtype(given).kind in "fc"
+    except TypeError:
+        raise _Unknown from None
+
+
 def _same(facts: Facts, a: str, b: str) -> bool:
     left, right = facts.arguments[a], facts.arguments[b]
     return isinstance(left, ir.Var) and left == right
@@ -171,6 +182,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "is_array": lambda facts, name: _form(facts, name, ("array",)),
     "is_sequence": lambda facts, name: _form(facts, name, _SEQUENCES),
     "is_complex": _is_complex,
+    "is_inexact": _is_inexact,
     "is_real": lambda facts, name: not _is_complex(facts, name),
     "is_literal": lambda facts, name: is_literal(facts.arguments[name]),
     "same": _same,

@@ -1,0 +1,143 @@
+"""Rules of functions that make arrays."""
+
+import numpy as np
+
+from .. import runtime
+from ..kind import Kind
+from .book import nondifferentiable, rule
+from .kinds_of import (
+    argument,
+    array_of_rank,
+    dtype_class,
+    first,
+    shape_from_argument,
+    unknown,
+)
+
+
+def _converted(call, kind_of):
+    kind = kind_of(call.args[0])
+    dtype = argument(call, 1, "dtype")
+    found = kind.dtype if dtype is None else dtype_class(dtype, kind.dtype)
+    if kind.form in ("number", "array"):
+        return Kind("array", found, kind.shape)
+    ranks = {part.rank for part in kind.items or ()}
+    shape = (None,) * (ranks.pop() + 1) if len(ranks) == 1 and None not in ranks else None
+    return Kind("array", dtype_class(dtype, "?"), shape)
+
+
+@rule(np.array, kind=_converted)
+def array(y, object, dtype=None):
+    if dtype is None and is_array(object):
+        y_dot = np.array(object_dot)
+        object_bar = y_bar
+    elif dtype is None:
+        y_dot = np.array(object_dot)
+        object_bar = nest_like(y_bar, object)
+    else:
+        y_dot = np.array(object_dot, dtype=float_dtype(dtype))
+        object_bar = nest_like(uncast(y_bar, dtype), object)
+
+
+@rule(
+    *(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray),
+    np.asarray_chkfinite,
+    view="maybe",
+    kind=_converted,
+)
+def asarray(y, a, dtype=None):
+    if dtype is None and is_array(a):
+        y_dot = a_dot
+        a_bar = y_bar
+    elif dtype is None:
+        y_dot = np.asarray(a_dot)
+        a_bar = nest_like(y_bar, a)
+    else:
+        y_dot = np.asarray(a_dot, dtype=float_dtype(dtype))
+        a_bar = nest_like(uncast(y_bar, dtype), a)
+
+
+# ----------------------------------------------------------------------- filled, spaced
+
+
+@rule(np.full, kind=shape_from_argument(0, dtype="?", dtype_place=2))
+def full(y, shape, fill_value, dtype=None):
+    if dtype is None:
+        y_dot = np.full(shape, fill_value_dot)
+        fill_value_bar = unbroadcast(y_bar, fill_value)
+    else:
+        y_dot = np.full(shape, fill_value_dot, dtype=float_dtype(dtype))
+        fill_value_bar = unbroadcast(uncast(y_bar, dtype), fill_value)
+
+
+@rule(np.full_like, kind=first)
+def full_like(y, a, fill_value, dtype=None):
+    if dtype is None:
+        y_dot = np.full_like(y, fill_value_dot)
+        a_bar = 0
+        fill_value_bar = unbroadcast(uncast(y_bar, y.dtype), fill_value)
+
+
+@rule(np.linspace, kind=unknown)
+def linspace(y, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
+    if dtype is None:
+        along = steps(y, endpoint, axis)
+        y_dot = np.expand_dims(start_dot, axis) * (1.0 - along) + np.expand_dims(
+            stop_dot, axis
+        ) * along
+        start_bar = unbroadcast(np.sum(y_bar * (1.0 - along), axis=axis), start)
+        stop_bar = unbroadcast(np.sum(y_bar * along, axis=axis), stop)
+
+
+@rule(np.logspace, kind=unknown)
+def logspace(y, start, stop, num=50, endpoint=True, base=10.0):
+    along = steps(y, endpoint)
+    slope = y * np.log(base)
+    y_dot = slope * (start_dot * (1.0 - along)) + slope * (stop_dot * along)
+    start_bar = unbroadcast(np.sum(y_bar * slope * (1.0 - along), axis=0), start)
+    stop_bar = unbroadcast(np.sum(y_bar * slope * along, axis=0), stop)
+
+
+@rule(np.geomspace, kind=unknown)
+def geomspace(y, start, stop, num=50, endpoint=True):
+    along = steps(y, endpoint)
+    y_dot = y * (1.0 - along) * (start_dot / start) + y * along * (stop_dot / stop)
+    start_bar = unbroadcast(np.sum(y_bar * y * (1.0 - along), axis=0) / start, start)
+    stop_bar = unbroadcast(np.sum(y_bar * y * along, axis=0) / stop, stop)
+
+
+@rule(np.arange, builder=True, kind=array_of_rank(1, "?"))
+def arange(call, kind_of):
+    """Entries are `start + i * step`; how many there are is locally constant."""
+    if len(call.args) < 2:
+        return "def arange(y, stop, *, dtype=None):\n    stop_bar = 0"
+    return """
+def arange(y, start, stop, step=1, *, dtype=None):
+    if dtype is None:
+        y_dot = np.full(y.shape, start_dot) + np.arange(y.size) * step_dot
+        start_bar = unbroadcast(y_bar, start)
+        stop_bar = 0
+        step_bar = unbroadcast(np.arange(y.size) * y_bar, step)
+"""
+
+
+@rule(np.meshgrid, builder=True, kind=unknown)
+def meshgrid(call, kind_of):
+    """The adjoints of all vectors at once, in a sequence."""
+    return """
+def meshgrid(y, *xi, indexing="xy", sparse=False):
+    y_dot = grid_dot(xi_dot, indexing, sparse)
+    xi_bar = ungrid(y_bar, xi, indexing)
+"""
+
+
+# ------------------------------------------------------------------- constants, by shape
+
+nondifferentiable(np.zeros, np.ones, np.empty, kind=shape_from_argument(0, dtype_place=1))
+nondifferentiable(np.zeros_like, np.ones_like, np.empty_like, kind=first)
+nondifferentiable(np.eye, np.identity, np.tri, kind=array_of_rank(2))
+nondifferentiable(
+    *(np.bartlett, np.blackman, np.hamming, np.hanning, np.fft.fftfreq, np.fft.rfftfreq),
+    kind=array_of_rank(1),
+)
+nondifferentiable(runtime.steps, kind=unknown)

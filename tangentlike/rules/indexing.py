@@ -1,0 +1,221 @@
+"""Rules of reading entries by index, by mask and along diagonals, and of choosing."""
+
+import numpy as np
+
+from .. import runtime
+from ..kind import Kind
+from .book import nondifferentiable, rule
+from .kinds_of import array_of_rank, broadcast, first, index_kind, integer, same_as, unknown
+
+
+def _any_rank(call, kind_of):
+    return Kind("array", kind_of(call.args[0]).dtype)
+
+
+def _taken(call, kind_of):
+    if len(call.args) == 2 and not call.kwargs and kind_of(call.args[0]).rank == 1:
+        return index_kind(kind_of(call.args[0]), call.args[1], kind_of)
+    return unknown(call, kind_of)
+
+
+@rule(np.take, np.ndarray.take, kind=_taken)
+def take(y, a, indices, axis=None, *, mode="raise"):
+    y_dot = np.take(a_dot, indices, axis=axis, mode=mode)
+    a_bar = untake(y_bar, a, indices, axis, mode)
+
+
+@rule(runtime.untake, kind=same_as(1))
+def untake(y, g, like, indices, axis=None, mode="raise"):
+    y_dot = untake(g_dot, like, indices, axis, mode)
+    g_bar = np.take(y_bar, indices, axis=axis, mode=mode)
+    like_bar = 0
+
+
+@rule(np.take_along_axis, kind=same_as(1))
+def take_along_axis(y, arr, indices, axis=-1):
+    y_dot = np.take_along_axis(arr_dot, indices, axis)
+    arr_bar = untake_along_axis(y_bar, arr, indices, axis)
+
+
+@rule(runtime.untake_along_axis, kind=same_as(1))
+def untake_along_axis(y, g, like, indices, axis=-1):
+    y_dot = untake_along_axis(g_dot, like, indices, axis)
+    g_bar = np.take_along_axis(y_bar, indices, axis)
+    like_bar = 0
+
+
+@rule(np.compress, kind=_any_rank)
+def compress(y, condition, a, axis=None):
+    y_dot = np.compress(condition, a_dot, axis=axis)
+    a_bar = unselect(y_bar, a, condition, axis)
+
+
+@rule(np.ndarray.compress, kind=_any_rank)
+def compress_method(y, a, condition, axis=None):
+    y_dot = np.compress(condition, a_dot, axis=axis)
+    a_bar = unselect(y_bar, a, condition, axis)
+
+
+@rule(np.extract, kind=array_of_rank(1, "?"))
+def extract(y, condition, arr):
+    y_dot = np.extract(condition, arr_dot)
+    arr_bar = unselect(y_bar, arr, condition)
+
+
+@rule(runtime.unselect, kind=same_as(1))
+def unselect(y, g, like, mask, axis=None):
+    y_dot = unselect(g_dot, like, mask, axis)
+    g_bar = np.compress(np.ravel(mask), y_bar, axis=axis)
+    like_bar = 0
+
+
+# ------------------------------------------------------------------------------ choosing
+
+
+def _where(call, kind_of):
+    if len(call.args) != 3:
+        return unknown(call, kind_of)
+    condition, x, y = (kind_of(arg) for arg in call.args)
+    found = broadcast(x, y)
+    shape = broadcast(condition, found).shape
+    # A 0-d array comes back even for three numbers.
+    form = "array" if isinstance(shape, tuple) and shape else "value"
+    return Kind(form, found.dtype, shape)
+
+
+@rule(np.where, kind=_where)
+def where(z, condition, x, y):
+    z_dot = np.where(condition, x_dot, y_dot)
+    x_bar = unbroadcast(np.where(condition, z_bar, 0.0), x)
+    y_bar = unbroadcast(np.where(condition, 0.0, z_bar), y)
+
+
+@rule(np.select, kind=lambda call, kind_of: Kind("array"))
+def select(y, condlist, choicelist, default=0):
+    y_dot = np.select(condlist, choicelist_dot, default_dot)
+    choicelist_bar = masked_parts(y_bar, condlist, choicelist)
+    default_bar = unbroadcast(np.where(remaining(condlist), y_bar, 0.0), default)
+
+
+@rule(np.choose, kind=lambda call, kind_of: Kind("array"))
+def choose(y, a, choices, *, mode="raise"):
+    y_dot = np.choose(a, choices_dot, mode=mode)
+    choices_bar = chosen_parts(y_bar, a, choices, mode)
+
+
+# ------------------------------------------------------------------- diagonals, triangles
+
+
+def _diag(call, kind_of):
+    kind = kind_of(call.args[0])
+    rank = {1: 2, 2: 1}.get(kind.rank or 0)
+    return Kind("array", kind.dtype, None if rank is None else (None,) * rank)
+
+
+@rule(np.diag, view="maybe", kind=_diag)
+def diag(y, v, k=0):
+    y_dot = np.diag(v_dot, k)
+    if rank(v) == 1:
+        v_bar = np.diagonal(y_bar, k)
+    elif is_number(k):
+        v_bar = undiag(y_bar, v, k)
+    else:
+        v_bar = undiag(y_bar, v, k)
+
+
+@rule(runtime.undiag, view="maybe", kind=same_as(1))
+def undiag(y, g, v, k=0):
+    y_dot = undiag(g_dot, v, k)
+    g_bar = np.diag(y_bar, k)
+    v_bar = 0
+
+
+@rule(np.diagflat, kind=array_of_rank(2, "?"))
+def diagflat(y, v, k=0):
+    y_dot = np.diagflat(v_dot, k)
+    v_bar = reshape_like(np.diagonal(y_bar, k), v)
+
+
+def _diagonal(call, kind_of):
+    kind = kind_of(call.args[0])
+    shape = None if kind.rank is None else (None,) * (kind.rank - 1)
+    return Kind("array", kind.dtype, shape)
+
+
+@rule(np.diagonal, np.ndarray.diagonal, view="view", kind=_diagonal)
+def diagonal(y, a, offset=0, axis1=0, axis2=1):
+    y_dot = np.diagonal(a_dot, offset, axis1, axis2)
+    a_bar = undiagonal(y_bar, a, offset, axis1, axis2)
+
+
+@rule("numpy.linalg.diagonal", view="view", kind=_diagonal)
+def linalg_diagonal(y, x, *, offset=0):
+    y_dot = np.diagonal(x_dot, offset, -2, -1)
+    x_bar = undiagonal(y_bar, x, offset, -2, -1)
+
+
+@rule(runtime.undiagonal, kind=same_as(1))
+def undiagonal(y, g, like, offset=0, axis1=0, axis2=1):
+    y_dot = undiagonal(g_dot, like, offset, axis1, axis2)
+    g_bar = np.diagonal(y_bar, offset, axis1, axis2)
+    like_bar = 0
+
+
+def _trace(call, kind_of):
+    kind = kind_of(call.args[0])
+    if kind.rank == 2:
+        return Kind("number", kind.dtype, ())
+    return Kind("value", kind.dtype)
+
+
+@rule(np.trace, np.ndarray.trace, kind=_trace)
+def trace(y, a, offset=0, axis1=0, axis2=1):
+    y_dot = np.trace(a_dot, offset, axis1, axis2)
+    a_bar = untrace(y_bar, a, offset, axis1, axis2)
+
+
+@rule("numpy.linalg.trace", kind=_trace)
+def linalg_trace(y, x, *, offset=0):
+    y_dot = np.trace(x_dot, offset, -2, -1)
+    x_bar = untrace(y_bar, x, offset, -2, -1)
+
+
+@rule(runtime.untrace, kind=same_as(1))
+def untrace(y, g, like, offset=0, axis1=0, axis2=1):
+    y_dot = untrace(g_dot, like, offset, axis1, axis2)
+    g_bar = np.trace(y_bar, offset, axis1, axis2)
+    like_bar = 0
+
+
+@rule(np.tril, kind=first)
+def tril(y, m, k=0):
+    y_dot = np.tril(m_dot, k)
+    m_bar = np.tril(y_bar, k)
+
+
+@rule(np.triu, kind=first)
+def triu(y, m, k=0):
+    y_dot = np.triu(m_dot, k)
+    m_bar = np.triu(y_bar, k)
+
+
+@rule(np.ndarray.item, kind=lambda call, kind_of: Kind("number", kind_of(call.args[0]).dtype, ()))
+def item(y, x):
+    y_dot = x_dot.item()
+    x_bar = broadcast_like(y_bar, x)
+
+
+# --------------------------------------------------------------- positions carry nothing
+
+nondifferentiable(
+    *(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition),
+    *(np.lexsort, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.digitize),
+    *(np.count_nonzero, np.ravel_multi_index, np.unravel_index, np.ix_, np.indices),
+    *(np.diag_indices, np.diag_indices_from, np.mask_indices, np.tril_indices),
+    *(np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.isin, np.all, np.any),
+    *(np.ndarray.argmax, np.ndarray.argmin, np.ndarray.argsort, np.ndarray.argpartition),
+    *(np.ndarray.nonzero, np.ndarray.searchsorted, np.ndarray.all, np.ndarray.any),
+    *(np.ndindex, np.histogram_bin_edges, "numpy.unique_counts", "numpy.unique_inverse"),
+    *(runtime.remaining, runtime.partition_order),
+)
+nondifferentiable(np.linalg.matrix_rank, kind=integer)

@@ -1,0 +1,287 @@
+"""Rules of numpy.linalg, for stacks of matrices too.
+
+Formulas: M. Giles, "An extended collection of matrix derivative results for forward and
+reverse mode automatic differentiation" (2008). Of functions that read one triangle of a
+symmetric (Hermitian) matrix the adjoint is given as a symmetric matrix.
+"""
+
+import numpy as np
+
+from .. import runtime
+from ..kind import Kind
+from .book import nondifferentiable, rule
+from .kinds_of import array_of_rank, first, unknown
+
+# ------------------------------------------------------------------- inverses, equations
+
+
+def _solution(call, kind_of):
+    a, b = (kind_of(arg) for arg in call.args[:2])
+    if a.rank == 2 and b.rank in (1, 2):
+        return Kind("array", b.dtype, (None,) * b.rank)
+    return Kind("array")
+
+
+@rule(np.linalg.solve, kind=_solution)
+def solve(y, a, b):
+    if rank(a) == 2:
+        seed = np.linalg.solve(conj(a).T, y_bar)
+        y_dot = np.linalg.solve(a, b_dot - a_dot @ y)
+        b_bar = seed
+        if rank(b) == 1:
+            a_bar = -np.outer(seed, conj(y))
+        elif rank(b) == 2:
+            a_bar = -(seed @ conj(y).T)
+        else:
+            a_bar = solve_bar_a(seed, y, a, b)
+    else:
+        seed = solve_seed(a, y_bar, b)
+        y_dot = solve_dot_b(a, b_dot - apply_matrix(a_dot, y, b), b)
+        a_bar = solve_bar_a(seed, y, a, b)
+        b_bar = unbroadcast(seed, b)
+
+
+@rule(np.linalg.inv, kind=first)
+def inv(y, a):
+    y_dot = -(y @ a_dot @ y)
+    a_bar = -(swap_last(conj(y)) @ y_bar @ swap_last(conj(y)))
+
+
+@rule(np.linalg.pinv, kind=unknown)
+def pinv(y, a):
+    y_dot = pinv_dot(a, y, a_dot)
+    a_bar = pinv_bar(a, y, y_bar)
+
+
+@rule(np.linalg.lstsq, kind=unknown)
+def lstsq(y, a, b, rcond=None):
+    y_dot = lstsq_dot(a, b, y, a_dot, b_dot)
+    a_bar = lstsq_bar_a(a, b, y[0], y_bar[0], lstsq_residual_bar(y, y_bar))
+    b_bar = lstsq_bar_b(a, b, y[0], y_bar[0], lstsq_residual_bar(y, y_bar))
+
+
+@rule(np.linalg.matrix_power, kind=first)
+def matrix_power(y, a, n):
+    y_dot = matrix_power_dot(a, n, a_dot)
+    a_bar = matrix_power_bar(a, n, y_bar)
+
+
+@rule(np.linalg.multi_dot, kind=unknown)
+def multi_dot(y, arrays):
+    y_dot = multi_dot_dot(arrays, arrays_dot)
+    arrays_bar = multi_dot_bar(y_bar, arrays)
+
+
+@rule(np.linalg.tensorsolve, kind=lambda call, kind_of: Kind("array"))
+def tensorsolve(y, a, b):
+    y_dot = np.linalg.tensorsolve(a, b_dot - np.tensordot(a_dot, y, np.ndim(y)))
+    seed = tensorsolve_seed(a, b, y_bar)
+    a_bar = -np.tensordot(seed, conj(y), 0)
+    b_bar = seed
+
+
+# -------------------------------------------------------------------------- determinants
+
+
+def _scalar_of_matrix(call, kind_of):
+    kind = kind_of(call.args[0])
+    return Kind("number", kind.dtype, ()) if kind.rank == 2 else Kind("value", kind.dtype)
+
+
+@rule(np.linalg.det, kind=_scalar_of_matrix)
+def det(y, a):
+    cofactor = cofactors(a)
+    y_dot = np.sum(conj(cofactor) * a_dot, axis=(-2, -1))
+    if rank(a) == 2:
+        a_bar = y_bar * cofactor
+    else:
+        a_bar = np.expand_dims(y_bar, (-2, -1)) * cofactor
+
+
+@rule(runtime.cofactors, kind=first)
+def cofactors(y, a):
+    inverse = np.linalg.inv(a)
+    turned = swap_last(inverse)
+    y_dot = (
+        np.expand_dims(np.sum(turned * a_dot, axis=(-2, -1)), (-2, -1)) * y
+        - y @ swap_last(a_dot) @ turned
+    )
+    a_bar = (
+        np.expand_dims(np.sum(y_bar * y, axis=(-2, -1)), (-2, -1)) * turned
+        - turned @ swap_last(y_bar) @ y
+    )
+
+
+@rule(np.linalg.slogdet, kind=unknown)
+def slogdet(y, a):
+    turned = transposed_inverse(a)
+    y_dot = (slogdet_sign_dot(y[0], turned, a_dot), np.sum(np.real(conj(turned) * a_dot), (-2, -1)))
+    a_bar = slogdet_bar(y[0], y_bar[0], y_bar[1], turned)
+
+
+# ------------------------------------------------------------------------- factorisations
+
+
+@rule(np.linalg.cholesky, kind=first)
+def cholesky(y, a, *, upper=False):
+    if upper is False:
+        solved = np.linalg.solve(y, symmetrised(a_dot))
+        change = half_lower(np.linalg.solve(y, adjoint_matrix(solved)))
+        inner = half_lower(adjoint_matrix(y) @ y_bar)
+        turned = adjoint_matrix(np.linalg.solve(adjoint_matrix(y), adjoint_matrix(inner)))
+        y_dot = y @ change
+        a_bar = symmetrised(np.linalg.solve(adjoint_matrix(y), turned))
+
+
+@rule(np.linalg.eigh, kind=unknown)
+def eigh(y, a):
+    inner = adjoint_matrix(y[1]) @ symmetrised(a_dot) @ y[1]
+    y_dot = (np.real(inner_diagonal(inner)), y[1] @ over_gaps(inner, y[0]))
+    a_bar = eigh_bar(y[0], y[1], y_bar[0], y_bar[1])
+
+
+@rule(np.linalg.eigvalsh, kind=unknown)
+def eigvalsh(y, a):
+    vectors = np.linalg.eigh(a)[1]
+    inner = adjoint_matrix(vectors) @ symmetrised(a_dot) @ vectors
+    y_dot = np.real(inner_diagonal(inner))
+    a_bar = (vectors * np.expand_dims(y_bar, -2)) @ adjoint_matrix(vectors)
+
+
+@rule(np.linalg.eig, kind=unknown)
+def eig(y, a):
+    y_dot = eig_dot(y[0], y[1], a_dot)
+    a_bar = eig_bar(y[0], y[1], y_bar[0], y_bar[1], a)
+
+
+@rule(np.linalg.eigvals, kind=unknown)
+def eigvals(y, a):
+    vectors = np.linalg.eig(a)[1]
+    y_dot = inner_diagonal(np.linalg.solve(vectors, a_dot @ vectors))
+    a_bar = eigvals_bar(a, y_bar)
+
+
+@rule(np.linalg.svd, kind=unknown)
+def svd(y, a, full_matrices=True, compute_uv=True, hermitian=False):
+    if hermitian is False and compute_uv is False:
+        factors = np.linalg.svd(a, full_matrices=False)
+        inner = adjoint_matrix(factors[0]) @ a_dot @ adjoint_matrix(factors[2])
+        y_dot = np.real(inner_diagonal(inner))
+        a_bar = (factors[0] * np.expand_dims(y_bar, -2)) @ factors[2]
+    elif hermitian is False and compute_uv is True:
+        y_dot = svd_dot(y[0], y[1], y[2], a_dot)
+        a_bar = svd_bar(y[0], y[1], y[2], y_bar[0], y_bar[1], y_bar[2])
+
+
+@rule("numpy.linalg.svdvals", kind=unknown)
+def svdvals(y, x):
+    factors = np.linalg.svd(x, full_matrices=False)
+    inner = adjoint_matrix(factors[0]) @ x_dot @ adjoint_matrix(factors[2])
+    y_dot = np.real(inner_diagonal(inner))
+    x_bar = (factors[0] * np.expand_dims(y_bar, -2)) @ factors[2]
+
+
+@rule(np.linalg.qr, kind=unknown)
+def qr(y, a, mode="reduced"):
+    if mode == "r":
+        factors = np.linalg.qr(a)
+        y_dot = qr_dot(factors[0], factors[1], a_dot)[1]
+        a_bar = qr_bar(factors[0], factors[1], np.zeros_like(factors[0]), y_bar)
+    elif mode in ("reduced", "complete"):
+        y_dot = qr_dot(y[0], y[1], a_dot)
+        a_bar = qr_bar(y[0], y[1], y_bar[0], y_bar[1])
+
+
+# --------------------------------------------------------------------------------- norms
+
+
+def _norm(call, kind_of):
+    given = len(call.args) > 2 or any(key in ("axis", "keepdims") for key, _ in call.kwargs)
+    return Kind("value", "float") if given else Kind("number", "float", ())
+
+
+@rule(np.linalg.norm, kind=_norm)
+def norm(y, x, ord=None, axis=None, keepdims=False):
+    if ord is None or ord == "fro":
+        slope = ratio_or_zero(x, kept(y, axis, keepdims))
+    elif ord == 2 and rank(x) == 1:
+        slope = ratio_or_zero(x, y)
+    else:
+        slope = norm_slope(x, kept(y, axis, keepdims), ord, axis)
+    y_dot = np.sum(np.real(conj(slope) * x_dot), axis=axis, keepdims=keepdims)
+    x_bar = kept(y_bar, axis, keepdims) * slope
+
+
+@rule("numpy.linalg.vector_norm", kind=unknown)
+def vector_norm(y, x, *, axis=None, keepdims=False, ord=2):
+    slope = vector_norm_slope(x, kept(y, axis, keepdims), ord, axis)
+    y_dot = np.sum(np.real(conj(slope) * x_dot), axis=axis, keepdims=keepdims)
+    x_bar = kept(y_bar, axis, keepdims) * slope
+
+
+@rule("numpy.linalg.matrix_norm", kind=unknown)
+def matrix_norm(y, x, *, keepdims=False, ord="fro"):
+    slope = norm_slope(x, kept(y, (-2, -1), keepdims), ord, (-2, -1))
+    y_dot = np.sum(np.real(conj(slope) * x_dot), axis=(-2, -1), keepdims=keepdims)
+    x_bar = kept(y_bar, (-2, -1), keepdims) * slope
+
+
+@rule(np.linalg.cond, kind=_scalar_of_matrix)
+def cond(y, x, p=None):
+    if p is None or p == 2:
+        slope = cond_slope(x)
+        y_dot = np.sum(slope * x_dot, axis=(-2, -1))
+        x_bar = np.expand_dims(y_bar, (-2, -1)) * slope
+
+
+# ------------------------------------- helpers of these rules that are linear in something
+
+
+@rule(runtime.symmetrised, kind=first)
+def symmetrised(y, x):
+    y_dot = symmetrised(x_dot)
+    x_bar = symmetrised(y_bar)
+
+
+@rule(runtime.adjoint_matrix, kind=unknown)
+def adjoint_matrix(y, x):
+    y_dot = adjoint_matrix(x_dot)
+    x_bar = adjoint_matrix(y_bar)
+
+
+@rule(runtime.half_lower, kind=first)
+def half_lower(y, x):
+    y_dot = half_lower(x_dot)
+    x_bar = half_lower(y_bar)
+
+
+@rule(runtime.diagonal_matrix, kind=unknown)
+def diagonal_matrix(y, d):
+    y_dot = diagonal_matrix(d_dot)
+    d_bar = inner_diagonal(y_bar)
+
+
+@rule(runtime.inner_diagonal, kind=unknown)
+def inner_diagonal(y, x):
+    y_dot = inner_diagonal(x_dot)
+    x_bar = diagonal_matrix(y_bar)
+
+
+@rule(runtime.over_gaps, kind=first)
+def over_gaps(y, e, w):
+    turned = over_gaps(conj(y) * y_bar, conj(w))
+    y_dot = over_gaps(e_dot, w) - over_gaps(y * gaps(w_dot), w)
+    e_bar = over_gaps(y_bar, conj(w))
+    w_bar = unbroadcast(-ungaps(turned), w)
+
+
+@rule(runtime.gaps, kind=unknown)
+def gaps(y, w):
+    y_dot = gaps(w_dot)
+    w_bar = ungaps(y_bar)
+
+
+@rule(runtime.ungaps, kind=unknown)
+def ungaps(y, g):
+    y_dot = ungaps(g_dot)
+    g_bar = gaps(y_bar)

@@ -1,0 +1,338 @@
+"""Rules of products that contract axes: `@`, dot, tensordot, einsum, kron, convolve, ...
+
+An adjoint such as `matmul_bar_a(y_bar, a, b)` is written out by `specialise` where the ranks
+are known: `y_bar @ b.T`.
+"""
+
+import operator
+
+import numpy as np
+
+from .. import ir, runtime
+from . import kinds_of
+from .book import rule
+from .kinds_of import array_of_rank, matmul, same_as, unknown
+from .subscripts import swapped
+
+
+@rule(np.matmul, operator.matmul, operator.imatmul, "numpy.linalg.matmul", kind=matmul)
+def matmul(y, a, b):
+    y_dot = a_dot @ b + a @ b_dot
+    a_bar = matmul_bar_a(y_bar, a, b)
+    b_bar = matmul_bar_b(y_bar, a, b)
+
+
+@rule(runtime.matmul_bar_a, kind=same_as(1))
+def matmul_bar_a(y, g, a, b):
+    y_dot = matmul_bar_a(g_dot, a, b) + matmul_bar_a(g, a, b_dot)
+    g_bar = y_bar @ b
+    a_bar = 0
+    b_bar = matmul_bar_b(g, y_bar, b)
+
+
+@rule(runtime.matmul_bar_b, kind=same_as(2))
+def matmul_bar_b(y, g, a, b):
+    y_dot = matmul_bar_b(g_dot, a, b) + matmul_bar_b(g, a_dot, b)
+    g_bar = a @ y_bar
+    a_bar = matmul_bar_a(g, a, y_bar)
+    b_bar = 0
+
+
+def _dot_kind(call, kind_of):
+    ranks = [kind_of(arg).rank for arg in call.args[:2]]
+    return kinds_of.matmul(call, kind_of) if set(ranks) <= {1, 2} else unknown(call, kind_of)
+
+
+@rule(np.dot, np.ndarray.dot, kind=_dot_kind)
+def dot(y, a, b):
+    y_dot = np.dot(a_dot, b) + np.dot(a, b_dot)
+    a_bar = dot_bar_a(y_bar, a, b)
+    b_bar = dot_bar_b(y_bar, a, b)
+
+
+@rule(runtime.dot_bar_a, kind=same_as(1))
+def dot_bar_a(y, g, a, b):
+    y_dot = dot_bar_a(g_dot, a, b) + dot_bar_a(g, a, b_dot)
+    g_bar = np.dot(y_bar, b)
+    a_bar = 0
+    b_bar = dot_bar_b(g, y_bar, b)
+
+
+@rule(runtime.dot_bar_b, kind=same_as(2))
+def dot_bar_b(y, g, a, b):
+    y_dot = dot_bar_b(g_dot, a, b) + dot_bar_b(g, a_dot, b)
+    g_bar = np.dot(a, y_bar)
+    a_bar = dot_bar_a(g, a, y_bar)
+    b_bar = 0
+
+
+@rule(np.inner, kind=unknown)
+def inner(y, a, b):
+    y_dot = np.inner(a_dot, b) + np.inner(a, b_dot)
+    if rank(a) == 1 and rank(b) == 1:
+        a_bar = y_bar * conj(b)
+        b_bar = y_bar * conj(a)
+    else:
+        a_bar = inner_bar_a(y_bar, a, b)
+        b_bar = inner_bar_b(y_bar, a, b)
+
+
+@rule(runtime.inner_bar_a, kind=same_as(1))
+def inner_bar_a(y, g, a, b):
+    y_dot = inner_bar_a(g_dot, a, b) + inner_bar_a(g, a, b_dot)
+    g_bar = np.inner(y_bar, b)
+    a_bar = 0
+    b_bar = inner_bar_b(g, y_bar, b)
+
+
+@rule(runtime.inner_bar_b, kind=same_as(2))
+def inner_bar_b(y, g, a, b):
+    y_dot = inner_bar_b(g_dot, a, b) + inner_bar_b(g, a_dot, b)
+    g_bar = np.inner(a, y_bar)
+    a_bar = inner_bar_a(g, a, y_bar)
+    b_bar = 0
+
+
+@rule(np.outer, "numpy.linalg.outer", kind=array_of_rank(2, "?"))
+def outer(y, a, b):
+    y_dot = np.outer(a_dot, b) + np.outer(a, b_dot)
+    if rank(a) == 1 and rank(b) == 1:
+        a_bar = y_bar @ conj(b)
+        b_bar = conj(a) @ y_bar
+    else:
+        a_bar = reshape_like(y_bar @ np.ravel(conj(b)), a)
+        b_bar = reshape_like(np.ravel(conj(a)) @ y_bar, b)
+
+
+def _number(call, kind_of):
+    a, b = (kind_of(arg) for arg in call.args[:2])
+    return kinds_of.Kind("number", kinds_of.promote(a.dtype, b.dtype), ())
+
+
+@rule(np.vdot, kind=_number)
+def vdot(y, a, b):
+    y_dot = np.vdot(a_dot, b) + np.vdot(a, b_dot)
+    a_bar = conj(y_bar) * broadcast_like(b, a)
+    b_bar = y_bar * broadcast_like(a, b)
+
+
+@rule("numpy.vecdot", "numpy.linalg.vecdot", kind=unknown)
+def vecdot(y, x1, x2, *, axis=-1):
+    y_dot = np.sum(conj(x1_dot) * x2, axis=axis) + np.sum(conj(x1) * x2_dot, axis=axis)
+    x1_bar = unbroadcast(np.expand_dims(conj(y_bar), axis) * x2, x1)
+    x2_bar = unbroadcast(np.expand_dims(y_bar, axis) * x1, x2)
+
+
+@rule("numpy.matvec", kind=unknown)
+def matvec(y, x1, x2):
+    y_dot = np.matvec(x1_dot, x2) + np.matvec(x1, x2_dot)
+    x1_bar = unbroadcast(y_bar[..., None] * conj(x2)[..., None, :], x1)
+    x2_bar = unbroadcast((swap_last(conj(x1)) @ y_bar[..., None])[..., 0], x2)
+
+
+@rule("numpy.vecmat", kind=unknown)
+def vecmat(y, x1, x2):
+    y_dot = np.vecmat(x1_dot, x2) + np.vecmat(x1, x2_dot)
+    x1_bar = unbroadcast((x2 @ conj(y_bar)[..., None])[..., 0], x1)
+    x2_bar = unbroadcast(x1[..., None] * y_bar[..., None, :], x2)
+
+
+@rule(np.tensordot, "numpy.linalg.tensordot", kind=unknown)
+def tensordot(y, a, b, axes=2):
+    y_dot = np.tensordot(a_dot, b, axes) + np.tensordot(a, b_dot, axes)
+    a_bar = tensordot_bar_a(y_bar, a, b, axes)
+    b_bar = tensordot_bar_b(y_bar, a, b, axes)
+
+
+@rule(runtime.tensordot_bar_a, kind=same_as(1))
+def tensordot_bar_a(y, g, a, b, axes=2):
+    y_dot = tensordot_bar_a(g_dot, a, b, axes) + tensordot_bar_a(g, a, b_dot, axes)
+    g_bar = np.tensordot(y_bar, b, axes)
+    a_bar = 0
+    b_bar = tensordot_bar_b(g, y_bar, b, axes)
+
+
+@rule(runtime.tensordot_bar_b, kind=same_as(2))
+def tensordot_bar_b(y, g, a, b, axes=2):
+    y_dot = tensordot_bar_b(g_dot, a, b, axes) + tensordot_bar_b(g, a_dot, b, axes)
+    g_bar = np.tensordot(a, y_bar, axes)
+    a_bar = tensordot_bar_a(g, a, y_bar, axes)
+    b_bar = 0
+
+
+# -------------------------------------------------------------------------------- einsum
+
+
+def _einsum_kind(call, kind_of):
+    subscripts = getattr(call.args[0], "value", None) if call.args else None
+    if not isinstance(subscripts, str) or "." in subscripts or "->" not in subscripts:
+        return unknown(call, kind_of)
+    rank = len(subscripts.partition("->")[2].strip())
+    dtype = "bool"
+    for operand in call.args[1:]:
+        dtype = kinds_of.promote(dtype, kind_of(operand).dtype)
+    if rank == 0:
+        return kinds_of.Kind("number", dtype, ())
+    return array_of_rank(rank, dtype)(call, kind_of)
+
+
+@rule(np.einsum, builder=True, kind=_einsum_kind)
+def einsum(call, kind_of):
+    """One `np.einsum` for each operand, its subscripts and those of the result exchanged."""
+    operands = [f"x{i}" for i in range(len(call.args) - 1)]
+    head = ", ".join(["y", "subscripts", *operands])
+    literal = isinstance(call.args[0], ir.Const) and isinstance(call.args[0].value, str)
+    if not operands or not (literal or isinstance(call.args[0], (ir.Var, ir.Ref))):
+        return "def einsum(y, *operands, optimize=False):\n    pass"
+    lines = [f"y_dot = {_each_dot('np.einsum(subscripts, {})', operands)}"]
+    for place, name in enumerate(operands):
+        exchanged = swapped(call.args[0].value, place) if literal else None
+        others = "".join(f", conj({other})" for other in operands if other != name)
+        if exchanged is None:
+            bar = f"einsum_bar(y_bar, {place}, subscripts, {', '.join(operands)})"
+        else:
+            bar = f"np.einsum({exchanged!r}, y_bar{others}, optimize=optimize)"
+        lines.append(f"{name}_bar = {bar}")
+    return f"def einsum({head}, *, optimize=False):\n    " + "\n    ".join(lines)
+
+
+@rule(runtime.einsum_bar, builder=True, kind=unknown)
+def einsum_bar(call, kind_of):
+    """The exchange again: the operand's place is taken by the adjoint that comes in."""
+    operands = [f"x{i}" for i in range(len(call.args) - 3)]
+    place = call.args[1].value
+    head = ", ".join(["y", "g", "place", "subscripts", *operands])
+    others = [name for i, name in enumerate(operands) if i != place]
+    seeded = ["y_bar" if i == place else name for i, name in enumerate(operands)]
+    dots = [f"einsum_bar(g_dot, place, subscripts, {', '.join(operands)})"]
+    for other in others:
+        moved = ", ".join(f"{x}_dot" if x == other else x for x in operands)
+        dots.append(f"einsum_bar(g, place, subscripts, {moved})")
+    lines = [
+        f"y_dot = {' + '.join(dots)}",
+        f"g_bar = np.einsum(subscripts, {', '.join(seeded)})",
+        f"x{place}_bar = 0",
+    ]
+    for i, name in enumerate(operands):
+        if i != place:
+            lines.append(f"{name}_bar = einsum_bar(g, {i}, subscripts, {', '.join(seeded)})")
+    return f"def einsum_bar({head}):\n    " + "\n    ".join(lines)
+
+
+def _each_dot(form, operands):
+    """The product rule: one term for each operand, that operand's tangent in its place."""
+    terms = []
+    for active in operands:
+        moved = [f"{x}_dot" if x == active else x for x in operands]
+        terms.append(form.format(", ".join(moved)))
+    return " + ".join(terms)
+
+
+# ----------------------------------------------------- Kronecker, cross, sequences
+
+
+@rule(np.kron, kind=unknown)
+def kron(y, a, b):
+    y_dot = np.kron(a_dot, b) + np.kron(a, b_dot)
+    a_bar = kron_bar_a(y_bar, a, b)
+    b_bar = kron_bar_b(y_bar, a, b)
+
+
+@rule(runtime.kron_bar_a, kind=same_as(1))
+def kron_bar_a(y, g, a, b):
+    y_dot = kron_bar_a(g_dot, a, b) + kron_bar_a(g, a, b_dot)
+    g_bar = np.kron(y_bar, b)
+    a_bar = 0
+    b_bar = kron_bar_b(g, y_bar, b)
+
+
+@rule(runtime.kron_bar_b, kind=same_as(2))
+def kron_bar_b(y, g, a, b):
+    y_dot = kron_bar_b(g_dot, a, b) + kron_bar_b(g, a_dot, b)
+    g_bar = np.kron(a, y_bar)
+    a_bar = kron_bar_a(g, a, y_bar)
+    b_bar = 0
+
+
+@rule(np.cross, kind=unknown)
+def cross(y, a, b, *, axis=-1):
+    y_dot = np.cross(a_dot, b, axis=axis) + np.cross(a, b_dot, axis=axis)
+    a_bar = unbroadcast(np.cross(conj(b), y_bar, axis=axis), a)
+    b_bar = unbroadcast(np.cross(y_bar, conj(a), axis=axis), b)
+
+
+@rule("numpy.linalg.cross", kind=unknown)
+def linalg_cross(y, x1, x2, *, axis=-1):
+    y_dot = np.cross(x1_dot, x2, axis=axis) + np.cross(x1, x2_dot, axis=axis)
+    x1_bar = unbroadcast(np.cross(conj(x2), y_bar, axis=axis), x1)
+    x2_bar = unbroadcast(np.cross(y_bar, conj(x1), axis=axis), x2)
+
+
+@rule(np.convolve, kind=array_of_rank(1, "?"))
+def convolve(y, a, v, mode="full"):
+    y_dot = np.convolve(a_dot, v, mode=mode) + np.convolve(a, v_dot, mode=mode)
+    a_bar = convolve_bar(y_bar, v, a, mode)
+    v_bar = convolve_bar(y_bar, a, v, mode)
+
+
+@rule(np.correlate, kind=array_of_rank(1, "?"))
+def correlate(y, a, v, mode="valid"):
+    y_dot = np.correlate(a_dot, v, mode=mode) + np.correlate(a, v_dot, mode=mode)
+    a_bar = correlate_bar_a(y_bar, a, v, mode)
+    v_bar = correlate_bar_v(y_bar, a, v, mode)
+
+
+@rule(runtime.convolve_bar, kind=same_as(2))
+def convolve_bar(y, g, other, like, mode="full"):
+    y_dot = convolve_bar(g_dot, other, like, mode) + convolve_bar(g, other_dot, like, mode)
+    g_bar = np.convolve(y_bar, other, mode=mode)
+    other_bar = convolve_bar(g, y_bar, other, mode)
+    like_bar = 0
+
+
+@rule(runtime.correlate_bar_a, kind=same_as(1))
+def correlate_bar_a(y, g, a, v, mode="valid"):
+    y_dot = correlate_bar_a(g_dot, a, v, mode) + correlate_bar_a(g, a, v_dot, mode)
+    g_bar = np.correlate(y_bar, v, mode=mode)
+    a_bar = 0
+    v_bar = correlate_bar_v(g, y_bar, v, mode)
+
+
+@rule(runtime.correlate_bar_v, kind=same_as(2))
+def correlate_bar_v(y, g, a, v, mode="valid"):
+    y_dot = correlate_bar_v(g_dot, a, v, mode) + correlate_bar_v(g, a_dot, v, mode)
+    g_bar = np.correlate(a, y_bar, mode=mode)
+    a_bar = correlate_bar_a(g, a, y_bar, mode)
+    v_bar = 0
+
+
+# --------------------------------------------------------------------------- polynomials
+
+
+@rule(np.polyval, kind=unknown)
+def polyval(y, p, x):
+    y_dot = np.polyval(p_dot, x) + np.polyval(np.polyder(p), x) * x_dot
+    p_bar = polyval_bar(y_bar, p, x)
+    x_bar = y_bar * conj(np.polyval(np.polyder(p), x))
+
+
+@rule(runtime.polyval_bar, kind=same_as(1))
+def polyval_bar(y, g, p, x):
+    y_dot = polyval_bar(g_dot, p, x) + polyval_bar(g * x_dot, p[1:], x) @ polyder_matrix(p)
+    g_bar = np.polyval(y_bar, x)
+    p_bar = 0
+    x_bar = g * np.polyval(np.polyder(y_bar), x)
+
+
+@rule(np.polyder, kind=array_of_rank(1, "?"))
+def polyder(y, p, m=1):
+    if m == 1:
+        y_dot = np.polyder(p_dot)
+        p_bar = y_bar @ polyder_matrix(p)
+
+
+@rule(np.vander, kind=array_of_rank(2, "?"))
+def vander(y, x, N=None, increasing=False):
+    slope = vander_slope(x, y, increasing)
+    y_dot = slope * x_dot[:, None]
+    x_bar = np.sum(y_bar * slope, axis=1)

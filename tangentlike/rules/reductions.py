@@ -1,0 +1,460 @@
+"""Rules of reductions, cumulative operations, differences and statistics.
+
+Keyword-only parameters stand behind `*` so that a positional `out` is refused.
+"""
+
+import numpy as np
+
+from .. import runtime
+from .book import nondifferentiable, rule
+from .kinds_of import array_of_rank, first, reduction, same_as, unknown
+
+# ----------------------------------------------------------------------- sums and means
+
+
+@rule(np.sum, np.ndarray.sum, kind=reduction)
+def sum(y, a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
+    if dtype is None and where is True:
+        y_dot = np.sum(a_dot, axis=axis, keepdims=keepdims)
+        a_bar = unreduce(y_bar, a, axis, keepdims)
+    elif dtype is None:
+        y_dot = np.sum(a_dot, axis=axis, keepdims=keepdims, where=where)
+        a_bar = np.where(where, unreduce(y_bar, a, axis, keepdims), 0.0)
+    elif where is True:
+        y_dot = np.sum(a_dot, axis=axis, dtype=float_dtype(dtype), keepdims=keepdims)
+        a_bar = cast_like(unreduce(uncast(y_bar, dtype), a, axis, keepdims), a)
+
+
+@rule(np.mean, np.ndarray.mean, kind=reduction)
+def mean(y, a, axis=None, dtype=None, *, keepdims=False, where=True):
+    if dtype is None and where is True:
+        count = reduced_size(a, axis)
+        y_dot = np.mean(a_dot, axis=axis, keepdims=keepdims)
+        a_bar = unreduce(y_bar / count, a, axis, keepdims)
+    elif dtype is None:
+        share = where / reduced_count(a, axis, where)
+        y_dot = np.mean(a_dot, axis=axis, keepdims=keepdims, where=where)
+        a_bar = cast_like(kept(y_bar, axis, keepdims) * share, a)
+    elif where is True:
+        count = reduced_size(a, axis)
+        y_dot = np.mean(a_dot, axis=axis, dtype=float_dtype(dtype), keepdims=keepdims)
+        a_bar = cast_like(unreduce(uncast(y_bar, dtype) / count, a, axis, keepdims), a)
+
+
+@rule(np.average, kind=reduction)
+def average(y, a, axis=None, weights=None, returned=False, *, keepdims=False):
+    if weights is None and returned is False:
+        y_dot = np.mean(a_dot, axis=axis, keepdims=keepdims)
+        a_bar = unreduce(y_bar / reduced_size(a, axis), a, axis, keepdims)
+    elif returned is False:
+        aligned = align_weights(weights, a, axis)
+        total = np.sum(np.ones_like(a) * aligned, axis=axis, keepdims=True)
+        share = aligned / total
+        surplus = (a - kept(y, axis, keepdims)) / total
+        y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims) + np.sum(
+            surplus * align_weights(weights_dot, a, axis), axis=axis, keepdims=keepdims
+        )
+        a_bar = unbroadcast(kept(y_bar, axis, keepdims) * share, a)
+        weights_bar = unalign_weights(
+            unbroadcast(kept(y_bar, axis, keepdims) * surplus, aligned), weights, a, axis
+        )
+
+
+@rule(np.nansum, kind=reduction)
+def nansum(y, a, axis=None, dtype=None, *, keepdims=False):
+    if dtype is None:
+        missing = np.isnan(a)
+        y_dot = np.sum(np.where(missing, 0.0, a_dot), axis=axis, keepdims=keepdims)
+        a_bar = np.where(missing, 0.0, unreduce(y_bar, a, axis, keepdims))
+
+
+@rule(np.nanmean, kind=reduction)
+def nanmean(y, a, axis=None, dtype=None, *, keepdims=False):
+    if dtype is None:
+        present = ~np.isnan(a)
+        share = ratio_or_zero(present, np.sum(present, axis=axis, keepdims=True))
+        y_dot = np.sum(np.where(present, a_dot, 0.0) * share, axis=axis, keepdims=keepdims)
+        a_bar = cast_like(share * kept(y_bar, axis, keepdims), a)
+
+
+# ------------------------------------------------------------------------------ products
+
+
+@rule(np.prod, np.ndarray.prod, kind=reduction)
+def prod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=True):
+    if dtype is None and where is True:
+        others = initial * product_of_others(a, axis)
+        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims)
+        a_bar = kept(y_bar, axis, keepdims) * conj(others)
+    elif dtype is None:
+        others = initial * np.where(where, product_of_others(np.where(where, a, 1.0), axis), 0.0)
+        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims)
+        a_bar = kept(y_bar, axis, keepdims) * conj(others)
+
+
+@rule(np.nanprod, kind=reduction)
+def nanprod(y, a, axis=None, dtype=None, *, keepdims=False):
+    if dtype is None:
+        missing = np.isnan(a)
+        others = np.where(missing, 0.0, product_of_others(np.where(missing, 1.0, a), axis))
+        y_dot = np.sum(others * np.where(missing, 0.0, a_dot), axis=axis, keepdims=keepdims)
+        a_bar = kept(y_bar, axis, keepdims) * others
+
+
+# ----------------------------------------------------- largest and smallest: ties share
+
+
+@rule(np.max, np.min, np.ndarray.max, np.ndarray.min, kind=reduction)
+def extremum(y, a, axis=None, *, keepdims=False, initial=None, where=True):
+    share = extremum_share(a, kept(y, axis, keepdims), axis, where)
+    y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims)
+    a_bar = kept(y_bar, axis, keepdims) * share
+
+
+@rule(np.nanmax, np.nanmin, kind=reduction)
+def nan_extremum(y, a, axis=None, *, keepdims=False):
+    share = extremum_share(a, kept(y, axis, keepdims), axis)
+    y_dot = np.sum(share * np.where(np.isnan(a), 0.0, a_dot), axis=axis, keepdims=keepdims)
+    a_bar = kept(y_bar, axis, keepdims) * share
+
+
+@rule(np.ptp, kind=reduction)
+def ptp(y, a, axis=None, *, keepdims=False):
+    top = extremum_share(a, np.max(a, axis=axis, keepdims=True), axis)
+    bottom = extremum_share(a, np.min(a, axis=axis, keepdims=True), axis)
+    y_dot = np.sum((top - bottom) * a_dot, axis=axis, keepdims=keepdims)
+    a_bar = kept(y_bar, axis, keepdims) * (top - bottom)
+
+
+# ---------------------------------------------------------------------- variance, spread
+
+
+@rule(np.var, np.ndarray.var, kind=reduction)
+def var(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
+    if dtype is None and where is True and is_real(a):
+        count = reduced_size(a, axis) - ddof
+        centred = a - np.mean(a, axis=axis, keepdims=True)
+        y_dot = 2.0 * np.sum(centred * a_dot, axis=axis, keepdims=keepdims) / count
+        a_bar = 2.0 * kept(y_bar, axis, keepdims) * centred / count
+    elif dtype is None and where is True:
+        count = reduced_size(a, axis) - ddof
+        centred = a - np.mean(a, axis=axis, keepdims=True)
+        y_dot = 2.0 * np.sum(np.real(conj(centred) * a_dot), axis=axis, keepdims=keepdims) / count
+        a_bar = 2.0 * kept(y_bar, axis, keepdims) * centred / count
+    elif dtype is None:
+        count = reduced_count(a, axis, where) - ddof
+        slope = 2.0 * deviations(a, axis, where) / count
+        y_dot = np.sum(slope * a_dot, axis=axis, keepdims=keepdims)
+        a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
+
+
+@rule(np.std, np.ndarray.std, kind=reduction)
+def std(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
+    if dtype is None and where is True:
+        count = reduced_size(a, axis) - ddof
+        slope = ratio_or_zero(deviations(a, axis), kept(y, axis, keepdims) * count)
+        y_dot = np.sum(np.real(conj(slope) * a_dot), axis=axis, keepdims=keepdims)
+        a_bar = kept(y_bar, axis, keepdims) * slope
+    elif dtype is None:
+        count = reduced_count(a, axis, where) - ddof
+        slope = ratio_or_zero(deviations(a, axis, where), kept(y, axis, keepdims) * count)
+        y_dot = np.sum(slope * a_dot, axis=axis, keepdims=keepdims)
+        a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
+
+
+@rule(np.nanvar, kind=reduction)
+def nanvar(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False):
+    if dtype is None:
+        present = ~np.isnan(a)
+        count = np.sum(present, axis=axis, keepdims=True) - ddof
+        slope = 2.0 * ratio_or_zero(deviations(np.where(present, a, 0.0), axis, present), count)
+        y_dot = np.sum(slope * np.where(present, a_dot, 0.0), axis=axis, keepdims=keepdims)
+        a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
+
+
+@rule(np.nanstd, kind=reduction)
+def nanstd(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False):
+    if dtype is None:
+        present = ~np.isnan(a)
+        count = np.sum(present, axis=axis, keepdims=True) - ddof
+        slope = ratio_or_zero(
+            deviations(np.where(present, a, 0.0), axis, present), kept(y, axis, keepdims) * count
+        )
+        y_dot = np.sum(slope * np.where(present, a_dot, 0.0), axis=axis, keepdims=keepdims)
+        a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
+
+
+# ------------------------------------------------------------------------ order statistics
+
+
+@rule(np.median, kind=reduction)
+def median(y, a, axis=None, *, keepdims=False):
+    weights = quantile_weights(a, 0.5, axis)
+    y_dot = quantile_dot(weights, a_dot, axis, keepdims)
+    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
+
+
+@rule(np.nanmedian, kind=reduction)
+def nanmedian(y, a, axis=None, *, keepdims=False):
+    weights = quantile_weights(a, 0.5, axis, skip_nan=True)
+    y_dot = quantile_dot(weights, np.where(np.isnan(a), 0.0, a_dot), axis, keepdims)
+    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
+
+
+@rule(np.quantile, kind=unknown)
+def quantile(y, a, q, axis=None, *, method="linear", keepdims=False):
+    weights = quantile_weights(a, q, axis, method)
+    y_dot = quantile_dot(weights, a_dot, axis, keepdims)
+    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
+
+
+@rule(np.percentile, kind=unknown)
+def percentile(y, a, q, axis=None, *, method="linear", keepdims=False):
+    weights = quantile_weights(a, np.divide(q, 100.0), axis, method)
+    y_dot = quantile_dot(weights, a_dot, axis, keepdims)
+    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
+
+
+@rule(np.nanquantile, kind=unknown)
+def nanquantile(y, a, q, axis=None, *, keepdims=False):
+    weights = quantile_weights(a, q, axis, skip_nan=True)
+    y_dot = quantile_dot(weights, np.where(np.isnan(a), 0.0, a_dot), axis, keepdims)
+    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
+
+
+@rule(np.nanpercentile, kind=unknown)
+def nanpercentile(y, a, q, axis=None, *, keepdims=False):
+    weights = quantile_weights(a, np.divide(q, 100.0), axis, skip_nan=True)
+    y_dot = quantile_dot(weights, np.where(np.isnan(a), 0.0, a_dot), axis, keepdims)
+    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
+
+
+# ---------------------------------------------------------------------------- cumulative
+
+
+def _cumulative(call, kind_of):
+    """The kind of the argument where an axis is given, otherwise a vector."""
+    if len(call.args) > 1 or any(key == "axis" for key, _ in call.kwargs):
+        kind = kind_of(call.args[0])
+        return kind if kind.form == "array" else unknown(call, kind_of)
+    return array_of_rank(1, kind_of(call.args[0]).dtype)(call, kind_of)
+
+
+@rule(np.cumsum, np.ndarray.cumsum, kind=_cumulative)
+def cumsum(y, a, axis=None, dtype=None):
+    if dtype is None:
+        y_dot = np.cumsum(a_dot, axis=axis)
+        a_bar = uncumsum(y_bar, a, axis)
+
+
+@rule("numpy.cumulative_sum", kind=unknown)
+def cumulative_sum(y, x, *, axis=None, dtype=None, include_initial=False):
+    if dtype is None and include_initial is False:
+        y_dot = np.cumsum(x_dot, axis=axis)
+        x_bar = uncumsum(y_bar, x, axis)
+
+
+@rule(np.nancumsum, kind=_cumulative)
+def nancumsum(y, a, axis=None, dtype=None):
+    if dtype is None:
+        y_dot = np.cumsum(np.where(np.isnan(a), 0.0, a_dot), axis=axis)
+        a_bar = np.where(np.isnan(a), 0.0, uncumsum(y_bar, a, axis))
+
+
+@rule(np.cumprod, np.ndarray.cumprod, kind=_cumulative)
+def cumprod(y, a, axis=None, dtype=None):
+    if dtype is None:
+        y_dot = cumprod_dot(a_dot, a, axis)
+        a_bar = uncumprod(y_bar, conj(a), axis)
+
+
+@rule("numpy.cumulative_prod", kind=unknown)
+def cumulative_prod(y, x, *, axis=None, dtype=None, include_initial=False):
+    if dtype is None and include_initial is False:
+        y_dot = cumprod_dot(x_dot, x, axis)
+        x_bar = uncumprod(y_bar, conj(x), axis)
+
+
+@rule(np.nancumprod, kind=_cumulative)
+def nancumprod(y, a, axis=None, dtype=None):
+    if dtype is None:
+        missing = np.isnan(a)
+        known = np.where(missing, 1.0, a)
+        y_dot = cumprod_dot(np.where(missing, 0.0, a_dot), known, axis)
+        a_bar = np.where(missing, 0.0, uncumprod(y_bar, known, axis))
+
+
+# ------------------------------------------------------------------ differences, integrals
+
+
+@rule(np.diff, kind=unknown)
+def diff(y, a, n=1, axis=-1):
+    y_dot = np.diff(a_dot, n=n, axis=axis)
+    a_bar = undiff(y_bar, n, axis)
+
+
+@rule(np.ediff1d, kind=array_of_rank(1))
+def ediff1d(y, ary):
+    y_dot = np.ediff1d(ary_dot)
+    ary_bar = reshape_like(undiff(y_bar), ary)
+
+
+@rule(np.gradient, builder=True, kind=unknown)
+def gradient(call, kind_of):
+    """One axis: a vector, or a literal `axis`; several axes give a list and are refused."""
+    names = [f"spacing{i}" for i in range(len(call.args) - 1)]
+    axis = dict(call.kwargs).get("axis")
+    known = kind_of(call.args[0]).rank == 1 if call.args else False
+    single = isinstance(getattr(axis, "value", None), int) or known
+    if len(names) > 1 or not single:
+        return "def gradient(y, f, *varargs, axis=None, edge_order=1):\n    pass"
+    head = ", ".join(["y", "f", *(f"{name}" for name in names)])
+    where = "axis" if axis is not None else "0"
+    space = names[0] if names else "1.0"
+    passed = f", {space}" if names else ""
+    return f"""
+def gradient({head}, *, axis=None, edge_order=1):
+    y_dot = np.gradient(f_dot{passed}, axis={where}, edge_order=edge_order)
+    f_bar = gradient_bar(y_bar, f, {space}, {where}, edge_order)
+"""
+
+
+@rule("numpy.trapezoid", "numpy.trapz", runtime.trapezoid, kind=unknown)
+def trapezoid(z, y, x=None, dx=1.0, axis=-1):
+    if x is None:
+        z_dot = trapezoid(y_dot, None, dx, axis) + trapezoid(y, None, dx_dot, axis)
+        y_bar = trapezoid_bar(z_bar, y, None, dx, axis)
+        dx_bar = np.sum(z_bar * trapezoid(y, None, 1.0, axis))
+    else:
+        z_dot = trapezoid(y_dot, x, dx, axis) + trapezoid(y, x_dot, dx, axis)
+        y_bar = trapezoid_bar(z_bar, y, x, dx, axis)
+        x_bar = trapezoid_bar_x(z_bar, y, x, axis)
+
+
+# ------------------------------------------------------------------ interpolation, counts
+
+
+@rule(np.interp, kind=same_as(0))
+def interp(y, x, xp, fp):
+    slope = interp_slope(x, xp, fp)
+    y_dot = slope * x_dot + np.interp(x, xp, fp_dot) - slope * np.interp(x, xp, xp_dot)
+    x_bar = y_bar * slope
+    xp_bar = interp_bar(-(y_bar * slope), x, xp)
+    fp_bar = interp_bar(y_bar, x, xp)
+
+
+@rule(runtime.interp_bar, kind=array_of_rank(1))
+def interp_bar(y, g, x, xp):
+    y_dot = interp_bar(g_dot, x, xp)
+    g_bar = np.interp(x, xp, y_bar)
+
+
+@rule(np.bincount, kind=array_of_rank(1))
+def bincount(y, x, weights=None, minlength=0):
+    y_dot = np.bincount(x, weights=weights_dot, minlength=minlength)
+    weights_bar = unbincount(y_bar, x, weights)
+
+
+# --------------------------------------------------------------- covariance, correlation
+
+
+@rule(np.cov, kind=unknown)
+def cov(c, m, y=None, rowvar=True, bias=False, ddof=None):
+    if y is None and rowvar is True:
+        count = cov_count(m, True, bias, ddof)
+        centred = deviations(m, -1)
+        c_dot = cov_product(centred, m_dot, count) + cov_product(m_dot, centred, count)
+        m_bar = cov_bar(c_bar, centred, count)
+    elif y is None and rowvar is False:
+        count = cov_count(m, False, bias, ddof)
+        centred = deviations(m.T, -1)
+        c_dot = cov_product(centred, m_dot.T, count) + cov_product(m_dot.T, centred, count)
+        m_bar = cov_bar(c_bar, centred, count).T
+
+
+# ---------------------------------------- helpers of these rules, linear in what comes in
+
+
+@rule(runtime.unreduce, kind=same_as(1))
+def unreduce(y, g, like, axis=None, keepdims=False):
+    y_dot = unreduce(g_dot, like, axis, keepdims)
+    g_bar = np.sum(y_bar, axis=axis, keepdims=keepdims)
+    like_bar = 0
+
+
+@rule(runtime.kept, view="view", kind=unknown)
+def kept(y, g, axis=None, keepdims=False):
+    y_dot = kept(g_dot, axis, keepdims)
+    g_bar = reshape_like(y_bar, g)
+
+
+@rule(runtime.deviations, kind=first)
+def deviations(y, x, axis=None, where=True):
+    y_dot = deviations(x_dot, axis, where)
+    x_bar = deviations(y_bar, axis, where)
+
+
+@rule(runtime.uncumsum, kind=same_as(1))
+def uncumsum(y, g, like, axis=None):
+    y_dot = uncumsum(g_dot, like, axis)
+    g_bar = np.cumsum(y_bar, axis=axis)
+    like_bar = 0
+
+
+@rule(runtime.undiff, kind=unknown)
+def undiff(y, g, n=1, axis=-1):
+    y_dot = undiff(g_dot, n, axis)
+    g_bar = np.diff(y_bar, n=n, axis=axis)
+
+
+@rule(runtime.gradient_bar, kind=same_as(1))
+def gradient_bar(y, g, x, spacing, axis, edge_order=1):
+    y_dot = gradient_bar(g_dot, x, spacing, axis, edge_order)
+    g_bar = np.gradient(y_bar, spacing, axis=axis, edge_order=edge_order)
+    x_bar = 0
+
+
+@rule(runtime.quantile_dot, kind=unknown)
+def quantile_dot(y, weights, x_dot, axis=None, keepdims=False):
+    y_dot = quantile_dot(weights, x_dot_dot, axis, keepdims)
+    x_dot_bar = quantile_bar(y_bar, weights, x_dot, axis, keepdims)
+
+
+@rule(runtime.quantile_bar, kind=same_as(2))
+def quantile_bar(y, g, weights, x, axis=None, keepdims=False):
+    y_dot = quantile_bar(g_dot, weights, x, axis, keepdims)
+    g_bar = quantile_dot(weights, y_bar, axis, keepdims)
+    x_bar = 0
+
+
+@rule(runtime.align_weights, kind=unknown)
+def align_weights(y, weights, x, axis=None):
+    y_dot = align_weights(weights_dot, x, axis)
+    weights_bar = unalign_weights(y_bar, weights, x, axis)
+    x_bar = 0
+
+
+@rule(runtime.unalign_weights, kind=unknown)
+def unalign_weights(y, g, weights, x, axis=None):
+    y_dot = unalign_weights(g_dot, weights, x, axis)
+    g_bar = align_weights(y_bar, x, axis)
+    weights_bar = 0
+    x_bar = 0
+
+
+@rule(runtime.unbincount, kind=same_as(2))
+def unbincount(y, g, x, weights):
+    y_dot = unbincount(g_dot, x, weights)
+    g_bar = np.bincount(np.ravel(x), weights=np.ravel(y_bar), minlength=len(g))
+    weights_bar = 0
+
+
+# Piecewise constant, or a count.
+nondifferentiable(
+    runtime.reduced_size,
+    runtime.reduced_count,
+    runtime.extremum_share,
+    runtime.quantile_weights,
+    runtime.interval,
+    runtime.cov_count,
+)

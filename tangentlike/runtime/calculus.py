@@ -1,0 +1,185 @@
+"""Adjoints of differences, integrals, interpolation and covariance on grids of samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def undiff(g: Any, n: int = 1, axis: int = -1) -> Any:
+    """The adjoint of `np.diff(x, n, axis)`.
+
+    >>> undiff(np.array([1.0, 2.0]))
+    array([-1., -1.,  2.])
+    """
+    for _ in range(n):
+        widths = [(0, 0)] * np.ndim(g)
+        widths[axis] = (1, 1)
+        g = -np.diff(np.pad(g, widths), axis=axis)
+    return g
+
+def interval(x: Any, xp: Any) -> Any:
+    """The index of the interval of the knots `xp` in which `np.interp` looks for `x`.
+
+    >>> interval(np.array([-1.0, 0.5, 1.0, 9.0]), np.array([0.0, 1.0, 2.0]))
+    array([0, 0, 1, 1])
+    """
+    return np.clip(np.searchsorted(xp, x, side="right") - 1, 0, len(xp) - 2)
+
+def unbincount(g: Any, x: Any, weights: Any) -> Any:
+    """The adjoint of the weights in `np.bincount(x, weights)`: each bin's adjoint, looked up."""
+    return np.reshape(g[x], np.shape(weights))
+
+
+def _spans(x: Any, dx: Any, y: Any, axis: int) -> Any:
+    """The widths between samples, in a shape that broadcasts with differences of `y`."""
+    if x is None:
+        return dx
+    widths = np.diff(x, axis=-1 if np.ndim(x) == 1 else axis)
+    if np.ndim(x) == 1:
+        shape = [1] * np.ndim(y)
+        shape[axis] = widths.shape[0]
+        widths = np.reshape(widths, shape)
+    return widths
+
+
+def _ends(x: Any, axis: int) -> tuple[Any, Any]:
+    """All entries but the first, and all but the last, along `axis`."""
+    n = np.shape(x)[axis]
+    moved = np.moveaxis(x, axis, 0)
+    return np.moveaxis(moved[1:n], 0, axis), np.moveaxis(moved[: n - 1], 0, axis)
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """`np.trapezoid`, under one name for all versions of NumPy; linear in `y` and in `x`.
+
+    >>> float(trapezoid(np.array([1.0, 2.0, 3.0])))
+    4.0
+    """
+    right, left = _ends(y, axis)
+    return np.sum(_spans(x, dx, y, axis) * (right + left) / 2.0, axis=axis)
+
+
+def trapezoid_bar(z_bar: Any, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The adjoint of the samples `y` in `trapezoid` (reads the shape of `y` only).
+
+    >>> trapezoid_bar(2.0, np.zeros(3))
+    array([1., 2., 1.])
+    """
+    widths = [(0, 0)] * np.ndim(y)
+    widths[axis] = (1, 1)
+    right, _ = _ends(y, axis)
+    half = np.zeros_like(right) + _spans(x, dx, y, axis) * np.expand_dims(z_bar, axis) / 2.0
+    right, left = _ends(np.pad(half, widths), axis)
+    return right + left
+
+
+def trapezoid_bar_x(z_bar: Any, y: Any, x: Any, axis: int = -1) -> Any:
+    """The adjoint of the sample points `x` in `trapezoid`."""
+    right, left = _ends(y, axis)
+    spans_bar = np.expand_dims(z_bar, axis) * (right + left) / 2.0
+    if np.ndim(x) == 1:
+        moved = np.moveaxis(spans_bar, axis, -1)
+        return undiff(np.sum(moved, axis=tuple(range(np.ndim(y) - 1))))
+    return undiff(spans_bar, 1, axis)
+
+
+def interp_slope(x: Any, xp: Any, fp: Any) -> Any:
+    """The slope of `np.interp(x, xp, fp)`; 0 outside the knots.
+
+    >>> interp_slope(np.array([-1.0, 0.5]), np.array([0.0, 1.0]), np.array([0.0, 3.0]))
+    array([0., 3.])
+    """
+    i = interval(x, xp)
+    inside = (x >= xp[0]) & (x <= xp[-1])
+    return np.where(inside, (fp[i + 1] - fp[i]) / (xp[i + 1] - xp[i]), 0.0)[()]
+
+
+def interp_bar(g: Any, x: Any, xp: Any) -> Any:
+    """The adjoint of the values at the knots in `np.interp(x, xp, values)`.
+
+    >>> interp_bar(np.array([1.0]), np.array([0.25]), np.array([0.0, 1.0]))
+    array([0.75, 0.25])
+    """
+    i = interval(x, xp)
+    part = np.clip((x - xp[i]) / (xp[i + 1] - xp[i]), 0.0, 1.0)
+    total = np.zeros_like(xp, dtype=np.result_type(g, 0.0))
+    np.add.at(total, i, g * (1.0 - part))
+    np.add.at(total, i + 1, g * part)
+    return total
+
+
+def spaced_gradient(
+    x: Any, spacing: tuple[Any, ...] = (), axis: Any = None, edge_order: int = 1
+) -> Any:
+    """`np.gradient` with its spacings in one tuple."""
+    return np.gradient(x, *spacing, axis=axis, edge_order=edge_order)
+
+
+def gradient_bar(
+    g: Any, x: Any, spacing: tuple[Any, ...] = (), axis: Any = None, edge_order: int = 1
+) -> Any:
+    """The adjoint of `np.gradient(x, *spacing, axis=axis)` (reads the shape of `x` only).
+
+    >>> gradient_bar(np.array([1.0, 0.0, 0.0]), np.zeros(3))
+    array([-1.,  1.,  0.])
+    """
+    if axis is None:
+        axes: tuple[int, ...] = tuple(range(np.ndim(x)))
+    else:
+        axes = (axis,) if np.ndim(axis) == 0 else tuple(axis)
+    parts = g if isinstance(g, (list, tuple)) else [g]
+    if not spacing:
+        spacing = (1.0,)
+    if len(spacing) == 1:
+        spacing = spacing * len(axes)
+    total = _gradient_bar(parts[0], x, spacing[0], axes[0], edge_order)
+    for part, step, i in zip(parts[1:], spacing[1:], axes[1:]):
+        total = total + _gradient_bar(part, x, step, i, edge_order)
+    return total
+
+
+def _gradient_bar(g: Any, x: Any, spacing: Any, axis: int, edge_order: int) -> Any:
+    """Along one axis the operation is a band matrix, and its transpose is applied.
+
+    Its entries are read off by differentiating combs of unit vectors, far enough apart not
+    to meet in any row.
+    """
+    n = np.shape(x)[axis]
+    lanes = np.moveaxis(g, axis, 0)
+    total = np.zeros_like(lanes)
+    positions = np.arange(n)
+    for start in range(min(n, 6)):
+        teeth = positions[start::6]
+        comb = np.zeros(n)
+        comb[teeth] = 1.0
+        column = np.gradient(comb, spacing, edge_order=edge_order)
+        for shift in range(-2, 3):
+            inside = teeth[(teeth + shift >= 0) & (teeth + shift < n)]
+            factors = np.reshape(column[inside + shift], (-1,) + (1,) * (np.ndim(g) - 1))
+            total[inside] += factors.astype(total.dtype) * lanes[inside + shift]
+    return np.moveaxis(total, 0, axis)
+
+
+def cov_count(m: Any, rowvar: bool, bias: bool, ddof: int | None) -> int:
+    """What `np.cov` divides by."""
+    observations = np.shape(m)[-1] if rowvar or np.ndim(m) == 1 else np.shape(m)[0]
+    if ddof is None:
+        ddof = 0 if bias else 1
+    return observations - ddof
+
+
+def cov_product(a: Any, b: Any, count: int) -> Any:
+    """`a @ b.T / count`, a number where `np.cov` gives one."""
+    if np.ndim(a) == 1:
+        return a @ b / count
+    product = a @ b.T / count
+    return product[0, 0] if product.shape == (1, 1) else product
+
+
+def cov_bar(c_bar: Any, centred: Any, count: int) -> Any:
+    """The adjoint of the observations in `np.cov` from their deviations."""
+    if np.ndim(c_bar) == 0:
+        return 2.0 * c_bar * centred / count
+    return (c_bar + c_bar.T) @ centred / count

@@ -1,0 +1,162 @@
+"""Adjoints of reading entries: `take`, sorting, masks, diagonals.
+
+Reading is linear, and each adjoint adds up what was read more than once. All of them read
+only the shape of the primal array and have rules in `rules/indexing.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .broadcasting import unbroadcast
+from .shapes import reshape_like
+
+
+def untake(g: Any, like: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+    """The adjoint of `np.take(like, indices, axis, mode)`.
+
+    >>> untake(np.array([1.0, 2.0, 3.0]), np.zeros(2), [1, 0, 1])
+    array([2., 4.])
+    """
+    shape = np.shape(like)
+    count = np.size(like) if axis is None else shape[axis]
+    positions = np.reshape(indices, (-1,))
+    if mode == "clip":
+        positions = np.clip(positions, 0, count - 1)
+    elif mode == "wrap":
+        positions = positions % count
+    if axis is None:
+        total = np.zeros_like(g, shape=(count,))
+        np.add.at(total, positions, np.reshape(g, (-1,)))
+        return reshape_like(total, like)
+    axis = axis % len(shape)
+    flat = np.reshape(g, shape[:axis] + (-1,) + shape[axis + 1 :])
+    total = np.zeros_like(g, shape=(count, *shape[:axis], *shape[axis + 1 :]))
+    np.add.at(total, positions, np.moveaxis(flat, axis, 0))
+    return np.moveaxis(total, 0, axis)
+
+
+def untake_along_axis(g: Any, like: Any, indices: Any, axis: int | None = -1) -> Any:
+    """The adjoint of `np.take_along_axis(like, indices, axis)`.
+
+    >>> untake_along_axis(np.array([1.0, 2.0]), np.zeros(3), np.array([2, 2]), 0)
+    array([0., 0., 3.])
+    """
+    if axis is None:
+        return untake(g, like, indices)
+    shape = np.shape(like)
+    axis = axis % len(shape)
+    key = [
+        np.reshape(np.arange(n), tuple(-1 if i == j else 1 for j in range(len(shape))))
+        for i, n in enumerate(shape)
+    ]
+    # Along the other axes the indices may be broadcast against the array, or it against them.
+    total = np.zeros_like(g, shape=tuple(shape))
+    for i, n in enumerate(shape):
+        if n == 1 and i != axis:
+            key[i] = np.zeros_like(key[i])
+    key[axis] = indices
+    np.add.at(total, tuple(key), g)
+    return total
+
+
+def unselect(g: Any, like: Any, mask: Any, axis: int | None = None) -> Any:
+    """The adjoint of `np.compress(mask, like, axis)` and of `np.extract(mask, like)`.
+
+    >>> unselect(np.array([5.0]), np.zeros((2, 2)), np.array([False, True]))
+    array([[0., 5.],
+           [0., 0.]])
+    """
+    return untake(g, like, np.flatnonzero(mask), axis)
+
+
+def undiagonal(g: Any, like: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The adjoint of `np.diagonal(like, offset, axis1, axis2)`: zeros with `g` on the diagonal.
+
+    >>> undiagonal(np.array([1.0, 2.0]), np.zeros((2, 3)))
+    array([[1., 0., 0.],
+           [0., 2., 0.]])
+    """
+    dtype = np.result_type(g, np.float16) if not hasattr(g, "dtype") else g.dtype
+    total = np.zeros_like(like, dtype=dtype)
+    moved = np.moveaxis(total, (axis1, axis2), (-2, -1))
+    rows, columns = moved.shape[-2:]
+    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    places = np.arange(count)
+    moved[..., places - min(offset, 0), places + max(offset, 0)] = g
+    return total
+
+
+def undiag(g: Any, v: Any, k: int = 0) -> Any:
+    """The adjoint of `np.diag(v, k)`, in either direction."""
+    if np.ndim(v) == 1:
+        return np.diagonal(g, k)
+    return undiagonal(g, v, k)
+
+
+def untrace(g: Any, like: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The adjoint of `np.trace(like, offset, axis1, axis2)`.
+
+    >>> untrace(3.0, np.zeros((2, 2)))
+    array([[3., 0.],
+           [0., 3.]])
+    """
+    return undiagonal(np.expand_dims(g, -1), like, offset, axis1, axis2)
+
+
+def masked_parts(g: Any, conditions: Sequence[Any], choices: Sequence[Any]) -> list[Any]:
+    """The adjoints of the choices in `np.select(conditions, choices)`: `g` where each is taken.
+
+    >>> masked_parts(np.ones(2), [np.array([True, False])], [np.zeros(2)])
+    [array([1., 0.])]
+    """
+    parts, free = [], True
+    for condition, choice in zip(conditions, choices):
+        parts.append(unbroadcast(np.where(condition & free, g, np.zeros_like(g)), choice))
+        free = ~condition & free
+    return parts
+
+
+def remaining(conditions: Sequence[Any]) -> Any:
+    """Where none of the conditions holds: where `np.select` takes its default.
+
+    >>> remaining([np.array([True, False])])
+    array([False,  True])
+    """
+    free = ~conditions[0]
+    for condition in conditions[1:]:
+        free = free & ~condition
+    return free
+
+
+def chosen_parts(g: Any, index: Any, choices: Sequence[Any], mode: str = "raise") -> list[Any]:
+    """The adjoints of the choices in `np.choose(index, choices, mode=mode)`.
+
+    >>> chosen_parts(np.ones(2), np.array([0, 1]), [np.zeros(2), np.zeros(2)])
+    [array([1., 0.]), array([0., 1.])]
+    """
+    if mode == "clip":
+        index = np.clip(index, 0, len(choices) - 1)
+    elif mode == "wrap":
+        index = index % len(choices)
+    return [
+        unbroadcast(np.where(index == place, g, np.zeros_like(g)), choice)
+        for place, choice in enumerate(choices)
+    ]
+
+
+def partition_order(a: Any, y: Any, axis: int | None = -1) -> Any:
+    """The index that takes `a` to `y`, a rearrangement of it along `axis`.
+
+    Found from both sorted orders, since NumPy does not say which one `np.partition` leaves.
+
+    >>> partition_order(np.array([3.0, 1.0, 2.0]), np.array([1.0, 3.0, 2.0]))
+    array([1, 0, 2])
+    """
+    if axis is None:
+        a, axis = np.reshape(a, (-1,)), 0
+    back = np.argsort(np.argsort(y, axis=axis, kind="stable"), axis=axis)
+    return np.take_along_axis(np.argsort(a, axis=axis, kind="stable"), back, axis)

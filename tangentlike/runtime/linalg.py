@@ -1,0 +1,397 @@
+"""Adjoints and tangents of matrix factorisations and inverses, for stacks of matrices too.
+
+Formulas: M. Giles, "An extended collection of matrix derivative results for forward and
+reverse mode automatic differentiation" (2008), unless said otherwise. What is not linear
+in the adjoint is written in plain NumPy and can be differentiated again as it stands.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .broadcasting import conj, unbroadcast
+from .shapes import swap_last
+
+
+def adjoint_matrix(x: Any) -> Any:
+    """The conjugate transpose, for each matrix of a stack."""
+    return conj(swap_last(x))
+
+
+def symmetrised(x: Any) -> Any:
+    """The Hermitian part `(x + x.T) / 2`; its own adjoint.
+
+    >>> symmetrised(np.array([[1.0, 2.0], [4.0, 5.0]]))
+    array([[1., 3.],
+           [3., 5.]])
+    """
+    return (x + conj(swap_last(x))) / 2.0
+
+
+def half_lower(x: Any) -> Any:
+    """The lower triangle with half the diagonal; its own adjoint.
+
+    >>> half_lower(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    n = x.shape[-1]
+    weights = np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)
+    return x * weights.astype(x.dtype)
+
+
+def diagonal_matrix(d: Any) -> Any:
+    """The diagonal matrix of each vector of a stack.
+
+    >>> diagonal_matrix(np.array([1.0, 2.0]))
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    n = d.shape[-1]
+    return np.expand_dims(d, -2) * np.eye(n).astype(d.dtype)
+
+
+def inner_diagonal(x: Any) -> Any:
+    """The diagonal of each matrix of a stack; the adjoint of `diagonal_matrix`."""
+    return np.einsum("...ii->...i", x)
+
+
+def solve_bar_a(b_bar: Any, y: Any, a: Any, b: Any) -> Any:
+    """The adjoint of the matrix in `y = np.linalg.solve(a, b)` from that of `b`: `-b_bar y.T`.
+
+    >>> solve_bar_a(np.ones(2), np.ones(2), np.eye(2), np.ones(2))
+    array([[-1., -1.],
+           [-1., -1.]])
+    """
+    if np.ndim(y) == np.ndim(a) - 1 and np.ndim(b) == 1 or np.ndim(y) == 1:
+        product = np.expand_dims(b_bar, -1) * np.expand_dims(conj(y), -2)
+    else:
+        product = b_bar @ swap_last(conj(y))
+    return -unbroadcast(product, a)
+
+
+def solve_seed(a: Any, y_bar: Any, b: Any) -> Any:
+    """`a.T` solved for the adjoint that comes into `np.linalg.solve(a, b)`."""
+    if np.ndim(b) == 1 and np.ndim(y_bar) > 1:
+        # A vector on the right of a stack of matrices gives a stack of vectors.
+        return np.linalg.solve(swap_last(conj(a)), np.expand_dims(y_bar, -1))[..., 0]
+    return np.linalg.solve(swap_last(conj(a)), y_bar)
+
+
+def solve_dot_b(a: Any, change: Any, b: Any) -> Any:
+    """`np.linalg.solve(a, change)` where `change` has the form of the solution for `b`."""
+    if np.ndim(b) == 1 and np.ndim(change) > 1:
+        return np.linalg.solve(a, np.expand_dims(change, -1))[..., 0]
+    return np.linalg.solve(a, change)
+
+
+def apply_matrix(a: Any, y: Any, b: Any) -> Any:
+    """`a @ y` for a solution `y` of `np.linalg.solve(_, b)`, vectors of a stack included."""
+    if np.ndim(b) == 1 and np.ndim(y) > 1:
+        return (a @ np.expand_dims(y, -1))[..., 0]
+    return a @ y
+
+
+def cofactors(a: Any) -> Any:
+    """The derivative of `np.linalg.det` at `a`, right for singular matrices.
+
+    With `a = u s v`, it is `det(u) det(v)` times `u`, the products of all other singular
+    values, and `v`.
+
+    >>> cofactors(np.array([[1.0, 2.0], [2.0, 4.0]])).round(12) + 0.0
+    array([[ 4., -2.],
+           [-2.,  1.]])
+    """
+    u, s, v = np.linalg.svd(a)
+    n = s.shape[-1]
+    if n == 0:
+        return a
+    pairs = np.expand_dims(s, -2) * (1.0 - np.eye(n)) + np.eye(n)
+    others = np.prod(pairs, axis=-1)
+    sign = np.linalg.det(u) * np.linalg.det(v)
+    product = (u * np.expand_dims(others, -2)) @ v
+    return (np.reshape(conj(sign), np.shape(sign) + (1, 1)) * product).astype(a.dtype)
+
+
+def over_gaps(e: Any, w: Any) -> Any:
+    """`e[i, j] / (w[j] - w[i])`, 0 on the diagonal and where `e` is 0.
+
+    Eigenvectors of equal eigenvalues have no derivative: what asks for one gets inf, what
+    does not (its entry of `e` is 0) gets 0.
+
+    >>> over_gaps(np.ones((2, 2)), np.array([1.0, 3.0]))
+    array([[ 0. ,  0.5],
+           [-0.5,  0. ]])
+    """
+    gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
+    n = w.shape[-1]
+    idle = (e == 0) | np.eye(n, dtype=bool)
+    with np.errstate(divide="ignore"):
+        ratio = e / np.where(idle, np.ones_like(gaps), gaps)
+    return np.where(idle, np.zeros_like(ratio), ratio)
+
+
+def gaps(w: Any) -> Any:
+    """`w[j] - w[i]` for all pairs.
+
+    >>> gaps(np.array([1.0, 3.0]))
+    array([[ 0.,  2.],
+           [-2.,  0.]])
+    """
+    return np.expand_dims(w, -2) - np.expand_dims(w, -1)
+
+
+def ungaps(g: Any) -> Any:
+    """The adjoint of `gaps`."""
+    return np.sum(g, axis=-2) - np.sum(g, axis=-1)
+
+
+def eigh_bar(w: Any, v: Any, w_bar: Any, v_bar: Any) -> Any:
+    """The adjoint of a symmetric (Hermitian) matrix from its eigenvalues and vectors."""
+    v_h = adjoint_matrix(v)
+    middle = diagonal_matrix(w_bar) + over_gaps(v_h @ v_bar, w)
+    return symmetrised(v @ middle @ v_h)
+
+
+def svd_bar(u: Any, s: Any, vh: Any, u_bar: Any, s_bar: Any, vh_bar: Any) -> Any:
+    """The adjoint of a real matrix from its singular values and vectors.
+
+    J. Townsend, "Differentiating the singular value decomposition" (2016). Of full-sized
+    factors only the columns that belong to singular values have derivatives.
+    """
+    k = s.shape[-1]
+    _refuse_complex(u)
+    _refuse_rest(u_bar[..., k:])
+    _refuse_rest(vh_bar[..., k:, :])
+    u, u_bar = u[..., :k], u_bar[..., :k]
+    vh, v_bar = vh[..., :k, :], swap_last(vh_bar[..., :k, :])
+    v, row = swap_last(vh), np.expand_dims(s, -2)
+    u_part = over_gaps(swap_last(u) @ u_bar - swap_last(u_bar) @ u, s * s) * row
+    v_part = np.expand_dims(s, -1) * over_gaps(vh @ v_bar - swap_last(v_bar) @ v, s * s)
+    a_bar = u @ (u_part + v_part + diagonal_matrix(s_bar)) @ vh
+    if u.shape[-2] > k:
+        rest = u_bar - u @ (swap_last(u) @ u_bar)
+        a_bar = a_bar + (rest / row) @ vh
+    if v.shape[-2] > k:
+        rest = v_bar - v @ (vh @ v_bar)
+        a_bar = a_bar + u @ swap_last(rest / row)
+    return a_bar
+
+
+def svd_dot(u: Any, s: Any, vh: Any, a_dot: Any) -> tuple[Any, Any, Any]:
+    """The tangents of the singular value decomposition of a real matrix."""
+    k = s.shape[-1]
+    _refuse_complex(u)
+    if u.shape[-1] > k or vh.shape[-2] > k:
+        raise NotImplementedError("the tangent of a full svd is not unique; full_matrices=False")
+    v, row = swap_last(vh), np.expand_dims(s, -2)
+    inner = swap_last(u) @ a_dot @ v
+    column = np.expand_dims(s, -1)
+    u_dot = u @ over_gaps(inner * row + column * swap_last(inner), s * s)
+    v_dot = v @ over_gaps(column * inner + swap_last(inner) * row, s * s)
+    if u.shape[-2] > k:
+        change = a_dot @ v
+        u_dot = u_dot + (change - u @ (swap_last(u) @ change)) / row
+    if v.shape[-2] > k:
+        change = swap_last(a_dot) @ u
+        v_dot = v_dot + (change - v @ (vh @ change)) / row
+    return u_dot, inner_diagonal(inner), swap_last(v_dot)
+
+
+def _refuse_complex(x: Any) -> None:
+    if x.dtype.kind == "c":
+        raise NotImplementedError("singular vectors of complex matrices have no derivative rule")
+
+
+def _refuse_rest(bar: Any) -> None:
+    if bar.size and np.any(bar != 0):
+        raise NotImplementedError(
+            "singular vectors of no singular value are not unique and have no derivative; "
+            "use full_matrices=False"
+        )
+
+
+def eig_bar(w: Any, v: Any, w_bar: Any, v_bar: Any, a: Any) -> Any:
+    """The adjoint of a matrix from its eigenvalues and its eigenvectors of unit length.
+
+    C. Boeddeker et al., "On the computation of complex-valued gradients with application to
+    statistically optimum beamforming" (2017).
+    """
+    v_h = adjoint_matrix(v)
+    own = v_h @ v_bar
+    length = np.real(inner_diagonal(own))
+    tilted = own - (v_h @ v) * np.expand_dims(length, -2)
+    middle = diagonal_matrix(w_bar) + over_gaps(tilted, conj(w))
+    a_bar = np.linalg.solve(v_h, middle @ v_h)
+    return np.real(a_bar) if a.dtype.kind != "c" else a_bar
+
+
+def eig_dot(w: Any, v: Any, a_dot: Any) -> tuple[Any, Any]:
+    """The tangents of eigenvalues and eigenvectors of unit length."""
+    inner = np.linalg.solve(v, a_dot @ v)
+    change = v @ over_gaps(inner, w)
+    length = np.real(np.sum(conj(v) * change, axis=-2, keepdims=True))
+    return inner_diagonal(inner), change - v * length
+
+
+def eigvals_bar(a: Any, w_bar: Any) -> Any:
+    """The adjoint of a matrix from its eigenvalues."""
+    _, v = np.linalg.eig(a)
+    v_h = adjoint_matrix(v)
+    a_bar = np.linalg.solve(v_h, diagonal_matrix(w_bar) @ v_h)
+    return np.real(a_bar) if a.dtype.kind != "c" else a_bar
+
+
+def qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
+    """The adjoint of a matrix from its reduced QR factors, tall or wide.
+
+    M. Seeger et al., "Auto-differentiating linear algebra" (2017); a wide matrix is split
+    into a square one and the columns to its right, which are `q` times those of `r`.
+    """
+    k = q.shape[-1]
+    if r.shape[-2] != k or q.shape[-2] != k and k > r.shape[-1]:
+        raise NotImplementedError("only the reduced QR factors have derivatives")
+    if r.shape[-1] == k:
+        return _square_qr_bar(q, r, q_bar, r_bar)
+    right = r[..., k:]
+    right_bar = r_bar[..., k:]
+    q_total = q_bar + q @ right @ swap_last(right_bar)
+    left = _square_qr_bar(q, r[..., :k], q_total, r_bar[..., :k])
+    return np.concatenate([left, q @ right_bar], axis=-1)
+
+
+def _square_qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
+    skew = r @ swap_last(r_bar) - swap_last(q_bar) @ q
+    lower = half_lower(skew)
+    middle = q_bar + q @ (lower + swap_last(lower))
+    return swap_last(np.linalg.solve(r, swap_last(middle)))
+
+
+def qr_dot(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
+    """The tangents of the reduced QR factors, tall or wide."""
+    k = q.shape[-1]
+    if r.shape[-2] != k or q.shape[-2] != k and k > r.shape[-1]:
+        raise NotImplementedError("only the reduced QR factors have derivatives")
+    square = r[..., :k]
+    over = swap_last(np.linalg.solve(swap_last(square), swap_last(a_dot[..., :k])))
+    inner = swap_last(q) @ over
+    turn = np.tril(inner, -1) - swap_last(np.tril(inner, -1))
+    q_dot = q @ turn + over - q @ inner
+    r_dot = (inner - turn) @ square
+    if r.shape[-1] == k:
+        return q_dot, r_dot
+    rest = swap_last(q_dot) @ (q @ r[..., k:]) + swap_last(q) @ a_dot[..., k:]
+    return q_dot, np.concatenate([r_dot, rest], axis=-1)
+
+
+def pinv_dot(a: Any, y: Any, a_dot: Any) -> Any:
+    """The tangent of the pseudoinverse `y` of `a` where the rank stays the same.
+
+    G. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least
+    squares problems whose variables separate" (1973).
+    """
+    y_h, dot_h = adjoint_matrix(y), adjoint_matrix(a_dot)
+    range_part = y @ y_h @ (dot_h - dot_h @ a @ y)
+    null_part = (dot_h - y @ a @ dot_h) @ y_h @ y
+    return range_part + null_part - y @ a_dot @ y
+
+
+def pinv_bar(a: Any, y: Any, y_bar: Any) -> Any:
+    """The adjoint of a matrix from its pseudoinverse `y` (see `pinv_dot`)."""
+    y_h, bar_h = adjoint_matrix(y), adjoint_matrix(y_bar)
+    range_part = (bar_h - a @ y @ bar_h) @ y @ y_h
+    null_part = y_h @ y @ (bar_h - bar_h @ y @ a)
+    return range_part + null_part - y_h @ y_bar @ y_h
+
+
+def lstsq_bar_b(a: Any, b: Any, x: Any, x_bar: Any, residual_bar: Any) -> Any:
+    """The adjoint of `b` in `np.linalg.lstsq(a, b)`."""
+    b_bar = adjoint_matrix(np.linalg.pinv(a)) @ x_bar
+    if residual_bar.size:
+        b_bar = b_bar + 2.0 * (b - a @ x) * residual_bar
+    return b_bar
+
+
+def lstsq_bar_a(a: Any, b: Any, x: Any, x_bar: Any, residual_bar: Any) -> Any:
+    """The adjoint of `a` in `np.linalg.lstsq(a, b)`: that of `pinv(a) @ b`."""
+    y = np.linalg.pinv(a)
+    columns = (b if np.ndim(b) == 2 else b[:, None], x_bar if np.ndim(b) == 2 else x_bar[:, None])
+    a_bar = pinv_bar(a, y, columns[1] @ columns[0].T)
+    if residual_bar.size:
+        rest = b - a @ x
+        if np.ndim(b) == 1:
+            a_bar = a_bar - 2.0 * residual_bar * np.outer(rest, x)
+        else:
+            a_bar = a_bar - 2.0 * (rest * residual_bar) @ x.T
+    return a_bar
+
+
+def lstsq_dot(a: Any, b: Any, y: Any, a_dot: Any, b_dot: Any) -> tuple[Any, Any, Any, Any]:
+    """The tangents of what `np.linalg.lstsq(a, b)` returns."""
+    x, residuals = y[0], y[1]
+    inverse = np.linalg.pinv(a)
+    x_dot = pinv_dot(a, inverse, a_dot) @ b + inverse @ b_dot
+    if residuals.size:
+        change = 2.0 * np.sum((b - a @ x) * (b_dot - a_dot @ x), axis=0)
+        residual_dot = np.reshape(change, residuals.shape)
+    else:
+        residual_dot = np.zeros_like(residuals)
+    u, _, vh = np.linalg.svd(a, full_matrices=False)
+    return x_dot, residual_dot, 0.0, inner_diagonal(u.T @ a_dot @ vh.T)
+
+
+def lstsq_residual_bar(y: Any, y_bar: Any) -> Any:
+    """The adjoint of the residuals of `np.linalg.lstsq`; one of its singular values is refused."""
+    if np.any(np.not_equal(y_bar[3], 0.0)):
+        raise NotImplementedError(
+            "the singular values of np.linalg.lstsq have no derivative rule; use np.linalg.svd"
+        )
+    return np.zeros_like(y[1]) + y_bar[1]
+
+
+def tensorsolve_seed(a: Any, b: Any, y_bar: Any) -> Any:
+    """The adjoint of `b` in `np.linalg.tensorsolve(a, b)`."""
+    matrix = np.reshape(a, (np.size(b), -1))
+    return np.reshape(np.linalg.solve(conj(matrix).T, np.reshape(y_bar, (-1,))), np.shape(b))
+
+
+def slogdet_sign_dot(sign: Any, turned: Any, a_dot: Any) -> Any:
+    """The tangent of the sign in `np.linalg.slogdet`: zero, or a turn on the unit circle."""
+    if sign.dtype.kind != "c":
+        return np.zeros_like(sign)
+    return 1j * np.imag(np.sum(conj(turned) * a_dot, axis=(-2, -1))) * sign
+
+
+def slogdet_bar(sign: Any, sign_bar: Any, log_bar: Any, turned: Any) -> Any:
+    """The adjoint of a matrix from the sign and logarithm of its determinant."""
+    weight = np.expand_dims(log_bar, (-2, -1))
+    if sign.dtype.kind == "c":
+        weight = weight - 1j * np.expand_dims(np.imag(conj(sign_bar) * sign), (-2, -1))
+    return weight * turned
+
+
+def matrix_power_bar(a: Any, n: int, g: Any) -> Any:
+    """The adjoint of `a` in `np.linalg.matrix_power(a, n)`: one term for each factor."""
+    if n < 0:
+        inverse = np.linalg.inv(a)
+        inverse_h = adjoint_matrix(inverse)
+        return -(inverse_h @ matrix_power_bar(inverse, -n, g) @ inverse_h)
+    a_h = adjoint_matrix(a)
+    total = np.zeros_like(a)
+    for i in range(n):
+        total = total + np.linalg.matrix_power(a_h, i) @ g @ np.linalg.matrix_power(a_h, n - 1 - i)
+    return total
+
+
+def matrix_power_dot(a: Any, n: int, a_dot: Any) -> Any:
+    """The tangent of `np.linalg.matrix_power(a, n)`."""
+    if n < 0:
+        inverse = np.linalg.inv(a)
+        return matrix_power_dot(inverse, -n, -(inverse @ a_dot @ inverse))
+    total = np.zeros_like(a)
+    for i in range(n):
+        right = np.linalg.matrix_power(a, n - 1 - i)
+        total = total + np.linalg.matrix_power(a, i) @ a_dot @ right
+    return total

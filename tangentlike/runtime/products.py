@@ -1,0 +1,314 @@
+"""Adjoints of products that contract axes, for operands of any rank.
+
+Each product is linear in both operands, so one number `<product(a, b), g>` has all its
+derivatives among three operations: the product and the two adjoints. Rules that use an
+adjoint stay within these three however often they are differentiated.
+For complex operands an adjoint takes the conjugate of the other operand.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .broadcasting import conj, unbroadcast
+from .shapes import reshape_like, swap_last
+
+
+def matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `a` in `a @ b`: `g @ b.T`, for vectors and stacks as well.
+
+    >>> matmul_bar_a(np.ones((2, 3)), np.zeros((2, 4)), np.ones((4, 3))).shape
+    (2, 4)
+    """
+    b = conj(b)
+    if np.ndim(b) == 1:
+        product = g * b if np.ndim(a) == 1 else np.expand_dims(g, -1) * b
+    elif np.ndim(a) == 1:
+        product = (b @ np.expand_dims(g, -1))[..., 0]
+    else:
+        product = g @ swap_last(b)
+    return unbroadcast(product, a)
+
+
+def matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `b` in `a @ b`: `a.T @ g`, for vectors and stacks as well.
+
+    >>> matmul_bar_b(np.ones((5, 2, 3)), np.ones((5, 2, 4)), np.zeros((4, 3))).shape
+    (4, 3)
+    """
+    a = conj(a)
+    if np.ndim(a) == 1:
+        product = g * a if np.ndim(b) == 1 else np.expand_dims(a, -1) * np.expand_dims(g, -2)
+    elif np.ndim(b) == 1:
+        product = (swap_last(a) @ np.expand_dims(g, -1))[..., 0]
+    else:
+        product = swap_last(a) @ g
+    return unbroadcast(product, b)
+
+
+def dot_bar_a(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `a` in `np.dot(a, b)`.
+
+    >>> dot_bar_a(np.ones((2, 5, 3)), np.zeros((2, 4)), np.ones((5, 4, 3))).shape
+    (2, 4)
+    """
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return unbroadcast(g * conj(b), a)
+    return tensordot_bar_a(g, a, b, (-1, -min(2, np.ndim(b))))
+
+
+def dot_bar_b(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `b` in `np.dot(a, b)`."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return unbroadcast(g * conj(a), b)
+    return tensordot_bar_b(g, a, b, (-1, -min(2, np.ndim(b))))
+
+
+def inner_bar_a(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `a` in `np.inner(a, b)`."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return unbroadcast(g * conj(b), a)
+    return tensordot_bar_a(g, a, b, (-1, -1))
+
+
+def inner_bar_b(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `b` in `np.inner(a, b)`."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return unbroadcast(g * conj(a), b)
+    return tensordot_bar_b(g, a, b, (-1, -1))
+
+
+def tensordot_bar_a(g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
+    """The adjoint of `a` in `np.tensordot(a, b, axes)`.
+
+    `g` has the free axes of `a`, then those of `b`: contracting the latter with `b` leaves the
+    axes of `a`, the contracted ones last and in the order in which `b` has them.
+
+    >>> tensordot_bar_a(np.ones((2, 5)), np.zeros((2, 3, 4)), np.ones((3, 4, 5))).shape
+    (2, 3, 4)
+    """
+    axes_a, axes_b = _contracted(axes, np.ndim(a), np.ndim(b))
+    free_a = [i for i in range(np.ndim(a)) if i not in axes_a]
+    free_b = [i for i in range(np.ndim(b)) if i not in axes_b]
+    g_free = list(range(len(free_a), len(free_a) + len(free_b)))
+    product = np.tensordot(g, conj(b), (g_free, free_b))
+    order = free_a + [axes_a[axes_b.index(i)] for i in sorted(axes_b)]
+    return _real_as(np.transpose(product, [order.index(i) for i in range(len(order))]), a)
+
+
+def tensordot_bar_b(g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
+    """The adjoint of `b` in `np.tensordot(a, b, axes)`.
+
+    >>> tensordot_bar_b(np.ones((2, 5)), np.ones((2, 3, 4)), np.zeros((3, 4, 5))).shape
+    (3, 4, 5)
+    """
+    axes_a, axes_b = _contracted(axes, np.ndim(a), np.ndim(b))
+    free_a = [i for i in range(np.ndim(a)) if i not in axes_a]
+    free_b = [i for i in range(np.ndim(b)) if i not in axes_b]
+    product = np.tensordot(conj(a), g, (free_a, list(range(len(free_a)))))
+    order = [axes_b[axes_a.index(i)] for i in sorted(axes_a)] + free_b
+    return _real_as(np.transpose(product, [order.index(i) for i in range(len(order))]), b)
+
+
+def _contracted(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
+    """The axes that `np.tensordot` contracts, as two lists of non-negative numbers."""
+    if np.ndim(axes) == 0:
+        return list(range(rank_a - axes, rank_a)), list(range(axes))
+    first, second = axes
+    axes_a = [first] if np.ndim(first) == 0 else list(first)
+    axes_b = [second] if np.ndim(second) == 0 else list(second)
+    return [i % rank_a for i in axes_a], [i % rank_b for i in axes_b]
+
+
+def _real_as(g: Any, like: Any) -> Any:
+    """The real part of `g` where `like` is real."""
+    dtype = getattr(like, "dtype", None)
+    if dtype is not None and dtype.kind != "c" and getattr(g, "dtype", dtype).kind == "c":
+        return g.real
+    return g
+
+
+def einsum_bar(g: Any, place: int, subscripts: str, *operands: Any) -> Any:
+    """The adjoint of one operand in `np.einsum(subscripts, *operands)`.
+
+    The subscripts of the result and of the operand change places. What that cannot say is
+    done around it: an index that only this operand has is repeated along its axis, an index
+    that it has twice is written on the diagonal, an axis of length 1 is summed over.
+
+    >>> einsum_bar(np.array([1.0, 2.0]), 0, "ii->i", np.zeros((2, 2)))
+    array([[1., 0.],
+           [0., 2.]])
+    """
+    terms, result = _explicit(subscripts, operands)
+    own = terms[place]
+    others = [t for i, t in enumerate(terms) if i != place]
+    factors = [conj(x) for i, x in enumerate(operands) if i != place]
+    distinct = "".join(dict.fromkeys(own))
+    reachable = "".join(i for i in distinct if i in result or any(i in t for t in others))
+    g_own = np.einsum(",".join([result, *others]) + "->" + reachable, g, *factors)
+    like = operands[place]
+    sizes = {i: n for i, n in zip(own, np.shape(like))}
+    for i, n in zip(reachable, g_own.shape):
+        sizes[i] = max(sizes[i], n)
+    spread = tuple(slice(None) if i in reachable else None for i in distinct)
+    full = np.broadcast_to(g_own[spread], tuple(sizes[i] for i in distinct))
+    if len(distinct) == len(own):
+        return _real_as(unbroadcast(full, like), like)
+    total = np.zeros_like(g_own, shape=np.shape(like))
+    key = tuple(
+        np.reshape(np.arange(sizes[i]), tuple(-1 if i == j else 1 for j in distinct)) for i in own
+    )
+    total[key] = full
+    return _real_as(total, like)
+
+
+def _explicit(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]:
+    """The terms of einsum's subscripts with the result and all ellipses written out."""
+    left, arrow, result = subscripts.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if not arrow:
+        letters = sorted(set(left) - set(",."))
+        result = ("..." if "..." in left else "") + "".join(
+            i for i in letters if left.count(i) == 1
+        )
+    unused = [i for i in string.ascii_letters if i not in subscripts]
+    ranks = [np.ndim(x) - len(t.replace("...", "")) for t, x in zip(terms, operands)]
+    most = max((n for n, t in zip(ranks, terms) if "..." in t), default=0)
+    names = "".join(unused[:most])
+    terms = [t.replace("...", names[most - n :] if n else "") for t, n in zip(terms, ranks)]
+    return terms, result.replace("...", names)
+
+
+def kron_bar_a(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `a` in `np.kron(a, b)`.
+
+    >>> kron_bar_a(np.ones(6), np.zeros(2), np.ones(3))
+    array([3., 3.])
+    """
+    shape_a, shape_b = _same_rank(np.shape(a), np.shape(b))
+    blocks = np.reshape(g, [n for pair in zip(shape_a, shape_b) for n in pair])
+    weights = np.reshape(conj(b), [n for m in shape_b for n in (1, m)])
+    total = np.sum(blocks * weights, axis=tuple(range(1, 2 * len(shape_a), 2)))
+    return _real_as(reshape_like(total, a), a)
+
+
+def kron_bar_b(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `b` in `np.kron(a, b)`."""
+    shape_a, shape_b = _same_rank(np.shape(a), np.shape(b))
+    blocks = np.reshape(g, [n for pair in zip(shape_a, shape_b) for n in pair])
+    weights = np.reshape(conj(a), [n for m in shape_a for n in (m, 1)])
+    total = np.sum(blocks * weights, axis=tuple(range(0, 2 * len(shape_a), 2)))
+    return _real_as(reshape_like(total, b), b)
+
+
+def _same_rank(a: Sequence[int], b: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    rank = max(len(a), len(b))
+    return (1,) * (rank - len(a)) + tuple(a), (1,) * (rank - len(b)) + tuple(b)
+
+
+def convolve_bar(g: Any, other: Any, like: Any, mode: str = "full") -> Any:
+    """The adjoint of one sequence in `np.convolve(like, other, mode)`, or of the other.
+
+    The modes cut a piece from the full convolution, whose adjoint is a correlation.
+
+    >>> convolve_bar(np.array([1.0, 0.0, 0.0]), np.array([2.0, 3.0]), np.zeros(2))
+    array([2., 0.])
+    """
+    m, n = np.size(like), np.size(other)
+    if mode != "full":
+        start = min(m, n) - 1 if mode == "valid" else (min(m, n) - 1) // 2
+        g = np.pad(g, (start, m + n - 1 - start - g.shape[0]))
+    return _real_as(np.correlate(g, other, "valid"), like)
+
+
+def correlate_bar_a(g: Any, a: Any, v: Any, mode: str = "valid") -> Any:
+    """The adjoint of `a` in `np.correlate(a, v, mode)`.
+
+    >>> correlate_bar_a(np.array([1.0, 0.0]), np.zeros(3), np.array([2.0, 3.0]))
+    array([2., 3., 0.])
+    """
+    return _real_as(np.convolve(_full_correlation(g, a, v, mode), v, "valid"), a)
+
+
+def correlate_bar_v(g: Any, a: Any, v: Any, mode: str = "valid") -> Any:
+    """The adjoint of `v` in `np.correlate(a, v, mode)`."""
+    full = _full_correlation(g, a, v, mode)
+    return _real_as(conj(np.correlate(full, a, "valid"))[::-1], v)
+
+
+def _full_correlation(g: Any, a: Any, v: Any, mode: str) -> Any:
+    """The adjoint of the full correlation, of which `mode` cuts a piece."""
+    if mode == "full":
+        return g
+    m, n = np.size(a), np.size(v)
+    start = min(m, n) - 1
+    if mode == "same":
+        # For a longer `v` NumPy exchanges the two and turns the result round.
+        start = start // 2 if m >= n else start - start // 2
+    return np.pad(g, (start, m + n - 1 - start - g.shape[0]))
+
+
+def polyval_bar(y_bar: Any, p: Any, x: Any) -> Any:
+    """The adjoint of the coefficients in `np.polyval(p, x)`: the powers of `x`, summed.
+
+    >>> polyval_bar(np.array([1.0, 1.0]), np.zeros(3), np.array([1.0, 2.0]))
+    array([5., 3., 2.])
+    """
+    powers = np.vander(np.reshape(x, (-1,)), len(p))
+    return np.reshape(y_bar, (-1,)) @ powers
+
+
+def polyder_matrix(p: Any) -> Any:
+    """The matrix of `np.polyder` for polynomials with as many coefficients as `p`.
+
+    >>> polyder_matrix(np.zeros(3))
+    array([[2., 0., 0.],
+           [0., 1., 0.]])
+    """
+    degrees = np.arange(len(p) - 1, 0, -1)
+    rows = np.zeros_like(p, shape=(len(p) - 1, len(p)))
+    rows[np.arange(len(p) - 1), np.arange(len(p) - 1)] = degrees
+    return rows
+
+
+def vander_slope(x: Any, y: Any, increasing: bool = False) -> Any:
+    """The derivative of each column of `np.vander(x)` by `x`: `n * x**(n - 1)`.
+
+    >>> vander_slope(np.array([2.0]), np.array([[4.0, 2.0, 1.0]]))
+    array([[4., 1., 0.]])
+    """
+    columns = y.shape[1]
+    powers = np.arange(columns) if increasing else np.arange(columns - 1, -1, -1)
+    lower = np.expand_dims(x, 1) ** np.maximum(powers - 1, 0)
+    return lower * powers.astype(y.dtype)
+
+
+def multi_dot_bar(g: Any, arrays: Sequence[Any]) -> list[Any]:
+    """The adjoints of all matrices in `np.linalg.multi_dot(arrays)`."""
+    matrices = list(arrays)
+    matrices[0] = np.reshape(matrices[0], (-1, np.shape(matrices[0])[-1]))
+    matrices[-1] = np.reshape(matrices[-1], (np.shape(matrices[-1])[0], -1))
+    after = [None] * len(matrices)
+    for i in range(len(matrices) - 2, -1, -1):
+        right = matrices[i + 1]
+        after[i] = right if after[i + 1] is None else right @ after[i + 1]
+    g = np.reshape(g, (matrices[0].shape[0], matrices[-1].shape[1]))
+    bars = []
+    for i, array in enumerate(arrays):
+        bar = g if after[i] is None else g @ conj(after[i]).T
+        bars.append(reshape_like(bar, array))
+        g = conj(matrices[i]).T @ g
+    return bars
+
+
+def multi_dot_dot(arrays: Sequence[Any], dots: Sequence[Any]) -> Any:
+    """The tangent of `np.linalg.multi_dot(arrays)`, by the product rule from the left."""
+    value, change = arrays[0], dots[0]
+    for array, dot in zip(arrays[1:], dots[1:]):
+        change = change @ array + value @ dot
+        value = value @ array
+    return change
