@@ -17,6 +17,7 @@ from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.autodiff.callees import Callees, Request
 from tangentlike.autodiff.context import Context
 from tangentlike.autodiff.forward import forward
+from tangentlike.autodiff.inplace import writes_as_stores
 from tangentlike.emit import show
 from tangentlike.frontend import Lowered, lower, names_of
 from tangentlike.kind import Kind
@@ -55,8 +56,8 @@ class Builder:
         name: str = "",
         protect: bool = True,
     ) -> ir.Function:
-        function = lowered.function
         context = self.context(lowered, given)
+        function = writes_as_stores(lowered.function, context)
         effects = context.sources().effects
         targets = () if protect else None
         active = active_names(function, wrt, context.kinds, context.book, targets, effects)

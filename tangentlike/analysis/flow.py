@@ -27,15 +27,13 @@ from .operations import (
     is_container_method,
     operands,
     rule_object,
+    written_position,
 )
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
 _STORING = {"append": 0, "insert": 1, "extend": 0, "update": 0, "setdefault": 1}
 _WRITING = frozenset(["fill", "put", "sort", "partition", "itemset", "resize"])  # array methods
-_WRITING_FUNCTIONS = frozenset(
-    ["copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at"]
-)  # NumPy functions that write their first argument
 
 
 @dataclass
@@ -287,9 +285,8 @@ class _Reader:
             return
         obj = rule_object(call, self.kinds)
         known = obj is not None and self.book is not None and not self._constant(call)
-        module, _, name = call.fn.text.rpartition(".") if isinstance(call.fn, ir.Ref) else ("",) * 3
-        if module and name in _WRITING_FUNCTIONS and call.args:
-            target = sorted(ir.names_in(call.args[0]))
+        if written_position(obj) is not None and call.args:
+            target = self.operands(call.args[0])
             self._written(target, self._sources(call.args[1:]), stmt)
             return
         if self._constant(call) or (known and self.book.find(obj) is not None):

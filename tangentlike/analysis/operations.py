@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import ir
+from .. import ir, runtime
 from ..kind import Kind
 
 SHAPE_QUERIES = frozenset(
@@ -62,6 +62,32 @@ def _of_array(base: ir.Expr, name: str) -> Any:
     if isinstance(base, ir.Ref) and isinstance(base.obj, np.ufunc):
         return getattr(base.obj, name, None)  # np.add.at, np.multiply.outer
     return getattr(np.ndarray, name, None)
+
+
+# Functions that move or add values into their first argument: position of what they put there.
+_WRITERS: dict[Any, int] = {
+    np.add.at: 2,
+    np.subtract.at: 2,
+    np.copyto: 1,
+    np.put: 2,
+    np.place: 2,
+    np.putmask: 2,
+    np.fill_diagonal: 1,
+    np.put_along_axis: 2,
+    runtime.add_at: 2,
+}
+
+
+def written_position(obj: Any) -> int | None:
+    """Where a function that writes its first argument takes the values; None if it is none.
+
+    >>> written_position(np.copyto), written_position(np.sin)
+    (1, None)
+    """
+    try:
+        return _WRITERS.get(obj)
+    except TypeError:  # unhashable
+        return None
 
 
 def is_stop_gradient(obj: Any) -> bool:

@@ -16,6 +16,7 @@ from .operations import (
     is_stop_gradient,
     operands,
     rule_object,
+    written_position,
 )
 
 
@@ -97,7 +98,9 @@ class _Check:
             return
         if obj is None or is_stop_gradient(obj) or is_python_function(obj):
             return  # known when it runs, or read from its source
-        if self.book.find(obj) is not None or self.book.is_nondifferentiable(obj):
+        if written_position(obj) is not None or self.book.find(obj) is not None:
+            return
+        if self.book.is_nondifferentiable(obj):
             return
         name = _qualified(call, obj)
         raise UnsupportedError(

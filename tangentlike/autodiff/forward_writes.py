@@ -6,10 +6,8 @@ import dataclasses
 import operator
 from typing import Any
 
-import numpy as np
-
-from .. import ir, runtime
-from ..analysis.operations import is_container_method, rule_object
+from .. import ir
+from ..analysis.operations import is_container_method, rule_object, written_position
 from ..kind import UNKNOWN
 from ..rules.bind import Instance
 from .context import BINARY_OF, IADD
@@ -20,18 +18,6 @@ from .forward_state import Tangents
 _ACCUMULATING = (operator.iadd, operator.isub)
 IMUL = ir.Ref("*=", operator.imul)
 _SCALING = (operator.imul, operator.itruediv)
-# Functions that move or add values into their first argument: position of what they put there.
-_WRITERS: dict[Any, int] = {
-    np.add.at: 2,
-    np.subtract.at: 2,
-    np.copyto: 1,
-    np.put: 2,
-    np.place: 2,
-    np.putmask: 2,
-    np.fill_diagonal: 1,
-    np.put_along_axis: 2,
-    runtime.add_at: 2,
-}
 _ARRAY_WRITERS = {"fill": 0, "put": 1}  # the same for methods of arrays
 _MIRRORED = frozenset(("append", "insert", "extend", "update", "setdefault"))
 _STRUCTURAL = frozenset(("pop", "popitem", "clear", "reverse"))
@@ -213,7 +199,7 @@ def effect(stmt: ir.Do, state: Tangents) -> list[ir.Stmt]:
     if is_user_call(call, state):
         return user_call(stmt, None, call, state)
     obj = rule_object(call, state.context.kinds)
-    position = _WRITERS.get(obj) if _hashable(obj) else None
+    position = written_position(obj)
     if position is not None:
         return _writer(stmt, call, call.args[0], position, state)
     if isinstance(call.fn, ir.Attribute) and call.fn.name in _ARRAY_WRITERS:
@@ -289,11 +275,3 @@ def _refuse_hidden_write(call: ir.Call, obj: Any, state: Tangents) -> None:
         "Assign what it computes instead, or apply tl.stop_gradient to its arguments.",
         call.at,
     )
-
-
-def _hashable(obj: Any) -> bool:
-    try:
-        hash(obj)
-    except TypeError:
-        return False
-    return True
