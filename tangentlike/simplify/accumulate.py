@@ -9,13 +9,14 @@ from __future__ import annotations
 import operator
 
 from .. import ir, runtime
+from .analyses import analyses
 from .algebra import ADD, NEG, SUB
 from .effects import effect_of, expr_effect
 from .facts import Facts, numpy_name, runtime_name
 from .measure import LINE, depth, statement_width
 from .rewriting import map_block, map_stmt, with_body
 from .shapes import Shapes
-from .sharing import Sharing, is_float, sources
+from .sharing import is_float, sources
 
 IADD = ir.Ref("+=", operator.iadd)
 ISUB = ir.Ref("-=", operator.isub)
@@ -41,7 +42,7 @@ class _Merging:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.facts = facts
         self.shapes = Shapes(function, facts)
-        self.sharing = Sharing(function, facts)
+        self.sharing = analyses(function, facts).sharing
 
     def block(self, block: ir.Block, indentation: int) -> ir.Block:
         out: list[ir.Stmt | None] = []
@@ -210,7 +211,7 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
     """
     if _may_be_complex(function, facts):
         return function
-    sharing = Sharing(function, facts)
+    sharing = analyses(function, facts).sharing
     rebound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
 
     def one(stmt: ir.Stmt) -> tuple[ir.Stmt]:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from .. import ir
-from ..analysis.liveness import Liveness, liveness
-from .effects import pinned_names
+from ..analysis.liveness import Liveness
+from .analyses import analyses
 from .facts import DERIVED_NAME, Facts
 from .rewriting import map_block, map_stmt, replace_names, with_body
 
@@ -32,7 +32,7 @@ def coalesce_names(function: ir.Function, facts: Facts) -> tuple[ir.Function, Fa
     groups = _groups(function, facts)
     if not groups:
         return function, facts
-    live = liveness(function, pinned_names(function, facts))
+    live = analyses(function, facts).live
     conflicts = _conflicts(function, live, groups)
     renaming: dict[str, str] = {}
     for group in groups:
@@ -59,7 +59,7 @@ def user_name(name: str, original: Mapping[str, str]) -> str:
 
 def _groups(function: ir.Function, facts: Facts) -> list[list[str]]:
     """Names that go back to one name of the user's, each group in order of appearance."""
-    pinned = pinned_names(function, facts)
+    pinned = analyses(function, facts).pinned
     found: dict[str, list[str]] = {}
     for name in _bound_names(function):
         if name not in pinned:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from .. import ir
-from ..analysis.liveness import Liveness, liveness
-from .effects import effect_of, expr_effect, pinned_names
+from .analyses import analyses
+from .effects import effect_of, expr_effect
 from .facts import Facts, runtime_name
 from .rewriting import map_expr, map_stmt, with_body
-from .sharing import Sharing, sources
+from .sharing import sources
 
 _ARITHMETIC = ("+", "-", "*", "/", "**", "@")
 _OURS = ("adjoint", "tangent")
@@ -33,9 +33,8 @@ def remove_needless_copies(function: ir.Function, facts: Facts) -> ir.Function:
 class _Copies:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.facts = facts
-        pinned = pinned_names(function, facts)
-        self.live: Liveness = liveness(function, pinned)
-        self.sharing = Sharing(function, facts)
+        known = analyses(function, facts)
+        self.live, self.sharing = known.live, known.sharing
 
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []

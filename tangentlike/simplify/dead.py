@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from .. import ir
 from ..analysis.liveness import Liveness, exposed
-from .effects import OUTSIDE, Effect, effect_of, own_effect, pinned_names, stack_name
+from .analyses import analyses
+from .effects import OUTSIDE, Effect, effect_of, own_effect, stack_name
 from .facts import Facts
 from .rewriting import map_block, with_body
 from .sharing import Sharing
@@ -26,8 +27,8 @@ def remove_dead_code(function: ir.Function, facts: Facts) -> ir.Function:
     print(y)
     return y
     """
-    sharing = Sharing(function, facts)
-    pinned = pinned_names(function, facts)
+    known = analyses(function, facts)
+    sharing, pinned = known.sharing, known.pinned
     needed = _Marking(sharing, facts, pinned).run(function)
     body = map_block(function.body, lambda stmt: _keep_needed(stmt, needed))
     sweep = _Sweep(sharing, facts, pinned)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import reduce
 
 from .. import ir
 from .facts import ADDING_RUNTIME, Facts, numpy_name, operation, runtime_name
@@ -34,6 +33,7 @@ SHAPE_ATTRIBUTES = frozenset("shape ndim size dtype itemsize nbytes strides".spl
 _SHAPE_FUNCTIONS = frozenset("zeros_like ones_like empty_like shape ndim size".split())
 _CALL_IN_TEXT = re.compile(r"([\w.]*[\w\])}'\"])\s*\(")
 _KEYWORDS = frozenset("if in for and or not is else lambda".split())
+_EVERYTHING = "*"
 _NAMESPACE_READERS = frozenset(("locals", "eval", "exec", "vars", "dir"))
 
 
@@ -240,6 +240,8 @@ class _Scan:
         return ()
 
     def _known(self, fn: ir.Ref, call: ir.Call) -> None:
+        if getattr(fn.obj, "__name__", "") in _NAMESPACE_READERS and not self.trusted:
+            self.pinned.add(_EVERYTHING)
         if self.facts.pure(fn):
             return
         name = numpy_name(fn.obj)
@@ -306,21 +308,7 @@ def _text_is_pure(text: str, refs: tuple[ir.Ref, ...], facts: Facts) -> bool:
 def pinned_names(function: ir.Function, facts: Facts) -> frozenset[str]:
     """Names that later or invisible code reads: never renamed, moved or dropped."""
     effects = [effect_of(stmt, facts) for stmt in function.body]
-    pinned = reduce(frozenset.union, (e.pinned for e in effects), NOTHING)
-    if _reads_namespace(function):
-        return pinned.union(*(e.reads | e.binds for e in effects), function.param_names)
-    return pinned
-
-
-def _reads_namespace(function: ir.Function) -> bool:
-    """Whether the program looks its own names up by text (`locals()`, `eval`, ...)."""
-    return any(
-        isinstance(part, ir.Call)
-        and isinstance(part.fn, ir.Ref)
-        and getattr(part.fn.obj, "__module__", "") == "builtins"
-        and getattr(part.fn.obj, "__name__", "") in _NAMESPACE_READERS
-        for stmt in ir.statements(function.body)
-        if stmt.origin.role == "primal"
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
-    )
+    pinned = NOTHING.union(*(e.pinned for e in effects))
+    if _EVERYTHING not in pinned:
+        return pinned
+    return pinned.union(*(e.reads | e.binds for e in effects), function.param_names)

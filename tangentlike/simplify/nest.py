@@ -7,12 +7,11 @@ adjoints become lines that a person would write: never wider than a page, nor de
 from __future__ import annotations
 
 from .. import ir
-from ..analysis.liveness import Liveness, liveness
-from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect, pinned_names
+from .analyses import analyses
+from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
 from .facts import DERIVED_NAME, Facts, derived_names
 from .measure import LINE, depth, statement_width
 from .rewriting import map_stmt, replace_names, with_body
-from .sharing import Sharing
 
 _WINDOW = 64  # how far back, in statements, a definition is looked for
 _DEEPEST, _DEEPEST_OF_USER = 4, 60
@@ -36,11 +35,9 @@ def nest_single_uses(function: ir.Function, facts: Facts) -> ir.Function:
 class _Nesting:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.facts = facts
-        self.pinned = pinned_names(function, facts)
-        self.live: Liveness = liveness(function, self.pinned)
-        self.sharing = Sharing(function, facts)
+        known = analyses(function, facts)
+        self.pinned, self.live, self.sharing = known.pinned, known.live, known.sharing
         self.ours = derived_names(function)
-        self.before: dict[int, ir.Stmt] = {}  # rewritten statement -> the one liveness knows
 
     def block(self, block: ir.Block, indentation: int) -> ir.Block:
         slots: list[ir.Stmt | None] = []

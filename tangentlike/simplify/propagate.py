@@ -7,7 +7,8 @@ the one may read the other; a write in place is seen through both, so it does no
 from __future__ import annotations
 
 from .. import ir
-from .effects import effect_of, pinned_names
+from .analyses import analyses
+from .effects import effect_of
 from .facts import Facts
 from .rewriting import map_stmt, replace_names, with_body
 
@@ -26,7 +27,7 @@ def propagate_copies(function: ir.Function, facts: Facts) -> ir.Function:
     s_bar = r_bar * x
     return s_bar + r_bar
     """
-    pinned = pinned_names(function, facts)
+    pinned = analyses(function, facts).pinned
     return with_body(function, _Propagation(facts, pinned).block(function.body, {}))
 
 
@@ -34,6 +35,7 @@ class _Propagation:
     def __init__(self, facts: Facts, pinned: frozenset[str]) -> None:
         self.facts = facts
         self.pinned = pinned
+        self.readers: dict[str, list[str]] = {}  # name -> names that ever repeated it
 
     def block(self, block: ir.Block, copies: Copies) -> ir.Block:
         """Rewrite a block; `copies` is changed to what holds after it."""
@@ -49,7 +51,7 @@ class _Propagation:
             new = self._loop(stmt, copies, effect.binds)
         else:
             new = self._read(stmt, copies) if not copies.keys().isdisjoint(effect.reads) else stmt
-        _forget(copies, effect.binds)
+        self._forget(copies, effect.binds)
         self._learn(new, copies)
         return new
 
@@ -75,7 +77,7 @@ class _Propagation:
     ) -> ir.Stmt:
         header = dict(copies)
         inside = dict(copies)
-        _forget(inside, binds)
+        self._forget(inside, binds)
         body = self.block(stmt.body, dict(inside))
         if isinstance(stmt, ir.While):
             test = replace_names(stmt.test, inside)
@@ -100,15 +102,13 @@ class _Propagation:
         ours = stmt.origin.role != "primal" or name in self.facts.temporaries
         if ours and name not in self.pinned:
             copies[name] = stmt.value
+            if isinstance(stmt.value, ir.Var):
+                self.readers.setdefault(stmt.value.name, []).append(name)
 
-
-def _forget(copies: Copies, bound: frozenset[str]) -> None:
-    if not bound:
-        return
-    stale = [
-        name
-        for name, value in copies.items()
-        if name in bound or (isinstance(value, ir.Var) and value.name in bound)
-    ]
-    for name in stale:
-        del copies[name]
+    def _forget(self, copies: Copies, bound: frozenset[str]) -> None:
+        """Names bound again repeat nothing, and nothing repeats them."""
+        for name in bound:
+            copies.pop(name, None)
+            for reader in self.readers.get(name, ()):
+                if copies.get(reader) == ir.Var(name):
+                    del copies[reader]

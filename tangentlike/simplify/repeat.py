@@ -6,12 +6,11 @@ Flattening named them; a person would not, and the derivative often reads them a
 from __future__ import annotations
 
 from .. import ir
-from ..analysis.liveness import Liveness, liveness
-from .effects import NOTHING, Effect, effect_of, expr_effect, pinned_names
+from .analyses import analyses
+from .effects import NOTHING, Effect, effect_of, expr_effect
 from .facts import Facts
 from .measure import width
 from .rewriting import map_stmt, replace_names, with_body
-from .sharing import Sharing
 
 _WIDEST = 12
 _WINDOW = 64
@@ -39,9 +38,8 @@ def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
 class _Repeating:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.facts = facts
-        self.pinned = pinned_names(function, facts)
-        self.live: Liveness = liveness(function, self.pinned)
-        self.sharing = Sharing(function, facts)
+        known = analyses(function, facts)
+        self.pinned, self.live, self.sharing = known.pinned, known.live, known.sharing
 
     def block(self, block: ir.Block) -> ir.Block:
         stmts = list(block)

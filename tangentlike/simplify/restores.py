@@ -4,11 +4,10 @@ comes early. After the last reader of t the pop may come without a second name."
 from __future__ import annotations
 
 from .. import ir
-from ..analysis.liveness import Liveness, liveness
-from .effects import Effect, effect_of, pinned_names, stack_name
+from .analyses import analyses
+from .effects import Effect, effect_of, stack_name
 from .facts import Facts
 from .rewriting import map_stmt, replace_names, with_body
-from .sharing import Sharing
 
 
 def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
@@ -34,9 +33,8 @@ def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
 class _Delay:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.facts = facts
-        self.pinned = pinned_names(function, facts)
-        self.live: Liveness = liveness(function, self.pinned)
-        self.sharing = Sharing(function, facts)
+        known = analyses(function, facts)
+        self.pinned, self.live = known.pinned, known.live
 
     def block(self, block: ir.Block) -> ir.Block:
         stmts = [map_stmt(stmt, block=self.block) for stmt in block]

@@ -41,12 +41,18 @@ def replace_names(expr: ir.Expr, values: dict[str, ir.Expr]) -> ir.Expr:
     return map_expr(expr, lambda part: replace_names(part, values))
 
 
+def _same(expr: ir.Expr) -> ir.Expr:
+    return expr
+
+
 def map_stmt(
     stmt: ir.Stmt,
-    expr: Callable[[ir.Expr], ir.Expr] = lambda e: e,
+    expr: Callable[[ir.Expr], ir.Expr] = _same,
     block: Callable[[ir.Block], ir.Block] = lambda b: b,
 ) -> ir.Stmt:
     """`ir.map_statement` over expressions and blocks, keeping a statement that stays equal."""
+    if expr is _same and not ir.blocks(stmt):
+        return stmt
     changed = False
 
     def on_expr(e: ir.Expr) -> ir.Expr:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from .. import ir
-from ..analysis.liveness import Liveness, liveness
-from .effects import effect_of, is_pure, pinned_names
+from ..analysis.liveness import Liveness
+from .analyses import analyses
+from .effects import effect_of, is_pure
 from .facts import Facts
 from .rewriting import map_block, map_stmt, with_body
 
@@ -24,7 +25,7 @@ def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
     stacks = _created(function)
     if not stacks:
         return function
-    live = liveness(function, pinned_names(function, facts))
+    live = analyses(function, facts).live
     for stmt in ir.statements(function.body):
         for name in sorted(stacks & ir.reads(stmt)):
             if not (_is_push(stmt, name, facts) or _is_dead_pop(stmt, name, live)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 
 from .. import ir
+from .analyses import analyses
 from .effects import expr_effect, is_trusted
 from .facts import Facts
 from .rewriting import map_block, map_stmt, with_body
@@ -33,7 +34,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
     A[k] *= x
     return A
     """
-    sharing = Sharing(function, facts)
+    sharing = analyses(function, facts).sharing
 
     def one(stmt: ir.Stmt) -> tuple[ir.Stmt]:
         stmt = map_stmt(stmt, block=lambda b: map_block(b, one))
