@@ -161,7 +161,7 @@ def local_names(fn: ir.Function) -> frozenset[str]:
 
 
 def find(ref: ir.Ref, scope: Scope, emitted: frozenset[str]) -> Binding:
-    """What the root of a reference stands for: what the rest of its text leads to its object from."""
+    """What the root of a reference stands for; from there its text must lead to its object."""
     root, _, path = ref.text.partition(".")
     try:
         live = scope.lookup(root)

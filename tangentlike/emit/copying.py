@@ -43,12 +43,23 @@ def home(obj: Any) -> tuple[str, str] | None:
     name = name or getattr(obj, "_name", None)
     if not isinstance(name, str) or not name.isidentifier():
         return None
-    for module in (getattr(obj, "__module__", None), "numpy", "math", "builtins"):
-        if not isinstance(module, str) or not is_library(module):
-            continue
-        if getattr(sys.modules.get(module), name, _MISSING) is obj:
+    for module in _possible_homes(obj):
+        if is_library(module) and getattr(sys.modules.get(module), name, _MISSING) is obj:
             return module, name
     return None
+
+
+def _possible_homes(obj: Any) -> list[str]:
+    """Public packages before the private modules inside them; for compiled functions, which do
+    not know where they live, every public module loaded."""
+    own = getattr(obj, "__module__", None)
+    if isinstance(own, str):
+        parts = own.split(".")
+        return [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
+    if not isinstance(obj, (np.ufunc, types.BuiltinFunctionType)):
+        return ["numpy", "math", "builtins"]
+    public = [m for m in list(sys.modules) if not any(p.startswith("_") for p in m.split("."))]
+    return ["numpy", "math", "builtins", *sorted(public, key=lambda m: (m.count("."), m))]
 
 
 def is_library(module: str) -> bool:

@@ -62,7 +62,8 @@ def _docstring(doc: str) -> list[str]:
 
 
 def _roles(fn: ir.Function) -> frozenset[str]:
-    return frozenset(stmt.origin.role for stmt in ir.statements(fn.body))
+    stmts = ir.statements(fn.body)
+    return frozenset(stmt.origin.role for stmt in stmts if not isinstance(stmt, ir.Return))
 
 
 def _quoted_roles(fn: ir.Function) -> frozenset[str]:
@@ -73,7 +74,7 @@ def _quoted_roles(fn: ir.Function) -> frozenset[str]:
 
 
 def _has_two_parts(fn: ir.Function) -> bool:
-    roles = [stmt.origin.role for stmt in fn.body]
+    roles = [stmt.origin.role for stmt in fn.body if not isinstance(stmt, ir.Return)]
     return any(r in PRIMAL_ROLES for r in roles) and any(r in ADJOINT_ROLES for r in roles)
 
 

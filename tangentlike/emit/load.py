@@ -17,7 +17,7 @@ import types
 from typing import Any
 
 from .. import ir
-from ..errors import InternalError
+from ..errors import UnsupportedError
 from ..frontend.resolve import Scope
 from .bindings import Binding, local_names
 from .module import Emitted
@@ -96,7 +96,7 @@ def _compile(
             inner.type_params = []
         ast.fix_missing_locations(ast.copy_location(inner, bare))
     program = ast.Module([inner], [])
-    code = compile(program, filename, "exec", flags=_FLAGS, dont_inherit=True)
+    code: types.CodeType = compile(program, filename, "exec", flags=_FLAGS, dont_inherit=True)
     for _ in range(2 if free else 1):
         code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
     if sys.version_info >= (3, 11):
@@ -108,7 +108,7 @@ def _without_signature(tree: ast.FunctionDef) -> ast.FunctionDef:
     """The same function without annotations and with dummies for defaults: the live ones come
     from the original function."""
     old = tree.args
-    dummies = [ast.copy_location(ast.Constant(None), d) for d in old.defaults]
+    dummies: list[ast.expr] = [ast.copy_location(ast.Constant(None), d) for d in old.defaults]
     args = ast.arguments(
         [_bare(a) for a in old.posonlyargs],
         [_bare(a) for a in old.args],
@@ -148,10 +148,10 @@ def _function(
     made = types.FunctionType(code, namespace, fn.name, None, closure)
     original = _defaults_of(scope)
     usual = [p for p in fn.params if p.kind in ("positional", "any")]
-    given = [_default(p, original, namespace) for p in usual if p.default is not None]
+    given = [_default(p, original, fn) for p in usual if p.default is not None]
     made.__defaults__ = tuple(given) or None
     keyword = [p for p in fn.params if p.kind == "keyword" and p.default is not None]
-    made.__kwdefaults__ = {p.name: _default(p, original, namespace) for p in keyword} or None
+    made.__kwdefaults__ = {p.name: _default(p, original, fn) for p in keyword} or None
     made.__annotations__ = {p.name: p.annotation for p in fn.params if p.annotation}
     made.__qualname__ = fn.name
     module = namespace.get("__name__")
@@ -177,7 +177,7 @@ def _defaults_of(scope: Scope) -> dict[str, Any]:
     return {**found, **(fn.__kwdefaults__ or {})}
 
 
-def _default(param: ir.Param, original: dict[str, Any], namespace: dict[str, Any]) -> Any:
+def _default(param: ir.Param, original: dict[str, Any], fn: ir.Function) -> Any:
     if param.name in original:
         return original[param.name]
     match param.default:
@@ -185,4 +185,8 @@ def _default(param: ir.Param, original: dict[str, Any], namespace: dict[str, Any
             return value
         case ir.Ref(obj=obj):
             return obj
-    raise InternalError("emit", f"the default of {param.name} belongs to no live function")
+    raise UnsupportedError(
+        f"the default of `{param.name}` in `{fn.name}` is not known",
+        fn.place,
+        "Pass the argument explicitly.",
+    )

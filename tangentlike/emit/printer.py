@@ -264,7 +264,7 @@ def _simple(node: Any) -> bool:
 
 
 def _imaginary(value: complex) -> str:
-    return "1e999j" if value.imag == float("inf") else repr(value.imag) + "j"
+    return "1e999j" if value.imag == float("inf") else repr(complex(0.0, value.imag))
 
 
 def unparse(node: Any) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any, get_args
+
 from .. import ir
 from . import layout, to_gast
 from .printer import Printer
 
+_STATEMENTS = get_args(ir.Stmt)
 
-def show(thing: ir.Module | ir.Function | ir.Block | ir.Stmt | ir.Expr) -> str:
+
+def show(thing: Any) -> str:
     """The Python text of a module, a function, a block, a statement or an expression.
 
     Without imports and without comments.
@@ -25,7 +29,7 @@ def show(thing: ir.Module | ir.Function | ir.Block | ir.Stmt | ir.Expr) -> str:
     elif isinstance(thing, tuple):
         nodes = to_gast.block(thing, empty=True)
         lines = layout.block_lines(thing, nodes, printer)
-    elif isinstance(thing, ir.Stmt):
+    elif isinstance(thing, _STATEMENTS):
         return show((thing,))
     else:
         return printer.text(to_gast.expression(thing))

@@ -204,10 +204,11 @@ def _arguments(call: ir.Call, spell: Speller) -> tuple[list[Any], list[Any]]:
     """Positional and keyword arguments; `*a` and `**k` arrive as opaque arguments."""
     args: list[Any] = []
     keywords: list[Any] = []
+    unpacked: list[Any] = []
     for arg in call.args:
         if isinstance(arg, ir.Opaque) and arg.text.startswith("**"):
             inner = dataclasses.replace(arg, text=arg.text[2:])
-            keywords.append(gast.keyword(None, expression(inner, spell)))
+            unpacked.append(gast.keyword(None, expression(inner, spell)))
         elif isinstance(arg, ir.Opaque) and arg.text.startswith("*"):
             inner = dataclasses.replace(arg, text=arg.text[1:])
             args.append(gast.Starred(expression(inner, spell), LOAD))
@@ -215,7 +216,7 @@ def _arguments(call: ir.Call, spell: Speller) -> tuple[list[Any], list[Any]]:
             args.append(expression(arg, spell))
     for key, value in call.kwargs:
         keywords.append(gast.keyword(key, expression(value, spell)))
-    return args, keywords
+    return args, keywords + unpacked
 
 
 def _unary(text: str, operand: Any) -> Any:

@@ -51,7 +51,7 @@ def difference(ours: Any, theirs: Any) -> Any:
         pairs = zip(ours, theirs, strict=True)
         return next((d for a, b in pairs if (d := difference(a, b)) is not None), None)
     if not isinstance(theirs, ast.AST):
-        return None if ours == theirs else ast.Constant(theirs)
+        return None if ours == theirs else ast.Pass()
     if isinstance(theirs, ast.Constant):
         return None if _same_constant(ours.value, theirs.value) else theirs
     for name in _fields(type(theirs)):

@@ -1,0 +1,172 @@
+"""Files that need NumPy only: run in an interpreter that has no tangentlike."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike.runtime
+from tangentlike import ir
+from tangentlike.emit import standalone
+from tangentlike.errors import UnsupportedError
+from tangentlike.frontend import lower, read_function
+from tangentlike.frontend.resolve import Scope
+from tangentlike.runtime import unbroadcast
+
+RATE = 0.5
+SINGLE = np.float32(1.5)
+TABLE = np.array([[1.0, 2.0], [3.0, np.inf]], dtype=np.float32)
+SETTINGS = {"steps": (1, 2), "name": "x"}
+LARGE = np.zeros(65)
+STRANGE = object()
+
+
+def halve(x: Any) -> Any:
+    return x * RATE
+
+
+def twice_halved(x: Any) -> Any:
+    """Uses another helper."""
+    return halve(halve(x))
+
+
+class Stepper:
+    def __init__(self, step: float) -> None:
+        self.step = step * RATE
+
+
+def model(x: Any) -> Any:
+    y = twice_halved(x) + TABLE[0, 1] + SINGLE
+    return y * SETTINGS["steps"][1] + Stepper(2.0).step
+
+
+def text_of(fn: Any) -> str:
+    lowered = lower(fn)
+    return standalone(ir.Module((lowered.function,)), lowered.scope)
+
+
+def run(text: str, call: str) -> str:
+    """The printed value of an expression after a file, in an interpreter without tangentlike."""
+    block = "import sys\nsys.modules['tangentlike'] = None\n"
+    program = text.replace("from __future__ import annotations", "", 1)
+    done = subprocess.run(
+        [sys.executable, "-c", f"{block}{program}\nprint({call})"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_helpers_data_and_classes_come_along() -> None:
+    text = text_of(model)
+    assert "# model as a file of its own: needs only NumPy." in text
+    assert "import tangentlike" not in text and "from tests" not in text
+    assert text.index("def halve") < text.index("def twice_halved") < text.index("def model")
+    assert float(run(text, "float(model(3.0))")) == pytest.approx(float(model(3.0)))
+
+
+def test_runtime_helpers_come_along_with_what_they_call() -> None:
+    fn = read_function(
+        "def f(g, x):\n    return unbroadcast(g, x)\n", {"unbroadcast": unbroadcast}
+    )
+    text = standalone(ir.Module((fn,)), Scope.of_names({}))
+    assert "tangentlike" not in text
+    assert run(text, "f(np.ones((2, 3)), np.ones(3))") == "[2. 2. 2.]"
+
+
+def test_every_runtime_helper_can_be_copied() -> None:
+    for name in tangentlike.runtime.__all__:
+        helper = getattr(tangentlike.runtime, name)
+        fn = read_function(f"def f(x):\n    return {name}(x)\n", {name: helper})
+        text = standalone(ir.Module((fn,)), Scope.of_names({}))
+        namespace: dict[str, Any] = {}
+        exec(text, namespace)
+        undefined = _undefined(namespace)
+        assert not undefined, f"{name} needs {undefined}"
+        assert "tangentlike" not in text.replace("tangentlike/", ""), name
+
+
+def _undefined(namespace: dict[str, Any]) -> list[str]:
+    missing = []
+    for value in list(namespace.values()):
+        if isinstance(value, types.FunctionType) and value.__globals__ is namespace:
+            for name in _global_names(value.__code__):
+                builtins = namespace["__builtins__"]
+                if name not in namespace and name not in builtins:
+                    missing.append(name)
+    return missing
+
+
+def _global_names(code: types.CodeType) -> set[str]:
+    import dis
+
+    found = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            found |= _global_names(inner)
+    return found
+
+
+def test_closure_values_are_written_out() -> None:
+    def make(scale: float) -> Any:
+        def inner(x: float) -> float:
+            return x * scale
+
+        return inner
+
+    text = text_of(make(2.5))
+    assert "\nscale = 2.5\n" in text
+    assert run(text, "inner(2.0)") == "5.0"
+
+
+def test_same_name_in_the_runtime_and_in_the_users_code() -> None:
+    names = {"unbroadcast": unbroadcast, "_sum_to": halve}
+    fn = read_function("def f(g, x):\n    return unbroadcast(_sum_to(g), x)\n", names)
+    text = standalone(ir.Module((fn,)), Scope.of_names({"_sum_to": halve}))
+    assert run(text, "f(np.ones((2, 3)), np.ones(3))") == "[1. 1. 1.]"
+
+
+def test_libraries_are_imported_and_mentioned() -> None:
+    special = pytest.importorskip("scipy.special")
+    source = "def f(x):\n    return special.expit(x) + gamma(x)\n"
+    names = {"special": special, "gamma": special.gamma}
+    fn = read_function(source, names)
+    text = standalone(ir.Module((fn,)), Scope.of_names({**names, "__name__": "model"}))
+    assert "needs NumPy and scipy." in text
+    assert run(text, "f(1.0) > 1.7") == "True"
+
+
+def uses_large(x: Any) -> Any:
+    return x * LARGE[0]
+
+
+def uses_strange(x: Any) -> Any:
+    return x if STRANGE else x * 2.0
+
+
+@pytest.mark.parametrize(("fn", "name"), [(uses_large, "LARGE"), (uses_strange, "STRANGE")])
+def test_data_that_cannot_be_written_out_is_refused(fn: Any, name: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"`{name}` is a .*\nMake it a parameter"):
+        text_of(fn)
+
+
+def test_lambda_is_refused() -> None:
+    fn = read_function("def f(x):\n    return g(x)\n", {"g": lambda x: x})
+    with pytest.raises(UnsupportedError, match="`g` has no source that could be copied"):
+        standalone(ir.Module((fn,)), Scope.of_names({}))
+
+
+def test_module_of_the_users_is_refused() -> None:
+    mine = types.ModuleType("mine")
+    mine.helper = halve  # type: ignore[attr-defined]
+    fn = read_function("def f(x):\n    return mine.helper(x)\n", {"mine": mine})
+    with pytest.raises(UnsupportedError, match="cannot import `mine`"):
+        standalone(ir.Module((fn,)), Scope.of_names({"mine": mine}))
+
+
+def test_same_input_same_text() -> None:
+    assert text_of(model) == text_of(model)
