@@ -168,8 +168,8 @@ def one_line_function(
     constants = constants or {}
     call, namespace = _call_text(op, operands)
     name = getattr(op, "__name__", "operation").strip("<>")
-    if name in (*params, *namespace, *constants):
-        name += "_"
+    if name in (*params, *namespace, *constants) or hasattr(builtins, name):
+        name = f"call_{name}"
     key = (id(op), tuple(params), call)
     if not constants and key in _ONE_LINERS:
         return _ONE_LINERS[key]

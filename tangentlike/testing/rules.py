@@ -115,7 +115,8 @@ def _check_values(
     """Value as `op` gives it, arguments as they were."""
     from ..api import vjp
 
-    expected = op(*[double(arg) for arg in args], **kwargs)
+    fresh = [double(arg) for arg in args]
+    expected = op(*fresh, **kwargs) if callable(op) else op.__get__(*fresh)
     given = [double(value) for value in values]
     found, pullback = vjp(fn, *given)
     if not _same(expected, found):
