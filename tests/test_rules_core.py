@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import math
 import operator
@@ -450,17 +449,15 @@ def test_every_rule_can_be_read():
 
 
 def test_every_runtime_function_that_is_emitted_has_a_rule():
-    silent = {"add_at", "scalar_seed"}
     for name in runtime.__all__:
         obj = getattr(runtime, name)
-        if name in silent or name == "conj" or not inspect.isfunction(obj):
-            continue
-        if obj.__module__.rpartition(".")[2] in OTHERS:
+        # `conj` marks what a template decides, `add_at` stands as a statement.
+        if name in ("add_at", "conj") or obj.__module__.rpartition(".")[2] not in CORE:
             continue
         assert BOOK.find(obj) or BOOK.is_nondifferentiable(obj), name
 
 
-OTHERS = ("calculus", "products", "reductions", "shapes", "linalg", "indexing", "tape")
+CORE = ("broadcasting", "complex_numbers", "kinks", "mutation", "sequences", "special")
 
 
 def test_aliases_and_in_place_operators():

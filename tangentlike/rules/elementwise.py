@@ -302,7 +302,7 @@ def modf(y, x):
 
 @rule(np.divmod, divmod, kind=_pair)
 def divmod_(y, a, b):
-    y_dot = (zeros_like(y[0]), a_dot - y[0] * b_dot)
+    y_dot = (zeros_like(y[0]), broadcast_like(a_dot - y[0] * b_dot, y[1]))
     a_bar = unbroadcast(y_bar[1], a)
     b_bar = unbroadcast(-(y_bar[1] * y[0]), b)
 

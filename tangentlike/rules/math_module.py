@@ -202,7 +202,7 @@ def dist(y, p, q):
 @rule(math.fsum, kind=number)
 def fsum(y, xs):
     y_dot = math.fsum(xs_dot)
-    xs_bar = broadcast_like(y_bar, xs)
+    xs_bar = sum_items_bar(y_bar, xs)
 
 
 @rule(math.prod, kind=number)

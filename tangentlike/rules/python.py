@@ -9,14 +9,25 @@ import numpy as np
 from .. import ir
 from ..kind import FLOAT, UNKNOWN, Kind
 from .book import KindOf, rule
-from .kinds_of import broadcast, first
+from .kinds_of import broadcast, elementwise, first
 
 # ruff: noqa: F821, F841
 
 # --------------------------------------------------------------------------- arithmetic
 
 
-@rule(operator.add, operator.iadd, np.add)
+def _joined(call: ir.Call, kind_of: KindOf) -> Kind:
+    """`+` joins two lists, everything else is arithmetic."""
+    left, right = (kind_of(arg) for arg in call.args[:2])
+    if left.form == right.form == "list":
+        same = left.item is not None and left.item == right.item
+        return Kind("list", item=left.item if same else None)
+    if left.form == right.form == "tuple" and left.items is not None and right.items is not None:
+        return Kind("tuple", items=left.items + right.items)
+    return elementwise(call, kind_of)
+
+
+@rule(operator.add, operator.iadd, np.add, kind=_joined)
 def add(y, a, b):
     if is_sequence(a) or is_sequence(b):
         y_dot = a_dot + b_dot
@@ -33,7 +44,16 @@ def subtract(y, a, b):
     dy_db = -1.0
 
 
-@rule(operator.mul, operator.imul, np.multiply)
+def _repeated(call: ir.Call, kind_of: KindOf) -> Kind:
+    """`*` repeats a list, everything else is arithmetic."""
+    kinds = [kind_of(arg) for arg in call.args[:2]]
+    for one, other in (kinds, kinds[::-1]):
+        if one.form in ("list", "tuple") and other.form == "number":
+            return Kind(one.form, item=one.item)
+    return elementwise(call, kind_of)
+
+
+@rule(operator.mul, operator.imul, np.multiply, kind=_repeated)
 def multiply(y, a, b):
     if is_sequence(a):
         y_dot = a_dot * b
