@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import linecache
+import re
 import sys
 import time
 import traceback
@@ -167,6 +168,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--features", choices=sorted(FEATURES), default="inplace")
     parser.add_argument("--show", action="store_true", help="print the programs, check nothing")
+    parser.add_argument("--skip", default="", help="leave out programs that match this pattern")
     parser.add_argument("--reduce", action="store_true", help="make failing programs smaller")
     parser.add_argument("--stop", type=int, default=3, help="failures to print in full")
     options = parser.parse_args()
@@ -174,6 +176,9 @@ def main() -> int:
     started = time.perf_counter()
     for seed in range(options.seed, options.seed + options.count):
         source = generate(seed, options.features)
+        if options.skip and re.search(options.skip, source):
+            outcomes["left out"] += 1
+            continue
         if options.show:
             print(f"# seed {seed}\n{source}")
             continue
