@@ -72,7 +72,7 @@ def evaluated_once() -> Any:
 evaluated_once.count = 0  # type: ignore[attr-defined]
 
 
-def with_defaults(x, y=2.0, /, z=evaluated_once(), *, w=np.pi, v: "no such type" = None):  # type: ignore[no-untyped-def]  # noqa: F722
+def with_defaults(x, y=2.0, /, z=evaluated_once(), *, w=np.pi, v: undefined = None):  # type: ignore  # noqa: B008, F821
     return x * y, z, w, v
 
 
@@ -109,17 +109,11 @@ def test_first_line_is_the_definition() -> None:
     assert lines[made.__code__.co_firstlineno - 1].startswith("def uses_globals")
 
 
-def loaded(source: str, names: dict[str, Any], **values: Any) -> Callable[..., Any]:
-    """A function read from text with some names replaced by references."""
-    fn = read_function(source, {**names, **values})
-    scope = Scope.of_names({"__name__": "model", **names})
-    return load(emit(ir.Module((fn,)), scope))["f"]
-
-
 def test_nothing_is_written_into_the_users_module() -> None:
     names: dict[str, Any] = {"__name__": "model", "np": np}
     before = dict(names)
-    fn = read_function("def f(x):\n    return unbroadcast(np.exp(x), x)\n", {**names, "unbroadcast": unbroadcast})
+    source = "def f(x):\n    return unbroadcast(np.exp(x), x)\n"
+    fn = read_function(source, {**names, "unbroadcast": unbroadcast})
     made = load(emit(ir.Module((fn,)), Scope.of_names(names)))["f"]
     assert made(0.0) == 1.0
     assert {n: v for n, v in names.items() if n != "__builtins__"} == before
