@@ -49,6 +49,13 @@ RULE_MODULES = (
     "random_draws",
     "runtime_rules",
     "special",
+    "reductions",
+    "shape",
+    "products",
+    "linalg",
+    "indexing",
+    "creation",
+    "sorting",
 )
 
 # Classes whose methods and attributes a program may use on values we follow.
