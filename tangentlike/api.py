@@ -242,7 +242,8 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         seed = leaves.seed_like(value, y_bar)
-        bars = derivation.guarded(backward, (fresh_tape(tape), seed), {})
+        again = fresh_tape(tape, derivation.writes_tape)
+        bars = derivation.guarded(backward, (again, seed), {})
         found = dict(zip(wrt, finished([given[n] for n in wrt], bars, (*args, seed)), strict=True))
         spread = {name: iter(found[name]) for name in wrt if name == starred(primal)}
         return tuple(next(spread[n]) if n in spread else found.get(n) for n in names)

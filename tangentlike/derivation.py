@@ -13,6 +13,7 @@ import types
 from collections import OrderedDict, UserString
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from . import leaves
@@ -48,6 +49,11 @@ class Derivation:
 
                     self._derived = derive(self.primal.function, self.request)
         return self._derived
+
+    @cached_property
+    def writes_tape(self) -> bool:
+        """Whether running the pullback changes arrays that it needs again."""
+        return restores_arrays(self.derived)
 
     @property
     def emitted(self) -> Any:
@@ -184,6 +190,14 @@ def _bound(
 def functions_of(derived: Derived) -> tuple[Any, ...]:
     """The emitted functions: one, or the pair."""
     return tuple(getattr(derived, "functions", None) or ()) or (derived.function,)
+
+
+def restores_arrays(derived: Derived) -> bool:
+    """Whether the backward function writes arrays of its tape (what it pops does not count)."""
+    lines = derived.source.splitlines()
+    restored = [lines[n - 1] for n, origin in derived.origins.items() if origin.role == "restore"]
+    stores = [line.partition("=")[0] for line in restored]
+    return any(mark in target for target in stores for mark in "[.") or "out=" in derived.source
 
 
 def derivation_of(primal: Primal, request: Request) -> Derivation:

@@ -302,7 +302,8 @@ def _reverse(
     for number, (_, leaf) in enumerate(rows):
         for index in _indices(leaf):
             seed = _nth_seed(value, number, index)
-            bars = derivation.guarded(back, (fresh_tape(tape), seed), {})
+            again = fresh_tape(tape, derivation.writes_tape)
+            bars = derivation.guarded(back, (again, seed), {})
             for block, bar in zip(blocks, finished(values, bars, ()), strict=True):
                 _put(block[number], bar, index, from_left=True)
     return [_structured(value, [b[0] for b in block]) for block in blocks]

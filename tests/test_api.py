@@ -425,3 +425,39 @@ def test_an_exception_names_the_primal_line() -> None:
     assert f"test_api.py:{line}: total = total + x[i] * x[i]" in note
 
 
+
+
+def test_only_tapes_with_restored_arrays_are_copied_whole() -> None:
+    def reads(x: Any) -> Any:
+        for _ in range(2):
+            x = np.tanh(x * x)
+        return x
+
+    def writes(a: Any) -> Any:
+        for _ in range(2):
+            a[0] = a[0] * a[1]
+        return np.sum(a)
+
+    from tangentlike.api import _derivation
+    from tangentlike.primal import primal_of
+
+    assert not _derivation(primal_of(reads), "pair", ("x",)).writes_tape
+    assert _derivation(primal_of(writes), "pair", ("a",)).writes_tape
+
+
+def test_a_fresh_tape_keeps_what_is_shared() -> None:
+    from tangentlike.runtime.tape import fresh_tape
+
+    a = np.arange(6.0).reshape(2, 3)
+    stack = [a, [1.0]]
+    tape = (a, a[1], a.T, stack, stack, 2.0)
+    b, row, turned, first, second, number = fresh_tape(tape)
+    row[0] = 100.0
+    assert b[1, 0] == turned[0, 1] == 100.0 and a[1, 0] == 3.0
+    assert first is second and first[0] is b and number == 2.0
+    first[1].pop()
+    assert stack[1] == [1.0]
+    light = fresh_tape(tape, arrays=False)
+    assert light[0] is a and light[3] is not stack
+    window = np.lib.stride_tricks.sliding_window_view(np.arange(4.0), 2)
+    np.testing.assert_array_equal(fresh_tape((window,))[0], window)

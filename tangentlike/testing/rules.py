@@ -168,9 +168,9 @@ def _compare_entries(what: str, expected: Any, got: Any, rtol: float, atol: floa
         if not np.allclose(b, a, rtol=rtol, atol=atol, equal_nan=True):
             error = np.abs(np.asarray(b) - np.asarray(a))
             worst = np.unravel_index(int(np.argmax(error)), np.shape(a))
-            where = tuple(int(k) for k in worst)
+            where = f" at {[int(k) for k in worst]}" if worst else ""
             raise Mismatch(
-                f"{what}{path} is wrong at {where}: expected {np.asarray(a)[worst]:.10g} "
+                f"{what}{path} is wrong{where}: expected {np.asarray(a)[worst]:.10g} "
                 f"by central differences, got {np.asarray(b)[worst]:.10g}"
             )
 
