@@ -107,6 +107,13 @@ def test_tangents_need_no_comment() -> None:
     assert "#" not in text
 
 
+def test_statement_may_say_its_reason() -> None:
+    copied = ir.Call(ir.Attribute(X, "copy"))
+    why = ir.Origin(Place("model.py", 1, "x[0] = 1.0"), "save", "# the caller keeps its array")
+    text = source(function(ir.Assign("x", copied, why), ret(X)))
+    assert "    x = x.copy()                             # the caller keeps its array\n" in text
+
+
 def test_headers_are_not_quoted() -> None:
     text = source(function(assign("y", X, "for i in range(n):"), assign("z", X, "def f(x):")))
     assert "#" not in text

@@ -188,10 +188,11 @@ def _indented(text: str) -> str:
 
 
 def test_folding_opens_the_outermost_brackets() -> None:
-    text = "w = np.concatenate([first_layer_weights, second_layer_weights, more_of_it], axis=-1, out=w)"
-    assert show(program(text + "\nnarrow = 1").body) == (
+    items = "first_layer_weight, second_layer_weight, more_of_it"
+    text = f"w = np.concatenate([{items}], axis=-1, out=w)\nnarrow = 1"
+    assert show(program(text).body) == (
         "w = np.concatenate(\n"
-        "    [first_layer_weights, second_layer_weights, more_of_it], axis=-1, out=w\n"
+        "    [first_layer_weight, second_layer_weight, more_of_it], axis=-1, out=w\n"
         ")\n"
         "narrow = 1"
     )

@@ -2,7 +2,9 @@
 
 An adjoint statement quotes the primal line it belongs to; statements in a row that belong to
 the same line are quoted once. A function with a primal and an adjoint part says where each
-begins. Every line knows the `Origin` of the statement it is part of.
+begins. Every line knows the `Origin` of the statement it is part of. A statement that the
+transform adds for a reason of its own may say it: an origin's `rule` that begins with `# ` is
+printed beside it, whatever its role.
 """
 
 from __future__ import annotations
@@ -109,8 +111,10 @@ class _Layout:
                 quoted = None
             else:
                 texts = folding.statement(node, self.printer, pad)
-                if self._wants_comment(stmt) and place != quoted:
-                    texts = _commented(texts, place, pad)
+                if stmt.origin.rule.startswith("# "):
+                    texts = _commented(texts, stmt.origin.rule[2:], pad)
+                elif self._wants_comment(stmt) and place != quoted:
+                    texts = _commented(texts, place.text, pad)
                 for text in texts:
                     yield Line(text, stmt.origin)
                 quoted = place
@@ -134,9 +138,9 @@ class _Layout:
             yield from self.block(stmt.orelse, node.orelse, pad + folding.STEP)
 
 
-def _commented(texts: list[str], place: Place, pad: str) -> list[str]:
-    """The lines of a statement with the line it comes from quoted beside or above it."""
-    quote = " ".join(place.text.split())
+def _commented(texts: list[str], comment: str, pad: str) -> list[str]:
+    """The lines of a statement with a comment beside it, or above where there is no room."""
+    quote = " ".join(comment.split())
     if not quote:
         return texts
     if len(texts) == 1:
