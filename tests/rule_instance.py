@@ -66,7 +66,7 @@ def flat(value: Any) -> np.ndarray:
 
 def move(value: Any, direction: Any, step: float) -> Any:
     if isinstance(value, (list, tuple)):
-        return [move(v, d, step) for v, d in zip(value, direction)]
+        return [move(v, d, step) for v, d in zip(value, direction, strict=True)]
     return value + step * direction
 
 
@@ -89,7 +89,7 @@ def shapes(value: Any) -> Any:
 def shaped(y_dot: Any, y: Any) -> Any:
     """A tangent in the shape of its result, as forward mode completes it."""
     if isinstance(y, (list, tuple)):
-        return [shaped(None if y_dot is None else d, p) for d, p in zip(y_dot, y)]
+        return [shaped(None if y_dot is None else d, p) for d, p in zip(y_dot, y, strict=True)]
     full = np.broadcast_to(0.0 if y_dot is None else y_dot, np.shape(y))
     return full.astype(np.result_type(full.dtype, np.asarray(y).dtype))
 

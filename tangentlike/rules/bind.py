@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from .twins import array_module_of
 
 __all__ = ["Instance", "bind"]
 
-Kinds = Union[Mapping[str, Kind], KindOf]
+Kinds = Mapping[str, Kind] | KindOf
 
 
 @dataclass(frozen=True)
@@ -262,7 +262,7 @@ def as_kind_of(kinds: Kinds) -> KindOf:
     """Kinds of expressions from kinds of names."""
     if callable(kinds):
         return kinds
-    from .kinds_of import kind_of_expression
+    from .expression_kinds import kind_of_expression
 
     names = kinds
     return lambda expr: kind_of_expression(expr, names, default_book())

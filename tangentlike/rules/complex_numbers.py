@@ -15,8 +15,6 @@ from ..kind import Kind
 from .book import KindOf, rule
 from .kinds_of import elementwise, float_elementwise
 
-# ruff: noqa: F821, F841
-
 
 @rule(abs, np.absolute, kind=float_elementwise)
 def absolute(y, x):

@@ -62,11 +62,10 @@ nondifferentiable(len, np.size, np.ndim, hash, id, ord, kind=integer)
 nondifferentiable(np.ndarray.size, np.ndarray.ndim, np.ndarray.itemsize, kind=integer)
 nondifferentiable(np.ndarray.nbytes, kind=integer)
 nondifferentiable(
-    *(np.shape, np.result_type, np.broadcast_shapes, np.dtype, np.promote_types, np.min_scalar_type),
-    *(np.finfo, np.iinfo, np.errstate, np.seterr, np.geterr, np.common_type),
-    *(np.ndarray.shape, np.ndarray.dtype, np.ndarray.strides, np.ndarray.flags, np.ndarray.device)
-    if hasattr(np.ndarray, "device")
-    else (np.ndarray.shape, np.ndarray.dtype, np.ndarray.strides, np.ndarray.flags),
+    *(np.shape, np.result_type, np.broadcast_shapes, np.dtype, np.promote_types),
+    *(np.min_scalar_type, np.finfo, np.iinfo, np.errstate, np.seterr, np.geterr, np.common_type),
+    *(np.ndarray.shape, np.ndarray.dtype, np.ndarray.strides, np.ndarray.flags),
+    "numpy.ndarray.device",
     *(type, range, slice, str, repr, format, chr, hex, bin, oct, ascii, dir, print, input),
     *(open, bytes, bytearray, object),
     kind=other,

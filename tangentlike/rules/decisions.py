@@ -99,10 +99,13 @@ def _compare(left: ast.expr, op: ast.cmpop, right: ast.expr, facts: Facts) -> bo
     except _Unknown:
         # A number or an array whose value nobody knows is at least not None.
         none = isinstance(right, ast.Constant) and right.value is None
-        if none and isinstance(left, ast.Name) and isinstance(op, (ast.Is, ast.IsNot)):
-            if facts.kind(left.id).form in ("number", "array", "value", "list", "tuple"):
-                return isinstance(op, ast.IsNot)
+        asked = isinstance(left, ast.Name) and isinstance(op, (ast.Is, ast.IsNot))
+        if none and asked and facts.kind(left.id).form in _NOT_NONE:
+            return isinstance(op, ast.IsNot)
         raise
+
+
+_NOT_NONE = ("number", "array", "value", "list", "tuple", "dict")
 
 
 def _argument(node: ast.expr) -> str:

@@ -12,8 +12,6 @@ from ..kind import Kind
 from .book import KindOf, rule
 from .kinds_of import elementwise
 
-# ruff: noqa: F821, F841
-
 # ------------------------------------------------------------- exponentials, logarithms
 
 

@@ -8,14 +8,14 @@ All claims hold in every run; what is not sure is left open.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import ir
 from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind, Shape
-from .book import KindOf, ResultKind, RuleBook
+from .book import KindOf, ResultKind
 from .decisions import is_literal, literal
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
     "index_kind",
     "integer",
     "integer_elementwise",
-    "kind_of_expression",
     "matmul",
     "number",
     "other",
@@ -197,7 +196,7 @@ def broadcast_shapes(a: Kind, b: Kind) -> Shape:
     rank = max(len(a.shape), len(b.shape))
     left = (1,) * (rank - len(a.shape)) + a.shape
     right = (1,) * (rank - len(b.shape)) + b.shape
-    return tuple(_broadcast_dim(m, n) for m, n in zip(left, right))
+    return tuple(_broadcast_dim(m, n) for m, n in zip(left, right, strict=True))
 
 
 def _broadcast_dim(m: Dim, n: Dim) -> Dim:
@@ -334,7 +333,7 @@ def _dim(expr: ir.Expr) -> Dim:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-# ------------------------------------------------------------------------ expressions
+# ---------------------------------------------------------------------------- indices
 
 
 def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
@@ -386,47 +385,8 @@ def _is_integer(key: ir.Expr, kind_of: KindOf) -> bool:
 
 
 def _item_kind(base: Kind, key: ir.Expr) -> Kind:
-    if base.items is not None and isinstance(key, ir.Const) and isinstance(key.value, int):
-        if -len(base.items) <= key.value < len(base.items):
-            return base.items[key.value]
+    place = key.value if isinstance(key, ir.Const) else None
+    count = 0 if base.items is None else len(base.items)
+    if base.items is not None and isinstance(place, int) and -count <= place < count:
+        return base.items[place]
     return UNKNOWN if base.item is None else base.item
-
-
-def kind_of_expression(expr: ir.Expr, names: Mapping[str, Kind], book: RuleBook) -> Kind:
-    """What is known of an expression when `names` are the kinds of local names."""
-
-    def kind_of(e: ir.Expr) -> Kind:
-        return kind_of_expression(e, names, book)
-
-    match expr:
-        case ir.Var(name):
-            return names.get(name, UNKNOWN)
-        case ir.Const(value):
-            return kind_of_literal(value)
-        case ir.Ref(text=text, obj=obj):
-            # Module constants such as np.pi never change; a user's global may.
-            fixed = text.partition(".")[0] in ("np", "math") and isinstance(obj, float)
-            return FLOAT if fixed else OTHER if callable(obj) else UNKNOWN
-        case ir.Call():
-            return book.result_kind(expr, kind_of)
-        case ir.Index(base=base, key=key):
-            return index_kind(kind_of(base), key, kind_of)
-        case ir.Attribute(name=name):
-            rule = book.find_attribute(name)
-            call = ir.Call(ir.Ref(name, None), (expr.base,))
-            return UNKNOWN if rule is None else rule.result_kind(call, kind_of)
-        case ir.Display(form="tuple", items=items):
-            return Kind("tuple", items=tuple(map(kind_of, items)))
-        case ir.Display(form=form):
-            return Kind(form)
-        case ir.Lazy(form="if", items=(_, then, otherwise)):
-            return kind_of(then).join(kind_of(otherwise))
-    return UNKNOWN
-
-
-def kind_of_literal(value: Any) -> Kind:
-    """The kind of a literal."""
-    for form, dtype in ((bool, "bool"), (int, "int"), (float, "float"), (complex, "complex")):
-        if isinstance(value, form):
-            return Kind("number", dtype, ())
-    return OTHER

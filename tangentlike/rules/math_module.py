@@ -8,8 +8,6 @@ from .. import ir
 from .book import KindOf, rule
 from .kinds_of import number
 
-# ruff: noqa: F821, F841
-
 
 @rule(math.exp, kind=number)
 def exp(y, x):

@@ -13,8 +13,6 @@ import numpy as np
 
 from .book import rule
 
-# ruff: noqa: F821, F841
-
 
 @rule(operator.pow, operator.ipow, np.power, np.float_power, pow)
 def power(y, x, p):

@@ -11,8 +11,6 @@ from ..kind import FLOAT, UNKNOWN, Kind
 from .book import KindOf, rule
 from .kinds_of import broadcast, elementwise, first
 
-# ruff: noqa: F821, F841
-
 # --------------------------------------------------------------------------- arithmetic
 
 

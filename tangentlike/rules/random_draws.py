@@ -13,8 +13,6 @@ from ..kind import Kind
 from .book import KindOf, nondifferentiable, rule
 from .kinds_of import argument, other, shape_from_argument
 
-# ruff: noqa: F821, F841
-
 
 def _drawn(call: ir.Call, kind_of: KindOf) -> Kind:
     """An array of the given size; without one, of the shape of the parameters."""

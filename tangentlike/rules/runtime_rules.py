@@ -8,8 +8,6 @@ from .. import runtime
 from .book import nondifferentiable, rule
 from .kinds_of import elementwise, first, same_as, unknown
 
-# ruff: noqa: F821, F841
-
 # ----------------------------------------------------------------------- shape of adjoints
 
 

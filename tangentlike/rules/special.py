@@ -14,8 +14,6 @@ from .book import rule
 from .deferred import Deferred
 from .kinds_of import reduction
 
-# ruff: noqa: F821, F841
-
 scipy = Deferred("scipy")
 
 

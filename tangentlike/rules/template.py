@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType, ModuleType
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Branch:
     orelse: Body
 
 
-Body = tuple[Union[Line, Branch], ...]
+Body = tuple[Line | Branch, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +196,7 @@ class _Reader:
         return tuple(found)
 
     def _check(self, name: str, given: frozenset[str], node: ast.AST) -> None:
-        role, of = self.lines.get(name, ("temporary", name))
+        role, _ = self.lines.get(name, ("temporary", name))
         if name in given:
             raise Malformed(f"`{name}` is stated twice", node)
         if role == "temporary":
@@ -250,9 +250,9 @@ class _Reader:
 
     def _global(self, name: str) -> Any:
         found = self.fn.__globals__.get(name, _MISSING)
-        for free, cell in zip(self.fn.__code__.co_freevars, self.fn.__closure__ or ()):
-            if free == name:
-                found = cell.cell_contents
+        free = self.fn.__code__.co_freevars
+        if name in free and self.fn.__closure__:
+            found = self.fn.__closure__[free.index(name)].cell_contents
         if isinstance(found, Deferred):
             return found.module()
         if isinstance(found, ModuleType):

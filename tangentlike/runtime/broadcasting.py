@@ -22,9 +22,13 @@ def unbroadcast(g: Any, like: Any) -> Any:
     if kind is float:
         if type(g) is float:
             return g
-    elif kind is np.ndarray and type(g) is np.ndarray:
-        if g.shape == like.shape and g.dtype == like.dtype:
-            return g
+    elif (
+        kind is np.ndarray
+        and type(g) is np.ndarray
+        and g.shape == like.shape
+        and g.dtype == like.dtype
+    ):
+        return g
     if isinstance(g, (list, tuple, dict)):
         raise TypeError(
             f"the adjoint of a {kind.__name__} in an elementwise operation is a "
@@ -51,9 +55,8 @@ def _sum_to(g: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _to_number(g: Any, like: Any) -> Any:
-    if isinstance(like, (float, int, np.floating, np.integer)):
-        if isinstance(g, complex) or getattr(getattr(g, "dtype", None), "kind", "f") == "c":
-            g = g.real
+    if isinstance(like, (float, int, np.floating, np.integer)) and _is_complex(g):
+        g = g.real
     shape = getattr(g, "shape", ())
     total = g.sum() if shape else g
     if type(like) is float and isinstance(total, (np.generic, np.ndarray)):
@@ -68,9 +71,14 @@ def _of_dtype(g: Any, like: Any) -> Any:
     own = getattr(g, "dtype", None)
     if own == dtype or dtype.kind not in "fc":
         return g
-    if dtype.kind == "f" and (isinstance(g, complex) or (own is not None and own.kind == "c")):
+    if dtype.kind == "f" and _is_complex(g):
         g = g.real
     return g.astype(dtype) if own is not None else g
+
+
+def _is_complex(x: Any) -> bool:
+    dtype = getattr(x, "dtype", None)
+    return isinstance(x, complex) if dtype is None else dtype.kind == "c"
 
 
 def _nested_shape(like: Any) -> tuple[int, ...]:
@@ -81,7 +89,7 @@ def _nested_shape(like: Any) -> tuple[int, ...]:
 
 def _as_list(g: Any, like: Any) -> Any:
     if isinstance(like, (list, tuple)):
-        return [_as_list(part, item) for part, item in zip(g, like)]
+        return [_as_list(part, item) for part, item in zip(g, like, strict=True)]
     return unbroadcast(g, like)
 
 
@@ -96,7 +104,7 @@ def broadcast_like(g: Any, y: Any) -> Any:
         return [broadcast_like(g, item) for item in y]
     if getattr(g, "shape", ()) == y.shape and hasattr(g, "dtype"):
         return g
-    if y.dtype.kind == "f" and getattr(getattr(g, "dtype", None), "kind", "f") == "c":
+    if y.dtype.kind == "f" and _is_complex(g):
         g = g.real
     full = np.empty_like(y) if y.dtype.kind in "fc" else np.empty_like(y, dtype=float)
     full[...] = g

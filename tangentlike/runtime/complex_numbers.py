@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 __all__ = ["adjoint_of_imag", "adjoint_of_real"]
 
 

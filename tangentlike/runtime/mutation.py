@@ -17,7 +17,7 @@ def stop_gradient(x: Any) -> Any:
 def accumulate(a: Any, b: Any) -> Any:
     """The sum of two adjoints of one value, entry by entry in containers; a new object."""
     if isinstance(a, (list, tuple)):
-        return [accumulate(p, q) for p, q in zip(a, b)]
+        return [accumulate(p, q) for p, q in zip(a, b, strict=True)]
     if isinstance(a, dict):
         return {key: accumulate(a[key], b[key]) for key in a}
     return a + b
@@ -86,8 +86,8 @@ def _copy_array(x: np.ndarray) -> np.ndarray:
     if any(stride % x.itemsize for stride in x.strides):
         return x.copy(order="K")
     steps = [stride // x.itemsize for stride in x.strides]
-    span = 1 + sum(abs(step) * (n - 1) for step, n in zip(steps, x.shape))
-    start = sum(-step * (n - 1) for step, n in zip(steps, x.shape) if step < 0)
+    span = 1 + sum(abs(step) * (n - 1) for step, n in zip(steps, x.shape, strict=True))
+    start = sum(-step * (n - 1) for step, n in zip(steps, x.shape, strict=True) if step < 0)
     memory = np.zeros(span, x.dtype)
     strided = np.lib.stride_tricks.as_strided(memory[start:], x.shape, x.strides)
     strided[...] = x

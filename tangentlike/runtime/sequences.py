@@ -34,7 +34,7 @@ def tie_shares(xs: Any, y: Any) -> Any:
 
 def dot_items(weights: Any, items: Any) -> Any:
     """The sum of products of the items of two sequences."""
-    return sum(weight * item for weight, item in zip(weights, items))
+    return sum(weight * item for weight, item in zip(weights, items, strict=True))
 
 
 def scale_items(g: Any, weights: Any) -> Any:
@@ -107,7 +107,7 @@ def products_of_pairs(weights: Any, xs: Any, start: Any) -> Any:
 def difference_over(p: Any, q: Any, r: Any) -> Any:
     """`(p - q) / r` item by item, 0 where `r` is 0: the direction from q to p."""
     scale = 1.0 / r if r != 0 else 0.0
-    found = [scale * (a - b) for a, b in zip(p, q)]
+    found = [scale * (a - b) for a, b in zip(p, q, strict=True)]
     return found if isinstance(p, (list, tuple)) else _like(found, p)
 
 
