@@ -10,17 +10,17 @@ from typing import Any, get_args
 
 from . import ir
 from .errors import InternalError
+from .frontend.comprehensions import is_generator
 from .frontend.flatten import HEADERS
 from .frontend.operands import (
     is_comparison,
     is_repeatable,
     is_shape_tuple,
-    is_starred,
     keeps_whole,
     stays_nested,
 )
 from .frontend.operators import is_arithmetic, is_truth
-from .frontend.webs import reaching, split_names
+from .frontend.webs import reaching, renamed_webs
 from .ir import (
     Assign,
     Attribute,
@@ -44,6 +44,7 @@ from .ir import (
     Var,
     While,
 )
+from .names import Names
 
 _STATEMENTS = get_args(Stmt)
 _EXPRESSIONS = get_args(Expr)
@@ -54,11 +55,13 @@ def check(function: Function, stage: str = "lower") -> None:
     check_program(function, stage)
     for stmt in ir.statements(function.body):
         _require_flat(stmt, stage)
-    for loop, escaping in _loops(function):
+    found = reaching(function)
+    loops = [stmt for stmt in ir.statements(function.body) if isinstance(stmt, For)]
+    for loop, escaping in zip(loops, found.escaping, strict=True):
         if escaping:
             _fail(stage, f"loop variable {min(escaping)} is rebound or read after its loop", loop)
-    if split_names(function) is not function:
-        _fail(stage, f"a name of `{function.name}` has definitions that never meet", None)
+    for _, name in sorted(renamed_webs(function, found, Names())[1].items()):
+        _fail(stage, f"`{name}` of `{function.name}` has definitions that never meet", None)
 
 
 def check_program(function: Function, stage: str = "derive") -> None:
@@ -151,7 +154,7 @@ def _is_operation(expr: Expr) -> bool:
 
 
 def _is_operand(expr: Expr) -> bool:
-    return stays_nested(expr) or is_shape_tuple(expr) or is_starred(expr)
+    return stays_nested(expr) or is_shape_tuple(expr) or is_generator(expr)
 
 
 def _is_key(key: Expr) -> bool:
@@ -173,11 +176,6 @@ def _is_result(expr: Expr) -> bool:
     if isinstance(expr, Display):
         return all(map(_is_result, ir.children(expr)))
     return stays_nested(expr)
-
-
-def _loops(function: Function) -> list[tuple[For, frozenset[str]]]:
-    loops = [stmt for stmt in ir.statements(function.body) if isinstance(stmt, For)]
-    return list(zip(loops, reaching(function).escaping, strict=True))
 
 
 def _is_name(name: Any) -> bool:

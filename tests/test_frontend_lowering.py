@@ -40,6 +40,9 @@ STAYS = [
     "while True:\n    x = x / 2\n    if x < y:\n        break\nreturn x",
     "assert n > 0, f'bad {n}'\nreturn n",
     "print(x, n)\nreturn None",
+    "y = [i * 2 for i in range(n)]\nreturn y",  # integers
+    "names = [str(v) for v in x]\nreturn names",
+    "ok = any(v > t for v in x)\nreturn ok",
     "return (x, [y, {'a': n}])".replace("(x, [y, {'a': n}])", "x, [y, {'a': n}]"),
 ]
 
@@ -185,6 +188,33 @@ BECOMES = {
         f_self_y = f_self.y
         self_layer_w[i] += f_self_y
         return self
+        """,
+    ),
+    "comprehension": (
+        "xs = [x * y for x in xs for y in ys if y > x]\nreturn xs, {k: x for k in xs}",
+        """
+        items = []
+        for x2 in xs:
+            for y in ys:
+                if y > x2:
+                    product = x2 * y
+                    items.append(product)
+        xs2 = items
+        items2 = {}
+        for k in xs2:
+            items2[k] = x
+        return xs2, items2
+        """,
+    ),
+    "sum of a generator": (
+        "t = sum(w @ x for x in xs)\nreturn t",
+        """
+        items = []
+        for x in xs:
+            wx = w @ x
+            items.append(wx)
+        t = sum(items)
+        return t
         """,
     ),
     "early return": (

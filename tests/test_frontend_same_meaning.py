@@ -190,6 +190,20 @@ def star_arguments(xs, b):
     return first, dict({"a": b}, **{"c": first})
 
 
+def comprehensions(xs, t):
+    a = [v * k for k, v in enumerate(xs) if v > 0 if v < 6]
+    b = sum(v * t for v in xs)
+    d = {k: v + t for k, v in zip("abc", xs, strict=False)}
+    xs = [v + w for v in xs for w in a]
+    nested = [[v * w for v in xs[:2]] for w in a], [(i, [i, t]) for i in range(2)]
+    for v in [w * 2 for w in xs]:
+        t = t + v
+    [xs.append(w) for w in list(xs)]
+    late = (v for v in a)
+    best = max((w * 2 for w in xs), default=t)
+    return a, b, d, xs, nested, t, best, list(late), {w + 1 for w in xs}
+
+
 NUMBERS = [(a, b) for a in (-1.0, 0, 1, 2, 3.5, 5) for b in (-2, 0, 1.0, 2, 4)]
 LISTS = [([1.0, -1, 3, 1, 0, 7], t) for t in (-3, 0, 2, 5, 99)] + [([1, 101.0], 200), ([], 1)]
 
@@ -202,6 +216,7 @@ SAME = [
     (loops_and_jumps, LISTS),
     (searched, LISTS),
     (order_of_evaluation, LISTS),
+    (comprehensions, LISTS),
     (star_arguments, LISTS),
     (loop_variables, [(n, list(range(m))) for n in (0, 1, 5) for m in (0, 1, 4)]),
 ]

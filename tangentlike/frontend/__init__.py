@@ -26,6 +26,7 @@ from .loopvars import copied_with, fix_headers
 from .naming import names_of
 from .resolve import Scope
 from .source import find_definition
+from .survey import survey
 from .webs import reaching, renamed_webs, split_names
 
 read_block = program
@@ -52,8 +53,9 @@ def lower(fn: Callable[..., Any]) -> Lowered:
     try:
         found = find_definition(function)
         names = Names([*scope.cells, found.name])
-        read = read_definition(found.node, found.name, found.source, scope, names)
-        return _lowered(read, scope, names)
+        known = survey(found.node)
+        read = read_definition(found.node, found.name, found.source, scope, names, known)
+        return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:
         code = function.__code__
         raise UnsupportedError(
@@ -65,12 +67,11 @@ def lower(fn: Callable[..., Any]) -> Lowered:
 
 def lower_nested(function: Function) -> Lowered:
     """Bring a nested function, as `read_function` and `program` give it, into the normal form."""
-    return _lowered(function, Scope.of_names({}), names_of(function))
+    return _lowered(function, Scope.of_names({}), names_of(function), frozenset(_bound(function)))
 
 
-def _lowered(function: Function, scope: Scope, names: Names) -> Lowered:
-    """The passes from nested IR to the normal form, in order."""
-    own = frozenset(_bound(function) if scope.fn is None else scope.fn.__code__.co_varnames)
+def _lowered(function: Function, scope: Scope, names: Names, own: frozenset[str]) -> Lowered:
+    """The passes from nested IR to the normal form, in order; `own` are the user's names."""
     function = structure_jumps(function, names)
     function = flatten(function, names)
     function, found = copied_with(function, reaching(function), names)

@@ -16,7 +16,8 @@ from typing import Any
 import gast
 
 from ..errors import Place, UnsupportedError
-from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
+from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice, Target, Var
+from .comprehensions import Clause, Comprehension
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
 from .survey import parameter_names
@@ -180,6 +181,31 @@ class Reader:
             return self.opaque(node)
         return Display("dict", tuple(map(self.read, node.values)), tuple(map(self.read, node.keys)))
 
+    def comprehension(self, node: Any) -> Expr:
+        """A comprehension as opaque code that knows its parts."""
+        code = self.opaque(node)
+        if not isinstance(code, Opaque) or any(part.is_async for part in node.generators):
+            return code
+        inner = self
+        clauses = []
+        for part in node.generators:
+            iterable = inner.read(part.iter)
+            bound = frozenset(n.id for n in gast.walk(part.target) if isinstance(n, gast.Name))
+            inner = inner.inside(bound)
+            target = _target(part.target)
+            if target is None:
+                return code
+            clauses.append(Clause(target, iterable, tuple(map(inner.read, part.ifs))))
+        form = _FORMS[type(node)]
+        key = inner.read(node.key) if form == "dict" else None
+        element = inner.read(node.value if form == "dict" else node.elt)
+        parts = (code.text, code.names, code.values, code.refs, code.at)
+        return Comprehension(*parts, form, element, key, tuple(clauses))
+
+    def inside(self, bound: frozenset[str]) -> Reader:
+        """A reader for a scope in which these names are bound too."""
+        return Reader(lambda name: Var(name) if name in bound else self.lookup(name), self.at)
+
     def opaque(self, node: gast.AST, prefix: str = "") -> Expr:
         """The code of a node as it stands, with what its free names mean."""
         names, values, refs = self.meanings(node)
@@ -226,6 +252,16 @@ class Reader:
             yield from self._free(result, bound)
 
 
+def _target(node: Any) -> Target | None:
+    """The target of a comprehension; None if it is no plain name or tuple of names."""
+    if isinstance(node, gast.Name):
+        return str(node.id)
+    parts = [_target(part) for part in getattr(node, "elts", ())]
+    if not parts or any(part is None for part in parts):
+        return None
+    return tuple(part for part in parts if part is not None)
+
+
 def is_closure(expr: Expr) -> bool:
     """Whether an opaque expression reads its free names later, when it is called."""
     return isinstance(expr, Opaque) and "lambda" in expr.text
@@ -245,6 +281,8 @@ _INTROSPECTION = (builtins.locals, builtins.globals, builtins.eval, builtins.exe
 
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 
+_FORMS = {gast.ListComp: "list", gast.DictComp: "dict", gast.GeneratorExp: "generator"}
+
 _READERS: dict[type[Any], Callable[[Reader, Any], Expr]] = {
     gast.Name: Reader.name,
     gast.Constant: Reader.constant,
@@ -260,7 +298,8 @@ _READERS: dict[type[Any], Callable[[Reader, Any], Expr]] = {
     gast.List: Reader.display,
     gast.Tuple: Reader.display,
     gast.Dict: Reader.dictionary,
-    **dict.fromkeys((gast.Set, gast.Lambda, gast.JoinedStr, *_COMPREHENSIONS), Reader.opaque),
+    **dict.fromkeys((gast.Set, gast.SetComp, gast.Lambda, gast.JoinedStr), Reader.opaque),
+    **dict.fromkeys((gast.ListComp, gast.DictComp, gast.GeneratorExp), Reader.comprehension),
 }
 
 _REFUSED: dict[type[Any], tuple[str, str]] = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import ir
@@ -36,6 +36,7 @@ from ..ir import (
     While,
 )
 from ..names import Names
+from .comprehensions import Comprehension, becomes_loop, is_consumed, is_generator, loop
 from .jumps import negated
 from .naming import names_of, noun
 from .nested import in_blocks
@@ -71,15 +72,18 @@ def flatten(function: Function, names: Names | None = None) -> Function:
                                                  return sum_product
     """
     names = names_of(function) if names is None else names
-    return dataclasses.replace(function, body=flatten_block(function.body, names))
+    own: list[Names] = []
 
+    def variable(name: str) -> str:
+        """A comprehension's variable, which is none of the function's names."""
+        own.extend(() if own else (names_of(function, inside=False),))
+        if name in own[0]:
+            return names.fresh(name)
+        names.take((name,))
+        return name
 
-def flatten_block(block: Block, names: Names) -> Block:
-    """A block with each of its statements flattened."""
-    result: list[Stmt] = []
-    for stmt in block:
-        _Flattener(names, result, stmt.origin).statement(stmt)
-    return tuple(result)
+    flattener = _Flattener(names, variable, [], Origin(function.place))
+    return dataclasses.replace(function, body=flattener.block(function.body))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,6 +91,7 @@ class _Flattener:
     """Flattens one statement; temporaries go to `out` before the statement itself."""
 
     names: Names
+    variable: Callable[[str], str]
     out: list[Stmt]
     origin: Origin
 
@@ -116,11 +121,15 @@ class _Flattener:
                 self.out.append(stmt)
 
     def block(self, block: Block) -> Block:
-        return flatten_block(block, self.names)
+        """A block with each of its statements flattened."""
+        out: list[Stmt] = []
+        for stmt in block:
+            dataclasses.replace(self, out=out, origin=stmt.origin).statement(stmt)
+        return tuple(out)
 
     def inner(self) -> _Flattener:
         """A flattener for a branch that is made here."""
-        return _Flattener(self.names, [], self.origin)
+        return dataclasses.replace(self, out=[])
 
     # ------------------------------------------------------------------------- statements
 
@@ -131,6 +140,11 @@ class _Flattener:
                 self.branches(target, value)
                 return
             value = self.operand(value)
+        if isinstance(value, Comprehension) and becomes_loop(value):
+            if isinstance(target, str) and target not in value.names:
+                self.collected(target, value)
+                return
+            value = self.named(value)
         value = self.operation(value)
         if value != Var(target if isinstance(target, str) else ""):
             self.out.append(Assign(target, value, self.origin))
@@ -159,9 +173,15 @@ class _Flattener:
         test = Var(target) if value.form == "and" else negated(Var(target))
         self.out.append(If(test, tuple(rest.out), (), self.origin))
 
+    def collected(self, target: str, value: Comprehension) -> None:
+        """A list or dict built by a loop."""
+        self.out.extend(self.block(loop(value, target, self.variable, self.origin)))
+
     def effect(self, value: Expr) -> None:
         """An expression evaluated for what it does."""
         match value:
+            case Comprehension() if becomes_loop(value):
+                self.named(value)
             case Lazy(form="if", items=(test, then, otherwise)):
                 body, orelse = self.inner(), self.inner()
                 body.effect(then)
@@ -199,7 +219,7 @@ class _Flattener:
 
     def header(self, expr: Expr) -> Expr:
         """What a `for` goes through, its operands named."""
-        if isinstance(expr, Opaque):
+        if isinstance(expr, Opaque) and not becomes_loop(expr):
             return expr
         if isinstance(expr, Call) and isinstance(expr.fn, Ref) and id(expr.fn.obj) in HEADERS:
             args = tuple(a if is_starred(a) else self.header(a) for a in expr.args)
@@ -226,6 +246,10 @@ class _Flattener:
             name = self.names.fresh(noun(expr))
             self.branches(name, expr)
             return Var(name)
+        if isinstance(expr, Comprehension) and becomes_loop(expr):
+            name = self.names.fresh(noun(expr))
+            self.collected(name, expr)
+            return Var(name)
         value = self.operation(expr)
         name = self.names.fresh(noun(value))
         self.out.append(Assign(name, value, self.origin))
@@ -249,6 +273,10 @@ class _Flattener:
 
     def call(self, call: Call) -> Expr:
         fn = call.fn
+        if is_consumed(call):
+            items: Any = call.args[0]
+            items = dataclasses.replace(items, form="list")
+            call = dataclasses.replace(call, args=(items, *call.args[1:]))
         if isinstance(fn, Attribute):
             fn = Attribute(self.operand(fn.base), fn.name, fn.at)
         elif not is_atom(fn):
@@ -265,7 +293,7 @@ class _Flattener:
         """Operands from left to right. A size is read early if a later operand could change it."""
         result = []
         for number, expr in enumerate(exprs):
-            if shapes and shapes[number] and is_shape_tuple(expr):
+            if is_generator(expr) or (shapes and shapes[number] and is_shape_tuple(expr)):
                 result.append(expr)
             elif is_shape_query(expr) and not all(map(is_repeatable, exprs[number + 1 :])):
                 result.append(self.named(expr))
@@ -289,4 +317,4 @@ class _Flattener:
         return ir.rebuild(expr, self.key)
 
 
-__all__ = ["HEADERS", "flatten", "flatten_block"]
+__all__ = ["HEADERS", "flatten"]

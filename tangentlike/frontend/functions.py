@@ -18,12 +18,17 @@ from .places import Source
 from .refusals import reject_generators
 from .resolve import Scope
 from .statements import StatementReader, docstring
-from .survey import parameter_names, survey
+from .survey import Survey, parameter_names, survey
 from .targets import split_targets
 
 
-def read_definition(node: Any, name: str, source: Source, scope: Scope, names: Names) -> Function:
-    """A gast `FunctionDef` or `Lambda` as nested IR, with its assignments split."""
+def read_definition(
+    node: Any, name: str, source: Source, scope: Scope, names: Names, known: Survey
+) -> Function:
+    """A gast `FunctionDef` or `Lambda` as nested IR, with its assignments split.
+
+    `known` is the survey of the node.
+    """
     place = source.header(node.lineno)
     if isinstance(node, gast.AsyncFunctionDef):
         raise UnsupportedError(
@@ -31,7 +36,6 @@ def read_definition(node: Any, name: str, source: Source, scope: Scope, names: N
             place,
             "Differentiate the plain function that it awaits.",
         )
-    known = survey(node)
     names.take(known.used)
     params = _parameters(node.args, scope)
     lookup = lookup_in(scope, frozenset(known.bound))
@@ -67,7 +71,7 @@ def read_function(
     scope = Scope.of_names(default_names() if namespace is None else namespace)
     node = gast.ast_to_gast(found[0])
     source = Source(file, text.splitlines())
-    return read_definition(node, found[0].name, source, scope, Names())
+    return read_definition(node, found[0].name, source, scope, Names(), survey(node))
 
 
 def program(text: str, namespace: Mapping[str, Any] | None = None) -> Function:
@@ -180,15 +184,16 @@ class _FirstReads(gast.NodeVisitor):  # type: ignore[misc]
         for part in (node.iter, node.target, *node.body, *node.orelse):
             self.visit(part)
 
-    def visit_comprehension(self, node: Any) -> None:
-        for part in (node.iter, node.target, *node.ifs):
-            self.visit(part)
-
     def visit_ListComp(self, node: Any) -> None:
-        for part in (*node.generators, node.elt):
-            self.visit(part)
+        inner = _FirstReads(self.known, self.params, set(self.bound))
+        for part in node.generators:
+            for field in (part.iter, part.target, *part.ifs):
+                inner.visit(field)
+        results = (node.key, node.value) if isinstance(node, gast.DictComp) else (node.elt,)
+        for result in results:
+            inner.visit(result)
 
-    visit_SetComp = visit_GeneratorExp = visit_ListComp
+    visit_SetComp = visit_GeneratorExp = visit_DictComp = visit_ListComp
 
     def visit_Lambda(self, node: Any) -> None:
         inner = self.bound | set(parameter_names(node.args))

@@ -7,6 +7,7 @@ import keyword
 from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Function, Index, Lazy, Opaque, Ref, Var
 from ..names import Names
+from .comprehensions import Comprehension
 from .operators import is_truth
 
 _NOUNS = {
@@ -26,19 +27,22 @@ _NOUNS = {
 _LONGEST = 24
 
 
-def names_of(function: Function) -> Names:
-    """An allocator that knows every name a function uses, bound or referred to."""
+def names_of(function: Function, inside: bool = True) -> Names:
+    """An allocator that knows every name a function uses, bound or referred to.
+
+    `inside` says whether variables of comprehensions count.
+    """
     names = Names([*function.param_names, *function.free, function.name])
     for stmt in ir.statements(function.body):
         names.take(ir.binds(stmt))
         for expr in ir.expressions(stmt):
-            names.take(_names_in(expr))
+            names.take(_names_in(expr, inside))
         if isinstance(stmt, ir.OpaqueStmt):
             names.take((*stmt.names, *(_root(ref) for ref in stmt.refs)))
     return names
 
 
-def _names_in(expr: Expr) -> list[str]:
+def _names_in(expr: Expr, inside: bool) -> list[str]:
     found = []
     for part in ir.walk(expr):
         match part:
@@ -48,6 +52,11 @@ def _names_in(expr: Expr) -> list[str]:
                 found.append(_root(part))
             case Opaque(names=names, refs=refs):
                 found.extend((*names, *(_root(ref) for ref in refs)))
+        if inside and isinstance(part, Comprehension):
+            for clause in part.clauses:
+                found.extend(ir.target_names(clause.target))
+                found.extend(n for test in clause.tests for n in _names_in(test, True))
+            found.extend(_names_in(part.element, True))
     return found
 
 

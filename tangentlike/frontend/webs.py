@@ -8,12 +8,28 @@ nothing and joins nothing.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..ir import Block, Break, Const, Expr, For, Function, If, Stmt, Update, Var, While
+from ..ir import (
+    Block,
+    Break,
+    Call,
+    Const,
+    Expr,
+    For,
+    Function,
+    If,
+    Opaque,
+    Stmt,
+    Update,
+    Var,
+    While,
+)
 from ..names import Names
+from .comprehensions import is_generator
 from .expressions import is_closure
 from .jumps import ends_by_raising
 from .naming import names_of
@@ -320,17 +336,25 @@ def _changes(points: dict[str, Point], spelled: list[str]) -> dict[str, str]:
 
 
 def _refuse_captured(function: Function, found: Reaching, spelled: list[str]) -> None:
-    """Refuse a lambda over a name that is rebound: it would see another value than it did."""
+    """Refuse code that runs later and uses a name that is rebound: it would see another value."""
     split = {found.names[point] for point, name in enumerate(spelled) if name != found.names[point]}
     for stmt in ir.statements(function.body):
         for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                if not is_closure(part):
-                    continue
-                for name in sorted(ir.names_in(part) & split):
+            for code in _run_later(expr):
+                for name in sorted(ir.names_in(code) & split):
+                    what = "a generator" if is_generator(code) else "a lambda"
                     raise UnsupportedError(
-                        f"a lambda uses `{name}`, which has several values in this function",
-                        getattr(part, "at", None),
-                        "Give the name only one value, or pass it as a default: "
-                        f"`lambda ..., {name}={name}: ...`.",
+                        f"{what} uses `{name}`, which has several values in this function",
+                        code.at,
+                        "Give the name only one value, use a list instead of a generator, or pass "
+                        f"it as a default: `lambda ..., {name}={name}: ...`.",
                     )
+
+
+def _run_later(expr: Expr) -> Iterator[Opaque]:
+    """Lambdas and generators in an expression; a generator handed to a call is run at once."""
+    if isinstance(expr, Opaque) and (is_closure(expr) or is_generator(expr)):
+        yield expr
+    for child in ir.children(expr):
+        if not (isinstance(expr, Call) and is_generator(child)):
+            yield from _run_later(child)

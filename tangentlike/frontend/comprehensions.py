@@ -1,0 +1,140 @@
+"""Comprehensions as the loops they abbreviate, where their elements can carry a derivative.
+
+Others (strings, indices, flags) stay opaque, as the user wrote them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from .. import ir
+from ..ir import (
+    Assign,
+    Attribute,
+    Block,
+    Call,
+    Display,
+    Do,
+    Expr,
+    For,
+    If,
+    Index,
+    Opaque,
+    Origin,
+    Ref,
+    Store,
+    Target,
+    Var,
+)
+from .operands import is_comparison, is_constant, is_shape_query
+
+# What a generator expression may be handed to as a list: they take all items at once.
+_CONSUMERS = frozenset(map(id, (sum, list, tuple, min, max, sorted)))
+# Built-ins whose result carries no derivative.
+_INERT = frozenset(map(id, (str, repr, int, len, bool, range, isinstance, type, format, id, ord)))
+
+
+@dataclass(frozen=True)
+class Clause:
+    """`for target in iter if tests`."""
+
+    target: Target
+    iter: Expr
+    tests: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Comprehension(Opaque):
+    """An opaque comprehension that also knows its parts. `form` is "list", "dict" or "generator".
+
+    The free names in the parts stand for what `names` and `values` say, as those of `text` do.
+    """
+
+    form: str = field(default="list", compare=False, repr=False)
+    element: Expr = field(default=ir.Const(None), compare=False, repr=False)
+    key: Expr | None = field(default=None, compare=False, repr=False)
+    clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
+
+
+def becomes_loop(expr: Expr) -> bool:
+    """Whether this is a list or dict comprehension whose elements may carry a derivative."""
+    return isinstance(expr, Comprehension) and expr.form != "generator" and _carries(expr)
+
+
+def is_generator(expr: Expr) -> bool:
+    """Whether this is a generator expression, whose items are made when they are asked for."""
+    return isinstance(expr, Comprehension) and expr.form == "generator"
+
+
+def is_consumed(call: Call) -> bool:
+    """Whether the call takes all of a generator expression's items, as `sum(x * x for x in xs)`."""
+    match call:
+        case Call(fn=Ref(obj=obj), args=(Comprehension(form="generator") as items, *_)):
+            return id(obj) in _CONSUMERS and _carries(items)
+    return False
+
+
+def loop(expr: Comprehension, name: str, variable: Callable[[str], str], origin: Origin) -> Block:
+    """The statements that build the list or dict under this name.
+
+    before::                                  after::
+        ys = [x * x for x in xs if x > 0]         ys = []
+                                                  for x in xs:
+                                                      if x > 0:
+                                                          ys.append(x * x)
+
+    `variable` names a variable of the comprehension, which must not be one of the function's.
+    """
+    meaning: dict[str, Expr] = dict(zip(expr.names, expr.values, strict=True))
+    headers: list[tuple[Target, Expr, tuple[Expr, ...]]] = []
+    for clause in expr.clauses:
+        iterable = ir.substitute(clause.iter, meaning)
+        own = {n: variable(n) for n in dict.fromkeys(ir.target_names(clause.target))}
+        meaning = {**meaning, **{n: Var(new) for n, new in own.items()}}
+        target = ir.map_target(clause.target, own.__getitem__)
+        tests = tuple(ir.substitute(test, meaning) for test in clause.tests)
+        headers.append((target, iterable, tests))
+    element = ir.substitute(expr.element, meaning)
+    if expr.key is None:
+        add: ir.Stmt = Do(Call(Attribute(Var(name), "append"), (element,), (), expr.at), origin)
+    else:
+        add = Store(Index(Var(name), ir.substitute(expr.key, meaning), expr.at), element, origin)
+    body: Block = (add,)
+    for target, iterable, tests in reversed(headers):
+        for test in reversed(tests):
+            body = (If(test, body, (), origin),)
+        body = (For(target, iterable, body, origin),)
+    empty = Display("dict" if expr.form == "dict" else "list", ())
+    return (Assign(name, empty, origin), *body)
+
+
+def _carries(expr: Comprehension) -> bool:
+    """Whether an element may carry a derivative: not if it is made of integers from `range`."""
+    element = expr.element
+    if is_constant(element) or is_comparison(element) or is_shape_query(element):
+        return False
+    match element:
+        case Comprehension():
+            return element.form != "generator" and _carries(element)
+        case Opaque():
+            return False
+        case Call(fn=Ref(obj=obj)) if id(obj) in _INERT:
+            return False
+    return not _counts(element, frozenset(_counters(expr)))
+
+
+def _counters(expr: Comprehension) -> list[str]:
+    """The variables that run through a `range`."""
+    found = []
+    for clause in expr.clauses:
+        match clause:
+            case Clause(target=str(name), iter=Call(fn=Ref(obj=obj))) if obj is range:
+                found.append(name)
+    return found
+
+
+def _counts(element: Expr, counters: frozenset[str]) -> bool:
+    """Whether an element depends on counters alone."""
+    data = (p for p in ir.walk(element) if isinstance(p, Ref) and not callable(p.obj))
+    return ir.names_in(element) <= counters and next(data, None) is None
