@@ -89,8 +89,8 @@ def check_program(source: str, args: tuple[Any, ...], name: str = "generated") -
         except tl.UnsupportedError:
             outcomes.append("refused")
             continue
-        except Exception:
-            complaint = traceback.format_exc(limit=-4)
+        except Exception as error:
+            complaint = "".join(traceback.format_exception(error, limit=-3, chain=False))
         if complaint:
             raise AssertionError(
                 f"{name}, {mode.__name__}: {complaint}\n--- program\n{source}\n--- emitted\n"

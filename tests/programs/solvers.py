@@ -106,7 +106,8 @@ def successive_overrelaxation(a, b, omega):
     return np.sum(x * x)
 
 
-def conjugate_gradient(a, b):
+def conjugate_gradient(b0, b):
+    a = b0 @ b0.T + 4.0 * np.eye(len(b))  # symmetric for every b0
     x = np.zeros_like(b)
     r = b - a @ x
     p = r.copy()
@@ -149,11 +150,6 @@ def polynomial_division(numerator, denominator):
     return np.sum(quotient**2) + numerator[-1]
 
 
-def spd_system(rng, n=4):
-    b = rng.normal(size=(n, n))
-    return b @ b.T + n * np.eye(n), rng.normal(size=n)
-
-
 def solution_square(a, b):
     return np.sum(np.linalg.solve(a, b) ** 2)
 
@@ -181,7 +177,12 @@ PROGRAMS = [
         (0, 1),
         oracle=lambda a, b, omega: solution_square(a, b),
     ),
-    Program(conjugate_gradient, spd_system, (0, 1), oracle=solution_square),
+    Program(
+        conjugate_gradient,
+        lambda rng: (rng.normal(size=(4, 4)), rng.normal(size=4)),
+        (0, 1),
+        oracle=lambda b0, b: solution_square(b0 @ b0.T + 4.0 * np.eye(4), b),
+    ),
     Program(newton_system, lambda rng: (np.array([2.0, 0.8]), np.array([1.0, 1.0]))),
     Program(
         polynomial_division,
