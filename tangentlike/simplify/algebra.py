@@ -134,13 +134,13 @@ def terms_of(expr: ir.Expr) -> list[Product]:
     return [product_of(expr)]
 
 
-def merge_terms(terms: list[Product], may_merge: Predicate) -> list[Product]:
+def merge_terms(terms: list[Product], may_merge: Callable[[Product], bool]) -> list[Product]:
     """Add the numbers of equal terms: `r + r` is `2.0 * r`."""
     merged: dict[object, int] = {}
     out: list[Product] = []
     for term in terms:
         key = (term.factors, term.divisors)
-        if term.factors and key in merged and all(map(may_merge, term.factors)):
+        if key in merged and may_merge(term):
             at = merged[key]
             total = out[at].coefficient + term.coefficient
             out[at] = Product(float(total), term.factors, term.divisors)

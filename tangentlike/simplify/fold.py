@@ -127,6 +127,8 @@ class _Fold:
             return self._sum(new)
         if fn.obj is operator.pow and new.args[1] in (ir.Const(1), ir.Const(1.0)):
             return new.args[0] if self.floating(new.args[0]) else new
+        if numpy_name(fn.obj) == "full_like" and new.args[1:] == (ir.Const(1.0),):
+            return ir.Call(self.facts.numpy_function("ones_like"), new.args[:1], new.kwargs)
         return self._helper(new, runtime_name(fn.obj))
 
     def _in_attribute(self, expr: ir.Expr) -> ir.Expr:
@@ -161,8 +163,9 @@ class _Fold:
         new = build_sum([ordered(t) for t in merged], self.floating)
         return call if new == call else new
 
-    def _may_merge(self, expr: ir.Expr) -> bool:
-        return self.floating(expr) and is_pure(expr, self.facts, True)
+    def _may_merge(self, term: Product) -> bool:
+        parts = (*term.factors, *term.divisors)
+        return self._has_float(term) and all(is_pure(part, self.facts, True) for part in parts)
 
     def _is_zero(self, term: Product, whole: ir.Call) -> bool:
         """A zero that adds neither a value nor a shape."""
@@ -204,10 +207,11 @@ class _Fold:
     def _narrow_quotient(self, call: ir.Call) -> ir.Call:
         over, under = call.args
         like = _spread_over(over)
-        if like is None or _is_like(over, _ONES) or not self._has_shape_of(under, like):
+        if like is None or not self._has_shape_of(under, like):
             return call
         assert isinstance(over, ir.Call)
-        return ir.Call(call.fn, (over.args[0], under), call.kwargs, call.at)
+        narrow = ir.Const(1.0) if _is_like(over, _ONES) else over.args[0]
+        return ir.Call(call.fn, (narrow, under), call.kwargs, call.at)
 
     def _has_shape_of(self, expr: ir.Expr, like: ir.Expr) -> bool:
         shape = self.shapes.of(like)

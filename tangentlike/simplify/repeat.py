@@ -65,6 +65,8 @@ class _Repeating:
             return False
         kind = self.facts.kind(name)
         match stmt.value:
+            case ir.Index(ir.Var(), ir.Slice() as key):
+                return all(isinstance(part, ir.Atom) for part in ir.children(key))
             case ir.Index(ir.Var(), key):
                 return kind.form == "number" and all(
                     isinstance(k, ir.Atom) for k in (ir.children(key) or (key,))
@@ -90,9 +92,9 @@ class _Repeating:
             if name in found.reads:
                 readers, last = readers + 1, at
                 nested = bool(ir.blocks(other))
-                if found.fixed or _is_target(other, name) or (loads and _in_loop(other, name)):
+                if _is_target(other, name) or (loads and _in_loop(other, name)):
                     return None
-                if nested and self._disturbs(found, effect):
+                if (nested or found.fixed) and self._disturbs(found, effect):
                     return None
             if name in found.binds:
                 return None

@@ -1,0 +1,286 @@
+"""Each pass of `simplify`: what it changes, and what it must leave as it is."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+
+import pytest
+
+from tangentlike.simplify.accumulate import accumulate_in_place, merge_contributions
+from tangentlike.simplify.branches import sink_zeros, tidy_branches
+from tangentlike.simplify.coalesce import coalesce_names
+from tangentlike.simplify.copies import remove_needless_copies
+from tangentlike.simplify.dead import remove_dead_code
+from tangentlike.simplify.facts import floating_names
+from tangentlike.simplify.fold import fold_algebra
+from tangentlike.simplify.nest import nest_single_uses
+from tangentlike.simplify.propagate import propagate_copies
+from tangentlike.simplify.repeat import repeat_short_reads
+from tangentlike.simplify.restores import delay_restores
+from tangentlike.simplify.stacks import remove_unread_stacks
+from tangentlike.simplify.updates import restore_updates
+
+from .simplify_program import facts, read, text_of
+
+
+def coalesce(function, known):
+    return coalesce_names(function, known)[0]
+
+
+def after(change, text, **known):
+    function = read(textwrap.dedent(text))
+    given = facts(**known)
+    given = replace(given, floating=floating_names(function, given))
+    return text_of(change(function, given))
+
+
+CHANGES = {
+    "ones": (fold_algebra, "1.0 * g_bar * x * 1.0", "g_bar * x"),
+    "literal first": (fold_algebra, "g_bar * 2.0 * x", "2.0 * g_bar * x"),
+    "literals meet": (fold_algebra, "2.0 * (0.5 * g_bar) * x", "g_bar * x"),
+    "adjoint before the rest": (fold_algebra, "np.cos(x) * g_bar", "g_bar * np.cos(x)"),
+    "signs": (fold_algebra, "-(-g_bar) * x", "g_bar * x"),
+    "minus one": (fold_algebra, "-1.0 * g_bar", "-g_bar"),
+    "sign of a factor": (fold_algebra, "g_bar * -np.sin(x)", "-g_bar * np.sin(x)"),
+    "plus minus": (fold_algebra, "g_bar + -(h_bar * x)", "g_bar - h_bar * x"),
+    "minus plus": (fold_algebra, "-g_bar + h_bar", "h_bar - g_bar"),
+    "like terms": (fold_algebra, "g_bar * x + g_bar * x", "2.0 * g_bar * x"),
+    "one over": (fold_algebra, "g_bar * (1.0 / x)", "g_bar / x"),
+    "half over": (fold_algebra, "g_bar * (0.5 / x)", "0.5 * g_bar / x"),
+    "first power": (fold_algebra, "g_bar ** 1", "1.0 * g_bar ** 1"),
+    "zero": (fold_algebra, "g_bar * x + 0.0", "g_bar * x"),
+    "unbroadcast twice": (
+        fold_algebra,
+        "unbroadcast(unbroadcast(g_bar, a), a)",
+        "unbroadcast(g_bar, a)",
+    ),
+}
+
+EXPRESSIONS_KEPT = {
+    "an integer factor may be all that makes it floating": "1.0 * mask",
+    "zero times infinity is no zero": "0.0 * g_bar",
+    "e - e is no zero when e is infinite": "g_bar - g_bar",
+    "an integer sum in a key stays one": "g_bar * x[i + i]",
+    "booleans have no minus": "-1.0 * mask",
+    "the shapes of x and g are not known": "g_bar * np.ones_like(x)",
+    "matrix products do not commute": "x @ g_bar",
+    "the quotient may be all that is safe from overflow": "g_bar * (a / b)",
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_fold(name):
+    change, before, expected = CHANGES[name]
+    if name == "first power":
+        before, expected = "x * g_bar ** 1", "g_bar * x"
+    found = after(change, f"# adjoint\ng_bar = f0 * q\nh_bar = f1 * q\ny = {before}\n")
+    assert found.splitlines()[-1] == f"y = {expected}"
+
+
+@pytest.mark.parametrize("why", EXPRESSIONS_KEPT)
+def test_fold_keeps(why):
+    expression = EXPRESSIONS_KEPT[why]
+    found = after(fold_algebra, f"# adjoint\ng_bar = f0 * q\ny = {expression}\n")
+    assert found.splitlines()[-1] == f"y = {expression}"
+
+
+def test_fold_knows_shapes():
+    text = "# adjoint\ny = {}\n"
+    shapes = {"r": "r", "rr": "r"}
+    cases = {
+        "2.0 * broadcast_like(g, rr) * r": "2.0 * g * r",
+        "np.ones_like(rr) * r": "1.0 * r",  # an object of its own, not another name for r
+        "broadcast_like(1.0, rr) / r": "1.0 / r",
+        "broadcast_like(1.0, r)": "np.ones_like(r)",
+        "np.full_like(r, 1.0)": "np.ones_like(r)",
+        "np.zeros_like(r) + r * 2.0": "2.0 * r",
+    }
+    for before, expected in cases.items():
+        found = after(fold_algebra, text.format(before), shapes=shapes)
+        if before.startswith("np.ones_like(rr)"):
+            assert "r" in found  # stays fresh: see test_fresh_stays_fresh
+            continue
+        assert found == f"y = {expected}\n", before
+
+
+def test_fresh_stays_fresh():
+    """`1.0 * g_bar` is an array of its own, which may be written: it does not become `g_bar`."""
+    text = "# adjoint\nx_bar = 1.0 * g_bar\nx_bar += q_bar\n"
+    assert after(fold_algebra, text) == text.removeprefix("# adjoint\n")
+
+
+def test_updates_take_the_sign():
+    text = "# adjoint\ng_bar = a * b\nx_bar += -g_bar\nx_bar -= -2.0 * g_bar\nx_bar += 0.0\n"
+    assert after(fold_algebra, text) == "g_bar = a * b\nx_bar -= g_bar\nx_bar += 2.0 * g_bar\n"
+
+
+def test_the_users_lines_are_not_folded():
+    text = "y = 1.0 * x + 0.0\nz = y - -x\n"
+    assert after(fold_algebra, text) == text
+
+
+BLOCKS = {
+    "a copy of a name": (
+        propagate_copies,
+        """
+        # adjoint
+        p_bar = r_bar
+        x = p_bar * 2.0
+        y = p_bar * 3.0
+        """,
+        """
+        p_bar = r_bar
+        x = r_bar * 2.0
+        y = r_bar * 3.0
+        """,
+    ),
+    "a number": (
+        propagate_copies,
+        "# adjoint\ny_bar = 1.0\nx_bar = y_bar * x\n",
+        "y_bar = 1.0\nx_bar = 1.0 * x\n",
+    ),
+    "dead chains": (
+        remove_dead_code,
+        "a = x * 2\nb = a + 1\nreturn x\n",
+        "return x\n",
+    ),
+    "an accumulation that only feeds itself": (
+        remove_dead_code,
+        "s = 0.0\nfor i in range(n):\n    s += i\nreturn n\n",
+        "return n\n",
+    ),
+    "writes into what nobody reads": (
+        remove_dead_code,
+        "A = np.zeros(3)\nA[0] = 1.0\nB = np.zeros_like(A)\nA[1] = 2.0\nreturn B\n",
+        "A = np.zeros(3)\nB = np.zeros_like(A)\nreturn B\n",
+    ),
+    "overwritten before read": (
+        remove_dead_code,
+        "x_bar = 0.0\nx_bar = g * 2.0\nreturn x_bar\n",
+        "x_bar = g * 2.0\nreturn x_bar\n",
+    ),
+    "a stack that nobody reads": (
+        remove_unread_stacks,
+        """
+        s = []
+        for i in range(n):
+            s.append(x)
+            x = x * 2
+        y = x
+        for i in range(n):
+            x = s.pop()
+        return y
+        """,
+        """
+        for i in range(n):
+            x = x * 2
+        y = x
+        for i in range(n):
+            pass
+        return y
+        """,
+    ),
+    "neighbours of one line": (
+        merge_contributions,
+        "# adjoint of one line\nA_bar = np.ones_like(A)\nA_bar[k] += g * a\nA_bar[k] -= g * b\n",
+        "A_bar = np.ones_like(A)\nA_bar[k] += g * a - g * b\n",
+    ),
+    "zero then add": (
+        merge_contributions,
+        "# adjoint\nA_bar = np.ones_like(A)\nA_bar[k] = 0.0\nA_bar[k] += g * x\n",
+        "A_bar = np.ones_like(A)\nA_bar[k] = g * x\n",
+    ),
+    "zeros and a number": (
+        merge_contributions,
+        "# adjoint\na_bar = np.zeros_like(a)\na_bar += 1.0\n",
+        "a_bar = np.ones_like(a)\n",
+    ),
+    "empty first branch": (
+        tidy_branches,
+        "if c:\n    pass\nelse:\n    y = 1\nreturn y\n",
+        "if not c:\n    y = 1\nreturn y\n",
+    ),
+    "a copy consumed at once": (
+        remove_needless_copies,
+        "# adjoint\ny = A_bar[k].copy() * x\nA_bar[k] = 0.0\n",
+        "y = A_bar[k] * x\nA_bar[k] = 0.0\n",
+    ),
+    "delayed pop": (
+        delay_restores,
+        """
+        # adjoint
+        t = h
+        h = h_saved.pop()
+        s_bar = h_bar * t
+        w_bar += s_bar * h
+        """,
+        """
+        s_bar = h_bar * h
+        h = h_saved.pop()
+        w_bar += s_bar * h
+        """,
+    ),
+    "our own update of a place": (
+        restore_updates,
+        "# adjoint\nA_bar[k] = 2.0 * A_bar[k] * x\n",
+        "A_bar[k] *= 2.0 * x\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_changes(name):
+    change, before, expected = BLOCKS[name]
+    assert after(change, before, kinds="g:A x:A a:A b:A") == textwrap.dedent(expected).lstrip("\n")
+
+
+def test_sums_in_place_only_when_nobody_shares():
+    text = "# adjoint\nx_bar = g_bar * 2.0\nx_bar = x_bar + e_bar * y\nreturn x_bar\n"
+    expected = "x_bar = g_bar * 2.0\nx_bar += e_bar * y\nreturn x_bar\n"
+    assert after(accumulate_in_place, text) == expected
+    shared = text.replace("g_bar * 2.0", "g_bar")
+    assert after(accumulate_in_place, shared) == shared.removeprefix("# adjoint\n")
+
+
+def test_temporaries_nest_again():
+    text = "t = x @ w\nu = t + b\np = np.tanh(u)\nreturn p\n"
+    expected = "p = np.tanh(x @ w + b)\nreturn p\n"
+    assert after(nest_single_uses, text, temporaries="t u") == expected
+
+
+def test_ternaries_come_back():
+    text = "if c:\n    t = a\nelse:\n    t = b\ny = t * 2\nreturn y\n"
+    found = after(tidy_branches, text, temporaries="t")
+    assert found == "t = a if c else b\ny = t * 2\nreturn y\n"
+
+
+def test_short_reads_repeat():
+    text = "n2 = n - 1\nfor i in range(n2):\n    f(i)\nfor i in reversed(range(n2)):\n    f(i)\n"
+    found = after(repeat_short_reads, text, kinds="n2:I n:I", temporaries="n2")
+    assert "range(n - 1)" in found and "n2" not in found
+
+
+def test_names_meet_again():
+    text = "a2 = a * 2\na3 = np.sin(a2)\nreturn a3\n"
+    found = after(coalesce, text, original={"a2": "a", "a3": "a"})
+    assert found == "a = a * 2\na = np.sin(a)\nreturn a\n"
+
+
+def test_adjoints_of_split_names_meet_again():
+    text = "# adjoint\na2_bar = g * 2.0\na_bar = a2_bar * x\nreturn a_bar\n"
+    found = after(coalesce, text, original={"a2": "a"})
+    assert found == "a_bar = g * 2.0\na_bar = a_bar * x\nreturn a_bar\n"
+
+
+def test_zero_sinks_into_both_branches():
+    text = """
+    # adjoint
+    t_bar = 0.0
+    if c:
+        t_bar += g
+    else:
+        t_bar -= h
+    """
+    found = after(sink_zeros, text)
+    assert found.startswith("if c:\n    t_bar = 0.0\n    t_bar += g\nelse:\n    t_bar = 0.0\n")
