@@ -97,7 +97,8 @@ def test_power_of_literal_exponent(p):
     check(operator.pow, float(vector(1, 0.4, 1.6)[0]), p)
     if p == int(p):
         check(operator.pow, vector(3, -1.6, -0.4), p)
-        check(np.power, vector(3, -1.6, -0.4), float(p))
+        with np.errstate(invalid="ignore"):  # no derivative by the exponent there
+            check(np.power, vector(3, -1.6, -0.4), float(p))
 
 
 def test_power_of_literal_base():

@@ -19,7 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -49,6 +49,7 @@ RULE_MODULES = (
     "random_draws",
     "runtime_rules",
     "special",
+    "distributions",
     "reductions",
     "shape",
     "products",
@@ -334,8 +335,9 @@ def resolve(dotted: str) -> Any:
             continue
         found: Any = module
         for part in parts[cut:]:
-            # vars() first: a deprecated name would warn when it is merely looked at.
-            found = vars(found).get(part) if hasattr(found, "__dict__") else None
+            # A module's deprecated names would warn when they are merely looked at.
+            inside = vars(found) if isinstance(found, ModuleType) else None
+            found = getattr(found, part, None) if inside is None else inside.get(part)
             if found is None:
                 break
         if found is not None:

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .book import rule
+from .book import nondifferentiable, rule
 from .deferred import Deferred
 from .kinds_of import reduction
 
@@ -136,6 +136,8 @@ def softplus(y, x):
     dy_dx = 1.0 - np.exp(-y)
 
 
+nondifferentiable("scipy.special.gammasgn")
+
 # ----------------------------------------------------------------------- Bessel functions
 
 
@@ -187,6 +189,11 @@ def iv(y, n, x):
 @rule("scipy.special.kv", "scipy.special.kn")
 def kv(y, n, x):
     dy_dx = -0.5 * (scipy.special.kv(n - 1, x) + scipy.special.kv(n + 1, x))
+
+
+@rule("scipy.special.ive")
+def ive(y, n, x):
+    dy_dx = 0.5 * (scipy.special.ive(n - 1, x) + scipy.special.ive(n + 1, x)) - np.sign(x) * y
 
 
 # ------------------------------------------------------------------------- normalisations
