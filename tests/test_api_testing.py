@@ -168,7 +168,7 @@ def test_wrong_rules_are_caught_and_the_source_is_shown() -> None:
     assert "def " in str(error.value) and "_jvp" in str(error.value)
     with pytest.raises(tl.TangentlikeError, match="reverse disagrees with forward"):
         tl.check_rule(half_wrong, X, X + 1.0)
-    tl.check_rule(half_wrong, X, X + 1.0, active=(0,))
+    tl.check_rule(half_wrong, X, X + 1.0, check_active=(0,))
 
 
 def test_a_rule_needs_a_float() -> None:

@@ -20,26 +20,27 @@ __all__ = ["check_rule"]
 def check_rule(
     op: Callable[..., Any],
     *args: Any,
-    rtol: float = 1e-5,
-    atol: float = 1e-7,
-    seed: int = 0,
-    order: int = 2,
-    active: tuple[int, ...] | None = None,
+    check_rtol: float = 1e-5,
+    check_atol: float = 1e-7,
+    check_seed: int = 0,
+    check_order: int = 2,
+    check_active: tuple[int, ...] | None = None,
     **kwargs: Any,
 ) -> None:
     """Check the rule of `op` at `args` in every way it may be called; raise if it is wrong.
 
-    For every non-empty set of active arguments (all that hold floats, or those `active`
-    names): forward mode against central differences, reverse against forward by the dot
-    product, and the derivatives' derivatives up to `order`; once more with non-contiguous
+    For every non-empty set of active arguments (all that hold floats, or those at the
+    positions `check_active`): forward mode against central differences, reverse against forward by the dot
+    product, and the derivatives' derivatives up to `check_order`; once more with non-contiguous
     arrays; in float32 the dtypes of tangents and gradients; and that no argument is changed.
-    Keyword arguments other than these are passed to `op` as literals.
+    All other keyword arguments are those of the call of `op`.
 
     >>> import numpy as np
     >>> check_rule(np.tanh, np.array([0.5, -1.0]))
     """
-    positions = _active(args, active)
-    rng = np.random.default_rng(seed)
+    positions = _active(args, check_active)
+    rng = np.random.default_rng(check_seed)
+    rtol, atol = check_rtol, check_atol
     for chosen in _subsets(positions):
         fn, values = _function(op, args, chosen, kwargs)
         try:
@@ -47,8 +48,8 @@ def check_rule(
             _check_modes(fn, values, rng, rtol, atol)
             _check_modes(fn, [_spread(v) for v in values], rng, rtol, atol)
             _check_single_precision(fn, values, rng)
-            if order > 1 and chosen == positions:
-                _check_orders(fn, values, rtol, atol, seed, order)
+            if check_order > 1 and chosen == positions:
+                _check_orders(fn, values, rtol, atol, check_seed, check_order)
         except Mismatch as error:
             raise Mismatch(f"{error.message}\n\n{_context(fn, op, chosen)}") from None
         except Exception as error:
