@@ -8,6 +8,7 @@ import numpy as np
 
 __all__ = ["broadcast_like", "conj", "ones_like", "scalar_seed", "unbroadcast", "zeros_like"]
 
+_FLOAT64 = np.dtype(float)
 _NUMBERS = (float, int, complex, np.generic)
 
 
@@ -22,13 +23,14 @@ def unbroadcast(g: Any, like: Any) -> Any:
     if kind is float:
         if type(g) is float:
             return g
-    elif (
-        kind is np.ndarray
-        and type(g) is np.ndarray
-        and g.shape == like.shape
-        and g.dtype == like.dtype
-    ):
-        return g
+        if type(g) is np.ndarray and g.dtype is _FLOAT64:
+            return float(np.add.reduce(g, axis=None))
+    elif kind is np.ndarray and type(g) is np.ndarray and g.dtype is like.dtype:
+        shape, own = like.shape, g.shape
+        if own == shape:
+            return g
+        if shape and own[1:] == shape:
+            return np.add.reduce(g, axis=0)
     if isinstance(g, (list, tuple, dict)):
         raise TypeError(
             f"the adjoint of a {kind.__name__} in an elementwise operation is a "
@@ -46,12 +48,15 @@ def _sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     if own == shape:
         return g
     extra = len(own) - len(shape)
-    axes = tuple(range(extra)) + tuple(
-        extra + axis for axis, n in enumerate(shape) if n == 1 and own[extra + axis] != 1
-    )
-    if extra < 0 or any(n not in (1, own[extra + axis]) for axis, n in enumerate(shape)):
-        raise ValueError(f"an adjoint of shape {own} does not fit a value of shape {shape}")
-    return g.sum(axis=axes, keepdims=True).reshape(shape)
+    if extra > 0 and own[extra:] == shape:
+        return g.sum(axis=tuple(range(extra)), keepdims=True).reshape(shape)
+    axes = list(range(extra))
+    for axis, n in enumerate(shape, extra):
+        if extra < 0 or n not in (1, own[axis]):
+            raise ValueError(f"an adjoint of shape {own} does not fit a value of shape {shape}")
+        if n != own[axis]:
+            axes.append(axis)
+    return g.sum(axis=tuple(axes), keepdims=True).reshape(shape)
 
 
 def _to_number(g: Any, like: Any) -> Any:
