@@ -11,7 +11,7 @@ import operator
 from .. import ir, runtime
 from .analyses import analyses
 from .algebra import ADD, NEG, SUB
-from .effects import effect_of, expr_effect
+from .effects import effect_of, expr_effect, root_names
 from .facts import Facts, numpy_name, runtime_name
 from .measure import LINE, depth, statement_width
 from .rewriting import map_block, map_stmt, with_body
@@ -128,8 +128,13 @@ class _Merging:
         touched = effect.reads | effect.binds
         content = effect.content | effect.writes
         for place in list(zeros):
-            names = ir.names_in(place)
-            if not names.isdisjoint(touched) or self.sharing.meet(names, content):
+            names = root_names(place)
+            if (
+                not names.isdisjoint(touched)
+                or not effect.binds.isdisjoint(ir.names_in(place))
+                or self.sharing.meet(ir.names_in(place), effect.writes)
+                or self.sharing.meet(names, content)
+            ):
                 del zeros[place]
 
     # ------------------------------------------------------------------------- neighbours
@@ -142,7 +147,7 @@ class _Merging:
             return None
         target = second.target
         read = expr_effect(second.value, self.facts, True)
-        names = ir.names_in(target)
+        names = root_names(target)
         if not names.isdisjoint(read.reads) or self.sharing.meet(read.content, names):
             return None
         subtract = second.op == ISUB

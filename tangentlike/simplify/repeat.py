@@ -68,9 +68,7 @@ class _Repeating:
             case ir.Index(ir.Var(), ir.Slice() as key):
                 return all(isinstance(part, ir.Atom) for part in ir.children(key))
             case ir.Index(ir.Var(), key):
-                return kind.form == "number" and all(
-                    isinstance(k, ir.Atom) for k in (ir.children(key) or (key,))
-                )
+                return kind.form != "list" and _is_position(key)
             case ir.Call(fn=ir.Ref(text=text)) if text in _COUNTING or text == "len":
                 return kind.form == "number" and kind.discrete
             case _:
@@ -106,6 +104,16 @@ class _Repeating:
         if not other.binds.isdisjoint(effect.reads):
             return True
         return bool(other.writes) and self.sharing.meet(effect.content, other.writes)
+
+
+def _is_position(key: ir.Expr) -> bool:
+    """`i`, `i - 1` or `i, j`."""
+    if isinstance(key, ir.Atom):
+        return True
+    counting = isinstance(key, ir.Call) and isinstance(key.fn, ir.Ref) and key.fn.text in _COUNTING
+    parts = ir.children(key)[1:] if counting else ir.children(key)
+    plain = counting or (isinstance(key, ir.Display) and key.form == "tuple")
+    return plain and all(isinstance(part, ir.Atom) for part in parts)
 
 
 def _is_target(stmt: ir.Stmt, name: str) -> bool:

@@ -1,17 +1,19 @@
-"""Restores that wait: `t = h; h = saved.pop()` keeps the later value of h only because the pop
-comes early. After the last reader of t the pop may come without a second name."""
+"""Bindings that wait: `t = h; h = saved.pop()` keeps the old value of h only because the new one
+comes early. After the last reader of t it may come without a second name; so an adjoint that
+updates itself comes last among the contributions of its statement.
+"""
 
 from __future__ import annotations
 
 from .. import ir
 from .analyses import analyses
-from .effects import Effect, effect_of, stack_name
+from .effects import Effect, effect_of, is_trusted, stack_name
 from .facts import Facts
 from .rewriting import map_stmt, replace_names, with_body
 
 
 def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
-    """Move a pop past the last reader of the value that it replaces.
+    """Move a binding past the last reader of the value that it replaces.
 
     >>> from tangentlike.frontend import program
     >>> from tangentlike.emit import show
@@ -34,7 +36,7 @@ class _Delay:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.facts = facts
         known = analyses(function, facts)
-        self.pinned, self.live = known.pinned, known.live
+        self.pinned, self.live, self.sharing = known.pinned, known.live, known.sharing
 
     def block(self, block: ir.Block) -> ir.Block:
         stmts = [map_stmt(stmt, block=self.block) for stmt in block]
@@ -48,19 +50,20 @@ class _Delay:
     def _delayed(
         self, stmt: ir.Stmt, stmts: list[ir.Stmt], known: ir.Block, position: int
     ) -> list[ir.Stmt] | None:
-        """The rest of the block from `t = h` on, with the pop of h moved; None if it must stay."""
+        """The rest of the block after `t = h`, h bound later; None if that must stay."""
         match stmt:
             case ir.Assign(target=str(kept), value=ir.Var(name)) if stmt.origin.role != "primal":
                 pass
             case _:
                 return None
-        pop_at = self._find_pop(name, kept, stmts, position)
-        if pop_at is None or {name, kept} & self.pinned:
+        bound_at = self._next_binding(name, kept, stmts, position)
+        if bound_at is None or {name, kept} & self.pinned:
             return None
-        pop = stmts[pop_at]
+        pop = stmts[bound_at]
         effect = effect_of(pop, self.facts)
-        moved = [*stmts[position + 1 : pop_at]]
-        for at in range(pop_at + 1, len(stmts)):
+        pop = _renamed(pop, kept, name)
+        moved = [*stmts[position + 1 : bound_at]]
+        for at in range(bound_at + 1, len(stmts)):
             other, other_effect = stmts[at], effect_of(stmts[at], self.facts)
             if not self.live.is_live_after(known[at - 1], kept):
                 return [*moved, pop, *stmts[at:]]
@@ -71,16 +74,17 @@ class _Delay:
             return [*moved, pop]
         return None
 
-    def _find_pop(
+    def _next_binding(
         self, name: str, kept: str, stmts: list[ir.Stmt], position: int
     ) -> int | None:
-        """Where `name = saved.pop()` stands, right after copies and pops of other names."""
+        """Where `name` is bound next, with nothing before that reads it or the copy of it."""
         for at in range(position + 1, len(stmts)):
             match stmts[at]:
                 case ir.Assign(target=str(target), value=value):
-                    if target == name:
-                        return at if _is_pop(value) else None
                     effect = effect_of(stmts[at], self.facts)
+                    if target == name:
+                        movable = is_trusted(stmts[at]) and (effect.silent or _is_pop(value))
+                        return at if movable else None
                     if target == kept or {name, kept} & effect.reads:
                         return None
                 case _:
@@ -91,8 +95,12 @@ class _Delay:
         """Whether a statement may not come before the pop, or not read h for t."""
         if name in other.reads or name in other.binds or kept in other.binds:
             return True
-        stacks = frozenset(map(stack_name, pop.writes)) | pop.reads
-        return not stacks.isdisjoint(other.reads | other.binds) or other.fixed
+        stacks = frozenset(map(stack_name, pop.writes))
+        if other.fixed or not stacks.isdisjoint(other.reads | other.binds):
+            return True
+        if not other.binds.isdisjoint(pop.reads):
+            return True
+        return bool(other.writes) and self.sharing.meet(pop.content, other.writes)
 
 
 def _is_pop(expr: ir.Expr) -> bool:
