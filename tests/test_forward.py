@@ -265,6 +265,29 @@ def test_arguments_that_are_structures() -> None:
     agrees(f, params, (1.0, (2.0, 3.0)))
 
 
+def flattened(a, x):
+    v = a.ravel()
+    v[0] = x
+    w = (a * 2.0).reshape(-1)
+    w[2] = 3.0 * x
+    return np.sum(a) * np.sum(w * w)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_views_that_depend_on_the_layout(order: Any) -> None:
+    a = np.array(matrix(2, 3), order=order)
+    value, tangent = tangent_function(flattened, ("a", "x"))(a, 0.5, a_dot=a * 0.3, x_dot=0.7)
+    expected = agreement.slope(flattened, (a, 0.5), (a * 0.3, 0.7))
+    assert agreement.close(float(tangent), expected, 1e-7)
+    assert value == flattened(a.copy(order="K"), 0.5)
+
+
+def test_a_tangent_of_another_layout_is_refused_where_it_matters() -> None:
+    a = matrix(2, 3)
+    with pytest.raises(ValueError, match="laid out in memory"):
+        tangent_function(flattened, ("a",))(a, 0.5, a_dot=np.asfortranarray(a))
+
+
 # ------------------------------------------------------------------------------- calls
 
 
@@ -339,7 +362,7 @@ def test_a_constant_result_has_zero_tangent() -> None:
     ("text", "message"),
     [
         ("xs = [x, 2.0 * x]\n    xs.sort()\n    return xs[0]", "sort"),
-        ("ys = [v * x for v in range(3)]\n    return ys[1]", "not differentiated"),
+        ("ys = {v * x for v in range(3)}\n    return sum(ys)", "not differentiated"),
         ("g = lambda t: t * x\n    return g(2.0)", "not differentiated|which function"),
     ],
 )

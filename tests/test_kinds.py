@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import namedtuple
 from typing import Any
 
@@ -9,9 +10,13 @@ import numpy as np
 import pytest
 
 from tangentlike.analysis.kinds import computes_complex, infer_kinds, kinds_from_example
+from tangentlike.errors import UnsupportedError
 from tangentlike.frontend import lower
 from tangentlike.kind import FLOAT, INT, Kind
 from tangentlike.rules.book import default_book
+from tests import generator
+from tests.claims import false_claims
+from tests.programs import PROGRAMS, Program
 
 
 def kinds(f: Any, **given: Kind) -> dict[str, Kind]:
@@ -211,6 +216,34 @@ def test_complex_programs_are_recognised() -> None:
 
     for f, expected in ((plain, False), (spectrum, True), (buffer, True)):
         assert computes_complex(lower(f).function, kinds(f)) is expected
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+def test_claims_hold_in_the_programs(program: Program) -> None:
+    args = program.arguments()
+    example = kinds_from_example(dict(zip(inspect.signature(program.fn).parameters, args)))  # noqa: B905
+    for given in ({}, example):
+        try:
+            assert false_claims(program.fn, args, given) == []
+        except UnsupportedError:
+            pytest.skip("not in our language")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_claims_hold_in_generated_programs(seed: int) -> None:
+    args = generator.arguments(seed)
+    f = generator.load(generator.generate(seed, "containers"), f"claims{seed}")
+    example = kinds_from_example(dict(zip(inspect.signature(f).parameters, args)))  # noqa: B905
+    for given in ({}, example):
+        assert false_claims(f, args, given) == []
+
+
+def test_a_false_claim_is_noticed() -> None:
+    def f(x):
+        y = x * 2.0
+        return y
+
+    assert false_claims(f, (np.ones(3),), {"x": FLOAT})
 
 
 def test_a_long_function_is_inferred_in_linear_time() -> None:

@@ -17,7 +17,6 @@ from collections.abc import Collection, Sequence
 
 from .. import ir
 from ..analysis.flow import Flow, flow_edges
-from ..analysis.kinds import computes_complex
 from ..names import Names
 from .context import Context
 from .forward_assign import assignment
@@ -47,7 +46,7 @@ def forward(
     context.names.take(named.values())
     state = Tangents(context, frozenset(active), flow, dict(named))
     state.parameters = frozenset() if protect else frozenset(function.param_names)
-    state.real = not computes_complex(function, context.kinds)
+    state.real = context.real
     state.adopt_kinds(named)
     head = _entry(function, wrt, state, flow, protect)
     body = tuple(s for stmt in function.body for s in _statement(stmt, state))

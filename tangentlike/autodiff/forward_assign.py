@@ -13,7 +13,7 @@ from ..analysis.operations import (
 )
 from ..rules.bind import Instance, bind
 from .forward_calls import user_call
-from .forward_shapes import owned, with_shape_of
+from .forward_shapes import mirrored, owned, with_shape_of
 from .forward_state import Tangents
 
 
@@ -123,7 +123,7 @@ def _by_rule(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
     if tangent is None:
         return [stmt, *_zeros(name, state)]
     result = ir.Var(name)
-    tangent = owned(tangent, instance, name, state)
+    tangent = mirrored(owned(tangent, instance, name, state), instance, name, state)
     read = ir.names_in(tangent).union(*(ir.names_in(e) for _, e in temporaries))
     reads_result = "$y" in read
     old: list[ir.Stmt] = []

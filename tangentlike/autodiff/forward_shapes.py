@@ -77,3 +77,14 @@ def owned(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> i
     if kind.form == "array" and kind.rank:
         return ir.Call(ir.Attribute(tangent, "copy"))
     return ir.Call(POSITIVE, (tangent,))  # like the primal: a new array, or a number
+
+
+def mirrored(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> ir.Expr:
+    """Where `v = a.ravel()` may be a view that is written, `v_dot` must be one exactly if v is."""
+    base = next(iter(instance.arguments.values()))
+    dot = state.tangent(base) if isinstance(base, ir.Var) else None
+    if instance.rule.view != "maybe" or dot is None or instance.result_kind.form == "number":
+        return tangent
+    if not any(map(state.is_written, (name, *ir.names_in(base)))):
+        return tangent
+    return state.call("mirrored_view", tangent, dot, ir.Var("$y"), base)

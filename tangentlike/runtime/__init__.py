@@ -21,6 +21,7 @@ from .calculus import (
     gradient_bar,
     interp_bar,
     interp_slope,
+    interp_slope_bar,
     interval,
     spaced_gradient,
     trapezoid,
@@ -38,6 +39,7 @@ from .grids import (
 )
 from .indexing import (
     chosen_parts,
+    first_places,
     masked_parts,
     partition_order,
     remaining,
@@ -178,6 +180,7 @@ from .shapes import (
     untile,
     untrim,
 )
+from .sharing import mirrored_view
 from .special import polygamma
 
 __all__ = [
@@ -218,6 +221,7 @@ __all__ = [
     "einsum_bar",
     "exp_of_difference",
     "extremum_share",
+    "first_places",
     "float_dtype",
     "gaps",
     "gradient_bar",
@@ -232,6 +236,7 @@ __all__ = [
     "inserted",
     "interp_bar",
     "interp_slope",
+    "interp_slope_bar",
     "interval",
     "inverse_axes",
     "join_items",
@@ -252,6 +257,7 @@ __all__ = [
     "matrix_power_bar",
     "matrix_power_dot",
     "method_axes",
+    "mirrored_view",
     "multi_dot_bar",
     "multi_dot_dot",
     "nest_like",

@@ -1,0 +1,131 @@
+"""Watches a lowered program run and compares every value with what its kind claims."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import copy
+import io
+import keyword
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tangentlike import ir
+from tangentlike.analysis.kinds import infer_kinds
+from tangentlike.emit import show
+from tangentlike.frontend import lower
+from tangentlike.kind import Kind
+from tangentlike.rules.book import default_book
+
+_CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
+
+
+def false_claims(
+    f: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Kind]
+) -> list[str]:
+    """Everything said of the locals of f that is not true when it runs on `args`."""
+    lowered = lower(f)
+    kinds = infer_kinds(lowered.function, given, default_book())
+    namespace = _namespace(lowered)
+    exec(compile(show(lowered.function), "<lowered>", "exec"), namespace)
+    watcher = _Watcher(kinds)
+    main = namespace[lowered.function.name]
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, _: watcher.enter(frame, main))
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            main(*copy.deepcopy(args))
+    finally:
+        sys.settrace(before)
+    return watcher.lies
+
+
+def _namespace(lowered: Any) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"np": np}
+    for stmt in ir.statements(lowered.function.body):
+        exprs = [*ir.expressions(stmt)]
+        refs = [e for x in exprs for e in ir.walk(x)]
+        refs += [r for e in refs if isinstance(e, ir.Opaque) for r in e.refs]
+        refs += list(stmt.refs) if isinstance(stmt, ir.OpaqueStmt) else []
+        for ref in refs:
+            if isinstance(ref, ir.Ref):
+                root = ref.text.partition(".")[0]
+                if root.isidentifier() and not keyword.iskeyword(root):
+                    if not hasattr(builtins, root):
+                        namespace[root] = lowered.scope.lookup(root)
+    return namespace
+
+
+class _Watcher:
+    """Checks the locals of one frame after each line, and sizes that must be equal."""
+
+    def __init__(self, kinds: Mapping[str, Kind]) -> None:
+        self.kinds = kinds
+        self.sizes: dict[Any, Any] = {}
+        self.lies: list[str] = []
+
+    def enter(self, frame: Any, main: Any) -> Any:
+        if frame.f_code is not main.__code__ or self.sizes:
+            return None  # recursive calls have sizes of their own
+        self.sizes["<running>"] = ()
+        return self.line
+
+    def line(self, frame: Any, event: str, _: Any) -> Any:
+        for name, value in frame.f_locals.items():
+            problem = self.problem(value, self.kinds[name]) if name in self.kinds else "no kind"
+            if problem:
+                self.lies.append(f"{name}: {problem} ({self.kinds.get(name)})")
+        return self.line
+
+    def problem(self, value: Any, kind: Kind) -> str:
+        if kind.form == "unknown":
+            return self.shape(value, kind)
+        number = isinstance(value, (int, float, complex, np.generic))
+        array = isinstance(value, np.ndarray)
+        right = {
+            "number": number,
+            "array": array,
+            "value": number or array,
+            "list": isinstance(value, (list, range)),
+            "tuple": isinstance(value, tuple),
+            "dict": isinstance(value, dict),
+            "other": not (number and isinstance(value, (float, complex))),
+        }
+        if not right[kind.form]:
+            return f"a {type(value).__name__}"
+        if number or array:
+            dtype = _CLASSES.get(np.asarray(value).dtype.kind, "?")
+            if kind.dtype not in ("?", dtype):
+                return f"dtype {dtype}"
+            return self.shape(value, kind)
+        for part, item in zip(_parts(value), kind.items or (), strict=False):
+            if problem := self.problem(part, item):
+                return problem
+        if kind.item is not None:
+            for part in _parts(value):
+                if problem := self.problem(part, kind.item):
+                    return problem
+        return ""
+
+    def shape(self, value: Any, kind: Kind) -> str:
+        if not hasattr(value, "shape") and not isinstance(value, (int, float, complex)):
+            return ""
+        shape = np.shape(value)
+        if isinstance(kind.shape, str):
+            known = self.sizes.setdefault(("shape", kind.shape), shape)
+            return "" if known == shape else f"shape {shape} and {known}"
+        if kind.shape is None:
+            return ""
+        if len(shape) != len(kind.shape):
+            return f"rank {len(shape)}"
+        for size, dim in zip(shape, kind.shape, strict=True):
+            if dim is not None and self.sizes.setdefault(dim, dim if dim == 1 else size) != size:
+                return f"size {size} of {dim}"
+        return ""
+
+
+def _parts(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else list(value)
