@@ -1,9 +1,9 @@
 """tangentlike: derivatives of NumPy programs, as readable Python source.
 
-    import tangentlike as tl
+import tangentlike as tl
 
-    gradient = tl.grad(loss, wrt=("w", "b"))    # an ordinary Python function
-    print(gradient.source)                      # its text
+gradient = tl.grad(loss, wrt=("w", "b"))    # an ordinary Python function
+print(gradient.source)                      # its text
 """
 
 # The subpackage of this name is loaded before the public function takes the name.

@@ -259,9 +259,7 @@ def _wrt_name(primal: Primal, item: Any) -> str:
             raise TangentlikeError(f"{primal.name} has no parameter {item!r}", hint=hint)
         return item
     if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
-        raise TangentlikeError(
-            f"wrt takes positions and parameter names, not {item!r}", hint=hint
-        )
+        raise TangentlikeError(f"wrt takes positions and parameter names, not {item!r}", hint=hint)
     if not -len(names) <= item < len(names):
         raise TangentlikeError(
             f"wrt={item} is out of range: {primal.name} has {len(names)} parameters", hint=hint

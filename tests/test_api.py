@@ -425,8 +425,6 @@ def test_an_exception_names_the_primal_line() -> None:
     assert f"test_api.py:{line}: total = total + x[i] * x[i]" in note
 
 
-
-
 def test_only_tapes_with_restored_arrays_are_copied_whole() -> None:
     def reads(x: Any) -> Any:
         for _ in range(2):

@@ -23,8 +23,6 @@ def half_wrong(x: Any, y: Any) -> Any:
     return x * y
 
 
-
-
 @pytest.fixture(autouse=True)
 def rules() -> Iterator[None]:
     @tl.rule(wrong_cube, override=True)

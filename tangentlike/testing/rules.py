@@ -230,9 +230,7 @@ def _check_orders(
     fn: Callable[..., Any], values: list[Any], rtol: float, atol: float, seed: int, order: int
 ) -> None:
     """Derivatives of derivatives, each mode over each."""
-    for check in compare(
-        fn, values, None, ("fwd", "rev"), order, 1e-5, 10 * rtol, 10 * atol, seed
-    ):
+    for check in compare(fn, values, None, ("fwd", "rev"), order, 1e-5, 10 * rtol, 10 * atol, seed):
         if not check.ok:
             raise Mismatch(
                 f"{check.mode} is wrong for {check.argument}: expected {check.expected:.10g} "
