@@ -261,6 +261,8 @@ def matmul(call: ir.Call, kind_of: KindOf) -> Kind:
         return Kind("array" if max(m or 0, n or 0) > 1 else "value", dtype)
     left = a.shape if isinstance(a.shape, tuple) else (None,) * m
     right = b.shape if isinstance(b.shape, tuple) else (None,) * n
+    if 0 in (m, n):
+        return UNKNOWN  # an error when it runs
     if m == n == 1:
         return Kind("number", dtype, ())
     if m == 1:
