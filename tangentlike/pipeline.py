@@ -10,7 +10,8 @@ from typing import Any
 from . import ir
 from .analysis.activity import active_names, refuse_unknown
 from .analysis.aliases import Effects, analyse_aliases, effects_of
-from .analysis.kinds import infer_kinds, kinds_from_example
+from .analysis.kinds import computes_complex, infer_kinds, kinds_from_example
+from .analysis.operations import is_python_function
 from .analysis.structure import structure
 from .autodiff.callees import Callees, Pair
 from .autodiff.callees import Request as CalleeRequest
@@ -23,7 +24,7 @@ from .autodiff.reverse import Primal, reverse, reverse_pair
 from .check import check, check_program
 from .emit import emit, load, show, standalone
 from .errors import TangentlikeError
-from .frontend import Lowered, lower
+from .frontend import Lowered, Scope, lower
 from .kind import Kind
 from .names import Names
 from .rules.book import RuleBook, default_book
@@ -36,7 +37,8 @@ _EFFECTS = ("add_at", "require_ndim")  # of the runtime: what is called for its 
 @dataclass(frozen=True)
 class Request:
     """What is asked of one function. `mode`: "grad", "value_and_grad", "adjoint", "tangent",
-    or "pair"; `wrt` are names; `bare`: a single gradient is returned by itself."""
+    or "pair"; `wrt` are names; `bare`: a single gradient is returned by itself; `has_complex`:
+    some argument is complex (the derivative then allows for it everywhere)."""
 
     mode: str
     wrt: tuple[str, ...]
@@ -44,6 +46,7 @@ class Request:
     has_aux: bool = False
     example: tuple[Any, ...] | None = field(default=None, compare=False)
     target: str = "numpy"
+    has_complex: bool = False
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Derived:
     written_params: tuple[str, ...]
     module: ir.Module = field(repr=False)
     lowered: Lowered = field(repr=False)
+    scopes: Mapping[str, Scope] = field(repr=False)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -64,7 +68,7 @@ class Derived:
 
     def standalone(self) -> str:
         """The text of a file that needs only NumPy."""
-        return standalone(self.module, self.lowered.scope)
+        return standalone(self.module, self.lowered.scope, self.scopes)
 
 
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
@@ -77,16 +81,17 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
         bound = inspect.signature(fn).bind(*request.example)
         given = kinds_from_example(bound.arguments)
     build = _Builder(book or default_book(), lowered.scope.numpy_alias)
+    build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
     main, written = build.main(lowered, request, given)
     module = ir.Module((*build.callees.functions, *main))
     stages["derived"] = show(module)
     module = ir.Module(tuple(map(build.simplified, module.functions)))
     stages["simplified"] = show(module)
-    emitted = emit(module, lowered.scope)
+    emitted = emit(module, lowered.scope, build.scopes)
     stages["emitted"] = emitted.source
     made = load(emitted, lowered.scope)
     functions = tuple(made[f.name] for f in main)
-    return Derived(functions, emitted.source, emitted.origins, stages, written, module, lowered)
+    return Derived(functions, emitted.source, emitted.origins, stages, written, module, lowered, build.scopes)
 
 
 class _Builder:
@@ -97,6 +102,8 @@ class _Builder:
         self.alias = alias
         self.callees = Callees(self, Names())
         self.facts: dict[str, Facts] = {}
+        self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
+        self.real = True
 
     # ----------------------------------------------------------------------- main function
 
@@ -116,11 +123,11 @@ class _Builder:
             fwd, bwd, _ = reverse_pair(
                 primal, context, (names[0], names[1]), (request.wrt, ()), False, True
             )
-            return self._done((fwd, bwd), context), primal.written
+            return self._done((fwd, bwd), context, primal.active), primal.written
         name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
         primal, context = self._primal(lowered, request.wrt, given, shared=())
         made = reverse(primal, context, name, request.mode, request.bare, request.has_aux)
-        return self._done((made,), context), primal.written
+        return self._done((made,), context, primal.active), primal.written
 
     # ------------------------------------------------------------- what callees ask (Builder)
 
@@ -129,15 +136,19 @@ class _Builder:
         primal, context = self._primal(
             request.lowered, request.active, request.kinds, shared=pair.written
         )
+        if not pair.recursive:
+            pair.adjoints = tuple(p for p in pair.adjoints if p in primal.active)
         order = (pair.adjoints, pair.written)
         names = (pair.fwd.text, pair.bwd.text)
         fwd, bwd, pair.result_active = reverse_pair(primal, context, names, order, True, False)
-        made = self._done((fwd, bwd), context)
+        made = self._done((fwd, bwd), context, primal.active)
+        self.scopes.update({f.name: request.lowered.scope for f in made})
         return made[0], made[1]
 
     def tangent(self, name: str, request: CalleeRequest) -> ir.Function:
         """The tangent function of a callee."""
         made, _ = self._tangent(name, request.lowered, request.active, request.kinds, protect=False)
+        self.scopes[name] = request.lowered.scope
         return made
 
     def effects(self, lowered: Lowered) -> Effects:
@@ -159,7 +170,30 @@ class _Builder:
             lowered.scope.numpy_alias,
             dict(lowered.original),
             set(lowered.temporaries),
+            self.real,
         )
+
+    def computes_complex(
+        self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]
+    ) -> bool:
+        """Whether a function or one that it calls may compute with complex numbers."""
+        function = lowered.function
+        if computes_complex(function, infer_kinds(function, given, self.book)):
+            return True
+        for stmt in ir.statements(function.body):
+            for expr in ir.expressions(stmt):
+                for part in ir.walk(expr):
+                    if isinstance(part, ir.Ref) and self._is_callee(part.obj, seen):
+                        seen.add(id(part.obj))
+                        if self.computes_complex(self.callees.lowered(part.obj), {}, seen):
+                            return True
+        return False
+
+    def _is_callee(self, obj: Any, seen: set[int]) -> bool:
+        if id(obj) in seen or not is_python_function(obj):
+            return False
+        known = self.book.find(obj) is not None or self.book.is_nondifferentiable(obj)
+        return not known and self.callees.effects(obj) is not None
 
     def _primal(
         self,
@@ -204,10 +238,10 @@ class _Builder:
         aliases = analyse_aliases(function, structure(function), sources)
         made = forward(function, wrt, active, context, name=name, protect=protect)
         written = tuple(p for p in function.param_names if aliases.is_written(p))
-        return self._done((made,), context)[0], written
+        return self._done((made,), context, active)[0], written
 
     def _done(
-        self, functions: tuple[ir.Function, ...], context: Context
+        self, functions: tuple[ir.Function, ...], context: Context, active: frozenset[str]
     ) -> tuple[ir.Function, ...]:
         for function in functions:
             check_program(function)
@@ -217,6 +251,7 @@ class _Builder:
                 shares_memory=self._shares_memory,
                 temporaries=frozenset(context.temporaries),
                 original=context.original,
+                floating=active,
                 alias=context.numpy_alias,
             )
         return functions

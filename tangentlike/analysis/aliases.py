@@ -55,7 +55,12 @@ class Aliases:
 
     def is_written(self, name: str) -> bool:
         """Whether the content behind a name may change after the name was bound."""
-        return self.class_of(name) in self.written
+        return bool(self.contents(name))
+
+    def contents(self, name: str) -> tuple[str, ...]:
+        """The written classes that hold what is behind a name and, for a container, in it."""
+        found = dict.fromkeys((self.class_of(name), self.class_of(element(name))))
+        return tuple(c for c in found if c in self.written)
 
     def root(self, name: str) -> str:
         """The name whose adjoint buffer serves `name` (itself unless it is a path)."""
@@ -78,40 +83,77 @@ class Sources:
         kind = self.kind_of(expr)
         return kind.form not in ("number", "other")
 
-    def names(self, expr: ir.Expr) -> frozenset[str]:
-        """Local names whose memory the value of `expr` may share."""
+    def nodes(self, expr: ir.Expr) -> frozenset[str]:
+        """Whose memory the value of `expr` may share: names, and elements of containers."""
+        if not self.holds_memory(expr):
+            return frozenset()
         match expr:
             case ir.Var(name):
-                return frozenset((name,)) if self.holds_memory(expr) else frozenset()
+                return frozenset((name,))
             case ir.Index(base, key):
-                if not self.holds_memory(expr) or surely_fancy(key, self.kind_of):
+                if surely_fancy(key, self.kind_of):
                     return frozenset()
-                return self.names(base)
+                return self._item_of(base)
             case ir.Attribute(base, name):
-                return frozenset() if name in _SHAPE_ATTRIBUTES else self.names(base)
-            case ir.Display() | ir.Lazy() | ir.Opaque():
-                return frozenset().union(*map(self.names, ir.children(expr)))
+                return frozenset() if name in _SHAPE_ATTRIBUTES else self._item_of(base)
+            case ir.Lazy() | ir.Opaque():
+                return self._all(ir.children(expr))
             case ir.Call():
                 return self._call(expr)
             case _:
                 return frozenset()
 
+    def elements(self, expr: ir.Expr) -> frozenset[str]:
+        """Whose memory the elements of a container `expr` may share."""
+        match expr:
+            case ir.Var(name):
+                arrays = self.kind_of(expr).form in ("array", "number", "other", "value")
+                return frozenset() if arrays else frozenset((element(name),))
+            case ir.Display():
+                return self._all(expr.items)
+            case ir.Index(base, _) | ir.Attribute(base, _):
+                return self.elements(base)
+            case ir.Call():
+                if self.view_of(expr) == "no" or not self.holds_memory(expr):
+                    return frozenset()
+                return self._all(self._given_back(expr))
+            case ir.Lazy() | ir.Opaque():
+                return self._all(e for e in ir.children(expr) if not isinstance(e, ir.Ref))
+            case _:
+                return frozenset()
+
+    def _all(self, exprs: Iterable[ir.Expr]) -> frozenset[str]:
+        found: frozenset[str] = frozenset()
+        for expr in exprs:
+            found |= self.nodes(expr) | self.elements(expr)
+        return found
+
+    def _item_of(self, base: ir.Expr) -> frozenset[str]:
+        """An item of an array is a view of it, an item of a container one of its elements."""
+        form = self.kind_of(base).form
+        if form in ("list", "tuple", "dict"):
+            return self.elements(base)
+        return self.nodes(base) | self.elements(base)
+
     def _call(self, call: ir.Call) -> frozenset[str]:
-        if not self.holds_memory(call):
-            return frozenset()
         view = self.view_of(call)
-        operands = [e for e in ir.children(call) if not isinstance(e, ir.Ref)]
         if view == "no":
             return frozenset()
+        if isinstance(call.fn, ir.Attribute) and call.fn.name in ("pop", "get", "setdefault"):
+            return self._item_of(call.fn.base) | self._all(call.args[1:])
         if view in ("view", "maybe"):
-            first = call.fn if isinstance(call.fn, ir.Attribute) else (call.args or (call,))[0]
-            base = first.base if isinstance(first, ir.Attribute) else first
-            return self.names(base) if base is not call else frozenset()
+            if isinstance(call.fn, ir.Attribute):
+                return self.nodes(call.fn.base)
+            return self._all(call.args[:1])
+        return self._all(self._given_back(call))
+
+    def _given_back(self, call: ir.Call) -> list[ir.Expr]:
+        """The arguments that the result of a user's function may share memory with."""
         effects = self.effects(call)
         if effects is not None:
             actuals = self.bind(call)
-            operands = [actuals[f] for f in sorted(effects.returned) if f in actuals]
-        return frozenset().union(*map(self.names, operands))
+            return [actuals[f] for f in sorted(effects.returned) if f in actuals]
+        return [e for e in ir.children(call) if not isinstance(e, ir.Ref)]
 
     def written(self, stmt: ir.Stmt) -> tuple[str, ...]:
         """The names a statement writes through (not those it binds)."""
@@ -129,30 +171,40 @@ class Sources:
         found: set[str] = set()
         for name, value in call.kwargs:
             if name == "out":
-                found |= self.names(value)
+                found |= self.nodes(value)
         match call.fn:
             case ir.Attribute(base, method) if method in MUTATING_METHODS:
                 found |= _base_names(base)
             case ir.Ref(text=text) if text.rpartition(".")[2] in WRITING_FUNCTIONS and call.args:
-                found |= self.names(call.args[0])
+                found |= self.nodes(call.args[0])
         effects = self.effects(call)
         if effects is not None:
             actuals = self.bind(call)
             for formal in sorted(effects.written):
                 if formal in actuals:
-                    found |= self.names(actuals[formal])
+                    found |= self._all((actuals[formal],))
         return frozenset(found)
+
+
+def key_parts(key: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The parts of a key per axis; a list in brackets is one part (an index array)."""
+    return key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
+
+
+def element(name: str) -> str:
+    """The node that stands for all elements of a container."""
+    return name if name.endswith("[*]") else f"{name}[*]"
 
 
 def surely_fancy(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
     """Whether indexing with `key` certainly copies (an integer or boolean array in it)."""
-    parts = key.items if isinstance(key, ir.Display) else (key,)
+    parts = key_parts(key)
     return any(kind_of(p).form in ("array", "list") for p in parts if not isinstance(p, ir.Slice))
 
 
 def surely_basic(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
     """Whether `key` consists of integers, slices, None and Ellipsis only."""
-    parts = key.items if isinstance(key, ir.Display) else (key,)
+    parts = key_parts(key)
 
     def basic(part: ir.Expr) -> bool:
         if isinstance(part, ir.Slice):
@@ -208,59 +260,69 @@ class _Flow:
             case ir.For():
                 return self._loop(stmt, pairs)
         live = self.facts.live_after[id(stmt)]
-        for name in self.sources.written(stmt):
-            self.direct.setdefault(name, stmt)
+        for node in self.sources.written(stmt):
+            self.direct.setdefault(node, stmt)
             for a, b in pairs:
-                if a == name and b in live and b != name:
-                    self.conflicts.setdefault((name, b), stmt)
+                if a == node and b != node and _owner(b) in live:
+                    self.conflicts.setdefault((node, b), stmt)
         if isinstance(stmt, ir.Assign):
-            pairs = self._bind(ir.target_names(stmt.target), stmt.value, pairs)
+            pairs = self._bind(stmt.target, stmt.value, pairs)
         pairs = self._stored(stmt, pairs)
-        return frozenset(p for p in pairs if p[0] in live and p[1] in live)
+        return frozenset(p for p in pairs if _owner(p[0]) in live and _owner(p[1]) in live)
 
     def _loop(self, stmt: ir.For | ir.While, pairs: Pairs) -> Pairs:
         while True:
             inside = pairs
             if isinstance(stmt, ir.For):
-                inside = self._bind(ir.target_names(stmt.target), stmt.iter, pairs)
+                inside = self._bind((stmt.target,), stmt.iter, pairs)
             after = pairs | self.block(stmt.body, inside)
             if after == pairs:
                 return pairs
             pairs = after
 
-    def _bind(self, targets: Iterable[str], value: ir.Expr, pairs: Pairs) -> Pairs:
-        shared = self.sources.names(value)
-        targets = [t for t in targets if self.sources.holds_memory(ir.Var(t))]
-        more = {b for a, b in pairs if a in shared} | shared
-        kept = {p for p in pairs if p[0] not in targets and p[1] not in targets}
-        for target in targets:
-            for other in more - set(targets):
-                kept |= {(target, other), (other, target)}
-                self.edges.add((target, other))
-        return frozenset(kept)
+    def _bind(self, target: ir.Target, value: ir.Expr, pairs: Pairs) -> Pairs:
+        """New pairs for names bound to (items of) a value."""
+        names = ir.target_names(target)
+        bound = {n for name in names for n in (name, element(name))}
+        pairs = frozenset(p for p in pairs if p[0] not in bound and p[1] not in bound)
+        items = self.sources.elements(value)
+        whole = self.sources.nodes(value) | (items if isinstance(target, tuple) else frozenset())
+        for name in names:
+            if self.sources.holds_memory(ir.Var(name)):
+                pairs = self._join(name, whole - bound, pairs)
+                if self.sources.kind_of(ir.Var(name)).form not in ("array", "value"):
+                    pairs = self._join(element(name), items - bound, pairs)
+        return pairs
+
+    def _join(self, node: str, shared: frozenset[str], pairs: Pairs) -> Pairs:
+        """`node` may share memory with `shared`, and with what these share memory with."""
+        more = shared | {b for a, b in pairs if a in shared}
+        for other in more - {node}:
+            self.edges.add((node, other))
+        new = {(node, o) for o in more} | {(o, node) for o in more}
+        return pairs | frozenset(p for p in new if p[0] != p[1])
 
     def _stored(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
         """A value put into a container stays reachable through it."""
         container, values = _container_store(stmt, self.sources)
-        if not container:
-            return pairs
-        kept = set(pairs)
-        for value in sorted(values - {container}):
-            kept |= {(container, value), (value, container)}
-            self.edges.add((container, value))
-        return frozenset(kept)
+        return self._join(element(container), values, pairs) if container else pairs
+
+
+def _owner(node: str) -> str:
+    return node.removesuffix("[*]")
 
 
 def _container_store(stmt: ir.Stmt, sources: Sources) -> tuple[str, frozenset[str]]:
-    """(container, names it now refers to) for `xs[i] = v`, `xs.append(v)`, `obj.w = v`."""
+    """(container, what it now refers to) for `xs[i] = v`, `xs.append(v)`, `obj.w = v`."""
     match stmt:
         case ir.Store(target=target, value=value):
             (base, *_) = sorted(_base_names(target)) or [""]
             if base and sources.kind_of(ir.Var(base)).form != "array":
-                return base, sources.names(value)
+                return base, sources.nodes(value) | sources.elements(value)
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), method), args=args)):
             if method in MUTATING_METHODS and sources.kind_of(ir.Var(base)).form != "array":
-                return base, frozenset().union(*map(sources.names, args))
+                found = (sources.nodes(a) | sources.elements(a) for a in args)
+                return base, frozenset().union(*found)
     return "", frozenset()
 
 
@@ -297,12 +359,19 @@ def _resolve(
         _follow(name, aliases, facts, sources)
     if aliases.root(written) == aliases.root(other):
         return
+    seen, name = _spoken(other), _owner(other)
     raise UnsupportedError(
-        f"`{written}` is written in place while `{other}` may share its memory",
+        f"{_spoken(written)} is written in place while {seen} may share its memory",
         stmt.origin.place,
-        f"The write may be seen through `{other}`, and which of its entries is not known before "
-        f"the program runs. Copy one of them where they part: `{other} = {other}.copy()`.",
+        f"The write may be seen through {seen}, and which of its entries is not known before "
+        f"the program runs. Copy one of them where they part, as in `{name} = {name}.copy()`.",
     )
+
+
+def _spoken(node: str) -> str:
+    if node.endswith("[*]"):
+        return f"an element of `{_owner(node)}`"
+    return f"`{node}`"
 
 
 def _follow(name: str, aliases: Aliases, facts: Structure, sources: Sources) -> None:
@@ -345,14 +414,13 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
     result = function.body[-1] if function.body else None
     returned: set[str] = set()
     if isinstance(result, ir.Return) and result.value is not None:
-        returned = {classes.get(n, n) for n in sources.names(result.value)}
-    params = function.param_names
-    return Effects(
-        frozenset(p for p in params if classes.get(p, p) in written),
-        frozenset(p for p in params if classes.get(p, p) in returned),
-    )
+        shared = sources.nodes(result.value) | sources.elements(result.value)
+        returned = {classes.get(n, n) for n in shared}
 
+    def touching(found: set[str]) -> frozenset[str]:
+        params = function.param_names
+        return frozenset(
+            p for p in params if any(classes.get(n, n) in found for n in (p, element(p)))
+        )
 
-def operation(call: ir.Call) -> Any:
-    """The live object a call applies when it is known: a `Ref`'s object, else None."""
-    return call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    return Effects(touching(written), touching(returned))

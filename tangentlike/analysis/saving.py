@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from .. import ir
-from .aliases import Aliases
+from .aliases import Aliases, element
 from .structure import ROOT, BlockKey, Structure, block_key
 
 Needed = frozenset[str]
@@ -51,9 +51,11 @@ class Step(Protocol):
 @dataclass
 class Reads:
     """What the reversal of each statement reads. `entry` of a statement runs with the primal as
-    after it, `exit` as before it, `tails` at the head of the given block."""
+    after it, `exit` as before it, `tails` at the head of the given block; `headers` is what a
+    branch's test or a loop's header reads, as after it, if anything inside is reversed."""
 
     entry: dict[int, Needed] = field(default_factory=dict)
+    headers: dict[int, Needed] = field(default_factory=dict)
     exit: dict[int, Needed] = field(default_factory=dict)
     tails: dict[BlockKey, Needed] = field(default_factory=dict)
 
@@ -75,8 +77,8 @@ class Saves:
 
 
 def content(name: str, aliases: Aliases) -> Needed:
-    """The token for the content behind a name, if somebody writes it."""
-    return frozenset(("#" + aliases.class_of(name),)) if aliases.is_written(name) else frozenset()
+    """The tokens for the contents behind a name that somebody writes."""
+    return frozenset("#" + c for c in aliases.contents(name))
 
 
 def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> Needed:
@@ -167,7 +169,8 @@ class Recording:
             return frozenset()
         members: dict[str, list[str]] = {}
         for name in self.facts.home:
-            members.setdefault(self.aliases.class_of(name), []).append(name)
+            for node in (name, element(name)):
+                members.setdefault(self.aliases.class_of(node), []).append(name)
         return frozenset("#" + c for c, names in members.items() if all(n in local for n in names))
 
     def _statement(self, stmt: ir.Stmt, needed: Needed) -> Needed:
@@ -180,14 +183,32 @@ class Recording:
                     self._block(b, needed, block_key(stmt, i))
                     for i, b in enumerate(ir.blocks(stmt))
                 ]
-                return ends[0] | ends[1] | entry
+                return ends[0] | ends[1] | entry | self._header(stmt)
             case ir.For() | ir.While():
-                return self._loop(stmt, needed | leave) | entry
+                return self._loop(stmt, needed | leave) | entry | self._header(stmt)
         needed = self._writes(stmt, needed | leave)
         bound = frozenset(ir.binds(stmt))
         overwritten = tuple(n for n in ir.binds(stmt) if n in needed or n in leave & bound)
         self._overwrite(stmt, overwritten)
         return (needed - bound) | (leave - bound) | entry
+
+    def _header(self, stmt: ir.Stmt) -> Needed:
+        """What reversing a compound statement's header reads, if its reversal is not empty."""
+        return self.reads.headers[id(stmt)] if self._reversed_inside(stmt) else frozenset()
+
+    def _reversed_inside(self, stmt: ir.Stmt) -> bool:
+        for which, block in enumerate(ir.blocks(stmt)):
+            if self.saves.pushed.get(block_key(stmt, which)):
+                return True
+            for inner in block:
+                known = (self.reads.entry, self.reads.exit, self.saves.overwrites)
+                if any(table.get(id(inner)) for table in known):
+                    return True
+                if any(i == id(inner) for i, _ in self.saves.stores):
+                    return True
+                if self._reversed_inside(inner):
+                    return True
+        return False
 
     def _loop(self, stmt: ir.For | ir.While, needed: Needed) -> Needed:
         bound = frozenset(ir.binds(stmt))

@@ -38,13 +38,15 @@ def emitted(name: str) -> ir.Ref:
 @dataclass
 class Pair:
     """`g_fwd` and `g_bwd`. `adjoints`: formals whose adjoints `g_bwd` returns, in order (a bare
-    value when there is one); `written`: formals whose adjoint buffers it is passed."""
+    value when there is one); `written`: formals whose adjoint buffers it is passed; `recursive`:
+    it was asked for while it was being made, so its shape cannot change any more."""
 
     fwd: ir.Ref
     bwd: ir.Ref
     adjoints: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     result_active: bool = True
+    recursive: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,15 @@ class CallSite:
     """
 
     pair: Pair
-    result: str
+    result: ir.Target
     tape: str
     operands: tuple[str, ...]
     written: tuple[str, ...]
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names that the result is bound to."""
+        return ir.target_names(self.result)
 
 
 class Builder(Protocol):
@@ -91,6 +98,7 @@ class Callees:
     _pairs: dict[Any, Pair] = field(default_factory=dict)
     _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
     _effects: dict[int, Effects] = field(default_factory=dict)
+    _unfinished: list[Any] = field(default_factory=list)
     _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
 
     def lowered(self, obj: Any) -> Lowered:
@@ -158,7 +166,11 @@ class Callees:
             written = (self.effects(call.fn.obj) or Effects()).written
             pair.adjoints = tuple(p for p in request.active if p not in written)
             pair.written = tuple(p for p in request.active if p in written)
+            self._unfinished.append(key)
             self.functions.extend(self.builder.pair(pair, request))
+            self._unfinished.remove(key)
+        elif key in self._unfinished:
+            self._pairs[key].recursive = True
         return self._pairs[key]
 
     def tangent(

@@ -16,6 +16,7 @@ from ..analysis.kinds import kind_of
 from ..analysis.operations import rule_object
 from ..kind import Kind
 from ..names import Names
+from ..rules.bind import Instance
 from ..rules.book import Rule, RuleBook
 from .callees import Callees
 
@@ -50,7 +51,7 @@ class Context:
     """One function's transformation: kinds by name, rules, callees, and one name allocator.
 
     `original` says which of the user's names a renamed web had; `temporaries` are the names that
-    lowering and preparation made.
+    lowering and preparation made; `real` says that no complex values occur.
     """
 
     kinds: dict[str, Kind]
@@ -60,6 +61,7 @@ class Context:
     numpy_alias: str = "np"
     original: dict[str, str] = field(default_factory=dict)
     temporaries: set[str] = field(default_factory=set)
+    real: bool = True
 
     def kind_of(self, expr: ir.Expr) -> Kind:
         return kind_of(expr, self.kinds, self.book)
@@ -68,6 +70,17 @@ class Context:
         """The derivative rule of a call or attribute, if there is one."""
         obj = rule_object(expr, self.kinds)
         return None if obj is None else self.book.find(obj)
+
+    def bind(self, rule: Rule, call: ir.Expr) -> Instance:
+        """The rule's lines for one call of this function."""
+        return rule.bind(call, self.kind_of, self.numpy_alias, self.real)
+
+    def is_constant(self, expr: ir.Expr) -> bool:
+        """Whether an operation's result carries no derivative whatever it is given."""
+        if isinstance(expr, ir.Lazy | ir.Opaque | ir.Const | ir.Ref):
+            return True
+        obj = rule_object(expr, self.kinds)
+        return obj is not None and self.book.is_nondifferentiable(obj)
 
     def numpy(self, name: str) -> ir.Ref:
         """NumPy's `name`, spelled as the function's module spells NumPy."""

@@ -62,14 +62,14 @@ def chain_of(
     rule = context.rule_for(value)
     if rule is None:
         read = sorted(ir.names_in(value) & active)
-        if not read:
+        if not read or context.is_constant(value):
             return Chain(())
         raise UnsupportedError(
             f"no derivative rule for this use of `{read[0]}`",
             stmt.origin.place,
             "Add one with @tl.rule, or apply tl.stop_gradient to the argument.",
         )
-    instance = rule.bind(value, context.kind_of, context.numpy_alias)
+    instance = context.bind(rule, value)
     return _by_rule(stmt, instance, active, result_bar, context)
 
 

@@ -49,7 +49,6 @@ def under_mask(c: Contribution, mask: ir.Expr, like: ir.Expr, context: Context) 
 
 
 def _masked(value: ir.Expr, mask: ir.Expr, like: ir.Expr, context: Context) -> ir.Expr:
-    base = mask.args[0] if isinstance(mask, ir.Call) else mask
-    if context.kind_of(base).same_shape(context.kind_of(like)):
+    if context.kind_of(mask).same_shape(context.kind_of(like)):
         return ir.Call(context.numpy("where"), (mask, value, ir.Const(0.0)))
     return ir.Call(context.helper("masked"), (value, mask))

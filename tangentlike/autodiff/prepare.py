@@ -14,6 +14,7 @@ from .. import ir
 from ..analysis.aliases import (
     Aliases,
     analyse_aliases,
+    key_parts,
     surely_basic,
 )
 from ..analysis.kinds import infer_kinds
@@ -62,7 +63,7 @@ def _assume_ranks(function: ir.Function, context: Context) -> ir.Function:
         match stmt:
             case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)):
                 number = context.kind_of(stmt.value).form == "number"
-                parts = key.items if isinstance(key, ir.Display) else (key,)
+                parts = key_parts(key)
                 known = number or base not in function.param_names
                 if name in updated and not known and all(context.kind_of(p) == INT for p in parts):
                     ranks.setdefault(base, len(parts))
@@ -92,7 +93,7 @@ def _private_updates(
             updated.setdefault(stmt.target.name, stmt)
         else:
             written.update(sources.written(stmt))
-    classes = [aliases.class_of(name) for name in aliases.classes]
+    classes = list(aliases.classes.values())
     alone = {
         n
         for n in updated
@@ -162,9 +163,12 @@ class Preparation:
                 return self._counted(stmt, "count")
             case ir.For():
                 return self._for(stmt)
+            case ir.Update(target=ir.Index()) | ir.Store(target=ir.Index()):
+                named, stmt = self._with_steady_key(stmt)
+                return [*named, *(self._update(stmt) if isinstance(stmt, ir.Update) else [stmt])]
             case ir.Update():
                 return self._update(stmt)
-            case ir.Assign(value=ir.Call()):
+            case ir.Assign():
                 return self._assign(stmt)
             case _:
                 return [stmt]
@@ -223,6 +227,19 @@ class Preparation:
 
     # ---------------------------------------------------------------------- single statements
 
+    def _with_steady_key(
+        self, stmt: ir.Store | ir.Update
+    ) -> tuple[list[ir.Stmt], ir.Store | ir.Update]:
+        """`a[a > 0] = v` -> `where = a > 0; a[where] = v`: the write may change its own key."""
+        assert isinstance(stmt.target, ir.Index)
+        key = stmt.target.key
+        if not any(self.aliases.is_written(name) for name in ir.names_in(key)):
+            return [], stmt
+        where = self._fresh("where", self.context.kind_of(key))
+        target = dataclasses.replace(stmt.target, key=ir.Var(where))
+        named = ir.Assign(where, key, stmt.origin)
+        return [named], dataclasses.replace(stmt, target=target)
+
     def _update(self, stmt: ir.Update) -> list[ir.Stmt]:
         """`A[k] op= v` -> `old = A[k]; new = old op v; A[k] = new`, unless it accumulates."""
         target = stmt.target
@@ -243,9 +260,12 @@ class Preparation:
         ]
 
     def _assign(self, stmt: ir.Assign) -> list[ir.Stmt]:
-        """`h = h ** p`, whose rule reads both the new and the old `h`, gets a temporary."""
+        """`h = h ** p`, whose rule reads both the new and the old `h`, gets a temporary; so do
+        `m = m[::-1]` and `a, b = a`, whose adjoint buffers would be read while they are made."""
         targets = frozenset(ir.target_names(stmt.target))
         operands = ir.names_in(stmt.value)
+        if isinstance(stmt.value, ir.Var) and isinstance(stmt.target, str):
+            return [stmt]
         if not targets & operands or not self._reads_result(stmt.value):
             return [stmt]
         if isinstance(stmt.target, str):
@@ -262,9 +282,8 @@ class Preparation:
     def _reads_result(self, value: ir.Expr) -> bool:
         rule = self.context.rule_for(value)
         if rule is None:
-            return True
-        assert isinstance(value, ir.Call)
-        instance = rule.bind(value, self.context.kind_of, self.context.numpy_alias)
+            return not self.context.is_constant(value)
+        instance = self.context.bind(rule, value)
         read: set[str] = set()
         for expr in (*instance.partials.values(), *instance.adjoints.values()):
             read |= ir.names_in(expr)

@@ -39,14 +39,14 @@ class Presence:
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
         if id(stmt) not in self._chains:
-            bar = self._result_bar(stmt.target)
+            bar = self.result_bar(stmt.target)
             self._chains[id(stmt)] = chain_of(stmt, self.active, bar, self.context)
         return self._chains[id(stmt)]
 
-    def _result_bar(self, target: ir.Target) -> ir.Expr:
+    def result_bar(self, target: ir.Target) -> ir.Expr:
         if isinstance(target, str):
             return self.adjoints.adjoint(target)
-        return ir.Display("tuple", tuple(map(self._result_bar, target)))
+        return ir.Display("tuple", tuple(map(self.result_bar, target)))
 
     def roots(self, names: frozenset[str] | tuple[str, ...]) -> frozenset[str]:
         return frozenset(map(self.adjoints.aliases.root, names))
@@ -118,9 +118,9 @@ class Presence:
     def _call(self, stmt: ir.Assign, present: frozenset[str]) -> frozenset[str]:
         site = self.calls[id(stmt)]
         written = self.roots(site.written)
-        if not (self.roots((site.result,)) & present or written):
+        if not (self.roots(site.results) & present or written):
             return present
-        present = present - self.roots((site.result,))
+        present = present - self.roots(site.results)
         return present | written | self.roots(site.operands)
 
     def _operands(self, stmt: ir.Assign) -> frozenset[str]:

@@ -79,7 +79,8 @@ class Reverse:
             return out
         kind = self.context.kind_of(value)
         seed: ir.Expr = ir.Const(1.0)
-        if not (kind.rank == 0 and kind.dtype == "float"):
+        real = kind.dtype == "float" or kind.dtype == "?" and self.context.real
+        if not (kind.form == "number" and real):
             seed = ir.Call(self.context.helper("scalar_seed"), (value,))
         if value.name in self.primal.aliases.paths:
             adjoints.contribute(value.name, seed)
@@ -139,7 +140,11 @@ class Reverse:
         def block(reversed_block: ReversedBlock) -> None:
             reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
             for step in reversed_block.steps:
-                reads.entry[id(step.stmt)] = statement_needs(self._entry(step), aliases, known)
+                reads.entry[id(step.stmt)] = statement_needs(step.entry, aliases, known)
+                header = statement_needs(self._header(step), aliases, known)
+                reads.headers[id(step.stmt)] = header if step.blocks else frozenset()
+                if step.blocks and any(map(_prints, step.blocks)):
+                    reads.entry[id(step.stmt)] |= header
                 reads.exit[id(step.stmt)] = statement_needs(step.exit, aliases, known)
                 for inner in step.blocks:
                     block(inner)
@@ -157,19 +162,18 @@ class Reverse:
         """What a statement writes and its reversal restores (a pair's `bwd` restores its own)."""
         if id(stmt) in self.primal.calls:
             return ()
-        return self.context.sources().written(stmt)
+        nodes = self.context.sources().written(stmt)
+        return tuple(dict.fromkeys(node.removesuffix("[*]") for node in nodes))
 
-    def _entry(self, step: Reversed) -> list[ir.Stmt]:
-        """What a step reads with the primal as after its statement; a compound's header too."""
-        found = list(step.entry)
-        if step.blocks and any(b.steps and _prints(b) for b in step.blocks):
-            origin = step.stmt.origin
-            if isinstance(step.stmt, ir.If):
-                found.append(ir.Do(step.stmt.test, origin))
-            elif step.header is not None:
-                found.append(ir.Do(step.header.iterable, origin))
-                found.extend(ir.Do(leaf.item, origin) for leaf in step.header.bindings)
-        return found
+    def _header(self, step: Reversed) -> list[ir.Stmt]:
+        """What running a compound statement backwards evaluates first."""
+        origin = step.stmt.origin
+        if isinstance(step.stmt, ir.If):
+            return [ir.Do(step.stmt.test, origin)]
+        if step.header is None:
+            return []
+        items = (leaf.item for leaf in step.header.bindings)
+        return [ir.Do(expr, origin) for expr in (step.header.iterable, *items)]
 
     def _free(self, stmt: ir.Assign) -> bool:
         """Aliases, items, attributes, integers and tests: as good as a push."""

@@ -31,6 +31,7 @@ class Statements:
         self.context = context
         self.active = presence.active
         self.severed = presence.severed
+        self._mask_names: dict[tuple[int, bool], str] = {}
 
     def reverse(self, stmt: ir.Stmt) -> None:
         """Print the adjoint statements of `stmt`; the state moves to before it."""
@@ -87,7 +88,7 @@ class Statements:
                 alone = len(sharing) == 1 and c is sharing[0]
                 adjoints.contribute(c.name, c.value, self._handed_on(c, status, alone))
                 if first and c.name in masks:
-                    adjoints.masks[c.name] = masks[c.name]
+                    adjoints.masks[c.name] = self._named(masks[c.name], stmt)
         for name in names:
             adjoints.state.pop(name, None)
         for c in own:  # an adjoint that updates itself comes last, and is assigned
@@ -106,6 +107,18 @@ class Statements:
         result = ir.Var(names[0])
         found = tuple(under_mask(c, mask, result, self.context) for c in chain.contributions)
         return found, {c.name: mask for c in found if c.elementwise}
+
+    def _named(self, mask: ir.Expr, stmt: ir.Assign) -> ir.Var:
+        """A mask by a name of the sweep's own: it is used where the primal has not made it yet."""
+        if isinstance(mask, ir.Var) and mask.name in self._mask_names.values():
+            return mask
+        key = (id(stmt), isinstance(mask, ir.Var))
+        if key not in self._mask_names:
+            word = "selected" if isinstance(mask, ir.Var) else "unselected"
+            self._mask_names[key] = self.context.names.fresh(word)
+            self.context.kinds[self._mask_names[key]] = self.context.kind_of(mask)
+        self.adjoints.assign(self._mask_names[key], mask)
+        return ir.Var(self._mask_names[key])
 
     def _handed_on(self, c: Contribution, status: str, alone: bool) -> str:
         """The status of `c.value` as an adjoint, given that of the result's adjoint."""
@@ -223,20 +236,22 @@ class Statements:
     def _call(self, stmt: ir.Assign) -> None:
         """`y, tape = g_fwd(a)` reversed: `a_bar = g_bwd(tape, y_bar)`."""
         adjoints, site = self.adjoints, self.calls[id(stmt)]
-        touched = self.presence.roots((site.result,))
+        touched = self.presence.roots(site.results)
         if not (touched & frozenset(adjoints.state) or site.written):
             return  # (what a callee wrote, its bwd must restore in any case)
         arguments: list[ir.Expr] = [ir.Var(site.tape)]
         if site.pair.result_active:
-            if site.result not in adjoints.state:
-                adjoints.zero(site.result)
-            adjoints.materialise(site.result)
-            arguments.append(adjoints.bar(site.result))
+            for name in site.results:
+                if name not in adjoints.state:
+                    adjoints.zero(name)
+                adjoints.materialise(name)
+            arguments.append(self.presence.result_bar(site.result))
         for name in site.written:
             adjoints.own(adjoints.aliases.root(name))
             arguments.append(adjoints.adjoint(name))
         call = ir.Call(site.pair.bwd, tuple(arguments))
-        adjoints.state.pop(site.result, None)
+        for name in site.results:
+            adjoints.state.pop(name, None)
         if not site.operands:
             adjoints.out.append(ir.Do(call, adjoints.origin))
             return
