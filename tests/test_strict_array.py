@@ -17,13 +17,14 @@ import tangentlike as tl
 from tangentlike.rules import register_array_module
 from tests import agreement
 from tests.programs import PROGRAMS, Program
+from tests.refusals import REFUSED, REFUSED_FORWARD, REFUSED_REVERSE
 from tests.strict_array import StrictArray, from_strict, to_strict, xp
 
 register_array_module(xp)
 
 THEMES = ("straight_line", "loops", "broadcasting", "inplace", "grids", "calls", "factorizations")
-# Refused or not possible on such arrays: name of the program -> the reason.
-EXCEPTIONS: dict[str, str] = {}
+# Refused or not possible on such arrays only: name of the program -> the reason.
+STRICT_ONLY: dict[str, str] = {}
 
 
 def rewritten(theme: str) -> types.ModuleType:
@@ -60,12 +61,12 @@ CASES = [
     pytest.param(
         p,
         id=p.name,
-        marks=pytest.mark.xfail(reason=EXCEPTIONS[p.name], strict=True)
-        if p.name in EXCEPTIONS
+        marks=pytest.mark.xfail(reason=STRICT_ONLY[p.name], strict=True)
+        if p.name in STRICT_ONLY
         else (),
     )
     for p in PROGRAMS
-    if p.name in STRICT
+    if p.name in STRICT and p.name not in {**REFUSED, **REFUSED_REVERSE, **REFUSED_FORWARD}
 ]
 
 
