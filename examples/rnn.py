@@ -110,9 +110,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for t in sorted({0, *range(49, len(losses), 50), len(losses) - 1} & set(range(len(losses)))):
         print(f"step {t + 1:4}  loss {losses[t]:.4f}")
     network, naive = held_out_errors(weights)
-    print(
-        f"squared error of the last two years: network {network:.4f}, same change as a year ago {naive:.4f}"
-    )
+    print(f"last two years, squared error: network {network:.4f}, as a year ago {naive:.4f}")
     return 0
 
 
