@@ -16,12 +16,20 @@ REFUSED = {
     "match x:\n    case 1:\n        y = 2": ("`match` is not supported", "match x:"),
     "global y": ("`global`", "global y"),
     "nonlocal y": ("`nonlocal`", "nonlocal y"),
-    "def g(x):\n    return x": ("a function defined inside", None),
+    "@np.vectorize\ndef g(x):\n    return x": ("a decorated function inside", None),
+    "def g(x: int) -> float:\n    return g(x)\ny = g(x)": ("`g` calls itself", "g(x)"),
+    "def g(x: int) -> float:\n    return x\ny = map(g, x)": (
+        "the inner function `g` is not only called",
+        "def g(x: int) -> float:",
+    ),
+    "def g(x):\n    return x\ny = g(x, 2)": ("the arguments do not fit", "g(x, 2)"),
+    "def g(*x):\n    return x\ny = g(x, 2)": ("star arguments of the inner", "g(x, 2)"),
+    "def g(x):\n    yield x\ny = g(x)": ("a generator", None),
+    "y += (y := x)": ("the value of an update assigns its target", None),
     "class C:\n    pass": ("a class defined inside", None),
     "async def g(x):\n    return x": ("asynchronous", None),
     "a, *b = x": ("a starred target", "*b"),
-    "y = (z := x)": ("assignment expression", "z := x"),
-    "y = [z := x, [w for w in x if (z := w)]]": ("assignment expression", "z := x"),
+    "y = [w for w in x if (z := w)]": ("assignment expression", "z := w"),
     "y = x + (yield x)": ("a generator", None),
     "y = [1 for v in x if (yield v)]": ("a generator", None),
     "y = await x": ("`await`", None),
@@ -33,7 +41,7 @@ REFUSED = {
     "y = locals()": ("`locals` depends on the function", "locals()"),
     "y = super().f(x)": ("`super()` without arguments", "super()"),
     "a = 1\ng = (v + a for v in x)\na = sum(g)": ("a generator uses `a`", "(v + a for v in x)"),
-    "a = 1\nf = lambda v: v + a\na = f(x)": ("a lambda uses `a`", "lambda v: v + a"),
+    "a = 1\nf = map(lambda v: v + a, x)\na = f": ("a lambda uses `a`", "lambda v: v + a"),
 }
 
 

@@ -16,8 +16,23 @@ from typing import Any
 import gast
 
 from ..errors import Place, UnsupportedError
-from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice, Target, Var
+from ..ir import (
+    Attribute,
+    Call,
+    Const,
+    Display,
+    Expr,
+    Index,
+    Lazy,
+    Opaque,
+    Param,
+    Ref,
+    Slice,
+    Target,
+    Var,
+)
 from .comprehensions import Clause, Comprehension
+from .nested import Closure, Walrus
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
 from .survey import parameter_names
@@ -184,7 +199,7 @@ class Reader:
     def comprehension(self, node: Any) -> Expr:
         """A comprehension as opaque code that knows its parts."""
         code = self.opaque(node)
-        if not isinstance(code, Opaque) or any(part.is_async for part in node.generators):
+        if any(part.is_async for part in node.generators):
             return code
         inner = self
         clauses = []
@@ -206,7 +221,46 @@ class Reader:
         """A reader for a scope in which these names are bound too."""
         return Reader(lambda name: Var(name) if name in bound else self.lookup(name), self.at)
 
-    def opaque(self, node: gast.AST, prefix: str = "") -> Expr:
+    def function(self, node: gast.Lambda) -> Expr:
+        """A lambda as opaque code that knows its parts."""
+        code = self.opaque(node)
+        if node.args.vararg or node.args.kwarg:
+            return code
+        inner = self.inside(frozenset(parameter_names(node.args)))
+        parts = (code.text, code.names, code.values, code.refs, code.at)
+        return Closure(*parts, self.parameters(node.args), inner.read(node.body))
+
+    def parameters(self, args: gast.arguments) -> tuple[Param, ...]:
+        """A parameter list; its defaults are read in this scope."""
+        usual = [(a, "positional") for a in args.posonlyargs] + [(a, "any") for a in args.args]
+        missing = len(usual) - len(args.defaults)
+        every = [
+            (node, kind, args.defaults[number - missing] if number >= missing else None)
+            for number, (node, kind) in enumerate(usual)
+        ]
+        if args.vararg is not None:
+            every.append((args.vararg, "*", None))
+        keywords = zip(args.kwonlyargs, args.kw_defaults, strict=True)
+        every += [(node, "keyword", default) for node, default in keywords]
+        if args.kwarg is not None:
+            every.append((args.kwarg, "**", None))
+        return tuple(self._parameter(*item) for item in every)
+
+    def _parameter(self, node: Any, kind: str, default: gast.AST | None) -> Param:
+        annotation = "" if node.annotation is None else gast.unparse(node.annotation).strip()
+        return Param(node.id, kind, None if default is None else self.read(default), annotation)
+
+    def walrus(self, node: gast.NamedExpr) -> Expr:
+        """`(name := value)`; inside code that stays opaque it is refused."""
+        code = self.opaque(node.value)
+        target = self.name(node.target)
+        inner = self.read(node.value)
+        names = (node.target.id, *(n for n in code.names if n != node.target.id))
+        values = (target, *(v for n, v in zip(code.names, code.values, strict=True) if v != target))
+        text = f"({node.target.id} := {code.text})"
+        return Walrus(text, names, values, code.refs, self.at(node), inner)
+
+    def opaque(self, node: gast.AST, prefix: str = "") -> Opaque:
         """The code of a node as it stands, with what its free names mean."""
         names, values, refs = self.meanings(node)
         return Opaque(prefix + gast.unparse(node).strip(), names, values, refs, self.at(node))
@@ -298,13 +352,15 @@ _READERS: dict[type[Any], Callable[[Reader, Any], Expr]] = {
     gast.List: Reader.display,
     gast.Tuple: Reader.display,
     gast.Dict: Reader.dictionary,
-    **dict.fromkeys((gast.Set, gast.SetComp, gast.Lambda, gast.JoinedStr), Reader.opaque),
+    gast.Lambda: Reader.function,
+    gast.NamedExpr: Reader.walrus,
+    **dict.fromkeys((gast.Set, gast.SetComp, gast.JoinedStr), Reader.opaque),
     **dict.fromkeys((gast.ListComp, gast.DictComp, gast.GeneratorExp), Reader.comprehension),
 }
 
 _REFUSED: dict[type[Any], tuple[str, str]] = {
     gast.NamedExpr: (
-        "an assignment expression (`:=`) is not supported",
+        "an assignment expression (`:=`) is not supported here",
         "Assign the name in a statement of its own before this one.",
     ),
     gast.Yield: ("a generator cannot be differentiated", "Return a list instead of yielding."),

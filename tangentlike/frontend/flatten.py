@@ -5,17 +5,19 @@ What can carry no derivative stays whole: tests, comparisons, keys, sizes, opaqu
 
 from __future__ import annotations
 
-import builtins
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from .. import ir
+from ..errors import UnsupportedError
 from ..ir import (
     Assign,
     Attribute,
     Block,
+    Break,
     Call,
+    Const,
     Display,
     Do,
     Expr,
@@ -28,7 +30,6 @@ from ..ir import (
     Origin,
     Ref,
     Return,
-    Slice,
     Stmt,
     Store,
     Update,
@@ -37,9 +38,11 @@ from ..ir import (
 )
 from ..names import Names
 from .comprehensions import Comprehension, becomes_loop, is_consumed, is_generator, loop
+from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
-from .naming import names_of, noun
-from .nested import in_blocks
+from .keys import fixed_key, flat_key
+from .naming import Variables, names_of
+from .nested import Closure, Define, Walrus, in_blocks
 from .operands import (
     is_atom,
     is_comparison,
@@ -51,14 +54,11 @@ from .operands import (
     stays_nested,
     takes_shape,
 )
-from .operators import is_arithmetic, is_truth
+from .operators import is_truth
 
 # Loop headers whose operands are named, and which then stay as they are.
 HEADERS = frozenset(map(id, (range, zip, enumerate, reversed)))
-# Built-ins that give integers from integers, so that they may stay inside a key.
-_KEY_FUNCTIONS = frozenset(
-    map(id, (builtins.int, builtins.len, builtins.abs, builtins.min, builtins.max, slice, round))
-)
+_APART = "Assign the value in a statement of its own first."
 
 
 def flatten(function: Function, names: Names | None = None) -> Function:
@@ -72,17 +72,8 @@ def flatten(function: Function, names: Names | None = None) -> Function:
                                                  return sum_product
     """
     names = names_of(function) if names is None else names
-    own: list[Names] = []
-
-    def variable(name: str) -> str:
-        """A comprehension's variable, which is none of the function's names."""
-        own.extend(() if own else (names_of(function, inside=False),))
-        if name in own[0]:
-            return names.fresh(name)
-        names.take((name,))
-        return name
-
-    flattener = _Flattener(names, variable, [], Origin(function.place))
+    special = find_special(function, names)
+    flattener = _Flattener(Variables(function, names), special, [], Origin(function.place))
     return dataclasses.replace(function, body=flattener.block(function.body))
 
 
@@ -90,10 +81,11 @@ def flatten(function: Function, names: Names | None = None) -> Function:
 class _Flattener:
     """Flattens one statement; temporaries go to `out` before the statement itself."""
 
-    names: Names
-    variable: Callable[[str], str]
+    names: Variables
+    special: Special
     out: list[Stmt]
     origin: Origin
+    calling: tuple[str, ...] = ()
 
     def statement(self, stmt: Stmt) -> None:
         match stmt:
@@ -103,14 +95,25 @@ class _Flattener:
                 made: Any = self.operand(value)
                 self.out.append(Store(self.place(target), made, self.origin))
             case Update(target=target, op=op, value=value):
+                if self.rebound(target, (value,)):
+                    raise UnsupportedError(
+                        "the value of an update assigns its target", self.origin.place, _APART
+                    )
                 place = self.place(target)
-                if not is_repeatable(value):
-                    place = self.fixed(place)
+                if isinstance(place, Index) and not is_repeatable(value):
+                    place = dataclasses.replace(place, key=fixed_key(place.key, self.named))
                 self.out.append(Update(place, op, self.operand(value), self.origin))
             case Do(value=value):
                 self.effect(value)
-            case If() | While():
+            case While(test=test) if self.special.within(test):
+                self.tested_inside(stmt)
+            case If(test=test):
+                test = self.test(test)
+                self.out.append(dataclasses.replace(in_blocks(stmt, self.block), test=test))
+            case While():
                 self.out.append(in_blocks(stmt, self.block))
+            case Define(function=inner):
+                self.defined(inner.name)
             case For(iter=iterable):
                 header = self.header(iterable)
                 loop: Any = in_blocks(stmt, self.block)
@@ -131,11 +134,41 @@ class _Flattener:
         """A flattener for a branch that is made here."""
         return dataclasses.replace(self, out=[])
 
+    def tested_inside(self, loop: While) -> None:
+        """A loop whose test needs statements: they go into its body.
+
+        before::                         after::
+            while (x := f(x)) > 1:           while True:
+                y = y + x                        x = f(x)
+                                                 if x > 1:
+                                                     y = y + x
+                                                 else:
+                                                     break
+        """
+        head = self.inner()
+        test = head.test(loop.test)
+        body, leave = self.block(loop.body), Break(self.origin)
+        choice = If(test, body, (leave,), self.origin)
+        if not body:
+            choice = If(negated(test), (leave,), (), self.origin)
+        self.out.append(While(Const(True), (*head.out, choice), self.origin))
+
+    def test(self, expr: Expr) -> Expr:
+        """A test, whole unless something in it needs a statement."""
+        if not self.special.within(expr):
+            return expr
+        if isinstance(expr, Call) and is_truth(expr.fn):
+            return dataclasses.replace(expr, args=self.operands(expr.args))
+        return self.operand(expr)
+
     # ------------------------------------------------------------------------- statements
 
     def assign(self, target: ir.Target, value: Expr) -> None:
         """`target = value`, the value one operation."""
-        if isinstance(value, Lazy) and not keeps_whole(value):
+        if isinstance(value, Closure) and target in self.special.functions:
+            self.defined(str(target))
+            return
+        if isinstance(value, Lazy) and not self.whole(value):
             if isinstance(target, str):
                 self.branches(target, value)
                 return
@@ -153,6 +186,7 @@ class _Flattener:
         """A value chosen by a test, as an `If` that binds the target."""
         if value.form == "if":
             test, then, otherwise = value.items
+            test = self.test(test)
             body, orelse = self.inner(), self.inner()
             body.assign(target, then)
             orelse.assign(target, otherwise)
@@ -163,7 +197,7 @@ class _Flattener:
             return
         first, *others = value.items
         if any(target in ir.names_in(item) for item in others):
-            name = self.names.fresh(noun(value))
+            name = self.names.temporary(value)
             self.branches(name, value)
             self.out.append(Assign(target, Var(name), self.origin))
             return
@@ -173,9 +207,14 @@ class _Flattener:
         test = Var(target) if value.form == "and" else negated(Var(target))
         self.out.append(If(test, tuple(rest.out), (), self.origin))
 
+    def defined(self, name: str) -> None:
+        """What the definition of a local function evaluates: its defaults."""
+        local = self.special.functions[name]
+        self.out.extend(self.block(default_values(local, self.origin)))
+
     def collected(self, target: str, value: Comprehension) -> None:
         """A list or dict built by a loop."""
-        self.out.extend(self.block(loop(value, target, self.variable, self.origin)))
+        self.out.extend(self.block(loop(value, target, self.names.variable, self.origin)))
 
     def effect(self, value: Expr) -> None:
         """An expression evaluated for what it does."""
@@ -183,11 +222,13 @@ class _Flattener:
             case Comprehension() if becomes_loop(value):
                 self.named(value)
             case Lazy(form="if", items=(test, then, otherwise)):
+                test = self.test(test)
                 body, orelse = self.inner(), self.inner()
                 body.effect(then)
                 orelse.effect(otherwise)
                 self.out.append(If(test, tuple(body.out), tuple(orelse.out), self.origin))
             case Lazy(form=form, items=(first, *others)):
+                first = self.test(first)
                 rest = self.inner()
                 rest.effect(others[0] if len(others) == 1 else Lazy(form, tuple(others)))
                 test = first if form == "and" else negated(first)
@@ -204,19 +245,6 @@ class _Flattener:
                 return Attribute(self.operand(base), name, target.at)
         return target
 
-    def fixed(self, target: Any) -> Any:
-        """The same place with its key evaluated now, before a value that could change it."""
-        if not isinstance(target, Index):
-            return target
-        return dataclasses.replace(target, key=self._fixed_key(target.key))
-
-    def _fixed_key(self, key: Expr) -> Expr:
-        if is_atom(key):
-            return key
-        if isinstance(key, Slice) or (isinstance(key, Display) and key.form == "tuple"):
-            return ir.rebuild(key, self._fixed_key)
-        return self.named(key)
-
     def header(self, expr: Expr) -> Expr:
         """What a `for` goes through, its operands named."""
         if isinstance(expr, Opaque) and not becomes_loop(expr):
@@ -229,7 +257,7 @@ class _Flattener:
 
     def returned(self, expr: Expr) -> Expr:
         """An expression of atoms: displays of results keep their form."""
-        if isinstance(expr, Display):
+        if isinstance(expr, Display) and not self.special.within(expr):
             keys = tuple(map(self.operand, expr.keys))
             return dataclasses.replace(expr, items=tuple(map(self.returned, expr.items)), keys=keys)
         return self.operand(expr)
@@ -242,24 +270,33 @@ class _Flattener:
 
     def named(self, expr: Expr) -> Var:
         """A temporary that holds the expression."""
-        if isinstance(expr, Lazy) and not keeps_whole(expr):
-            name = self.names.fresh(noun(expr))
+        if isinstance(expr, Walrus):
+            self.assign(expr.target, expr.value)
+            return Var(expr.target)
+        if isinstance(expr, Lazy) and not self.whole(expr):
+            name = self.names.temporary(expr)
             self.branches(name, expr)
             return Var(name)
         if isinstance(expr, Comprehension) and becomes_loop(expr):
-            name = self.names.fresh(noun(expr))
+            name = self.names.temporary(expr)
             self.collected(name, expr)
             return Var(name)
         value = self.operation(expr)
-        name = self.names.fresh(noun(value))
+        if isinstance(expr, Call) and self.special.calls(expr) and isinstance(value, Var):
+            return value
+        name = self.names.temporary(value)
         self.out.append(Assign(name, value, self.origin))
         return Var(name)
 
     def operation(self, expr: Expr) -> Expr:
         """The expression as one operation on atoms."""
-        if stays_nested(expr) or is_comparison(expr):
+        if stays_nested(expr) or (is_comparison(expr) and not self.special.within(expr)):
             return expr
         match expr:
+            case Walrus() | Lazy() if self.special.within(expr):
+                return self.named(expr)
+            case Call(fn=Var(name)) if name in self.special.functions:
+                return self.inlined(expr, name)
             case Call():
                 return self.call(expr)
             case Index(base=base, key=key):
@@ -270,6 +307,24 @@ class _Flattener:
                 keys = tuple(map(self.operand, keys))
                 return dataclasses.replace(expr, keys=keys, items=self.operands(items))
         return expr
+
+    def whole(self, expr: Lazy) -> bool:
+        """Whether a lazy expression needs no branches."""
+        return keeps_whole(expr) and not self.special.within(expr)
+
+    def inlined(self, call: Call, name: str) -> Expr:
+        """The value of a call of a local function, its statements put before this one."""
+        if name in self.calling:
+            raise UnsupportedError(
+                f"the inner function `{name}` calls itself", call.at, "Define it outside."
+            )
+        local = self.special.functions[name]
+        given = matched(call, local)
+        values = dict(zip(given, self.operands(tuple(given.values())), strict=True))
+        body, value = inlined(call, local, {**local.defaults, **values}, self.names.local)
+        inside = dataclasses.replace(self, calling=(*self.calling, name))
+        self.out.extend(inside.block(body))
+        return inside.operation(value)
 
     def call(self, call: Call) -> Expr:
         fn = call.fn
@@ -293,28 +348,27 @@ class _Flattener:
         """Operands from left to right. A size is read early if a later operand could change it."""
         result = []
         for number, expr in enumerate(exprs):
+            later = exprs[number + 1 :]
+            early = self.rebound(expr, later)
+            early = early or (is_shape_query(expr) and not all(map(is_repeatable, later)))
             if is_generator(expr) or (shapes and shapes[number] and is_shape_tuple(expr)):
                 result.append(expr)
-            elif is_shape_query(expr) and not all(map(is_repeatable, exprs[number + 1 :])):
+            elif early:
                 result.append(self.named(expr))
             else:
                 result.append(self.operand(expr))
         return tuple(result)
 
+    def rebound(self, name: Expr, later: Sequence[Expr]) -> bool:
+        """Whether operands further right give a name another value."""
+        if not self.special.walrus or not isinstance(name, Var):
+            return False
+        parts = (p for expr in later for p in ir.walk(expr))
+        return any(isinstance(p, Walrus) and p.target == name.name for p in parts)
+
     def key(self, expr: Expr) -> Expr:
         """A key, whole but for calls in it, which are made once and named."""
-        match expr:
-            case Call(fn=fn, kwargs=()) if is_arithmetic(fn) or is_truth(fn):
-                return ir.rebuild(expr, self.key)
-            case Call(fn=Ref(obj=obj), kwargs=()) if id(obj) in _KEY_FUNCTIONS:
-                return ir.rebuild(expr, self.key)
-            case Call():
-                return self.operand(expr)
-            case Lazy() if not keeps_whole(expr):
-                return self.operand(expr)
-            case Opaque() | Lazy():
-                return expr
-        return ir.rebuild(expr, self.key)
+        return flat_key(expr, self.operand, self.special.within)
 
 
 __all__ = ["HEADERS", "flatten"]

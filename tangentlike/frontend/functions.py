@@ -11,7 +11,7 @@ import gast
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..ir import Const, Expr, Function, Opaque, Origin, Param, Ref, Return, Var
+from ..ir import Expr, Function, Opaque, Origin, Param, Ref, Return, Var
 from ..names import Names
 from .expressions import Reader
 from .places import Source
@@ -115,37 +115,23 @@ def lookup_in(scope: Scope, local: frozenset[str]) -> Callable[[str], Expr]:
 
 
 def _parameters(args: gast.arguments, scope: Scope) -> tuple[Param, ...]:
-    """The parameter list, with defaults and annotations as the user wrote them."""
-    usual = [(a, "positional") for a in args.posonlyargs] + [(a, "any") for a in args.args]
-    missing = len(usual) - len(args.defaults)
-    result = []
-    for number, (node, kind) in enumerate(usual):
-        default = args.defaults[number - missing] if number >= missing else None
-        result.append(_parameter(node, kind, default, scope))
-    if args.vararg is not None:
-        result.append(_parameter(args.vararg, "*", None, scope))
-    for node, default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        result.append(_parameter(node, "keyword", default, scope))
-    if args.kwarg is not None:
-        result.append(_parameter(args.kwarg, "**", None, scope))
-    return tuple(result)
+    """The parameter list, with defaults and annotations as the user wrote them.
 
-
-def _parameter(node: Any, kind: str, default: gast.AST | None, scope: Scope) -> Param:
-    annotation = "" if node.annotation is None else gast.unparse(node.annotation).strip()
-    value = None if default is None else _default(default, scope)
-    return Param(node.id, kind, value, annotation)
-
-
-def _default(node: gast.AST, scope: Scope) -> Expr:
-    """A default as an expression; as bare text where its names no longer mean anything.
-
-    It was evaluated when the function was made, and only its text is of interest here.
+    A default was evaluated when the function was made, and only its text is of interest here: it
+    stays bare text where its names no longer mean anything.
     """
-    try:
-        return Reader(lookup_in(scope, frozenset())).read(node)
-    except UnsupportedError:
-        return Const(node.value) if isinstance(node, gast.Constant) else Opaque(gast.unparse(node))
+    reader = _DefaultReader(lookup_in(scope, frozenset()))
+    return reader.parameters(args)
+
+
+class _DefaultReader(Reader):
+    """Reads expressions that need not mean anything now."""
+
+    def read(self, node: gast.AST) -> Expr:
+        try:
+            return super().read(node)
+        except UnsupportedError:
+            return Opaque(gast.unparse(node).strip())
 
 
 def _read_first(tree: Any, known: Scope) -> list[str]:

@@ -8,6 +8,7 @@ from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Function, Index, Lazy, Opaque, Ref, Var
 from ..names import Names
 from .comprehensions import Comprehension
+from .nested import Define
 from .operators import is_truth
 
 _NOUNS = {
@@ -37,9 +38,40 @@ def names_of(function: Function, inside: bool = True) -> Names:
         names.take(ir.binds(stmt))
         for expr in ir.expressions(stmt):
             names.take(_names_in(expr, inside))
+        if isinstance(stmt, Define) and inside:
+            names.take(n for s in ir.statements(stmt.function.body) for n in ir.binds(s))
+            names.take((stmt.function.name, *stmt.function.param_names))
         if isinstance(stmt, ir.OpaqueStmt):
             names.take((*stmt.names, *(_root(ref) for ref in stmt.refs)))
     return names
+
+
+class Variables:
+    """Names for temporaries, and for the variables of comprehensions and inlined functions."""
+
+    def __init__(self, function: Function, names: Names) -> None:
+        self.function, self.names = function, names
+        self._own: Names | None = None
+
+    def temporary(self, expr: Expr) -> str:
+        """A name for what an expression holds."""
+        return self.names.fresh(noun(expr))
+
+    def variable(self, name: str) -> str:
+        """A name for a variable with a scope of its own: the same unless the function has it."""
+        if self._own is None:
+            self._own = names_of(self.function, inside=False)
+        if name in self._own:
+            return self.names.fresh(name)
+        self.names.take((name,))
+        return name
+
+    def local(self, name: str) -> str:
+        """A name for a local variable of an inlined function, different for each call."""
+        name = self.variable(name)
+        if self._own is not None:
+            self._own.take((name,))
+        return name
 
 
 def _names_in(expr: Expr, inside: bool) -> list[str]:

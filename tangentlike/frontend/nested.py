@@ -1,7 +1,7 @@
-"""Two statements that exist only between reading and lowering.
+"""What exists only between reading and lowering.
 
-The targets pass removes `Assignment`, the jumps pass `Continue`; nothing after the frontend
-ever sees them.
+The targets pass removes `Assignment`, the jumps pass `Continue`, flattening `Define` and `Walrus`;
+nothing after the frontend ever sees them. A `Closure` that stays is opaque code like any other.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from .. import ir
-from ..ir import Attribute, Expr, Index, Origin, Var
+from ..ir import Attribute, Expr, Index, Opaque, Origin, Var
 
 Place = Union[Var, Index, Attribute, "tuple[Place, ...]"]
 
@@ -33,7 +33,42 @@ class Continue:
     origin: Origin = field(compare=False, repr=False)
 
 
-Stmt = ir.Stmt | Assignment | Continue
+@dataclass(frozen=True)
+class Define:
+    """`def` inside the function."""
+
+    function: ir.Function
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Closure(Opaque):
+    """An opaque lambda that knows its parts; their free names mean what `values` says."""
+
+    params: tuple[ir.Param, ...] = field(default=(), compare=False, repr=False)
+    body: Expr = field(default=ir.Const(None), compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Walrus(Opaque):
+    """`(target := value)`: opaque code whose first name is the one that it binds."""
+
+    inner: Expr = field(default=ir.Const(None), compare=False, repr=False)
+
+    @property
+    def target(self) -> str:
+        """The name it binds, as it is spelled now."""
+        name = self.values[0]
+        assert isinstance(name, Var)
+        return name.name
+
+    @property
+    def value(self) -> Expr:
+        """What is bound."""
+        return ir.substitute(self.inner, dict(zip(self.names, self.values, strict=True)))
+
+
+Stmt = ir.Stmt | Assignment | Continue | Define
 
 
 def in_blocks(stmt: Any, fn: Callable[[ir.Block], ir.Block]) -> Any:

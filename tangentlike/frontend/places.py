@@ -6,6 +6,7 @@ are translated, so that carets still point at the right part.
 
 from __future__ import annotations
 
+import ast
 import io
 import tokenize
 from collections.abc import Sequence
@@ -101,6 +102,10 @@ def _header_end(node: Any) -> Any:
     """The last node of a compound statement's header; a simple statement itself."""
     if not getattr(node, "body", None) and not getattr(node, "cases", None):
         return node
+    if hasattr(node, "args") and hasattr(node, "returns"):  # `def`: annotations have colons too
+        inside = [n for n in ast.walk(node.args) if hasattr(n, "end_lineno")]
+        parts = [*inside, *([node.returns] if node.returns is not None else ())]
+        return max(parts, key=lambda n: (n.end_lineno, n.end_col_offset), default=_Spot(node))
     for field in ("test", "iter", "subject"):
         if hasattr(node, field):
             return getattr(node, field)

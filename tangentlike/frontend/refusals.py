@@ -14,10 +14,6 @@ _OUTSIDE = (
     "it changes a variable outside the function",
     "Take the value as a parameter and return the new one.",
 )
-_NESTED = (
-    "a function defined inside is not supported",
-    "Define it outside the function and pass what it needs as arguments.",
-)
 _TRY = (
     "`try` is not supported",
     "Test for the condition with `if` before computing.",
@@ -32,7 +28,6 @@ _ASYNC = (
 )
 
 STATEMENTS: dict[type[Any], tuple[str, str]] = {
-    gast.FunctionDef: _NESTED,
     gast.AsyncFunctionDef: _ASYNC,
     gast.ClassDef: (
         "a class defined inside is not supported",
@@ -46,7 +41,8 @@ STATEMENTS: dict[type[Any], tuple[str, str]] = {
     gast.AsyncFor: _ASYNC,
     gast.Match: ("`match` is not supported", "Write it with `if` and `elif`."),
 }
-for _name, _reason in (("TryStar", _TRY), ("TypeAlias", _NESTED)):
+_TYPE = ("a type alias inside a function is not supported", "Define it outside the function.")
+for _name, _reason in (("TryStar", _TRY), ("TypeAlias", _TYPE)):
     if hasattr(gast, _name):
         STATEMENTS[getattr(gast, _name)] = _reason
 

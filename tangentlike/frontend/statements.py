@@ -14,14 +14,30 @@ import gast
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..ir import Block, Break, Const, Do, Expr, For, If, OpaqueStmt, Origin, Return, Update, While
+from ..ir import (
+    Block,
+    Break,
+    Const,
+    Do,
+    Expr,
+    For,
+    Function,
+    If,
+    OpaqueStmt,
+    Origin,
+    Return,
+    Update,
+    While,
+)
 from ..names import Names
 from . import nested
 from .expressions import Lookup, Reader
 from .loop_else import run_unless_broken
 from .operators import UPDATE
 from .places import Line, Source
-from .refusals import STATEMENTS, unsupported
+from .refusals import STATEMENTS, reject_generators, unsupported
+from .survey import survey
+from .targets import split_targets
 
 
 @dataclass(frozen=True)
@@ -121,6 +137,25 @@ class StatementReader:
     def nothing(self, node: gast.Pass, line: Line, reader: Reader) -> Sequence[Any]:
         return []
 
+    def define(self, node: gast.FunctionDef, line: Line, reader: Reader) -> Sequence[Any]:
+        """A `def` inside, to be put where it is called."""
+        if node.decorator_list:
+            raise UnsupportedError(
+                "a decorated function inside is not supported",
+                line.whole(),
+                "Define it outside the function.",
+            )
+        known = survey(node)
+        reject_generators(known.yields, self.source)
+
+        def lookup(name: str) -> Expr:
+            return ir.Var(name) if name in known.bound else self.lookup(name)
+
+        body = StatementReader(self.source, lookup, self.names).block(node.body)
+        params = reader.parameters(node.args)
+        inner = split_targets(Function(node.name, params, body, line.whole()), self.names)
+        return [nested.Define(inner, Origin(line.whole()))]
+
     def delete(self, node: gast.Delete, line: Line, reader: Reader) -> Sequence[Any]:
         """`del x` only ends a name's life, which changes no value; items are another matter."""
         for target in node.targets:
@@ -156,6 +191,7 @@ _READERS: dict[type[Any], Callable[[StatementReader, Any, Line, Reader], Sequenc
     gast.Break: StatementReader.leave,
     gast.Continue: StatementReader.go_on,
     gast.Pass: StatementReader.nothing,
+    gast.FunctionDef: StatementReader.define,
     gast.Delete: StatementReader.delete,
     gast.Assert: StatementReader.opaque,
     gast.Raise: StatementReader.opaque,

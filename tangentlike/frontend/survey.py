@@ -7,7 +7,8 @@ from typing import Any
 
 import gast
 
-_INNER = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef, gast.Lambda)
+_DEFINITIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)
+_INNER = (*_DEFINITIONS, gast.Lambda)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _YIELDS = (gast.Yield, gast.YieldFrom)
 
@@ -43,6 +44,9 @@ def survey(node: Any) -> Survey:
                 found.bound[part.id] = None
         elif kind is gast.alias:
             found.bound[part.asname or part.name.split(".")[0]] = None
+        elif kind in _DEFINITIONS and own:
+            found.bound[part.name] = None
+            found.used[part.name] = None
         elif kind in _YIELDS and own:
             found.yields.append(part)
         inner = own and kind not in _INNER and kind not in _COMPREHENSIONS

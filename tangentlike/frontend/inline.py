@@ -1,0 +1,272 @@
+"""Functions defined inside a function: their bodies put where they are called.
+
+What such a function captures is then an ordinary variable, read when the call is made, as Python
+does. Only functions that have one definition and are called by name can be inlined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ir
+from ..errors import UnsupportedError
+from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var
+from ..names import Names
+from .comprehensions import Comprehension, becomes_loop, is_consumed
+from .jumps import structure_jumps
+from .nested import Closure, Define, Walrus
+from .operands import is_atom, is_starred
+
+
+@dataclass(frozen=True)
+class Local:
+    """A function to inline: one `Return`, at its end. `defaults` were evaluated at its `def`."""
+
+    function: Function
+    defaults: Mapping[str, Expr]
+    bound: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Special:
+    """What in a function cannot stay inside an expression: calls of local functions, walruses."""
+
+    functions: Mapping[str, Local] = field(default_factory=dict)
+    walrus: bool = False
+
+    def within(self, expr: Expr) -> bool:
+        """Whether such a thing stands somewhere in an expression."""
+        if not self.walrus and not self.functions:
+            return False
+        return any(self.calls(part) or isinstance(part, Walrus) for part in ir.walk(expr))
+
+    def calls(self, expr: Expr) -> bool:
+        """Whether this is a call of a local function."""
+        match expr:
+            case Call(fn=Var(name)):
+                return name in self.functions
+        return False
+
+
+def find_special(function: Function, names: Names) -> Special:
+    """The local functions to inline, and whether there are assignment expressions."""
+    candidates: dict[str, tuple[Function, Origin]] = {}
+    counts: dict[str, int] = dict.fromkeys(function.param_names, 1)
+    walrus = False
+    for stmt in ir.statements(function.body):
+        for name in ir.binds(stmt):
+            counts[name] = counts.get(name, 0) + 1
+        match stmt:
+            case Define(function=inner):
+                counts[inner.name] = counts.get(inner.name, 0) + 1
+                candidates[inner.name] = inner, stmt.origin
+            case Assign(target=str(name), value=Closure() as code):
+                candidates[name] = _as_function(name, code, stmt.origin), stmt.origin
+        parts = (p for e in ir.expressions(stmt) for p in ir.walk(e))
+        walrus = walrus or any(isinstance(p, Walrus) for p in parts)
+    if not candidates:
+        return Special({}, walrus)
+    chosen = {n for n in candidates if counts[n] == 1}
+    while True:
+        mentioned = set(_mentioned(function.body, chosen, candidates))
+        if not mentioned & chosen:
+            break
+        chosen -= mentioned
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, Define) and stmt.function.name not in chosen:
+            raise UnsupportedError(
+                f"the inner function `{stmt.function.name}` is not only called",
+                stmt.origin.place,
+                "Define it outside, or give it one definition and call it by its name.",
+            )
+    functions = {n: _local(f, o, names) for n, (f, o) in candidates.items() if n in chosen}
+    bodies = (f.function.body for f in functions.values())
+    inside = any(isinstance(p, Walrus) for body in bodies for p in _parts(body))
+    return Special(functions, walrus or inside)
+
+
+def default_values(local: Local, origin: Origin) -> Block:
+    """What the `def` of a local function evaluates."""
+    made = []
+    for param in local.function.params:
+        value = local.defaults.get(param.name)
+        if isinstance(value, Var) and param.default is not None:
+            made.append(Assign(value.name, param.default, origin))
+    return tuple(made)
+
+
+def inlined(
+    call: Call, local: Local, arguments: Mapping[str, Expr], fresh: Callable[[str], str]
+) -> tuple[Block, Expr]:
+    """The statements of a call, and its value. `arguments` are atoms; locals get fresh names.
+
+    before::                             after::
+        def damp(t):                         s = t * t
+            s = t * t                        y = x * np.exp(-s)
+            return x * np.exp(-s)
+        y = damp(t)
+    """
+    values: dict[str, Expr] = {}
+    binds: list[ir.Stmt] = []
+    origin = local.function.body[-1].origin
+    for name, value in arguments.items():
+        if name not in local.bound and is_atom(value):
+            values[name] = value
+        else:
+            values[name] = Var(fresh(name))
+            binds.append(Assign(_name(values[name]), value, origin))
+    for name in local.bound:
+        if name not in values:
+            values[name] = Var(fresh(name))
+    *body, last = _renamed(local.function.body, values)
+    assert isinstance(last, Return)
+    return (*binds, *body), Const(None) if last.value is None else last.value
+
+
+def matched(call: Call, local: Local) -> dict[str, Expr]:
+    """The arguments of a call by the names of the parameters, as written."""
+    params = local.function.params
+    name = local.function.name
+    if any(is_starred(arg) for arg in call.args) or any(p.kind in ("*", "**") for p in params):
+        raise UnsupportedError(
+            f"star arguments of the inner function `{name}` are not supported",
+            call.at,
+            "Define the function outside.",
+        )
+    positional = [p.name for p in params if p.kind != "keyword"]
+    found = dict(zip(positional, call.args, strict=False))
+    words = {p.name for p in params if p.kind != "positional"}
+    wrong = len(call.args) > len(positional)
+    for word, value in call.kwargs:
+        wrong = wrong or word in found or word not in words
+        found[word] = value
+    missing = [p.name for p in params if p.name not in found and p.name not in local.defaults]
+    if wrong or missing:
+        raise UnsupportedError(
+            f"the arguments do not fit the inner function `{name}`",
+            call.at,
+            f"It takes ({', '.join(p.name for p in params)}).",
+        )
+    return found
+
+
+def _name(expr: Expr) -> str:
+    assert isinstance(expr, Var)
+    return expr.name
+
+
+def _as_function(name: str, code: Closure, origin: Origin) -> Function:
+    return Function(name, code.params, (Return(code.body, origin),), origin.place)
+
+
+def _local(function: Function, origin: Origin, names: Names) -> Local:
+    """A local function made ready: its jumps structured, its defaults named."""
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, Define):
+            raise UnsupportedError(
+                "a function defined inside an inner function is not supported",
+                stmt.origin.place,
+                "Define it outside.",
+            )
+    function = structure_jumps(function, names)
+    defaults: dict[str, Expr] = {}
+    for param in function.params:
+        if isinstance(param.default, Const):
+            defaults[param.name] = param.default
+        elif param.default is not None:
+            defaults[param.name] = Var(names.fresh(f"{function.name}_{param.name}"))
+    bound = [n for stmt in ir.statements(function.body) for n in ir.binds(stmt)]
+    bound += [p.target for p in _parts(function.body) if isinstance(p, Walrus)]
+    return Local(function, defaults, tuple(dict.fromkeys(bound)))
+
+
+def _parts(block: Block) -> Iterator[Expr]:
+    for stmt in ir.statements(block):
+        for expr in ir.expressions(stmt):
+            yield from ir.walk(expr)
+
+
+def _renamed(block: Block, values: Mapping[str, Expr]) -> Block:
+    """A block with its local names replaced."""
+    known = dict(values)
+
+    def target(name: str) -> str:
+        return _name(known[name]) if name in known else name
+
+    def renamed(block: Block) -> Block:
+        return tuple(
+            ir.map_statement(
+                stmt,
+                expr=lambda e: ir.substitute(e, known),
+                block=renamed,
+                target=lambda t: ir.map_target(t, target),
+            )
+            for stmt in block
+        )
+
+    return renamed(block)
+
+
+# ----------------------------------------------------------------- uses other than calls
+
+
+def _mentioned(
+    block: Block, chosen: set[str], candidates: Mapping[str, tuple[Function, Origin]]
+) -> Iterator[str]:
+    """Names of local functions that are used other than by calling them."""
+    for stmt in ir.statements(block):
+        if isinstance(stmt, Define):
+            if stmt.function.name in chosen:
+                yield from _mentioned(stmt.function.body, chosen, candidates)
+            for param in stmt.function.params:
+                yield from _uses(param.default)
+        elif isinstance(stmt, Assign) and isinstance(stmt.value, Closure):
+            if stmt.target in chosen:
+                yield from _uses(stmt.value.body)
+            else:
+                yield from stmt.value.names
+        else:
+            for expr in ir.expressions(stmt):
+                yield from _uses(expr)
+
+
+def _uses(expr: Expr | None) -> Iterator[str]:
+    """The local names in an expression, except those that are called."""
+    match expr:
+        case None:
+            return
+        case Var(name):
+            yield name
+        case Call(fn=Var()):
+            yield from _uses_in_call(expr)
+        case Call() if is_consumed(expr):
+            yield from _uses_in_call(expr)
+        case Comprehension() if becomes_loop(expr):
+            yield from _uses_in_comprehension(expr)
+        case Walrus():
+            yield from _uses(expr.value)
+        case _:
+            for child in ir.children(expr):
+                yield from _uses(child)
+
+
+def _uses_in_call(call: Call) -> Iterator[str]:
+    for arg in ir.children(call)[1:]:
+        if is_consumed(call) and arg is call.args[0]:
+            yield from _uses_in_comprehension(arg)
+        else:
+            yield from _uses(arg)
+
+
+def _uses_in_comprehension(expr: Any) -> Iterator[str]:
+    for clause in expr.clauses:
+        yield from _uses(clause.iter)
+        for test in clause.tests:
+            yield from _uses(test)
+    yield from _uses(expr.key)
+    yield from _uses(expr.element)
+
+
+__all__ = ["Local", "Special", "default_values", "find_special", "inlined", "matched"]
