@@ -95,7 +95,8 @@ def _gradient(
             return _gradient(mode, called, wrt, has_aux, example, target)(*args)
         args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
-        result = derivation.run(derivation.emitted, args, kwargs)
+        chosen = derivation.suited(args, kwargs)
+        result = chosen.run(chosen.emitted, args, kwargs)
         finish(gradient)
         value, bars, aux = _parts(result, mode, has_aux)
         others = (*args, *kwargs.values(), value, aux)
@@ -161,7 +162,8 @@ def autodiff(
     def derivative(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
-        value, change = derivation.run(derivation.emitted, args, kwargs)
+        chosen = derivation.suited(args, kwargs)
+        value, change = chosen.run(chosen.emitted, args, kwargs)
         finish(derivative)
         others = (*args, *kwargs.values(), value)
         if mode == "forward":
@@ -204,7 +206,7 @@ def jvp(
     if not wrt:
         value = primal.function(*full_args, **full_kwargs)
         return value, leaves.like(value, None)
-    derivation = _derivation(primal, "tangent", wrt)
+    derivation = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
     values = derivation.values(full_args, full_kwargs)
     dots = {
         dot: leaves.seed_like(value, seeds[name], f"the tangent of `{name}`")
@@ -235,7 +237,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
     if not wrt:
         nothing = (None,) * len(args)
         return primal.function(*full_args, **full_kwargs), lambda y_bar: nothing
-    derivation = _derivation(primal, "pair", wrt)
+    derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
     forward, backward = functions_of(derivation.derived)
     value, tape = derivation.run(forward, full_args, full_kwargs)
     value = leaves.own_memory([value], [tape])[0]  # the caller may write it before the pullback

@@ -50,6 +50,24 @@ class Derivation:
                     self._derived = derive(self.primal.function, self.request)
         return self._derived
 
+    def suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
+        """The derivation for these arguments: complex ones need conjugates that real ones do not.
+
+        Real programs are emitted without them, and plainer for it.
+        """
+        if self.request.has_complex:
+            return self
+        given = (*args, *kwargs.values()) if kwargs else args
+        return self.for_complex if any(map(leaves.is_complex, given)) else self
+
+    @cached_property
+    def for_complex(self) -> Derivation:
+        """The same derivative allowing for complex values, also in what it differentiates."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None:
+            primal = replace(primal, function=inner.for_complex.emitted, inner=inner.for_complex)
+        return derivation_of(primal, replace(self.request, has_complex=True))
+
     @cached_property
     def writes_tape(self) -> bool:
         """Whether running the pullback changes arrays that it needs again."""
@@ -215,6 +233,9 @@ def derivation_of(primal: Primal, request: Request) -> Derivation:
     return found
 
 
+_REQUEST = ("mode", "wrt", "bare", "has_aux", "target", "has_complex")
+
+
 def _key(primal: Primal, request: Request) -> tuple[Any, ...]:
     function = primal.function
     return (
@@ -224,7 +245,7 @@ def _key(primal: Primal, request: Request) -> tuple[Any, ...]:
         tuple(map(id, function.__defaults__ or ())),
         tuple((k, id(v)) for k, v in (function.__kwdefaults__ or {}).items()),
         primal.name,
-        *(getattr(request, name) for name in ("mode", "wrt", "bare", "has_aux", "target")),
+        *(getattr(request, name) for name in _REQUEST),
         example_key(request.example),
     )
 

@@ -82,7 +82,7 @@ def hessian(fn: Function | None = None, wrt: Wrt = 0) -> Any:
 
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
-        outer = derive()
+        outer = derive().suited(args, kwargs)
         values = outer.values(args, kwargs)
         for name, value in zip(names, values, strict=True):
             _refuse_unsuited(primal, f"`{name}`", value)
@@ -117,7 +117,7 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0) -> Any:
     def product(*args: Any, **kwargs: Any) -> Any:
         args, kwargs, v = _vector(args, kwargs)
         args, kwargs = _complete(primal, args, kwargs)
-        outer = derive()
+        outer = derive().suited(args, kwargs)
         values = outer.values(args, kwargs)
         vectors = (v,) if single else tuple(v)
         if len(vectors) != len(names):
@@ -161,7 +161,7 @@ def _with_vector(signature: inspect.Signature) -> inspect.Signature:
 
 
 def _emitted_primal(primal: Primal, derivation: Derivation) -> Primal:
-    return Primal(derivation.emitted, primal.name, None)
+    return Primal(derivation.emitted, primal.name, None, inner=derivation)
 
 
 def _handed(
@@ -244,7 +244,7 @@ def _forward(
     """One forward sweep for each entry of each value of `wrt`."""
     found = []
     for name, x in zip(names, values, strict=True):
-        derivation = _derivation(primal, "tangent", (name,))
+        derivation = _derivation(primal, "tangent", (name,)).suited(args, kwargs)
         (dot,) = seed_names(derivation)
         blocks: Any = None
         for index in _indices(x):
@@ -290,7 +290,7 @@ def _reverse(
     auto: bool,
 ) -> list[Any]:
     """One reverse sweep for each entry of the value; forward instead if that is less work."""
-    derivation = _derivation(primal, "pair", names)
+    derivation = _derivation(primal, "pair", names).suited(args, kwargs)
     run, back = functions_of(derivation.derived)
     value, tape = derivation.run(run, args, kwargs)
     if auto and _size(value) > _size(values):

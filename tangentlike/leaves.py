@@ -84,6 +84,17 @@ def has_leaf(value: Any) -> bool:
     return next(leaves(value), None) is not None
 
 
+def is_complex(value: Any) -> bool:
+    """Whether a number or an array is complex, or anything in a container."""
+    if type(value) is float:
+        return False
+    if is_array(value) or isinstance(value, np.generic):
+        return dtype_class(value) == "c"
+    if isinstance(value, (complex, int, str, type(None))):
+        return isinstance(value, complex)
+    return any(is_complex(leaf) for _, leaf in leaves(value))
+
+
 def arrays(value: Any, above: frozenset[int] = frozenset()) -> Iterator[Any]:
     """All arrays inside a value, of whatever dtype."""
     if is_array(value):

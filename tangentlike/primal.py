@@ -30,7 +30,8 @@ Wrt = int | str | Sequence[int | str]
 class Primal:
     """`function` is what is differentiated; `args` and `kwargs` are bound in front of every call.
 
-    `name` is how messages call it, `origin` the object the caller gave (for pickling).
+    `name` is how messages call it, `origin` the object the caller gave (for pickling). `inner`
+    is the derivation that emitted `function`, if one did.
     """
 
     function: types.FunctionType
@@ -38,6 +39,7 @@ class Primal:
     origin: Any
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
+    inner: Any = None
 
     @property
     def signature(self) -> inspect.Signature:
@@ -67,8 +69,9 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
     """
     derived = emitted_of(fn)
     if derived is not None:
-        bound = fn.__tangentlike__.primal
-        return Primal(derived, fn.__name__, fn, bound.args, bound.kwargs)
+        operator = fn.__tangentlike__
+        bound = operator.primal
+        return Primal(derived, fn.__name__, fn, bound.args, bound.kwargs, operator.derive())
     if isinstance(fn, types.FunctionType) and not is_library(fn):
         return Primal(fn, fn.__name__, fn)
     if isinstance(fn, types.MethodType):

@@ -459,3 +459,39 @@ def test_a_fresh_tape_keeps_what_is_shared() -> None:
     assert light[0] is a and light[3] is not stack
     window = np.lib.stride_tricks.sliding_window_view(np.arange(4.0), 2)
     np.testing.assert_array_equal(fresh_tape((window,))[0], window)
+
+
+# ------------------------------------------------------------------------------- complex
+
+
+def squared_size(z: Any) -> Any:
+    return np.sum((z * np.conj(z)).real)
+
+
+def test_complex_arguments_get_their_own_derivative() -> None:
+    z = np.array([1.0 + 2.0j, -0.5j])
+    df = tl.grad(squared_size)
+    np.testing.assert_allclose(df(z), 2 * z)
+    np.testing.assert_allclose(df(z.real), 2 * z.real)
+    np.testing.assert_allclose(tl.vjp(squared_size, z)[1](1.0)[0], 2 * z)
+    tl.check_grads(lambda z, x: np.sum(abs(z * x) ** 2), (z, np.array([1.0, 2.0])), order=2)
+    assert tl.grad(lambda z: abs(z * z))(1.0j) == pytest.approx(2.0j)
+
+
+def test_derivatives_of_derivatives_know_of_complex_arguments_too() -> None:
+    z = np.array([1.0 + 2.0j, -0.5j])
+
+    def direct(z: Any) -> Any:
+        return np.sum(np.real(z * z * np.exp(1j * z)))
+
+    v = np.array([0.5 - 1.0j, 2.0 + 0.25j])
+    eps = 1e-5
+    found = tl.hvp(direct)(z, v)
+    slope = tl.grad(direct)
+    np.testing.assert_allclose(found, (slope(z + eps * v) - slope(z - eps * v)) / (2 * eps), 1e-6)
+
+
+def test_a_complex_result_has_no_gradient() -> None:
+    for fn in (lambda z: z * z, lambda z: np.sum(z * z)):
+        with pytest.raises(tl.TangentlikeError, match="complex"):
+            tl.grad(fn)(np.array(1.0 + 2.0j))
