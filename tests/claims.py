@@ -53,9 +53,9 @@ def _namespace(lowered: Any) -> dict[str, Any]:
         for ref in refs:
             if isinstance(ref, ir.Ref):
                 root = ref.text.partition(".")[0]
-                if root.isidentifier() and not keyword.iskeyword(root):
-                    if not hasattr(builtins, root):
-                        namespace[root] = lowered.scope.lookup(root)
+                plain = root.isidentifier() and not keyword.iskeyword(root)
+                if plain and not hasattr(builtins, root):
+                    namespace[root] = lowered.scope.lookup(root)
     return namespace
 
 

@@ -11,6 +11,7 @@ from ..analysis.operations import (
     is_python_function,
     rule_object,
 )
+from ..kind import UNKNOWN
 from ..rules.bind import Instance, bind
 from .forward_calls import user_call
 from .forward_shapes import mirrored, owned, with_shape_of
@@ -164,8 +165,29 @@ def _unpacked(
     return [
         ir.Assign(whole, stmt.value, stmt.origin),
         *(state.assign(n, ir.substitute(e, put), rule) for n, e in temporaries),
-        state.assign(state.target(target), ir.substitute(tangent, put), rule),
+        *_unpacked_tangent(whole, target, ir.substitute(tangent, put), rule, state),
         ir.Assign(target, ir.Var(whole), stmt.origin),
+    ]
+
+
+def _unpacked_tangent(
+    whole: str, target: ir.Target, tangent: ir.Expr, rule: str, state: Tangents
+) -> list[ir.Stmt]:
+    """`q_dot, r_dot = <tangent>`, one by one where the tangent is a display of them."""
+    if not isinstance(tangent, ir.Display):
+        return [state.assign(state.target(target), tangent, rule)]
+    parts = tuple(zip(target, tangent.items, strict=False))
+    dots = {state.dot(name) for name in ir.target_names(target) if name in state.active}
+    if all(isinstance(part, str) for part in target) and not ir.names_in(tangent) & dots:
+        return [
+            state.assign(state.dot(str(part)), item, rule)
+            for part, item in parts
+            if part in state.active
+        ]
+    name = state.fresh(f"{whole}_dot", UNKNOWN)
+    return [
+        state.assign(name, tangent, rule),
+        state.assign(state.target(target), ir.Var(name), rule),
     ]
 
 
