@@ -8,12 +8,8 @@ from __future__ import annotations
 REFUSED: dict[str, str] = {
     "straight_line.starred_unpacking": "a starred target is not supported",
     "straight_line.augmented_numbers": "`s` is written in place while `x` may share its memory",
-    "straight_line.walrus": "an assignment expression (`:=`) is not supported",
     "calls.starred": "`total` takes a variable number of arguments",
     "calls.function_argument": "no derivative rule for this use of `f_x`",
-    "calls.inner_function": "a function defined inside is not supported",
-    "calls.inner_closure": "a function defined inside is not supported",
-    "calls.local_lambda": "no derivative rule for this use of `cube`",
     "recursion.tree_of_numbers": "operator.mul has no derivative by its argument `a`",
     "inplace.view_of_row": "`row` is written in place while `b` may share its memory",
     "inplace.transposed_view": "`flat` is written in place while `b` may share its memory",
