@@ -130,9 +130,7 @@ def _exposed(stmt: ir.Stmt, after: int, live: Liveness) -> int:
     _, uses, defines = live.masks(stmt)
     match stmt:
         case ir.If(body=body, orelse=orelse):
-            return (
-                _exposed_before(body, after, live) | _exposed_before(orelse, after, live) | uses
-            )
+            return _exposed_before(body, after, live) | _exposed_before(orelse, after, live) | uses
         case ir.For() | ir.While():
             known = live._exposed.get(id(stmt))
             if known is None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import operator
 
 from .. import ir, runtime
-from .analyses import analyses
 from .algebra import ADD, NEG, SUB
+from .analyses import analyses
 from .effects import effect_of, expr_effect, root_names
-from .facts import Facts, numpy_name, runtime_name
+from .facts import Facts, numpy_name, runtime_name, words
 from .measure import LINE, depth, statement_width
 from .rewriting import map_block, map_stmt, with_body
 from .shapes import Shapes
@@ -181,8 +181,13 @@ def _of_one_line(first: ir.Stmt, second: ir.Stmt) -> bool:
 
 def _is_arithmetic(expr: ir.Expr) -> bool:
     """A computed value, not a zero to accumulate into."""
-    return isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref) and (
-        expr.fn.text in ("+", "-", "*", "/", "**", "@") or runtime_name(expr.fn.obj) == "unbroadcast"
+    return (
+        isinstance(expr, ir.Call)
+        and isinstance(expr.fn, ir.Ref)
+        and (
+            expr.fn.text in ("+", "-", "*", "/", "**", "@")
+            or runtime_name(expr.fn.obj) == "unbroadcast"
+        )
     )
 
 
@@ -224,8 +229,12 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
             case ir.Assign(target=str(name), value=ir.Call(fn=fn, args=(ir.Var(same), value))):
                 if name == same and fn in (ADD, SUB) and stmt.origin.role == "adjoint":
                     op = IADD if fn == ADD else ISUB
-                    if name in rebound and sharing.members(name) == [name] and not (
-                        name in function.param_names or sources(value, facts, True) & {name}
+                    if (
+                        name in rebound
+                        and sharing.members(name) == [name]
+                        and not (
+                            name in function.param_names or sources(value, facts, True) & {name}
+                        )
                     ):
                         return (ir.Update(ir.Var(name), op, value, stmt.origin),)
         return (map_stmt(stmt, block=lambda b: map_block(b, one)),)
@@ -233,7 +242,7 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
     return with_body(function, map_block(function.body, one))
 
 
-_COMPLEX = frozenset("real imag conj conjugate angle complex real_if_close iscomplex".split())
+_COMPLEX = words("real imag conj conjugate angle complex real_if_close iscomplex")
 
 
 def _may_be_complex(function: ir.Function, facts: Facts) -> bool:

@@ -61,7 +61,7 @@ def product_of(expr: ir.Expr) -> Product:
         )
     if expr.fn == DIV:
         over = product_of(expr.args[0])
-        if not over.factors and not over.divisors or over.coefficient == -1:
+        if (not over.factors and not over.divisors) or over.coefficient == -1:
             return Product(over.coefficient, over.factors, (*over.divisors, expr.args[1]))
     return Product(1, (expr,))
 
@@ -88,7 +88,7 @@ def build(product: Product, floating: Predicate) -> ir.Expr:
         result: ir.Expr = ir.Const(number)
     else:
         if number == -1 and floating(factors[0]):
-            factors[0] = ir.Call(NEG, (factors[0],))
+            factors[0] = _minus(factors[0], floating)
         elif number == -1:
             outer_sign = True
         elif number != 1:
@@ -99,6 +99,14 @@ def build(product: Product, floating: Predicate) -> ir.Expr:
     for divisor in product.divisors:
         result = ir.Call(DIV, (result, divisor))
     return ir.Call(NEG, (result,)) if outer_sign else result
+
+
+def _minus(factor: ir.Expr, floating: Predicate) -> ir.Expr:
+    """`-a`; of a quotient `-a / b`, which needs no brackets."""
+    if isinstance(factor, ir.Call) and factor.fn == DIV and floating(factor.args[0]):
+        over = _minus(factor.args[0], floating)
+        return ir.Call(DIV, (over, factor.args[1]), (), factor.at)
+    return ir.Call(NEG, (factor,))
 
 
 def ordered(product: Product) -> Product:

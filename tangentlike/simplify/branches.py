@@ -138,9 +138,7 @@ def _sunk(
             assert isinstance(zero, ir.Assign)
             out[zeros.pop(name)] = None
             copies = [ir.Assign(zero.target, zero.value, zero.origin) for _ in range(2)]
-            stmt = ir.If(
-                stmt.test, (copies[0], *stmt.body), (copies[1], *stmt.orelse), stmt.origin
-            )
+            stmt = ir.If(stmt.test, (copies[0], *stmt.body), (copies[1], *stmt.orelse), stmt.origin)
             moved = True
     return stmt, moved
 

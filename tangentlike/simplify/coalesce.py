@@ -12,7 +12,7 @@ from dataclasses import replace
 from .. import ir
 from ..analysis.liveness import Liveness
 from .analyses import analyses
-from .facts import DERIVED_NAME, Facts
+from .facts import Facts
 from .rewriting import map_block, map_stmt, replace_names, with_body
 
 
@@ -74,9 +74,7 @@ def _bound_names(function: ir.Function) -> list[str]:
     return list(names)
 
 
-def _conflicts(
-    function: ir.Function, live: Liveness, groups: list[list[str]]
-) -> dict[str, int]:
+def _conflicts(function: ir.Function, live: Liveness, groups: list[list[str]]) -> dict[str, int]:
     """For each name of a group: the mask of names of its group that live while it is bound."""
     mates = {name: live.mask(group) for group in groups for name in group}
     conflicts = dict.fromkeys(mates, 0)

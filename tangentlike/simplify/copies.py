@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 from .. import ir
 from .analyses import analyses
 from .effects import effect_of, expr_effect
@@ -10,6 +12,7 @@ from .rewriting import map_expr, map_stmt, with_body
 from .sharing import sources
 
 _ARITHMETIC = ("+", "-", "*", "/", "**", "@")
+_IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
 _OURS = ("adjoint", "tangent")
 
 
@@ -41,7 +44,7 @@ class _Copies:
         for position, stmt in enumerate(block):
             new = map_stmt(stmt, block=self.block)
             if stmt.origin.role in _OURS and not ir.blocks(stmt):
-                new = map_stmt(new, expr=self._operands)
+                new = _consumed(map_stmt(new, expr=self._operands))
                 source = _copied(new)
                 if source is not None and self._unneeded(stmt, source, block[position + 1 :]):
                     assert isinstance(new, ir.Assign)
@@ -64,7 +67,7 @@ class _Copies:
             return False
         classes = sorted({m for n in shared for m in self.sharing.members(n)})
         of_copy = self.live.mask(self.sharing.members(stmt.target))
-        last = stmt
+        last: ir.Stmt = stmt
         for other in following:
             if not self.live.after[id(last)] & of_copy:
                 return True
@@ -75,6 +78,15 @@ class _Copies:
                 return False
             last = other
         return not self.live.after[id(last)] & of_copy
+
+
+def _consumed(stmt: ir.Stmt) -> ir.Stmt:
+    """What an in-place operation adds is read once and gone."""
+    if isinstance(stmt, ir.Update) and stmt.op.obj in _IN_PLACE:
+        source = _source_of(stmt.value)
+        if source is not None:
+            return ir.Update(stmt.target, stmt.op, source, stmt.origin)
+    return stmt
 
 
 def _is_plain_rebinding(stmt: ir.Stmt) -> bool:

@@ -80,7 +80,9 @@ class _Marking:
         for stmt in block:
             key = id(stmt)
             self.owner[key] = owner
-            effect = own_effect(stmt, self.facts) if ir.blocks(stmt) else effect_of(stmt, self.facts)
+            effect = (
+                own_effect(stmt, self.facts) if ir.blocks(stmt) else effect_of(stmt, self.facts)
+            )
             self.effects[key] = effect
             for name in effect.binds:
                 self.makers.setdefault(name, []).append(key)

@@ -10,29 +10,29 @@ import re
 from dataclasses import dataclass
 
 from .. import ir
-from .facts import ADDING_RUNTIME, Facts, numpy_name, operation, runtime_name
+from .facts import ADDING_RUNTIME, Facts, numpy_name, operation, runtime_name, words
 
 OUTSIDE = ""
 NOTHING: frozenset[str] = frozenset()
 
-MUTATORS = frozenset(
+MUTATORS = words(
     "append extend insert pop popleft appendleft remove clear sort reverse update setdefault "
-    "popitem add discard fill partition put resize itemset setflags setfield".split()
+    "popitem add discard fill partition put resize itemset setflags setfield"
 )
-PURE_METHODS = frozenset(
-    "all any argmax argmin argsort astype conj conjugate copy cumprod cumsum diagonal dot flatten "
-    "item max mean min nonzero prod ptp ravel repeat reshape round searchsorted squeeze std sum "
-    "swapaxes take tobytes tolist trace transpose var view get keys values items index count split "
-    "join strip startswith endswith format upper lower choose clip compress".split()
+PURE_METHODS = words(
+    "all any argmax argmin argsort astype conj conjugate copy cumprod cumsum diagonal dot "
+    "flatten item max mean min nonzero prod ptp ravel repeat reshape round searchsorted squeeze "
+    "std sum swapaxes take tobytes tolist trace transpose var view get keys values items index "
+    "count split join strip startswith endswith format upper lower choose clip compress"
 )
-VIEW_METHODS = frozenset(
+VIEW_METHODS = words(
     "astype diagonal ravel reshape squeeze swapaxes transpose view get keys values items pop "
-    "popleft popitem setdefault __getitem__ conj conjugate".split()
+    "popleft popitem setdefault __getitem__ conj conjugate"
 )
-SHAPE_ATTRIBUTES = frozenset("shape ndim size dtype itemsize nbytes strides".split())
-_SHAPE_FUNCTIONS = frozenset("zeros_like ones_like empty_like shape ndim size".split())
+SHAPE_ATTRIBUTES = words("shape ndim size dtype itemsize nbytes strides")
+_SHAPE_FUNCTIONS = frozenset(["zeros_like", "ones_like", "empty_like", "shape", "ndim", "size"])
 _CALL_IN_TEXT = re.compile(r"([\w.]*[\w\])}'\"])\s*\(")
-_KEYWORDS = frozenset("if in for and or not is else lambda".split())
+_KEYWORDS = words("if in for and or not is else lambda")
 _EVERYTHING = "*"
 _NAMESPACE_READERS = frozenset(("locals", "eval", "exec", "vars", "dir"))
 
@@ -142,8 +142,8 @@ def own_effect(stmt: ir.Stmt, facts: Facts) -> Effect:
         case ir.Update(target=ir.Var(name)):
             if facts.kind(name).form != "number":
                 scan.writes.add(name)
-        case ir.Update(target=target):
-            scan.writes |= root_names(target.base)
+        case ir.Update(target=ir.Index(base=base) | ir.Attribute(base=base)):
+            scan.writes |= root_names(base)
         case ir.OpaqueStmt():
             scan.opaque_statement(stmt)
         case ir.Break() | ir.Return():
@@ -297,9 +297,7 @@ def _text_is_pure(text: str, refs: tuple[ir.Ref, ...], facts: Facts) -> bool:
     """Whether every call in a piece of opaque code is of an operation known to be pure."""
     known = {ref.text for ref in refs if facts.pure(ref)}
     exceptions = {
-        ref.text
-        for ref in refs
-        if isinstance(ref.obj, type) and issubclass(ref.obj, BaseException)
+        ref.text for ref in refs if isinstance(ref.obj, type) and issubclass(ref.obj, BaseException)
     }
     called = (m.group(1) for m in _CALL_IN_TEXT.finditer(text))
     return all(c in known or c in exceptions or c in _KEYWORDS for c in called)

@@ -18,31 +18,37 @@ from ..kind import UNKNOWN, Kind
 DERIVED_NAME = re.compile(r"^(?P<primal>.+)_(?:bar|dot)\d*$")
 NUMERIC = ("number", "array", "value")
 
-_PURE_BUILTINS = frozenset(
-    "abs bool bytes callable complex dict divmod enumerate float format frozenset getattr hasattr "
-    "hash id int isinstance issubclass len list max min pow range repr reversed round set slice "
-    "sorted str sum tuple type zip".split()
+
+def words(text: str) -> frozenset[str]:
+    """A set of names, written as one text."""
+    return frozenset(text.split())
+
+
+_PURE_BUILTINS = words(
+    "abs bool bytes callable complex dict divmod enumerate float format frozenset getattr "
+    "hasattr hash id int isinstance issubclass len list max min pow range repr reversed round "
+    "set slice sorted str sum tuple type zip"
 )
-_FRESH_BUILTINS = frozenset(
-    "abs bool bytes callable complex divmod float format hasattr hash id int isinstance issubclass "
-    "len pow range repr round str".split()
+_FRESH_BUILTINS = words(
+    "abs bool bytes callable complex divmod float format hasattr hash id int isinstance "
+    "issubclass len pow range repr round str"
 )
-_IMPURE_NUMPY = frozenset(
+_IMPURE_NUMPY = words(
     "copyto put place putmask fill_diagonal put_along_axis save savetxt savez savez_compressed "
     "seterr seterrcall setbufsize set_printoptions printoptions errstate apply_along_axis "
-    "apply_over_axes vectorize frompyfunc piecewise fromfunction info show_config".split()
+    "apply_over_axes vectorize frompyfunc piecewise fromfunction info show_config"
 )
-_NUMPY_VIEWS = frozenset(
+_NUMPY_VIEWS = words(
     "reshape ravel transpose permute_dims matrix_transpose squeeze asarray asanyarray array "
     "ascontiguousarray asfortranarray asarray_chkfinite asmatrix require atleast_1d atleast_2d "
     "atleast_3d broadcast_to broadcast_arrays diag diagonal flip fliplr flipud rot90 moveaxis "
-    "rollaxis swapaxes expand_dims real imag real_if_close split array_split hsplit vsplit dsplit "
-    "unstack nan_to_num trim_zeros meshgrid ix_ einsum frombuffer as_strided astype nditer "
-    "sliding_window_view ndenumerate ndindex".split()
+    "rollaxis swapaxes expand_dims real imag real_if_close split array_split hsplit vsplit "
+    "dsplit unstack nan_to_num trim_zeros meshgrid ix_ einsum frombuffer as_strided astype "
+    "nditer sliding_window_view ndenumerate ndindex"
 )
-_IN_PLACE_OPERATORS = frozenset(
+_IN_PLACE_OPERATORS = words(
     "iadd iand iconcat ifloordiv ilshift imatmul imod imul ior ipow irshift isub itruediv ixor "
-    "setitem delitem".split()
+    "setitem delitem"
 )
 
 
@@ -52,22 +58,23 @@ def _is_operator(obj: Any) -> bool:
 
 def _is_ufunc_at(obj: Any) -> bool:
     """`np.add.at` and its like, which write their first argument."""
-    return getattr(obj, "__name__", "") == "at"
+    return str(getattr(obj, "__name__", "")) == "at"
 
 
 def numpy_name(obj: Any) -> str:
     """The last part of a NumPy (or CuPy) function's name; "" for anything else."""
     if isinstance(obj, np.ufunc):
-        return obj.__name__
+        return str(obj.__name__)
     owner = getattr(obj, "__self__", None)
     if isinstance(owner, np.ufunc):  # np.add.reduce, np.multiply.outer, np.add.at
-        return getattr(obj, "__name__", "")
+        return str(getattr(obj, "__name__", ""))
     module = getattr(obj, "__module__", None) or ""
     root = module.partition(".")[0]
     if root in ("numpy", "cupy") and ".random" not in module:
-        return getattr(obj, "__name__", "")
-    if isinstance(obj, types.BuiltinFunctionType) and getattr(np, obj.__name__, None) is obj:
-        return obj.__name__
+        return str(getattr(obj, "__name__", ""))
+    if isinstance(obj, types.BuiltinFunctionType):
+        name = str(obj.__name__)
+        return name if getattr(np, name, None) is obj else ""
     return ""
 
 
@@ -76,19 +83,22 @@ def runtime_name(obj: Any) -> str:
     module = getattr(obj, "__module__", None) or ""
     own = __name__.partition(".")[0] + ".runtime"
     if module == own or module.startswith(own + "."):
-        return getattr(obj, "__name__", "")
+        return str(getattr(obj, "__name__", ""))
     return ""
 
 
 def known_pure(obj: Any) -> bool:
     """Whether applying `obj` surely does nothing but compute a value from its arguments."""
     if _is_operator(obj):
-        return getattr(obj, "__name__", "") not in _IN_PLACE_OPERATORS
+        return str(getattr(obj, "__name__", "")) not in _IN_PLACE_OPERATORS
     name = numpy_name(obj)
     if name:
         return name not in _IMPURE_NUMPY and not _is_ufunc_at(obj)
-    if isinstance(obj, np.ufunc) or runtime_name(obj) in PURE_RUNTIME:
+    if isinstance(obj, np.ufunc):
         return True
+    helper = runtime_name(obj)
+    if helper:
+        return helper not in ADDING_RUNTIME and helper not in _CHECKING_RUNTIME
     if getattr(obj, "__module__", "") in (math.__name__, "cmath"):
         return True
     name = getattr(obj, "__name__", "")
@@ -98,7 +108,7 @@ def known_pure(obj: Any) -> bool:
 def known_fresh(obj: Any) -> bool:
     """Whether the result of `obj` surely shares no memory with its arguments."""
     if _is_operator(obj):
-        return getattr(obj, "__name__", "") not in (*_IN_PLACE_OPERATORS, "getitem", "pos")
+        return str(getattr(obj, "__name__", "")) not in (*_IN_PLACE_OPERATORS, "getitem", "pos")
     name = numpy_name(obj)
     if name:
         return name not in _NUMPY_VIEWS
@@ -110,14 +120,12 @@ def known_fresh(obj: Any) -> bool:
     return name in _FRESH_BUILTINS and getattr(builtins, name, None) is obj
 
 
-# Of `tangentlike.runtime`: what else writes its first argument or has some effect.
-PURE_RUNTIME = frozenset(
-    "unbroadcast broadcast_like zeros_like ones_like copy unreduce swap_last scalar_seed "
-    "stop_gradient matmul_bar_a matmul_bar_b".split()
-)
-FRESH_RUNTIME = frozenset("zeros_like ones_like copy scalar_seed matmul_bar_a matmul_bar_b".split())
-FIRST_ONLY_RUNTIME = frozenset("unbroadcast broadcast_like unreduce swap_last".split())
+# Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
 ADDING_RUNTIME = frozenset(("add_at",))
+_CHECKING_RUNTIME = frozenset(("require_ndim",))
+# Whose result is an object of its own, and whose shares memory with the first argument only.
+FRESH_RUNTIME = words("zeros_like ones_like copy scalar_seed matmul_bar_a matmul_bar_b")
+FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last")
 
 
 @dataclass(frozen=True)
@@ -162,18 +170,22 @@ class Facts:
 
 
 def _writes_first(obj: Any) -> bool:
-    return _is_ufunc_at(obj) or runtime_name(obj) in ADDING_RUNTIME or numpy_name(obj) in (
-        _IMPURE_NUMPY
+    return (
+        _is_ufunc_at(obj)
+        or runtime_name(obj) in ADDING_RUNTIME
+        or numpy_name(obj) in (_IMPURE_NUMPY)
     )
+
+
+_OWNERS = (np.ufunc, type, types.ModuleType)
 
 
 def operation(fn: ir.Expr) -> ir.Expr:
     """What a call applies: `np.add.at`, written as an attribute of `np.add`, is an operation."""
-    if isinstance(fn, ir.Attribute) and isinstance(fn.base, ir.Ref):
-        if isinstance(fn.base.obj, (np.ufunc, type, types.ModuleType)):
-            found = getattr(fn.base.obj, fn.name, None)
-            if found is not None:
-                return ir.Ref(f"{fn.base.text}.{fn.name}", found)
+    match fn:
+        case ir.Attribute(ir.Ref(text=text, obj=obj), name) if isinstance(obj, _OWNERS):
+            found = getattr(obj, name, None)
+            return fn if found is None else ir.Ref(f"{text}.{name}", found)
     return fn
 
 
@@ -187,9 +199,10 @@ def derived_names(function: ir.Function) -> frozenset[str]:
 
 
 def floating_names(function: ir.Function, facts: Facts) -> frozenset[str]:
-    """Names that carry derivatives, hence hold no integers: adjoints, tangents and their primals."""
-    adjoints = {n for n in derived_names(function) if DERIVED_NAME.match(n)}
-    primals = {DERIVED_NAME.match(n)["primal"] for n in adjoints}  # type: ignore[index]
+    """Names that carry derivatives, hence hold no integers: adjoints, tangents, their primals."""
+    found = {n: DERIVED_NAME.match(n) for n in derived_names(function)}
+    adjoints = {n for n, match in found.items() if match}
+    primals = {match["primal"] for match in found.values() if match}
     known = {n for n, kind in facts.kinds.items() if kind.dtype in ("float", "complex")}
     discrete = {n for n, kind in facts.kinds.items() if kind.discrete}
     return frozenset((adjoints | primals | known) - discrete)

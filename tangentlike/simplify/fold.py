@@ -116,7 +116,7 @@ class _Fold:
         match expr:
             case ir.Call(fn=ir.Ref() as fn):
                 pass
-            case ir.Call(fn=ir.Attribute(base, "copy"), args=()):
+            case ir.Call(fn=ir.Attribute(name="copy"), args=()):
                 return map_expr(expr, self._in_attribute)
             case _:
                 return expr
@@ -198,7 +198,9 @@ class _Fold:
                 factors[factors.index(factor)] = factor.args[0]
             elif any(map(self.floating, rest)):
                 factors = rest
-        if len(factors) == len(product.factors) and all(map(operator.is_, factors, product.factors)):
+        if len(factors) == len(product.factors) and all(
+            map(operator.is_, factors, product.factors)
+        ):
             return product
         again = product_of(build(Product(1, tuple(factors)), self.floating))
         number = product.coefficient * again.coefficient
@@ -265,5 +267,3 @@ def _is_like(expr: ir.Expr, names: tuple[str, ...]) -> bool:
     if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref) or not expr.args:
         return False
     return (runtime_name(expr.fn.obj) or numpy_name(expr.fn.obj)) in names
-
-

@@ -45,7 +45,7 @@ def width(expr: ir.Expr, within: int = 0) -> int:
             return width(base, _PRIMARY) + 1 + len(name)
         case ir.Display(items=items, keys=keys):
             parts = [width(e) for e in (*items, *keys)]
-            return 2 + sum(parts) + 2 * len(parts)
+            return 2 + sum(parts) + 2 * max(0, len(parts) - 1)
         case ir.Lazy(items=items):
             return sum(map(width, items)) + 5 * len(items)
         case ir.Opaque(text=text):

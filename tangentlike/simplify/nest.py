@@ -121,9 +121,7 @@ class _Nesting:
         same_line = source.origin.place.line == stmt.origin.place.line
         return same_line or depth(source.value) == 0
 
-    def _can_cross(
-        self, source: ir.Assign, stmt: ir.Stmt, between: list[ir.Stmt | None]
-    ) -> bool:
+    def _can_cross(self, source: ir.Assign, stmt: ir.Stmt, between: list[ir.Stmt | None]) -> bool:
         """Whether the value may be computed in `stmt` instead of where it stands."""
         effect = expr_effect(source.value, self.facts, is_trusted(source))
         crossed = [s for s in between if s is not None]

@@ -60,7 +60,7 @@ class _Propagation:
             return map_stmt(stmt, expr=lambda e: replace_names(e, copies))
         if isinstance(stmt, ir.Store | ir.Update):
             # The place written must stay a place: numbers cannot stand there.
-            names = {n: e for n, e in copies.items() if isinstance(e, ir.Var)}
+            names: Copies = {n: e for n, e in copies.items() if isinstance(e, ir.Var)}
             return map_stmt(stmt, expr=lambda e: replace_names(e, names))
         return map_stmt(stmt, expr=lambda e: replace_names(e, copies))
 
@@ -72,9 +72,7 @@ class _Propagation:
             return stmt
         return ir.If(test, body, orelse, stmt.origin)
 
-    def _loop(
-        self, stmt: ir.For | ir.While, copies: Copies, binds: frozenset[str]
-    ) -> ir.Stmt:
+    def _loop(self, stmt: ir.For | ir.While, copies: Copies, binds: frozenset[str]) -> ir.Stmt:
         header = dict(copies)
         inside = dict(copies)
         self._forget(inside, binds)

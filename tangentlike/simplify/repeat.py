@@ -12,7 +12,7 @@ from .facts import Facts
 from .measure import width
 from .rewriting import map_stmt, replace_names, with_body
 
-_WIDEST = 12
+_WIDEST = 13
 _WINDOW = 64
 _COUNTING = ("+", "-", "*", "//", "%")
 
@@ -49,7 +49,9 @@ class _Repeating:
                 end = self._last_reader(stmt, block, position)
                 if end is not None:
                     removed.add(position)
-                    values = {str(stmt.target): stmts[position].value}  # type: ignore[union-attr]
+                    source = stmts[position]
+                    assert isinstance(source, ir.Assign)
+                    values = {str(source.target): source.value}
                     for at in range(position + 1, end + 1):
                         stmts[at] = _replaced(stmts[at], values)
         stmts = [map_stmt(s, block=self.block) if ir.blocks(s) else s for s in stmts]

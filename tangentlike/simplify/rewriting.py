@@ -26,7 +26,9 @@ def map_expr(expr: ir.Expr, fn: Callable[[ir.Expr], ir.Expr]) -> ir.Expr:
     if all(new is old for new, old in zip(mapped, parts, strict=True)):
         return expr
     following = iter(mapped)
-    return ir.rebuild(expr, lambda part: next(following)) if _in_order(expr) else ir.rebuild(expr, fn)
+    return (
+        ir.rebuild(expr, lambda part: next(following)) if _in_order(expr) else ir.rebuild(expr, fn)
+    )
 
 
 def _in_order(expr: ir.Expr) -> bool:

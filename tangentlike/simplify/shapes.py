@@ -90,7 +90,7 @@ class Shapes:
             shape = self.of(arg)
             if shape is None:
                 return None
-            if shape == NUMBER or shape == found:
+            if shape in (NUMBER, found):
                 continue
             if found != NUMBER:
                 return None

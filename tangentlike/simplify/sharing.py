@@ -238,8 +238,9 @@ def _joined(stmt: ir.Stmt, facts: Facts) -> Iterable[tuple[str, ...]]:
             yield from _bound(ir.target_names(target), value, facts, trusted)
         case ir.For(target=target, iter=iterable):
             yield from _bound(ir.target_names(target), iterable, facts, trusted)
-        case ir.Store(target=target, value=value) | ir.Update(
-            target=ir.Index() | ir.Attribute() as target, value=value
+        case (
+            ir.Store(target=target, value=value)
+            | ir.Update(target=ir.Index() | ir.Attribute() as target, value=value)
         ):
             yield from _put(target.base, value, facts, trusted)
         case ir.Update(target=ir.Var() as var, value=value):
@@ -260,9 +261,7 @@ def _bound(
         yield (*targets, *sorted(shared))
 
 
-def _put(
-    base: ir.Expr, value: ir.Expr, facts: Facts, trusted: bool
-) -> Iterable[tuple[str, ...]]:
+def _put(base: ir.Expr, value: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, ...]]:
     """A value stored in something that is no array stays reachable through it."""
     shared = sources(value, facts, trusted)
     into = sources(base, facts, trusted)

@@ -45,10 +45,11 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
                     if rest is not None and _is_repeatable(place, rest, facts):
                         return (ir.Update(place, _IN_PLACE[text], rest, stmt.origin),)
             case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(text=text)) as call):
-                rest = _without(call, ir.Var(name)) if text in _IN_PLACE else None
-                if rest is not None and _was_update(stmt, name, text):
-                    if call.args[0] == ir.Var(name) and _is_alone(name, facts, sharing):
-                        return (ir.Update(ir.Var(name), _IN_PLACE[text], rest, stmt.origin),)
+                first = text in _IN_PLACE and call.args[0] == ir.Var(name)
+                rest = _without(call, ir.Var(name)) if first else None
+                was_update = rest is not None and _was_update(stmt, name, text)
+                if rest is not None and was_update and _is_alone(name, facts, sharing):
+                    return (ir.Update(ir.Var(name), _IN_PLACE[text], rest, stmt.origin),)
         return (stmt,)
 
     return with_body(function, map_block(function.body, one))

@@ -1,0 +1,277 @@
+"""Whole derived programs and the text that a person would have written for them."""
+
+from __future__ import annotations
+
+import time
+
+from tangentlike import ir
+from tangentlike.emit import show
+from tangentlike.simplify import simplify
+
+from .simplify_program import facts, read
+
+
+def simplified(text, **known):
+    return show(simplify(read(text), facts(**known)).body) + "\n"
+
+
+def test_straight_line():
+    text = """xw = x @ w
+total = xw + b
+p = np.tanh(total)
+r = p - y
+rr = r * r
+sum_rr = np.sum(rr)
+# adjoint
+sum_rr_bar = 1.0
+rr_bar = broadcast_like(sum_rr_bar, rr)
+r_bar = rr_bar * r + rr_bar * r
+p_bar = unbroadcast(r_bar, p)
+total_bar = p_bar * (1.0 - p * p)
+xw_bar = unbroadcast(total_bar, xw)
+b_bar = unbroadcast(total_bar, b)
+w_bar = x.T @ xw_bar
+return w_bar, b_bar
+"""
+    shapes = {"r": "r", "rr": "r"}
+    kinds = "w:A x:A b:A y:A xw:A total:A p:A"
+    found = simplified(text, kinds=kinds, temporaries="xw total rr sum_rr", shapes=shapes)
+    assert (
+        found
+        == """xw = x @ w
+p = np.tanh(xw + b)
+r = p - y
+r_bar = 2.0 * r
+p_bar = unbroadcast(r_bar, p)
+total_bar = p_bar * (1.0 - p * p)
+b_bar = unbroadcast(total_bar, b)
+w_bar = x.T @ unbroadcast(total_bar, xw)
+return w_bar, b_bar
+"""
+    )
+
+
+def test_loop_with_a_carried_array():
+    text = """h = np.zeros(w.shape[0])
+h_saved = []
+for x in xs:
+    h_saved.append(h)
+    wh = w @ h
+    ux = u @ x
+    total = wh + ux
+    h = np.tanh(total)
+sum_h = np.sum(h)
+# adjoint
+sum_h_bar = 1.0
+h_bar = broadcast_like(sum_h_bar, h)
+w_bar = np.zeros_like(w)
+u_bar = np.zeros_like(u)
+for x in reversed(xs):
+    h2 = h
+    h = h_saved.pop()
+    h2_bar = h_bar
+    total_bar = h2_bar * (1.0 - h2 * h2)
+    wh_bar = total_bar
+    ux_bar = total_bar
+    w_bar += np.outer(wh_bar, h)
+    u_bar += np.outer(ux_bar, x)
+    h_bar = w.T @ wh_bar
+return w_bar, u_bar
+"""
+    kinds = "w:A h:A u:A wh:A ux:A total:A"
+    found = simplified(text, kinds=kinds, temporaries="wh ux total sum_h")
+    assert (
+        found
+        == """h = np.zeros(w.shape[0])
+h_saved = []
+for x in xs:
+    h_saved.append(h)
+    h = np.tanh(w @ h + u @ x)
+h_bar = np.ones_like(h)
+w_bar = np.zeros_like(w)
+u_bar = np.zeros_like(u)
+for x in reversed(xs):
+    total_bar = h_bar * (1.0 - h * h)
+    h = h_saved.pop()
+    w_bar += np.outer(total_bar, h)
+    u_bar += np.outer(total_bar, x)
+    h_bar = w.T @ total_bar
+return w_bar, u_bar
+"""
+    )
+
+
+def test_array_written_in_place():
+    text = """a = a.copy()
+a_saved = []
+for t in range(steps):
+    a_saved.append(a[1:-1].copy())
+    a_part = a[:-2]
+    a_part2 = a[2:]
+    product = a_part * a_part2
+    product2 = 0.5 * product
+    a[1:-1] += product2
+sum_a = np.sum(a)
+# adjoint
+sum_a_bar = 1.0
+a_bar = np.zeros_like(a)
+a_bar += sum_a_bar
+for t in reversed(range(steps)):
+    a[1:-1] = a_saved.pop()
+    product2_bar = a_bar[1:-1].copy()
+    product_bar = product2_bar * 0.5
+    a_part_bar = product_bar * a[2:]
+    a_part2_bar = product_bar * a[:-2]
+    a_bar[:-2] += a_part_bar
+    a_bar[2:] += a_part2_bar
+return a_bar
+"""
+    temporaries = "a_part a_part2 product product2 sum_a"
+    found = simplified(text, kinds="a:A product:A product2:A", temporaries=temporaries)
+    assert (
+        found
+        == """a = a.copy()
+a_saved = []
+for t in range(steps):
+    a_saved.append(a[1:-1].copy())
+    a[1:-1] += 0.5 * (a[:-2] * a[2:])
+a_bar = np.ones_like(a)
+for t in reversed(range(steps)):
+    a[1:-1] = a_saved.pop()
+    product_bar = 0.5 * a_bar[1:-1]
+    a_bar[:-2] += product_bar * a[2:]
+    a_bar[2:] += product_bar * a[:-2]
+return a_bar
+"""
+    )
+
+
+def test_branches_in_nested_loops():
+    text = """s = 0.0
+s_saved = []
+for i in range(n):
+    stop = i + 1
+    for j in range(stop):
+        s_saved.append(s)
+        x_i = x[i]
+        x_j = x[j]
+        t = x_i * x_j
+        if t > 0.1:
+            sin_t = np.sin(t)
+            product = sin_t * s
+            s = s + product
+        else:
+            s = s - t
+# adjoint
+x_bar = np.zeros_like(x)
+s_bar = 1.0
+for i in reversed(range(n)):
+    stop = i + 1
+    for j in reversed(range(stop)):
+        s = s_saved.pop()
+        x_i = x[i]
+        x_j = x[j]
+        t = x_i * x_j
+        t_bar = 0.0
+        if t > 0.1:
+            sin_t = np.sin(t)
+            product_bar = s_bar
+            sin_t_bar = product_bar * s
+            t_bar += sin_t_bar * np.cos(t)
+            s_bar = s_bar + product_bar * sin_t
+        else:
+            t_bar += -s_bar
+        x_i_bar = t_bar * x_j
+        x_j_bar = t_bar * x_i
+        x_bar[j] += x_j_bar
+        x_bar[i] += x_i_bar
+return x_bar
+"""
+    kinds = "x:A s:F t:F x_i:F x_j:F product:F sin_t:F n:I i:I j:I stop:I"
+    found = simplified(text, kinds=kinds, temporaries="stop x_i x_j product sin_t")
+    assert (
+        found
+        == """s = 0.0
+s_saved = []
+for i in range(n):
+    for j in range(i + 1):
+        s_saved.append(s)
+        t = x[i] * x[j]
+        if t > 0.1:
+            s = s + np.sin(t) * s
+        else:
+            s = s - t
+x_bar = np.zeros_like(x)
+s_bar = 1.0
+for i in reversed(range(n)):
+    for j in reversed(range(i + 1)):
+        s = s_saved.pop()
+        t = x[i] * x[j]
+        if t > 0.1:
+            t_bar = s_bar * s * np.cos(t)
+            s_bar += s_bar * np.sin(t)
+        else:
+            t_bar = -s_bar
+        x_bar[j] += t_bar * x[i]
+        x_bar[i] += t_bar * x[j]
+return x_bar
+"""
+    )
+
+
+def test_scaling_one_place():
+    text = """A = A.copy()
+old = A[k]
+old_saved = old.copy()
+new = old * x
+A[k] = new
+# adjoint
+A_bar = np.ones_like(A)
+A[k] = old_saved
+new_bar = A_bar[k].copy()
+A_bar[k] = 0.0
+A_bar[k] += new_bar * x
+return A_bar
+"""
+    found = simplified(text, kinds="A:A old:A new:A old_saved:A")
+    assert found == "A = A.copy()\nA_bar = np.ones_like(A)\nA_bar[k] *= x\nreturn A_bar\n"
+
+
+def test_an_adjoint_that_updates_itself_comes_last():
+    text = """# adjoint
+x_bar = np.zeros_like(v)
+y_bar = g * 2.0
+for i in range(n):
+    product_bar = y_bar
+    y_bar = product_bar * x
+    x_bar[i] += product_bar * y
+return x_bar, y_bar
+"""
+    found = simplified(text)
+    assert "    x_bar[i] += y_bar * y\n    y_bar = y_bar * x\n" in found
+
+
+def test_time_is_linear():
+    def long_program(count):
+        primal, adjoint = [], [f"w_bar = 0.0\nx{count}_bar = 1.0"]
+        for i in range(count):
+            primal.append(f"t{i} = x{i} * w\ne{i} = np.sin(t{i})\nx{i + 1} = e{i} + x{i}")
+        for i in reversed(range(count)):
+            adjoint.append(
+                f"e{i}_bar = x{i + 1}_bar\n"
+                f"t{i}_bar = e{i}_bar * np.cos(t{i})\n"
+                f"w_bar = w_bar + unbroadcast(t{i}_bar * x{i}, w)\n"
+                f"x{i}_bar = x{i + 1}_bar + t{i}_bar * w"
+            )
+        return read("\n".join([*primal, "# adjoint", *adjoint, "return w_bar\n"]))
+
+    def seconds(count):
+        function = long_program(count)
+        names = {n for s in ir.statements(function.body) for n in ir.binds(s)}
+        known = facts(temporaries=" ".join(sorted(n for n in names if n[0] in "te")))
+        start = time.process_time()
+        simplify(function, known)
+        return time.process_time() - start
+
+    short, long = seconds(60), seconds(480)
+    assert long < 20 * max(short, 0.01)  # 8 times the statements; quadratic would be 64
