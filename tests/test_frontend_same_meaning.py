@@ -190,6 +190,55 @@ def star_arguments(xs, b):
     return first, dict({"a": b}, **{"c": first})
 
 
+def starred_targets(xs, t):
+    first, *rest = (t, t + 1, t + 2, xs)
+    *head, last = [t, *xs, 3]
+    u, *_rest, v, w = [*xs, t, 3, 4]
+    a, *b, (c, *d) = t, 1, 2, (3, t, 5)
+    xs, [t, *xs] = t, [*xs, 2, 1]
+    return first, rest, head, last, u, v, w, a, b, c, d, xs, t
+
+
+def local_functions(x, y):
+    def damp(t, k=y, *, q=2):
+        """Its documentation."""
+        if t > 3:
+            return t
+        s = 0
+        for i in range(q):
+            if i > t:
+                break
+            s = s + i * k
+        return s - y
+
+    def none(t):
+        t.append(x)
+
+    cube = lambda t: t**3 if t else damp(t)  # noqa: E731
+    y = y + 1
+    a = damp(x) + damp(y, q=3) * cube(x + 1)
+    b = [damp(v) for v in (x, y, a) if cube(v) > 2]
+    none(b)
+    while cube(x) < 20:
+        x = x + 1
+    if damp(x) > 1 and none(b) is None:
+        a = a * 2
+    return a, b, none(b), x, damp(2) if a > 0 else cube(3), (lambda v: v + a)(2)
+
+
+def assignment_expressions(x, y):
+    if (n := y * 2) > 1 and (m := n * 2) > 2:
+        x = x + m
+    while (y := y - 1) > 0:
+        if y == 2:
+            continue
+        x = x + n
+    z = x + (x := 2) + x
+    xs = [0, 1, 2]
+    xs[(i := 1)] = 7
+    return x, y, z, n, (t := 5, t), xs, i, (k := x) < 9, k
+
+
 def comprehensions(xs, t):
     a = [v * k for k, v in enumerate(xs) if v > 0 if v < 6]
     b = sum(v * t for v in xs)
@@ -217,6 +266,9 @@ SAME = [
     (searched, LISTS),
     (order_of_evaluation, LISTS),
     (comprehensions, LISTS),
+    (starred_targets, LISTS),
+    (local_functions, NUMBERS),
+    (assignment_expressions, NUMBERS),
     (star_arguments, LISTS),
     (loop_variables, [(n, list(range(m))) for n in (0, 1, 5) for m in (0, 1, 4)]),
 ]

@@ -14,7 +14,14 @@ from typing import Any, Union
 from .. import ir
 from ..ir import Attribute, Expr, Index, Opaque, Origin, Var
 
-Place = Union[Var, Index, Attribute, "tuple[Place, ...]"]
+Place = Union[Var, Index, Attribute, "Star", "tuple[Place, ...]"]
+
+
+@dataclass(frozen=True)
+class Star:
+    """`*rest` among the targets of an unpacking."""
+
+    target: Place
 
 
 @dataclass(frozen=True)

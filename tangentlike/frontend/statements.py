@@ -77,11 +77,7 @@ class StatementReader:
         if isinstance(node, gast.Tuple | gast.List):
             return tuple(self._target(part, line, reader) for part in node.elts)
         if isinstance(node, gast.Starred):
-            raise UnsupportedError(
-                "a starred target is not supported",
-                line.place(node),
-                "Take the parts by index: `first, rest = xs[0], xs[1:]`.",
-            )
+            return nested.Star(self._target(node.value, line, reader))
         if isinstance(node, gast.Name):
             return ir.Var(node.id)
         place: Any = reader.read(node)

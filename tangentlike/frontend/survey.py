@@ -65,8 +65,8 @@ def _children(node: Any) -> list[Any]:
     for name in node._fields:
         value = getattr(node, name, None)
         if type(value) is list:
-            found.extend(item for item in value if hasattr(item, "_fields"))
-        elif hasattr(value, "_fields"):
+            found.extend(item for item in value if getattr(item, "_fields", ()))
+        elif getattr(value, "_fields", ()):  # operators and contexts have none
             found.append(value)
     found.reverse()  # the stack then gives them in source order
     return found

@@ -7,7 +7,22 @@ from typing import Any
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..ir import Assign, Attribute, Block, Display, Expr, Function, Index, Origin, Store, Var
+from ..ir import (
+    Assign,
+    Attribute,
+    Block,
+    Call,
+    Const,
+    Display,
+    Expr,
+    Function,
+    Index,
+    Origin,
+    Ref,
+    Slice,
+    Store,
+    Var,
+)
 from ..names import Names
 from . import nested, operands
 from .naming import noun
@@ -58,9 +73,12 @@ def _bind(target: nested.Place, value: Expr, origin: Origin, names: Names) -> li
             return [Assign(name, value, origin)]
         case Index() | Attribute():
             return [Store(target, value, origin)]
+    assert isinstance(target, tuple)  # a `Star` stands only inside a tuple
+    if any(isinstance(part, nested.Star) for part in target):
+        return _bind_starred(target, value, origin, names)
     if isinstance(value, Display) and value.form != "dict":
         return _bind_each(target, value, origin, names)
-    if all(isinstance(part, Var) for part in _leaves(target)):
+    if not _has_star(target) and all(isinstance(part, Var) for part in _leaves(target)):
         return [Assign(_plain(target), value, origin)]
     # Items and attributes are stored from names, left to right, after the unpacking.
     places = [leaf for leaf in _leaves(target) if not isinstance(leaf, Var)]
@@ -68,6 +86,37 @@ def _bind(target: nested.Place, value: Expr, origin: Origin, names: Names) -> li
     binds: list[ir.Stmt] = []
     pattern = _pattern(target, late, origin, names, binds)
     return [Assign(pattern, value, origin), *binds]
+
+
+def _bind_starred(
+    targets: tuple[nested.Place, ...], value: Expr, origin: Origin, names: Names
+) -> list[ir.Stmt]:
+    """`first, *rest = xs`: the starred name gets the list of what the others leave."""
+    before = next(n for n, part in enumerate(targets) if isinstance(part, nested.Star))
+    after = len(targets) - before - 1
+    made: list[ir.Stmt] = []
+    plain = tuple(part.target if isinstance(part, nested.Star) else part for part in targets)
+    if isinstance(value, Display) and value.form != "dict":
+        end = len(value.items) - after
+        if end < before:
+            raise UnsupportedError(
+                f"{len(value.items)} values are too few for {before + after} targets",
+                origin.place,
+                "Write as many names as there are values.",
+            )
+        rest: Expr = Display("list", value.items[before:end])
+        items = (*value.items[:before], rest, *value.items[end:])
+    else:
+        whole = _named(Call(Ref("list", list), (value,)), origin, names, made)
+        first = [Index(whole, Const(number)) for number in range(before)]
+        # What follows is counted within the tail, so that too few values are an error here too.
+        tail = whole
+        if before and after:
+            tail = _named(Index(whole, Slice(Const(before))), origin, names, made)
+        start = Const(before) if before and not after else None
+        rest = Index(tail, Slice(start, Const(-after) if after else None))
+        items = (*first, rest, *(Index(tail, Const(number - after)) for number in range(after)))
+    return [*made, *_bind_each(plain, Display("tuple", items), origin, names)]
 
 
 def _bind_each(
@@ -123,11 +172,17 @@ def _named(value: Expr, origin: Origin, names: Names, result: list[ir.Stmt]) -> 
 def _leaves(target: nested.Place) -> list[Any]:
     if isinstance(target, tuple):
         return [leaf for part in target for leaf in _leaves(part)]
-    return [target]
+    return _leaves(target.target) if isinstance(target, nested.Star) else [target]
 
 
 def _names(target: nested.Place) -> set[str]:
     return {part.name for part in _leaves(target) if isinstance(part, Var)}
+
+
+def _has_star(target: nested.Place) -> bool:
+    if isinstance(target, tuple):
+        return any(map(_has_star, target))
+    return isinstance(target, nested.Star)
 
 
 def _plain(target: nested.Place) -> ir.Target:
@@ -144,10 +199,15 @@ def _pattern(
 
     In `i, a[i] = pair` and `a[i], i = pair` the order of binding decides which item is meant.
     """
-    if isinstance(target, tuple):
+    if isinstance(target, tuple) and not any(isinstance(p, nested.Star) for p in target):
         return tuple(_pattern(part, late, origin, names, binds) for part in target)
+    if isinstance(target, tuple):
+        name = names.fresh("parts")
+        binds.extend(_bind(target, Var(name), origin, names))
+        return name
     if isinstance(target, Var) and target.name not in late:
         return target.name
+    assert not isinstance(target, nested.Star)  # its tuple was taken apart before
     name = names.fresh(f"{target.name}_new" if isinstance(target, Var) else noun(target))
     if isinstance(target, Var):
         binds.append(Assign(target.name, Var(name), origin))
