@@ -57,6 +57,13 @@ def asarray(y, a, dtype=None):
         a_bar = nest_like(uncast(y_bar, dtype), a)
 
 
+@rule(runtime.nest_like, view="maybe", kind=unknown)
+def nest_like(y, g, nested):
+    y_dot = nest_like(g_dot, nested)
+    g_bar = np.array(y_bar)
+    nested_bar = 0
+
+
 # ----------------------------------------------------------------------- filled, spaced
 
 
@@ -82,9 +89,11 @@ def full_like(y, a, fill_value, dtype=None):
 def linspace(y, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
     if dtype is None:
         along = steps(y, endpoint, axis)
-        y_dot = np.expand_dims(start_dot, axis) * (1.0 - along) + np.expand_dims(
-            stop_dot, axis
-        ) * along
+        y_dot = broadcast_like(
+            np.expand_dims(start_dot, axis) * (1.0 - along)
+            + np.expand_dims(stop_dot, axis) * along,
+            y,
+        )
         start_bar = unbroadcast(np.sum(y_bar * (1.0 - along), axis=axis), start)
         stop_bar = unbroadcast(np.sum(y_bar * along, axis=axis), stop)
 
@@ -129,6 +138,19 @@ def meshgrid(y, *xi, indexing="xy", sparse=False):
     y_dot = grid_dot(xi_dot, indexing, sparse)
     xi_bar = ungrid(y_bar, xi, indexing)
 """
+
+
+@rule(runtime.grid_dot, kind=unknown)
+def grid_dot(y, dots, indexing="xy", sparse=False):
+    y_dot = grid_dot(dots_dot, indexing, sparse)
+    dots_bar = ungrid(y_bar, dots, indexing)
+
+
+@rule(runtime.ungrid, kind=unknown)
+def ungrid(y, g, axes, indexing="xy"):
+    y_dot = ungrid(g_dot, axes, indexing)
+    g_bar = grid_dot(y_bar, indexing)
+    axes_bar = 0
 
 
 # ------------------------------------------------------------------- constants, by shape

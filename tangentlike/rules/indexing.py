@@ -85,7 +85,15 @@ def _where(call, kind_of):
 
 @rule(np.where, kind=_where)
 def where(z, condition, x, y):
-    z_dot = np.where(condition, x_dot, y_dot)
+    if same_shape(x, y):
+        z_dot = np.where(condition, x_dot, y_dot)
+    elif same_shape(condition, x) and is_number(y):
+        z_dot = np.where(condition, x_dot, y_dot)
+    elif same_shape(condition, y) and is_number(x):
+        z_dot = np.where(condition, x_dot, y_dot)
+    else:
+        # A constant operand leaves a plain 0.0, which does not give its shape to the result.
+        z_dot = np.where(condition, broadcast_like(x_dot, z), broadcast_like(y_dot, z))
     x_bar = unbroadcast(np.where(condition, z_bar, 0.0), x)
     y_bar = unbroadcast(np.where(condition, 0.0, z_bar), y)
 
@@ -216,6 +224,6 @@ nondifferentiable(
     *(np.ndarray.argmax, np.ndarray.argmin, np.ndarray.argsort, np.ndarray.argpartition),
     *(np.ndarray.nonzero, np.ndarray.searchsorted, np.ndarray.all, np.ndarray.any),
     *(np.ndindex, np.histogram_bin_edges, "numpy.unique_counts", "numpy.unique_inverse"),
-    *(runtime.remaining, runtime.partition_order),
+    *(runtime.remaining, runtime.partition_order, runtime.first_places),
 )
 nondifferentiable(np.linalg.matrix_rank, kind=integer)

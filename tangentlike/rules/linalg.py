@@ -12,6 +12,40 @@ from ..kind import Kind
 from .book import nondifferentiable, rule
 from .kinds_of import array_of_rank, first, unknown
 
+
+def _parts(*lost):
+    """A tuple of arrays, each of so many dimensions fewer than the matrix (None: not known)."""
+
+    def kind(call, kind_of):
+        matrix = kind_of(call.args[0])
+        items = []
+        for fewer in lost:
+            known = matrix.rank is not None and fewer is not None
+            shape = (None,) * (matrix.rank - fewer) if known else None
+            form = "value" if shape == () or fewer == 2 or fewer is None else "array"
+            items.append(Kind(form, matrix.dtype, shape))
+        return Kind("tuple", items=tuple(items))
+
+    return kind
+
+
+def _svd(call, kind_of):
+    options = dict(call.kwargs)
+    if len(call.args) > 2 or "compute_uv" in options:
+        return Kind("unknown")
+    return _parts(0, 1, 0)(call, kind_of)
+
+
+def _qr(call, kind_of):
+    if len(call.args) > 1 or call.kwargs:
+        return Kind("unknown")
+    return _parts(0, 0)(call, kind_of)
+
+
+def _eig(call, kind_of):
+    return Kind("tuple", items=(Kind("array"), Kind("array")))
+
+
 # ------------------------------------------------------------------- inverses, equations
 
 
@@ -47,7 +81,7 @@ def inv(y, a):
     a_bar = -(swap_last(conj(y)) @ y_bar @ swap_last(conj(y)))
 
 
-@rule(np.linalg.pinv, kind=unknown)
+@rule(np.linalg.pinv, kind=lambda call, kind_of: Kind("array", kind_of(call.args[0]).dtype))
 def pinv(y, a):
     y_dot = pinv_dot(a, y, a_dot)
     a_bar = pinv_bar(a, y, y_bar)
@@ -60,7 +94,7 @@ def lstsq(y, a, b, rcond=None):
     b_bar = lstsq_bar_b(a, b, y[0], y_bar[0], lstsq_residual_bar(y, y_bar))
 
 
-@rule(np.linalg.matrix_power, kind=first)
+@rule(np.linalg.matrix_power, view="maybe", kind=first)
 def matrix_power(y, a, n):
     y_dot = matrix_power_dot(a, n, a_dot)
     a_bar = matrix_power_bar(a, n, y_bar)
@@ -70,6 +104,11 @@ def matrix_power(y, a, n):
 def multi_dot(y, arrays):
     y_dot = multi_dot_dot(arrays, arrays_dot)
     arrays_bar = multi_dot_bar(y_bar, arrays)
+
+
+@rule(runtime.multi_dot_bar, runtime.multi_dot_dot, kind=unknown)
+def multi_dot_derivative(y, g, arrays):
+    pass  # no second derivative: write the product with `@` for that
 
 
 @rule(np.linalg.tensorsolve, kind=lambda call, kind_of: Kind("array"))
@@ -112,7 +151,7 @@ def cofactors(y, a):
     )
 
 
-@rule(np.linalg.slogdet, kind=unknown)
+@rule(np.linalg.slogdet, kind=_parts(2, 2))
 def slogdet(y, a):
     turned = transposed_inverse(a)
     y_dot = (slogdet_sign_dot(y[0], turned, a_dot), np.sum(np.real(conj(turned) * a_dot), (-2, -1)))
@@ -133,14 +172,14 @@ def cholesky(y, a, *, upper=False):
         a_bar = symmetrised(np.linalg.solve(adjoint_matrix(y), turned))
 
 
-@rule(np.linalg.eigh, kind=unknown)
+@rule(np.linalg.eigh, kind=_parts(1, 0))
 def eigh(y, a):
     inner = adjoint_matrix(y[1]) @ symmetrised(a_dot) @ y[1]
     y_dot = (np.real(inner_diagonal(inner)), y[1] @ over_gaps(inner, y[0]))
     a_bar = eigh_bar(y[0], y[1], y_bar[0], y_bar[1])
 
 
-@rule(np.linalg.eigvalsh, kind=unknown)
+@rule(np.linalg.eigvalsh, kind=lambda call, kind_of: Kind("array", "float"))
 def eigvalsh(y, a):
     vectors = np.linalg.eigh(a)[1]
     inner = adjoint_matrix(vectors) @ symmetrised(a_dot) @ vectors
@@ -148,20 +187,20 @@ def eigvalsh(y, a):
     a_bar = (vectors * np.expand_dims(y_bar, -2)) @ adjoint_matrix(vectors)
 
 
-@rule(np.linalg.eig, kind=unknown)
+@rule(np.linalg.eig, kind=_eig)
 def eig(y, a):
     y_dot = eig_dot(y[0], y[1], a_dot)
     a_bar = eig_bar(y[0], y[1], y_bar[0], y_bar[1], a)
 
 
-@rule(np.linalg.eigvals, kind=unknown)
+@rule(np.linalg.eigvals, kind=lambda call, kind_of: Kind("array"))
 def eigvals(y, a):
     vectors = np.linalg.eig(a)[1]
     y_dot = inner_diagonal(np.linalg.solve(vectors, a_dot @ vectors))
     a_bar = eigvals_bar(a, y_bar)
 
 
-@rule(np.linalg.svd, kind=unknown)
+@rule(np.linalg.svd, kind=_svd)
 def svd(y, a, full_matrices=True, compute_uv=True, hermitian=False):
     if hermitian is False and compute_uv is False:
         factors = np.linalg.svd(a, full_matrices=False)
@@ -181,7 +220,7 @@ def svdvals(y, x):
     x_bar = (factors[0] * np.expand_dims(y_bar, -2)) @ factors[2]
 
 
-@rule(np.linalg.qr, kind=unknown)
+@rule(np.linalg.qr, kind=_qr)
 def qr(y, a, mode="reduced"):
     if mode == "r":
         factors = np.linalg.qr(a)
@@ -243,7 +282,7 @@ def symmetrised(y, x):
     x_bar = symmetrised(y_bar)
 
 
-@rule(runtime.adjoint_matrix, kind=unknown)
+@rule(runtime.adjoint_matrix, view="maybe", kind=unknown)
 def adjoint_matrix(y, x):
     y_dot = adjoint_matrix(x_dot)
     x_bar = adjoint_matrix(y_bar)
@@ -261,7 +300,7 @@ def diagonal_matrix(y, d):
     d_bar = inner_diagonal(y_bar)
 
 
-@rule(runtime.inner_diagonal, kind=unknown)
+@rule(runtime.inner_diagonal, view="maybe", kind=unknown)
 def inner_diagonal(y, x):
     y_dot = inner_diagonal(x_dot)
     x_bar = diagonal_matrix(y_bar)

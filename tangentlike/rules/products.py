@@ -188,7 +188,11 @@ def einsum(call, kind_of):
     for place, name in enumerate(operands):
         exchanged = swapped(call.args[0].value, place) if literal else None
         others = "".join(f", conj({other})" for other in operands if other != name)
-        if exchanged is None:
+        if exchanged is not None and len(operands) == 1:
+            # A permutation: einsum would give a view that looks like memory of its own.
+            left, _, right = exchanged.partition("->")
+            bar = f"np.transpose(y_bar, {tuple(map(left.index, right))})"
+        elif exchanged is None:
             bar = f"einsum_bar(y_bar, {place}, subscripts, {', '.join(operands)})"
         else:
             bar = f"np.einsum({exchanged!r}, y_bar{others}, optimize=optimize)"

@@ -289,8 +289,11 @@ def nancumprod(y, a, axis=None, dtype=None):
 
 @rule(np.diff, kind=unknown)
 def diff(y, a, n=1, axis=-1):
-    y_dot = np.diff(a_dot, n=n, axis=axis)
-    a_bar = undiff(y_bar, n, axis)
+    if n == 0:
+        pass  # NumPy returns the array itself
+    else:
+        y_dot = np.diff(a_dot, n=n, axis=axis)
+        a_bar = undiff(y_bar, n, axis)
 
 
 @rule(np.ediff1d, kind=array_of_rank(1))
@@ -299,24 +302,10 @@ def ediff1d(y, ary):
     ary_bar = reshape_like(undiff(y_bar), ary)
 
 
-@rule(np.gradient, builder=True, kind=unknown)
-def gradient(call, kind_of):
-    """One axis: a vector, or a literal `axis`; several axes give a list and are refused."""
-    names = [f"spacing{i}" for i in range(len(call.args) - 1)]
-    axis = dict(call.kwargs).get("axis")
-    known = kind_of(call.args[0]).rank == 1 if call.args else False
-    single = isinstance(getattr(axis, "value", None), int) or known
-    if len(names) > 1 or not single:
-        return "def gradient(y, f, *varargs, axis=None, edge_order=1):\n    pass"
-    head = ", ".join(["y", "f", *(f"{name}" for name in names)])
-    where = "axis" if axis is not None else "0"
-    space = names[0] if names else "1.0"
-    passed = f", {space}" if names else ""
-    return f"""
-def gradient({head}, *, axis=None, edge_order=1):
-    y_dot = np.gradient(f_dot{passed}, axis={where}, edge_order=edge_order)
-    f_bar = gradient_bar(y_bar, f, {space}, {where}, edge_order)
-"""
+@rule(np.gradient, kind=unknown)
+def gradient(y, f, *varargs, axis=None, edge_order=1):
+    y_dot = spaced_gradient(f_dot, varargs, axis, edge_order)
+    f_bar = gradient_bar(y_bar, f, varargs, axis, edge_order)
 
 
 @rule("numpy.trapezoid", "numpy.trapz", runtime.trapezoid, kind=unknown)
@@ -345,8 +334,31 @@ def interp(y, x, xp, fp):
 
 @rule(runtime.interp_bar, kind=array_of_rank(1))
 def interp_bar(y, g, x, xp):
-    y_dot = interp_bar(g_dot, x, xp)
+    y_dot = (
+        interp_bar(g_dot, x, xp)
+        + interp_slope_bar(g * x_dot, x, xp)
+        - interp_slope_bar(g * np.interp(x, xp, xp_dot), x, xp)
+    )
     g_bar = np.interp(x, xp, y_bar)
+    x_bar = g * interp_slope(x, xp, y_bar)
+    xp_bar = interp_bar(-(g * interp_slope(x, xp, y_bar)), x, xp)
+
+
+@rule(runtime.interp_slope, kind=same_as(0))
+def interp_slope(y, x, xp, fp):
+    y_dot = interp_slope(x, xp, fp_dot) - y * interp_slope(x, xp, xp_dot)
+    x_bar = 0
+    xp_bar = interp_slope_bar(-(y_bar * y), x, xp)
+    fp_bar = interp_slope_bar(y_bar, x, xp)
+
+
+@rule(runtime.interp_slope_bar, kind=array_of_rank(1))
+def interp_slope_bar(y, g, x, xp):
+    slope = interp_slope(x, xp, xp_dot)
+    y_dot = interp_slope_bar(g_dot, x, xp) - interp_slope_bar(g * slope, x, xp)
+    g_bar = interp_slope(x, xp, y_bar)
+    x_bar = 0
+    xp_bar = interp_slope_bar(-(g * interp_slope(x, xp, y_bar)), x, xp)
 
 
 @rule(np.bincount, kind=array_of_rank(1))
@@ -375,7 +387,7 @@ def cov(c, m, y=None, rowvar=True, bias=False, ddof=None):
 # ---------------------------------------- helpers of these rules, linear in what comes in
 
 
-@rule(runtime.unreduce, kind=same_as(1))
+@rule(runtime.unreduce, view="maybe", kind=same_as(1))
 def unreduce(y, g, like, axis=None, keepdims=False):
     y_dot = unreduce(g_dot, like, axis, keepdims)
     g_bar = np.sum(y_bar, axis=axis, keepdims=keepdims)
@@ -407,10 +419,16 @@ def undiff(y, g, n=1, axis=-1):
     g_bar = np.diff(y_bar, n=n, axis=axis)
 
 
+@rule(runtime.spaced_gradient, kind=unknown)
+def spaced_gradient(y, x, spacing=(), axis=None, edge_order=1):
+    y_dot = spaced_gradient(x_dot, spacing, axis, edge_order)
+    x_bar = gradient_bar(y_bar, x, spacing, axis, edge_order)
+
+
 @rule(runtime.gradient_bar, kind=same_as(1))
-def gradient_bar(y, g, x, spacing, axis, edge_order=1):
+def gradient_bar(y, g, x, spacing=(), axis=None, edge_order=1):
     y_dot = gradient_bar(g_dot, x, spacing, axis, edge_order)
-    g_bar = np.gradient(y_bar, spacing, axis=axis, edge_order=edge_order)
+    g_bar = spaced_gradient(y_bar, spacing, axis, edge_order)
     x_bar = 0
 
 
@@ -427,14 +445,14 @@ def quantile_bar(y, g, weights, x, axis=None, keepdims=False):
     x_bar = 0
 
 
-@rule(runtime.align_weights, kind=unknown)
+@rule(runtime.align_weights, view="maybe", kind=unknown)
 def align_weights(y, weights, x, axis=None):
     y_dot = align_weights(weights_dot, x, axis)
     weights_bar = unalign_weights(y_bar, weights, x, axis)
     x_bar = 0
 
 
-@rule(runtime.unalign_weights, kind=unknown)
+@rule(runtime.unalign_weights, view="maybe", kind=unknown)
 def unalign_weights(y, g, weights, x, axis=None):
     y_dot = unalign_weights(g_dot, weights, x, axis)
     g_bar = align_weights(y_bar, x, axis)

@@ -311,6 +311,13 @@ def block(y, arrays):
     arrays_bar = unblock(y_bar, arrays)
 
 
+@rule(runtime.unblock, view="maybe", kind=unknown)
+def unblock(y, g, blocks):
+    y_dot = unblock(g_dot, blocks)
+    g_bar = np.block(y_bar)
+    blocks_bar = 0
+
+
 @rule(np.append, kind=lambda call, kind_of: Kind("array"))
 def append(y, arr, values, axis=None):
     parts = split_like(y_bar, (arr, values), axis)
@@ -330,6 +337,21 @@ def insert(y, arr, obj, values, axis=None):
 def delete(y, arr, obj, axis=None):
     y_dot = np.delete(arr_dot, obj, axis=axis)
     arr_bar = delete_rest(y_bar, arr, obj, axis)
+
+
+@rule(runtime.insert_rest, kind=same_as(1))
+def insert_rest(y, g, arr, obj, axis=None):
+    y_dot = insert_rest(g_dot, arr, obj, axis)
+    g_bar = np.insert(y_bar, obj, 0.0, axis=axis)
+    arr_bar = 0
+
+
+@rule(runtime.inserted, kind=same_as(3))
+def inserted(y, g, arr, obj, values, axis=None):
+    y_dot = inserted(g_dot, arr, obj, values, axis)
+    g_bar = np.insert(np.zeros_like(arr), obj, y_bar, axis=axis)
+    arr_bar = 0
+    values_bar = 0
 
 
 @rule(runtime.delete_rest, kind=same_as(1))
@@ -362,25 +384,30 @@ def unstack(y, x, axis=0):
 # ------------------------------------------------------------------------------- splitting
 
 
-@rule(np.split, np.array_split, view="view", kind=unknown)
+def _pieces(call, kind_of):
+    return Kind("list", item=Kind("array", kind_of(call.args[0]).dtype))
+
+
+
+@rule(np.split, np.array_split, view="view", kind=_pieces)
 def split(y, ary, indices_or_sections, axis=0):
     y_dot = np.array_split(ary_dot, indices_or_sections, axis=axis)
     ary_bar = np.concatenate(y_bar, axis=axis)
 
 
-@rule(np.hsplit, view="view", kind=unknown)
+@rule(np.hsplit, view="view", kind=_pieces)
 def hsplit(y, ary, indices_or_sections):
     y_dot = np.hsplit(ary_dot, indices_or_sections)
     ary_bar = np.concatenate(y_bar, axis=0 if ary.ndim == 1 else 1)
 
 
-@rule(np.vsplit, view="view", kind=unknown)
+@rule(np.vsplit, view="view", kind=_pieces)
 def vsplit(y, ary, indices_or_sections):
     y_dot = np.vsplit(ary_dot, indices_or_sections)
     ary_bar = np.concatenate(y_bar)
 
 
-@rule(np.dsplit, view="view", kind=unknown)
+@rule(np.dsplit, view="view", kind=_pieces)
 def dsplit(y, ary, indices_or_sections):
     y_dot = np.dsplit(ary_dot, indices_or_sections)
     ary_bar = np.concatenate(y_bar, axis=2)
@@ -458,7 +485,7 @@ def pad(y, array, pad_width, mode="constant", *, constant_values=0):
         array_bar = unpad(y_bar, array, pad_width, mode)
 
 
-@rule(runtime.unpad, kind=same_as(1))
+@rule(runtime.unpad, view="maybe", kind=same_as(1))
 def unpad(y, g, like, pad_width, mode="constant"):
     y_dot = unpad(g_dot, like, pad_width, mode)
     g_bar = np.pad(y_bar, pad_width, mode=mode)
@@ -471,6 +498,13 @@ def resize(y, a, new_shape):
     a_bar = unresize(y_bar, a)
 
 
+@rule(runtime.unresize, kind=same_as(1))
+def unresize(y, g, like):
+    y_dot = unresize(g_dot, like)
+    g_bar = np.resize(y_bar, np.shape(g))
+    like_bar = 0
+
+
 @rule(np.trim_zeros, view="view", kind=array_of_rank(1, "?"))
 def trim_zeros(y, filt, trim="fb"):
     y_dot = filt_dot[trimmed(filt, trim)]
@@ -481,6 +515,20 @@ def trim_zeros(y, filt, trim="fb"):
 def sliding_window_view(y, x, window_shape, axis=None):
     y_dot = np.lib.stride_tricks.sliding_window_view(x_dot, window_shape, axis)
     x_bar = unslide(y_bar, x, window_shape, axis)
+
+
+@rule(runtime.untrim, kind=same_as(1))
+def untrim(y, g, x, trim="fb"):
+    y_dot = untrim(g_dot, x, trim)
+    g_bar = y_bar[trimmed(x, trim)]
+    x_bar = 0
+
+
+@rule(runtime.unslide, kind=same_as(1))
+def unslide(y, g, like, window_shape, axis=None):
+    y_dot = unslide(g_dot, like, window_shape, axis)
+    g_bar = np.lib.stride_tricks.sliding_window_view(y_bar, window_shape, axis)
+    like_bar = 0
 
 
 # ------------------------------------------------------------------------ copies and casts
@@ -499,7 +547,7 @@ def _cast(call, kind_of):
     return Kind("array", dtype_class(argument(call, 1, "dtype")), kind.shape)
 
 
-@rule(np.ndarray.astype, "numpy.astype", kind=_cast)
+@rule(np.ndarray.astype, "numpy.astype", view="maybe", kind=_cast)
 def astype(y, x, dtype, *, copy=True):
     y_dot = x_dot.astype(float_dtype(dtype))
     x_bar = cast_like(uncast(y_bar, dtype), x)

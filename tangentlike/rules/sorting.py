@@ -34,6 +34,6 @@ def partition(y, a, kth, axis=-1):
 
 @rule(np.unique, "numpy.unique_values", kind=array_of_rank(1, "?"))
 def unique(y, ar):
-    firsts = np.unique(ar, return_index=True)[1]
+    firsts = first_places(ar)
     y_dot = np.take(ar_dot, firsts)
     ar_bar = untake(y_bar, ar, firsts)

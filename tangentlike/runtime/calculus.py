@@ -110,6 +110,21 @@ def interp_bar(g: Any, x: Any, xp: Any) -> Any:
     return total
 
 
+def interp_slope_bar(g: Any, x: Any, xp: Any) -> Any:
+    """The adjoint of the values at the knots in `interp_slope(x, xp, values)`.
+
+    >>> interp_slope_bar(np.array([1.0]), np.array([0.25]), np.array([0.0, 0.5]))
+    array([-2.,  2.])
+    """
+    i = interval(x, xp)
+    inside = (x >= xp[0]) & (x <= xp[-1])
+    share = np.where(inside, g / (xp[i + 1] - xp[i]), 0.0)
+    total = np.zeros_like(xp, dtype=np.result_type(g, 0.0))
+    np.add.at(total, i, -share)
+    np.add.at(total, i + 1, share)
+    return total
+
+
 def spaced_gradient(
     x: Any, spacing: tuple[Any, ...] = (), axis: Any = None, edge_order: int = 1
 ) -> Any:

@@ -160,3 +160,12 @@ def partition_order(a: Any, y: Any, axis: int | None = -1) -> Any:
         a, axis = np.reshape(a, (-1,)), 0
     back = np.argsort(np.argsort(y, axis=axis, kind="stable"), axis=axis)
     return np.take_along_axis(np.argsort(a, axis=axis, kind="stable"), back, axis)
+
+
+def first_places(x: Any) -> Any:
+    """Where in the flattened array each entry of `np.unique(x)` stands first.
+
+    >>> first_places(np.array([3.0, 1.0, 3.0]))
+    array([1, 0])
+    """
+    return np.unique(x, return_index=True)[1]

@@ -155,7 +155,8 @@ def einsum_bar(g: Any, place: int, subscripts: str, *operands: Any) -> Any:
     for i, n in zip(reachable, g_own.shape):
         sizes[i] = max(sizes[i], n)
     spread = tuple(slice(None) if i in reachable else None for i in distinct)
-    full = np.broadcast_to(g_own[spread], tuple(sizes[i] for i in distinct))
+    # The result of einsum may be a view of g: the sum with zeros is memory of its own.
+    full = np.zeros_like(g_own, shape=tuple(sizes[i] for i in distinct)) + g_own[spread]
     if len(distinct) == len(own):
         return _real_as(unbroadcast(full, like), like)
     total = np.zeros_like(g_own, shape=np.shape(like))

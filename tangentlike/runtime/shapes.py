@@ -282,14 +282,16 @@ def insert_rest(g: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
 
 
 def inserted(g: Any, arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """The adjoint of `values` in `np.insert(arr, obj, values, axis)`."""
+    """The adjoint of `values` in `np.insert(arr, obj, values, axis)`.
+
+    For a single position NumPy takes values without the inserted axis, or with it in front.
+    """
     kept = _kept_key(arr, obj, axis)
-    new = g[(*kept[:-1], ~kept[-1])]
-    if np.ndim(obj) == 0 and axis is not None and np.ndim(values) > 0:
-        # A single position takes values whose leading axis is the inserted one.
-        new = np.moveaxis(new, axis, 0) if np.ndim(values) == np.ndim(arr) else new
-        if np.ndim(values) == np.ndim(arr):
-            new = np.moveaxis(new, 0, axis)
+    new = g[kept[:-1] + (~kept[-1],)]
+    if np.ndim(obj) == 0 and axis is not None:
+        new = np.moveaxis(new, axis, 0)
+        if np.ndim(values) < np.ndim(arr):
+            new = new[0]
     return unbroadcast(new, values)
 
 
