@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from . import leaves
-from .derivation import Derivation, Operator, derivation_of, finish, functions_of, hand_back
+from .derivation import Derivation, derivation_of, functions_of
 from .derived import OPERATORS, encode
 from .errors import TangentlikeError, UnsupportedError
+from .handback import Operator, finish, hand_back
 from .primal import Primal, Wrt, library_path, plain_signature, primal_of, wrt_names
 from .runtime.tape import fresh_tape
 

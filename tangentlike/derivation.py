@@ -10,18 +10,20 @@ from __future__ import annotations
 import inspect
 import threading
 import types
-from collections import OrderedDict, UserString
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from . import leaves
-from .errors import TangentlikeError, UnsupportedError
-from .primal import Primal, global_names, missing_names, plain_signature
+from .claims import UNSTATED, broken, claims_of, stand_in
+from .errors import TangentlikeError
+from .primal import Primal, global_names, plain_signature
 from .runtime import scalar_seed
 
 if TYPE_CHECKING:
+    from .kind import Kind
     from .pipeline import Derived, Request
 
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
@@ -51,14 +53,59 @@ class Derivation:
         return self._derived
 
     def suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
-        """The derivation for these arguments: complex ones need conjugates that real ones do not.
+        """The derivation for these arguments: this one, if they are what it was made for.
 
-        Real programs are emitted without them, and plainer for it.
+        Complex arguments need conjugates that are not emitted for real programs, and arguments
+        that are not what an annotation or an example says need one that does not trust these.
         """
-        if self.request.has_complex:
+        found = self
+        if not self.request.has_complex:
+            given = (*args, *kwargs.values()) if kwargs else args
+            if any(map(leaves.is_complex, given)):
+                found = self.for_complex
+        if found.primal.inner is None and not found.claims:
+            return found
+        by_name = self._by_name(args, kwargs)
+        return found if by_name is None else found._believing(by_name)
+
+    @cached_property
+    def claims(self) -> dict[str, Kind]:
+        """What annotations and the example promise of the arguments."""
+        params = self.derived.lowered.function.params
+        example = self.request.example
+        stated = None if example is None else self._signature.bind(*example).arguments
+        return claims_of({p.name: p.annotation for p in params}, stated)
+
+    def _believing(self, given: Mapping[str, Any]) -> Derivation:
+        """This derivation if the arguments keep its promises, else one that is not given them."""
+        inner = self.primal.inner
+        if inner is not None:
+            better = inner._believing({n: v for n, v in given.items() if n in inner.names})
+            if better is not inner:
+                primal = replace(self.primal, function=better.emitted, inner=better)
+                return derivation_of(primal, self.request)._believing(given)
+        false = broken(self.claims, given)
+        if not false:
             return self
-        given = (*args, *kwargs.values()) if kwargs else args
-        return self.for_complex if any(map(leaves.is_complex, given)) else self
+        if self.request.example is not None:
+            return derivation_of(self.primal, replace(self.request, example=None))._believing(given)
+        return self._corrected(false, given)
+
+    def _corrected(self, false: Sequence[str], given: Mapping[str, Any]) -> Derivation:
+        """The same derivative with examples in place of the annotations that do not hold."""
+        parameters = self._signature.parameters.values()
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        positional = [p.name for p in parameters if p.kind in by_position]
+        example = tuple(stand_in(given[n]) if n in false else UNSTATED for n in positional)
+        if set(false) <= set(positional):
+            made = derivation_of(self.primal, replace(self.request, example=example))
+            if not broken(made.claims, given):
+                return made
+        kind = type(given[false[0]]).__name__
+        raise TangentlikeError(
+            f"`{false[0]}` of {self.primal.name} is not what its annotation says: it is a {kind}",
+            hint="The derivative relies on annotations of parameters: correct it, or drop it.",
+        )
 
     @cached_property
     def for_complex(self) -> Derivation:
@@ -77,6 +124,35 @@ class Derivation:
     def emitted(self) -> Any:
         """The emitted function itself, compiled."""
         return self.derived.function
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return plain_signature(self.primal.function)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The parameters of the function."""
+        return tuple(self._signature.parameters)
+
+    @cached_property
+    def _simple(self) -> dict[str, Any] | None:
+        """Parameters with their defaults; None if some take several arguments."""
+        parameters = self._signature.parameters.values()
+        if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+            return None
+        return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+    def _by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The arguments by parameter; None for a call that will fail anyway."""
+        if self._simple is not None:
+            given = {**self._simple, **dict(zip(self.names, args, strict=False)), **kwargs}
+            return given if len(given) == len(self.names) else None
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return None  # the call itself will say what is wrong
+        bound.apply_defaults()
+        return dict(bound.arguments)
 
     def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The arguments at `wrt` in a call, checked to be differentiable."""
@@ -153,7 +229,7 @@ class Derivation:
 
     def _refuse_shared(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Copying a written argument would separate it from others that share its memory."""
-        given = _bound(self.primal.function, args, kwargs)
+        given = self._by_name(args, kwargs)
         if given is None:
             return
         for name in self.derived.written_params:
@@ -192,17 +268,6 @@ def _slot(function: types.FunctionType, name: str) -> tuple[int | None, Any]:
             keyword = parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
             return (None if keyword else position), default
     return None, None
-
-
-def _bound(
-    function: types.FunctionType, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> dict[str, Any] | None:
-    try:
-        bound = plain_signature(function).bind_partial(*args, **kwargs)
-    except TypeError:
-        return None  # the call itself will say what is wrong
-    bound.apply_defaults()
-    return dict(bound.arguments)
 
 
 def functions_of(derived: Derived) -> tuple[Any, ...]:
@@ -263,82 +328,3 @@ def example_key(example: Any) -> Any:
     if inside is None:
         return (name,)
     return (name, tuple(example_key(item) for _, item in inside))
-
-
-# --------------------------------------------------------------------- what is handed back
-
-
-class _LaterText(UserString):
-    """The source of a derivative that waits for names defined further down the module."""
-
-    def __init__(self, derive: Callable[[], Derivation]) -> None:
-        self._derive = derive
-
-    @property
-    def data(self) -> str:  # type: ignore[override]
-        return self._derive().derived.source
-
-
-@dataclass(frozen=True)
-class Operator:
-    """What a handed-back function says of itself: found as its `__tangentlike__`.
-
-    `derive` gives the derivation behind it; `exact` says that its emitted function, called the
-    same way, gives the same result, so that differentiating it means differentiating that.
-    """
-
-    name: str
-    primal: Primal
-    derive: Callable[[], Derivation]
-    exact: bool = True
-    seeds: bool = False
-
-    @property
-    def emitted(self) -> Any:
-        """The emitted function that stands for the derivative when it is differentiated."""
-        if not self.exact:
-            raise UnsupportedError(
-                f"the result of tl.{self.name} cannot be differentiated further",
-                hint="Differentiate with tl.grad, tl.jvp or tl.autodiff first, "
-                f"and apply tl.{self.name} last.",
-            )
-        return self.derive().emitted
-
-
-def hand_back(
-    function: Any,
-    operator: Operator,
-    qualname: str,
-    signature: inspect.Signature,
-) -> types.FunctionType:
-    """Dress `function` as the derivative: signature, source, stages, a name that pickles.
-
-    The transform runs now, unless a name the function needs is not there yet.
-    """
-    function.__module__ = "tangentlike.derived"
-    function.__qualname__ = qualname
-    function.__doc__ = operator.primal.function.__doc__
-    function.__tangentlike__ = operator
-    function.__signature__ = signature
-    if missing_names(operator.primal.function):
-        function.__name__ = f"{operator.primal.name}_{operator.name}"
-        function.source = _LaterText(operator.derive)
-    else:
-        finish(function)
-    return cast(types.FunctionType, function)
-
-
-def finish(function: Any) -> None:
-    """Attach what is known only after the transform; once, at the first call at the latest."""
-    if "__wrapped__" in function.__dict__:
-        return
-    operator: Operator = function.__tangentlike__
-    derived = operator.derive().derived
-    emitted = functions_of(derived)[-1]
-    function.__name__ = emitted.__name__
-    if operator.seeds:
-        primal = operator.primal
-        function.__signature__ = replace(primal, function=emitted).signature
-    function.source = derived.source
-    function.stages = dict(derived.stages)
-    function.__wrapped__ = emitted

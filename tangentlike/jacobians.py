@@ -11,9 +11,10 @@ import numpy as np
 
 from . import leaves
 from .api import _bound, _complete, _derivation, finished, seed_names
-from .derivation import Derivation, Operator, finish, functions_of, hand_back
+from .derivation import Derivation, functions_of
 from .derived import OPERATORS, encode
 from .errors import TangentlikeError, UnsupportedError
+from .handback import Operator, finish, hand_back
 from .primal import Primal, Wrt, primal_of, wrt_names
 from .runtime.tape import fresh_tape
 

@@ -495,3 +495,57 @@ def test_a_complex_result_has_no_gradient() -> None:
     for fn in (lambda z: z * z, lambda z: np.sum(z * z)):
         with pytest.raises(tl.TangentlikeError, match="complex"):
             tl.grad(fn)(np.array(1.0 + 2.0j))
+
+
+# ------------------------------------------------------------- annotations that do not hold
+
+
+def stretched(a: float, x: Any) -> Any:
+    s = a * x
+    return np.sum(s * s)
+
+
+def counted(x: Any, n: int) -> Any:
+    return np.sum(x * n * n)
+
+
+def test_a_false_annotation_is_not_believed() -> None:
+    a, x = np.array([[2.0], [5.0]]), np.array([1.0, 2.0, 3.0])
+    a_bar, x_bar = tl.grad(stretched, wrt=("a", "x"))(a, x)
+    np.testing.assert_allclose(a_bar, 2 * a * np.sum(x * x))
+    np.testing.assert_allclose(x_bar, 2 * x * np.sum(a * a))
+    assert tl.vjp(counted, 2.0, 3.0)[1](1.0) == (9.0, 12.0)
+    assert tl.jvp(counted, (2.0, 3.0), (0.0, 1.0)) == (18.0, 12.0)
+    assert tl.grad(counted, wrt="n")(2.0, 3.0) == 12.0
+    second = tl.grad(tl.grad(counted, wrt="n"), wrt="n")
+    assert second(2.0, 3.0) == 4.0
+    np.testing.assert_allclose(tl.hvp(stretched, wrt="x")(a, x, np.ones(3)), 2 * np.sum(a * a))
+    tl.check_grads(stretched, (a, x), order=2)
+
+
+def test_a_false_annotation_that_cannot_be_mended_is_refused() -> None:
+    def f(x: float, *, n: int) -> float:
+        return x * n
+
+    assert tl.grad(f)(2.0, n=3) == 3.0
+    with pytest.raises(tl.TangentlikeError, match="`n` of f is not what its annotation says"):
+        tl.grad(f)(2.0, n=3.0)
+
+
+def test_an_example_binds_nobody() -> None:
+    def affine(x: Any, b: Any) -> Any:
+        r = x + b
+        return np.sum(r * r)
+
+    wrt = ("x", "b")
+    df = tl.grad(affine, wrt=wrt, example=(np.ones((3, 2)), np.ones((3, 2))))
+    assert "unbroadcast" not in df.source
+    for x, b in [
+        (np.ones((5, 2)), np.ones((5, 2))),
+        (np.ones((3, 2)), np.ones(2)),
+        (np.ones((3, 1)), np.ones((1, 2))),
+        (1.0, np.ones((3, 2))),
+    ]:
+        expected = tl.grad(affine, wrt=wrt)(x, b)
+        for got, wanted in zip(df(x, b), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted)

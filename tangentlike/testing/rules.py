@@ -30,9 +30,10 @@ def check_rule(
     """Check the rule of `op` at `args` in every way it may be called; raise if it is wrong.
 
     For every non-empty set of active arguments (all that hold floats, or those at the
-    positions `check_active`): forward mode against central differences, reverse against forward by the dot
-    product, and the derivatives' derivatives up to `check_order`; once more with non-contiguous
-    arrays; in float32 the dtypes of tangents and gradients; and that no argument is changed.
+    positions `check_active`): forward mode against central differences, reverse against
+    forward by the dot product, and the derivatives' derivatives up to `check_order`; once more
+    with non-contiguous arrays; in float32 the dtypes of tangents and gradients; and that no
+    argument is changed.
     All other keyword arguments are those of the call of `op`.
 
     >>> import numpy as np

@@ -1,0 +1,107 @@
+"""Whether a call's arguments are what annotations and examples say they are.
+
+The transform trusts both: it leaves out an `unbroadcast` where shapes are said to agree, and
+the derivative of an argument said to be an integer. A call that does not keep the promise gets
+a derivative made without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from . import leaves
+from .kind import UNKNOWN, Kind
+
+__all__ = ["UNSTATED", "broken", "claims_of", "stand_in"]
+
+UNSTATED = type("Unstated", (), {})()  # an example that promises nothing
+
+_CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
+# A value of the class on the right may stand where that on the left is promised: a constant
+# integer does no harm where a float is expected, the other way round it would.
+_FITS = {"float": {"float", "int", "bool"}, "int": {"int", "bool"}, "bool": {"bool"}}
+
+
+def claims_of(annotations: Mapping[str, str], example: Mapping[str, Any] | None) -> dict[str, Kind]:
+    """What is promised of each parameter; those of which nothing is are left out."""
+    from .analysis.declared import kind_from_annotation, kinds_from_example
+
+    promised = {name: kind_from_annotation(text) for name, text in annotations.items() if text}
+    if example is not None:
+        stated = kinds_from_example(example)
+        promised.update({name: kind for name, kind in stated.items() if kind != UNKNOWN})
+    return {name: kind for name, kind in promised.items() if kind != UNKNOWN}
+
+
+def broken(claims: Mapping[str, Kind], given: Mapping[str, Any]) -> list[str]:
+    """The parameters whose arguments are not what is promised of them."""
+    sizes: dict[str, int] = {}
+    return [name for name, kind in claims.items() if not _holds(kind, given.get(name), sizes)]
+
+
+def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
+    if kind.form == "unknown":
+        return True
+    if kind.form in ("number", "array", "value"):
+        if leaves.is_array(value):
+            fits = kind.form != "number" and _class_holds(kind, value.dtype.kind, exact=True)
+            return fits and _shape_holds(kind, value.shape, sizes)
+        if kind.form == "array" or not isinstance(
+            value, (int, float, complex, np.number, np.bool_)
+        ):
+            return False
+        return _class_holds(kind, np.dtype(type(value)).kind, exact=False)
+    if kind.form == "other":
+        return not leaves.has_leaf(value)
+    if not isinstance(value, {"list": list, "tuple": tuple, "dict": dict}[kind.form]):
+        return False
+    inside = [item for _, item in leaves.children(value) or []]
+    if kind.items is not None:
+        if len(kind.items) != len(inside):
+            return False
+        return all(_holds(k, v, sizes) for k, v in zip(kind.items, inside, strict=True))
+    return kind.item is None or all(_holds(kind.item, item, sizes) for item in inside)
+
+
+def _class_holds(kind: Kind, letter: str, exact: bool) -> bool:
+    found = _CLASSES.get(letter, "?")
+    if kind.dtype in ("?", "complex") and not exact:
+        return True
+    if kind.dtype == "?":
+        return True
+    return found == kind.dtype if exact else found in _FITS[kind.dtype]
+
+
+def _shape_holds(kind: Kind, shape: tuple[int, ...], sizes: dict[str, int]) -> bool:
+    if not isinstance(kind.shape, tuple):
+        return True
+    if len(kind.shape) != len(shape):
+        return False
+    for promised, size in zip(kind.shape, shape, strict=True):
+        if isinstance(promised, str) and sizes.setdefault(promised, size) != size:
+            return False
+        if isinstance(promised, int) and promised != size:
+            return False
+    return True
+
+
+def stand_in(value: Any, count: list[int] | None = None) -> Any:
+    """An example that promises of `value` its type and rank and no more: all sizes differ."""
+    used = [1] if count is None else count
+    if leaves.is_array(value):
+        shape = []
+        for _ in value.shape:
+            used[0] += 1
+            shape.append(used[0])
+        return np.broadcast_to(np.zeros((), value.dtype), shape)
+    if isinstance(value, (list, tuple)):
+        items = [stand_in(item, used) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict):
+        return {key: stand_in(item, used) for key, item in value.items()}
+    if isinstance(value, (bool, np.bool_)):
+        return False
+    return type(value)(0) if isinstance(value, (int, float, complex, np.number)) else value

@@ -1,0 +1,96 @@
+"""The derivative as the caller gets it: a plain function that looks like what it is.
+
+Its signature is that of the primal, its source the emitted one; it pickles by its name, and
+knows enough of itself to be differentiated again.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections import UserString
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from .derivation import Derivation, functions_of
+from .errors import UnsupportedError
+from .primal import Primal, missing_names
+
+__all__ = ["Operator", "finish", "hand_back"]
+
+
+class _LaterText(UserString):
+    """The source of a derivative that waits for names defined further down the module."""
+
+    def __init__(self, derive: Callable[[], Derivation]) -> None:
+        self._derive = derive
+
+    @property
+    def data(self) -> str:  # type: ignore[override]
+        return self._derive().derived.source
+
+
+@dataclass(frozen=True)
+class Operator:
+    """What a handed-back function says of itself: found as its `__tangentlike__`.
+
+    `derive` gives the derivation behind it; `exact` says that its emitted function, called the
+    same way, gives the same result, so that differentiating it means differentiating that.
+    """
+
+    name: str
+    primal: Primal
+    derive: Callable[[], Derivation]
+    exact: bool = True
+    seeds: bool = False
+
+    @property
+    def emitted(self) -> Any:
+        """The emitted function that stands for the derivative when it is differentiated."""
+        if not self.exact:
+            raise UnsupportedError(
+                f"the result of tl.{self.name} cannot be differentiated further",
+                hint="Differentiate with tl.grad, tl.jvp or tl.autodiff first, "
+                f"and apply tl.{self.name} last.",
+            )
+        return self.derive().emitted
+
+
+def hand_back(
+    function: Any,
+    operator: Operator,
+    qualname: str,
+    signature: inspect.Signature,
+) -> types.FunctionType:
+    """Dress `function` as the derivative: signature, source, stages, a name that pickles.
+
+    The transform runs now, unless a name the function needs is not there yet.
+    """
+    function.__module__ = "tangentlike.derived"
+    function.__qualname__ = qualname
+    function.__doc__ = operator.primal.function.__doc__
+    function.__tangentlike__ = operator
+    function.__signature__ = signature
+    if missing_names(operator.primal.function):
+        function.__name__ = f"{operator.primal.name}_{operator.name}"
+        function.source = _LaterText(operator.derive)
+    else:
+        finish(function)
+    return cast(types.FunctionType, function)
+
+
+def finish(function: Any) -> None:
+    """Attach what is known only after the transform; once, at the first call at the latest."""
+    if "__wrapped__" in function.__dict__:
+        return
+    operator: Operator = function.__tangentlike__
+    derived = operator.derive().derived
+    emitted = functions_of(derived)[-1]
+    function.__name__ = emitted.__name__
+    if operator.seeds:
+        primal = operator.primal
+        function.__signature__ = replace(primal, function=emitted).signature
+    function.source = derived.source
+    function.stages = dict(derived.stages)
+    function.__wrapped__ = emitted
