@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..kind import Kind
+from .inert import differentiable_arguments
 
 SHAPE_QUERIES = frozenset(
     ["shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "flags"]
@@ -134,8 +135,11 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
         case ir.Call(fn, args, kwargs):
             if is_constant(expr, kinds, book):
                 return ()
+            chosen = _by_rule(expr, kinds, book)
             parts: tuple[ir.Expr, ...] = (*args, *(value for _, value in kwargs))
-            if not isinstance(fn, ir.Ref):
+            if chosen is not None:
+                parts = chosen
+            elif not isinstance(fn, ir.Ref):
                 parts = (fn.base if isinstance(fn, ir.Attribute) else fn, *parts)
         case ir.Lazy("if", items):
             parts = items[1:]
@@ -146,6 +150,12 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
         case _:
             return ()
     return tuple(dict.fromkeys(name for e in parts for name in operands(e, kinds, book)))
+
+
+def _by_rule(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> tuple[ir.Expr, ...] | None:
+    """The arguments that the rule of a call differentiates by, where it leaves some out."""
+    obj = None if book is None else rule_object(call, kinds)
+    return None if obj is None else differentiable_arguments(call, book.find(obj))
 
 
 def is_python_function(obj: Any) -> bool:

@@ -196,12 +196,12 @@ def effect(stmt: ir.Do, state: Tangents) -> list[ir.Stmt]:
         return [stmt]
     if is_container_method(call, state.context.kinds):
         return _container_method(stmt, call, state)
-    if is_user_call(call, state):
-        return user_call(stmt, None, call, state)
     obj = rule_object(call, state.context.kinds)
     position = written_position(obj)
     if position is not None:
         return _writer(stmt, call, call.args[0], position, state)
+    if is_user_call(call, state):
+        return user_call(stmt, None, call, state)
     if isinstance(call.fn, ir.Attribute) and call.fn.name in _ARRAY_WRITERS:
         return _array_method(stmt, call, call.fn, state)
     _refuse_hidden_write(call, obj, state)
