@@ -31,7 +31,7 @@ from .rules.book import RuleBook, default_book
 from .simplify import Facts, simplify
 
 
-_EFFECTS = ("add_at", "require_ndim")  # of the runtime: what is called for its effect
+_EFFECTS = ("add_at", "require_apart", "require_ndim")  # of the runtime: what is called for its effect
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     if request.example is not None:
         bound = inspect.signature(fn).bind(*request.example)
         given = kinds_from_example(bound.arguments)
-    build = _Builder(book or default_book(), lowered.scope.numpy_alias)
+    build = _Builder(book or default_book())
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
     main, written = build.main(lowered, request, given)
     module = ir.Module((*build.callees.functions, *main))
@@ -97,9 +97,8 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
 class _Builder:
     """Makes the functions of one module; callees come back to it through `Callees`."""
 
-    def __init__(self, book: RuleBook, alias: str) -> None:
+    def __init__(self, book: RuleBook) -> None:
         self.book = book
-        self.alias = alias
         self.callees = Callees(self, Names())
         self.facts: dict[str, Facts] = {}
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
@@ -167,7 +166,7 @@ class _Builder:
             self.book,
             self.callees,
             names,
-            lowered.scope.numpy_alias,
+            lowered.scope.array_module,
             dict(lowered.original),
             set(lowered.temporaries),
             self.real,
@@ -216,7 +215,7 @@ class _Builder:
         )
         refuse_unknown(function, active, self.book, context.kinds, wrt)
         written = tuple(p for p in function.param_names if aliases.is_written(p))
-        conversion = CallConversion(active, context, preparation.counters)
+        conversion = CallConversion(active, aliases, context, preparation.counters)
         function = conversion.function(function)
         counters = preparation.counters
         primal = Primal(function, aliases, active, conversion.sites, counters, wrt, written, shared)
@@ -235,9 +234,9 @@ class _Builder:
         sources = context.sources()
         active = active_names(function, wrt, context.kinds, self.book, effects=sources.effects)
         refuse_unknown(function, active, self.book, context.kinds, wrt)
-        aliases = analyse_aliases(function, structure(function), sources)
+        effects = effects_of(function, structure(function), sources)
         made = forward(function, wrt, active, context, name=name, protect=protect)
-        written = tuple(p for p in function.param_names if aliases.is_written(p))
+        written = tuple(p for p in function.param_names if p in effects.written)
         return self._done((made,), context, active)[0], written
 
     def _done(
@@ -252,7 +251,7 @@ class _Builder:
                 temporaries=frozenset(context.temporaries),
                 original=context.original,
                 floating=active,
-                alias=context.numpy_alias,
+                array_module=context.array_module,
             )
         return functions
 

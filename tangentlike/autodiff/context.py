@@ -8,16 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from .. import ir, runtime
 from ..analysis.aliases import Effects, Sources
 from ..analysis.kinds import kind_of
 from ..analysis.operations import rule_object
 from ..kind import Kind
 from ..names import Names
-from ..rules.bind import Instance
+from ..rules.bind import NUMPY, Instance
 from ..rules.book import Rule, RuleBook
+from ..rules.twins import module_function
 from .callees import Callees
 
 BINARY_OF = {
@@ -58,7 +57,7 @@ class Context:
     book: RuleBook
     callees: Callees
     names: Names
-    numpy_alias: str = "np"
+    array_module: ir.Ref = NUMPY
     original: dict[str, str] = field(default_factory=dict)
     temporaries: set[str] = field(default_factory=set)
     real: bool = True
@@ -73,7 +72,7 @@ class Context:
 
     def bind(self, rule: Rule, call: ir.Expr) -> Instance:
         """The rule's lines for one call of this function."""
-        return rule.bind(call, self.kind_of, self.numpy_alias, self.real)
+        return rule.bind(call, self.kind_of, self.array_module, self.real)
 
     def is_constant(self, expr: ir.Expr) -> bool:
         """Whether an operation's result carries no derivative whatever it is given."""
@@ -83,11 +82,8 @@ class Context:
         return obj is not None and self.book.is_nondifferentiable(obj)
 
     def numpy(self, name: str) -> ir.Ref:
-        """NumPy's `name`, spelled as the function's module spells NumPy."""
-        obj: Any = np
-        for part in name.split("."):
-            obj = getattr(obj, part)
-        return ir.Ref(f"{self.numpy_alias}.{name}", obj)
+        """A function of the program's array module, as it spells that."""
+        return module_function(self.array_module, name)
 
     def helper(self, name: str) -> ir.Ref:
         """A function of `tangentlike.runtime`."""

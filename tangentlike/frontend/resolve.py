@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from .. import ir
+
 
 @dataclass(frozen=True)
 class Scope:
@@ -59,19 +63,25 @@ class Scope:
         raise KeyError(name)
 
     @property
-    def numpy_alias(self) -> str:
-        """How the function spells its array module: `np`, `cp`, `xp`, ...
+    def array_module(self) -> ir.Ref:
+        """The function's array module and how it spells it: `np`, `cp`, `xp`, ...
 
         A module the function itself uses comes before one that its file merely imports.
         """
         used = self.fn.__code__.co_names if self.fn is not None else ()
         for name in (*used, *self.cells, *self.globals):
             try:
-                if is_array_module(self.lookup(name)):
-                    return name
+                found = self.lookup(name)
             except KeyError:
                 continue
-        return "np"
+            if is_array_module(found):
+                return ir.Ref(name, found)
+        return ir.Ref("np", np)
+
+    @property
+    def numpy_alias(self) -> str:
+        """How the function spells its array module."""
+        return self.array_module.text
 
 
 def is_array_module(obj: Any) -> bool:

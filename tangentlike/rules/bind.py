@@ -24,11 +24,12 @@ from .decisions import Facts, decide
 from .expressions import Malformed
 from .specialise import specialise
 from .template import Body, Line, Template, read_template, template_of
-from .twins import array_module_of
+from .twins import spelled_module
 
 __all__ = ["Instance", "bind"]
 
 Kinds = Mapping[str, Kind] | KindOf
+NUMPY = ir.Ref("np", np)
 
 
 @dataclass(frozen=True)
@@ -161,13 +162,14 @@ def bind(
     rule: Rule,
     expr: ir.Call | ir.Attribute,
     kinds: Kinds,
-    alias: str | ir.Ref = "np",
+    array_module: ir.Ref = NUMPY,
     real: bool = True,
 ) -> Instance:
     """Match a call (or the reading of an attribute) with a rule and decide the rule's branches.
 
     `kinds` says what is known of local names (a mapping, or a function of expressions).
-    `alias` is how the program spells its array module (a `Ref` also says which one it is).
+    `array_module` is the program's and how it is spelled, for a call that is not spelled
+    with one itself.
     `real` says that values of unknown dtype are real; without it they are treated as
     possibly complex.
     """
@@ -180,12 +182,11 @@ def bind(
         lines = _decide(template.body, Facts(values, kind_of, real))
     except Malformed as error:
         raise TangentlikeError(f"malformed rule of {rule.name}: {error}", template.place) from error
-    module = alias.obj if isinstance(alias, ir.Ref) else array_module_of(_object(call))
-    text = alias.text if isinstance(alias, ir.Ref) else alias
-    put = linear.Substitution(values, unsupplied, text, module)
+    module = spelled_module(call.fn) or array_module
+    put = linear.Substitution(values, unsupplied, module)
     conj = put(ir.Ref("np.conj", np.conj))
     assert isinstance(conj, ir.Ref)
-    stated = _stated(lines, lambda e: specialise(put(e), kind_of, real, text, module))
+    stated = _stated(lines, lambda e: specialise(put(e), kind_of, real, module))
     settle = _conjugations(rule, call, stated["temporary"], kind_of, conj, real)
     stated = {
         role: {name: settle(value) for name, value in named.items()}
@@ -266,10 +267,6 @@ def as_kind_of(kinds: Kinds) -> KindOf:
 
     names = kinds
     return lambda expr: kind_of_expression(expr, names, default_book())
-
-
-def _object(call: ir.Call) -> Any:
-    return call.fn.obj if isinstance(call.fn, ir.Ref) else np
 
 
 def _template(rule: Rule, call: ir.Call, kind_of: KindOf) -> Template:

@@ -101,13 +101,13 @@ class Rule:
         self,
         expr: ir.Call | ir.Attribute,
         kinds: Mapping[str, Kind] | KindOf,
-        alias: str | ir.Ref = "np",
+        array_module: ir.Ref | None = None,
         real: bool = True,
     ) -> Instance:
         """The rule's lines for one call; see `bind.bind`."""
-        from .bind import bind
+        from .bind import NUMPY, bind
 
-        return bind(self, expr, kinds, alias, real)
+        return bind(self, expr, kinds, array_module or NUMPY, real)
 
 
 class RuleBook:

@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import ir, runtime
 from .expressions import BINARY, binary, negative
+from .twins import module_function, twin
 
 __all__ = ["Substitution", "add", "conjugate", "is_zero", "put_tangents", "scale", "unbroadcast"]
 
@@ -33,11 +34,10 @@ class Substitution:
     """
 
     def __init__(
-        self, values: Mapping[str, ir.Expr], unsupplied: frozenset[str], alias: str, module: Any
+        self, values: Mapping[str, ir.Expr], unsupplied: frozenset[str], module: ir.Ref
     ) -> None:
         self.values = values
         self.unsupplied = unsupplied
-        self.alias = alias
         self.module = module
 
     def __call__(self, expr: ir.Expr) -> ir.Expr:
@@ -45,20 +45,10 @@ class Substitution:
             case ir.Var(name):
                 return self.values.get(name, expr)
             case ir.Ref(text=text) if text.startswith("np."):
-                return self._spelled(expr)
+                return module_function(self.module, text[len("np.") :])
             case ir.Call(fn=ir.Ref() as fn):
                 expr = self._without_defaults(expr, fn.obj)
         return fold_literals(ir.rebuild(expr, self))
-
-    def _spelled(self, ref: ir.Ref) -> ir.Ref:
-        path = ref.text[len("np.") :]
-        found = ref.obj
-        if self.module is not np:
-            found = self.module
-            for part in path.split("."):
-                found = getattr(found, part, None)
-            found = ref.obj if found is None else found
-        return ir.Ref(f"{self.alias}.{path}", found)
 
     def _without_defaults(self, call: ir.Call, fn: Any) -> ir.Call:
         left_out = [e for e in (*call.args, *dict(call.kwargs).values()) if self._is_default(e)]
@@ -242,7 +232,7 @@ def _fold(expr: ir.Expr, zeros: Mapping[str, ir.Expr]) -> ir.Expr | None:
             if inner is None:
                 return None
             return negative(inner) if obj is operator.neg else ir.Call(expr.fn, (inner, *rest))
-        case ir.Call(fn=ir.Ref(obj=obj)) if any(obj is known for known in _BROADCASTING):
+        case ir.Call(fn=ir.Ref(obj=obj)) if any((twin(obj) or obj) is known for known in _BROADCASTING):
             return ir.rebuild(expr, lambda e: _fold(e, zeros) or ZERO)
     return ir.rebuild(expr, lambda e: _fold_part(e, zeros))
 

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["array_module_of", "register_array_module", "twin"]
+from .. import ir
+
+__all__ = ["array_module_of", "module_function", "register_array_module", "twin"]
 
 _BY_NAME = ("cupy",)
 _NAMESPACES = ("", "linalg", "fft", "random", "ndarray")
@@ -46,6 +48,32 @@ def array_module_of(obj: Any) -> Any:
         if found is not None and found[0] is obj:
             return module
     return np
+
+
+def module_function(module: ir.Ref, path: str) -> ir.Ref:
+    """A function of an array module, spelled as the module is: `xp.zeros_like`.
+
+    Of a module that lacks it the result stands for NumPy's; whether it is needed after all
+    shows when the program is printed, which refuses a name that leads nowhere.
+    """
+    found = _member(module.obj, path)
+    return ir.Ref(f"{module.text}.{path}", _member(np, path) if found is None else found)
+
+
+def spelled_module(fn: ir.Expr) -> ir.Ref | None:
+    """The array module that a function is spelled with: `xp` of `xp.tanh`; None where none is."""
+    match fn:
+        case ir.Ref(text=text, obj=obj) if "." in text:
+            root, _, path = text.partition(".")
+            module = array_module_of(obj)
+            return ir.Ref(root, module) if _member(module, path) is obj else None
+    return None
+
+
+def _member(module: Any, path: str) -> Any:
+    for part in path.split("."):
+        module = getattr(module, part, None)
+    return module
 
 
 def _table(module: Any) -> dict[int, tuple[Any, Any]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import ir
 from ..kind import UNKNOWN, Kind
+from ..rules.twins import module_function, twin
 
 DERIVED_NAME = re.compile(r"^(?P<primal>.+)_(?:bar|dot)\d*$")
 NUMERIC = ("number", "array", "value")
@@ -63,6 +64,8 @@ def _is_ufunc_at(obj: Any) -> bool:
 
 def numpy_name(obj: Any) -> str:
     """The last part of a NumPy (or CuPy) function's name; "" for anything else."""
+    mirrored = twin(obj)
+    obj = obj if mirrored is None else mirrored
     if isinstance(obj, np.ufunc):
         return str(obj.__name__)
     owner = getattr(obj, "__self__", None)
@@ -136,8 +139,8 @@ class Facts:
     (asked for a `Ref`; what the tables above know need not be known to it). `shares_memory`:
     whether the result of an operation may share memory with an argument (None: not known).
     `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
-    `floating`: names that surely hold no integers or booleans. `numpy`: the array module
-    that the program uses, and how it spells it.
+    `floating`: names that surely hold no integers or booleans. `array_module`: what the
+    program uses, and how it spells it.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
@@ -146,8 +149,7 @@ class Facts:
     temporaries: frozenset[str] = frozenset()
     original: Mapping[str, str] = field(default_factory=dict)
     floating: frozenset[str] = frozenset()
-    alias: str = "np"
-    numpy: Any = np
+    array_module: ir.Ref = ir.Ref("np", np)
     cache: dict[int, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def kind(self, name: str) -> Kind:
@@ -166,7 +168,7 @@ class Facts:
 
     def numpy_function(self, name: str) -> ir.Ref:
         """A function of the program's array module."""
-        return ir.Ref(f"{self.alias}.{name}", getattr(self.numpy, name))
+        return module_function(self.array_module, name)
 
 
 def _writes_first(obj: Any) -> bool:
