@@ -91,6 +91,11 @@ def written_position(obj: Any) -> int | None:
         return None
 
 
+def adds_values(obj: Any) -> bool:
+    """Whether a function that writes its first argument adds to what is there."""
+    return obj in (np.add.at, np.subtract.at, runtime.add_at)
+
+
 def is_stop_gradient(obj: Any) -> bool:
     """Whether an object is our `stop_gradient`: identity for values, constant for derivatives."""
     module = getattr(obj, "__module__", None) or ""

@@ -7,7 +7,7 @@ import operator
 from typing import Any
 
 from .. import ir
-from ..analysis.operations import is_container_method, rule_object, written_position
+from ..analysis.operations import adds_values, is_container_method, rule_object, written_position
 from ..kind import UNKNOWN
 from ..rules.bind import Instance
 from .context import BINARY_OF, IADD
@@ -243,9 +243,12 @@ def _writer(
             "Pass them by position.",
             call.at,
         )
+    value = state.tangent(call.args[position])
+    if value is None and adds_values(rule_object(call, state.context.kinds)):
+        return [stmt]
     args = list(call.args)
     args[0] = dot
-    args[position] = state.tangent(call.args[position]) or ir.Const(0.0)
+    args[position] = ir.Const(0.0) if value is None else value
     mirrored = dataclasses.replace(call, args=tuple(args))
     return [stmt, ir.Do(mirrored, state.tangent_origin())]
 
