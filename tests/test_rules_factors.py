@@ -144,7 +144,7 @@ def test_gradient(fn: Callable[..., object], a: np.ndarray) -> None:
     tl.check_grads(fn, (a,))
 
 
-SECOND = (cholesky, eigh_both, singular_values, svd_thin, qr_both, slogdet, splits, grid)
+SECOND = (cholesky, eigh_by_item, eigh_vectors, singular_values, svd_thin, qr_both, slogdet, splits, grid)
 
 
 @pytest.mark.parametrize("fn", SECOND)

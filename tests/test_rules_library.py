@@ -46,7 +46,7 @@ ELSEWHERE = {
     *(np.hsplit, np.vsplit, np.dsplit, np.meshgrid, np.broadcast_arrays, np.select, np.choose),
     *(getattr(np, "unstack", None), getattr(np, "astype", None), np.asarray_chkfinite),
     *(np.asanyarray, np.asfortranarray, np.sort_complex, getattr(np, "unique_values", None)),
-    *(np.lib.stride_tricks.sliding_window_view,),
+    *(np.lib.stride_tricks.sliding_window_view, vars(np).get("row_stack")),
 }
 OUR_FILES = ("reductions", "shape", "products", "linalg", "indexing", "creation", "sorting")
 

@@ -57,6 +57,7 @@ RULE_MODULES = (
     "indexing",
     "creation",
     "sorting",
+    "fft",
 )
 
 # Classes whose methods and attributes a program may use on values we follow.

@@ -13,7 +13,7 @@ from .broadcasting import (
     unbroadcast,
     zeros_like,
 )
-from .buffers import masked, require_ndim, survivors
+from .buffers import masked, require_apart, require_ndim, survivors
 from .calculus import (
     cov_bar,
     cov_count,
@@ -182,6 +182,16 @@ from .shapes import (
 )
 from .sharing import mirrored_view
 from .special import polygamma
+from .transforms import (
+    fft_bar,
+    fftn_bar,
+    ifft_bar,
+    ifftn_bar,
+    irfft_bar,
+    irfftn_bar,
+    rfft_bar,
+    rfftn_bar,
+)
 
 __all__ = [
     "accumulate",
@@ -221,6 +231,8 @@ __all__ = [
     "einsum_bar",
     "exp_of_difference",
     "extremum_share",
+    "fft_bar",
+    "fftn_bar",
     "first_places",
     "float_dtype",
     "gaps",
@@ -229,6 +241,8 @@ __all__ = [
     "grid_dot",
     "half_lower",
     "hstack_axis",
+    "ifft_bar",
+    "ifftn_bar",
     "inner_bar_a",
     "inner_bar_b",
     "inner_diagonal",
@@ -239,6 +253,8 @@ __all__ = [
     "interp_slope_bar",
     "interval",
     "inverse_axes",
+    "irfft_bar",
+    "irfftn_bar",
     "join_items",
     "join_like",
     "kept",
@@ -287,8 +303,11 @@ __all__ = [
     "reduced_size",
     "remaining",
     "repeat_items",
+    "require_apart",
     "require_ndim",
     "reshape_like",
+    "rfft_bar",
+    "rfftn_bar",
     "scalar_seed",
     "scale_items",
     "sinc_derivative",
