@@ -300,59 +300,67 @@ class Module:
 # ------------------------------------------------------------------------------- walking
 
 
+# Every pass asks these questions of every node: they are answered by looking up the node's type,
+# and what follows from a node alone is worked out once. Nodes never change, so the answer is kept
+# beside the node's fields, where comparison, hashing and `repr` do not look.
+
+
+def _call_parts(call: Call) -> tuple[Expr, ...]:
+    if call.kwargs:
+        return (call.fn, *call.args, *(v for _, v in call.kwargs))
+    return (call.fn, *call.args)
+
+
+_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Call: _call_parts,
+    Index: lambda e: (e.base, e.key),
+    Slice: lambda e: tuple(p for p in (e.lower, e.upper, e.step) if p is not None),
+    Attribute: lambda e: (e.base,),
+    Display: lambda e: (*e.keys, *e.items),
+    Lazy: lambda e: e.items,
+    Opaque: lambda e: e.values,
+}
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct subexpressions, in evaluation order."""
-    match expr:
-        case Call():
-            return (expr.fn, *expr.args, *(v for _, v in expr.kwargs))
-        case Index():
-            return (expr.base, expr.key)
-        case Slice():
-            return tuple(p for p in (expr.lower, expr.upper, expr.step) if p is not None)
-        case Attribute():
-            return (expr.base,)
-        case Display():
-            return (*expr.keys, *expr.items)
-        case Lazy():
-            return expr.items
-        case Opaque():
-            return expr.values
-        case _:
-            return ()
+    parts = _CHILDREN.get(type(expr))
+    return () if parts is None else parts(expr)
 
 
 def rebuild(expr: Expr, fn: Callable[[Expr], Expr]) -> Expr:
     """The same node with `fn` applied to each direct subexpression."""
     match expr:
         case Call():
-            return dataclasses.replace(
-                expr,
-                fn=fn(expr.fn),
-                args=tuple(map(fn, expr.args)),
-                kwargs=tuple((k, fn(v)) for k, v in expr.kwargs),
-            )
+            kwargs = tuple((k, fn(v)) for k, v in expr.kwargs) if expr.kwargs else ()
+            return Call(fn(expr.fn), tuple(map(fn, expr.args)), kwargs, expr.at)
         case Index():
-            return dataclasses.replace(expr, base=fn(expr.base), key=fn(expr.key))
+            return Index(fn(expr.base), fn(expr.key), expr.at)
         case Slice():
             parts = (expr.lower, expr.upper, expr.step)
             return Slice(*(None if p is None else fn(p) for p in parts))
         case Attribute():
-            return dataclasses.replace(expr, base=fn(expr.base))
+            return Attribute(fn(expr.base), expr.name, expr.at)
         case Display():
             keys = tuple(map(fn, expr.keys))
-            return dataclasses.replace(expr, items=tuple(map(fn, expr.items)), keys=keys)
-        case Lazy() | Opaque():
-            attr = "items" if isinstance(expr, Lazy) else "values"
-            return dataclasses.replace(expr, **{attr: tuple(map(fn, getattr(expr, attr)))})
+            return Display(expr.form, tuple(map(fn, expr.items)), keys)
+        case Lazy():
+            return Lazy(expr.form, tuple(map(fn, expr.items)))
+        case Opaque():
+            return dataclasses.replace(expr, values=tuple(map(fn, expr.values)))
         case _:
             return expr
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything inside it, outermost first."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
+    stack = [expr]
+    while stack:
+        part = stack.pop()
+        yield part
+        inner = _CHILDREN.get(type(part))
+        if inner is not None:
+            stack.extend(reversed(inner(part)))
 
 
 def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
@@ -366,15 +374,24 @@ def names_in(expr: Expr | None) -> frozenset[str]:
     """The local names an expression reads."""
     if expr is None:
         return frozenset()
-    found = set()
-    stack = [expr]
-    while stack:  # every analysis asks this of every expression: no generators here
-        part = stack.pop()
-        if type(part) is Var:
-            found.add(part.name)
-        elif type(part) is not Const and type(part) is not Ref:
-            stack.extend(children(part))
-    return frozenset(found)
+    known: frozenset[str] | None = expr.__dict__.get("_names")
+    if known is None:
+        found = {part.name for part in walk(expr) if type(part) is Var}
+        known = expr.__dict__["_names"] = frozenset(found)
+    return known
+
+
+_EXPRESSIONS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    Assign: lambda s: (s.value,),
+    Do: lambda s: (s.value,),
+    Store: lambda s: (s.value, *children(s.target)),
+    Update: lambda s: (s.target, s.value),
+    If: lambda s: (s.test,),
+    While: lambda s: (s.test,),
+    For: lambda s: (s.iter,),
+    Return: lambda s: () if s.value is None else (s.value,),
+    OpaqueStmt: lambda s: s.values,
+}
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
@@ -382,28 +399,16 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
     The base and key of a written `Index` count: they are read to find the place.
     """
-    match stmt:
-        case Assign() | Do():
-            return (stmt.value,)
-        case Store():
-            return (stmt.value, *children(stmt.target))
-        case Update():
-            return (stmt.target, stmt.value)
-        case If() | While():
-            return (stmt.test,)
-        case For():
-            return (stmt.iter,)
-        case Return():
-            return () if stmt.value is None else (stmt.value,)
-        case OpaqueStmt():
-            return stmt.values
-        case _:
-            return ()
+    found = _EXPRESSIONS.get(type(stmt))
+    return () if found is None else found(stmt)
 
 
 def reads(stmt: Stmt) -> frozenset[str]:
     """Local names the statement itself reads (nested blocks excluded)."""
-    return frozenset().union(*map(names_in, expressions(stmt)))
+    known: frozenset[str] | None = stmt.__dict__.get("_reads")
+    if known is None:
+        known = stmt.__dict__["_reads"] = frozenset().union(*map(names_in, expressions(stmt)))
+    return known
 
 
 def target_names(target: Target) -> tuple[str, ...]:
@@ -413,39 +418,44 @@ def target_names(target: Target) -> tuple[str, ...]:
     return tuple(name for part in target for name in target_names(part))
 
 
+_BINDS: dict[type, Callable[[Any], tuple[str, ...]]] = {
+    Assign: lambda s: target_names(s.target),
+    For: lambda s: target_names(s.target),
+    Update: lambda s: (s.target.name,) if isinstance(s.target, Var) else (),
+    OpaqueStmt: lambda s: s.writes,
+}
+
+
 def binds(stmt: Stmt) -> tuple[str, ...]:
     """Local names the statement itself binds (nested blocks excluded).
 
     An `Update` of a bare name may rebind it (a number), so it counts.
     """
-    match stmt:
-        case Assign() | For():
-            return target_names(stmt.target)
-        case Update(target=Var(name)):
-            return (name,)
-        case OpaqueStmt():
-            return stmt.writes
-        case _:
-            return ()
+    found = _BINDS.get(type(stmt))
+    return () if found is None else found(stmt)
+
+
+_BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
+    If: lambda s: (s.body, s.orelse),
+    For: lambda s: (s.body,),
+    While: lambda s: (s.body,),
+}
 
 
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks nested directly in a statement."""
-    match stmt:
-        case If():
-            return (stmt.body, stmt.orelse)
-        case For() | While():
-            return (stmt.body,)
-        case _:
-            return ()
+    found = _BLOCKS.get(type(stmt))
+    return () if found is None else found(stmt)
 
 
 def statements(block: Block) -> Iterator[Stmt]:
     """All statements of a block in preorder, nested ones included."""
     for stmt in block:
         yield stmt
-        for inner in blocks(stmt):
-            yield from statements(inner)
+        nested = _BLOCKS.get(type(stmt))
+        if nested is not None:
+            for inner in nested(stmt):
+                yield from statements(inner)
 
 
 def map_target(target: Target, fn: Callable[[str], str]) -> Target:
@@ -462,35 +472,35 @@ def map_statement(
     target: Callable[[Target], Target] = lambda t: t,
 ) -> Stmt:
     """Rebuild a statement from its mapped expressions, nested blocks and bound names."""
-    replace = dataclasses.replace
+    origin = stmt.origin
     match stmt:
         case Assign():
-            return replace(stmt, target=target(stmt.target), value=expr(stmt.value))
+            return Assign(target(stmt.target), expr(stmt.value), origin)
         case Store():
-            return replace(stmt, target=rebuild(stmt.target, expr), value=expr(stmt.value))
+            return Store(_mapped_place(stmt.target, expr), expr(stmt.value), origin)
         case Update(target=Var(name)):
-            return replace(stmt, target=Var(str(target(name))), value=expr(stmt.value))
-        case Update():
-            return replace(stmt, target=rebuild(stmt.target, expr), value=expr(stmt.value))
+            return Update(Var(str(target(name))), stmt.op, expr(stmt.value), origin)
+        case Update(target=Index() | Attribute() as place):
+            return Update(_mapped_place(place, expr), stmt.op, expr(stmt.value), origin)
         case Do():
-            return replace(stmt, value=expr(stmt.value))
+            return Do(expr(stmt.value), origin)
         case If():
-            return replace(
-                stmt, test=expr(stmt.test), body=block(stmt.body), orelse=block(stmt.orelse)
-            )
+            return If(expr(stmt.test), block(stmt.body), block(stmt.orelse), origin)
         case For():
-            return replace(
-                stmt, target=target(stmt.target), iter=expr(stmt.iter), body=block(stmt.body)
-            )
+            return For(target(stmt.target), expr(stmt.iter), block(stmt.body), origin)
         case While():
-            return replace(stmt, test=expr(stmt.test), body=block(stmt.body))
+            return While(expr(stmt.test), block(stmt.body), origin)
         case Return():
-            return replace(stmt, value=None if stmt.value is None else expr(stmt.value))
+            return Return(None if stmt.value is None else expr(stmt.value), origin)
         case OpaqueStmt():
-            return replace(
-                stmt,
-                values=tuple(map(expr, stmt.values)),
-                writes=tuple(str(target(name)) for name in stmt.writes),
-            )
+            values = tuple(map(expr, stmt.values))
+            writes = tuple(str(target(name)) for name in stmt.writes)
+            return OpaqueStmt(stmt.text, stmt.names, values, stmt.refs, writes, origin)
         case _:
             return stmt
+
+
+def _mapped_place(place: Index | Attribute, expr: Callable[[Expr], Expr]) -> Index | Attribute:
+    if isinstance(place, Index):
+        return Index(expr(place.base), expr(place.key), place.at)
+    return Attribute(expr(place.base), place.name, place.at)
