@@ -92,5 +92,5 @@ def finish(function: Any) -> None:
         primal = operator.primal
         function.__signature__ = replace(primal, function=emitted).signature
     function.source = derived.source
-    function.stages = dict(derived.stages)
+    function.stages = derived.stages
     function.__wrapped__ = emitted

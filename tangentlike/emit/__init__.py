@@ -7,6 +7,6 @@ live functions, `standalone` a file that needs NumPy only.
 from .load import load
 from .module import Emitted, emit
 from .standalone import standalone
-from .text import show
+from .text import Stages, show
 
-__all__ = ["Emitted", "emit", "load", "show", "standalone"]
+__all__ = ["Emitted", "Stages", "emit", "load", "show", "standalone"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from .. import ir
@@ -34,3 +35,26 @@ def show(thing: Any) -> str:
     else:
         return printer.text(to_gast.expression(thing))
     return "\n".join(line.text for line in lines)
+
+
+class Stages(Mapping[str, str]):
+    """The program after each stage, by the stage's name; printed only when it is asked for.
+
+    >>> Stages({"lowered": ir.Var("x"), "emitted": "x = 1"})["lowered"]
+    'x'
+    """
+
+    def __init__(self, programs: Mapping[str, Any]) -> None:
+        self._programs = dict(programs)  # parts of programs, or their text
+
+    def __getitem__(self, name: str) -> str:
+        program = self._programs[name]
+        if not isinstance(program, str):
+            program = self._programs[name] = show(program)
+        return program
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._programs)
+
+    def __len__(self) -> int:
+        return len(self._programs)
