@@ -4,7 +4,6 @@ and hands back a plain Python function or the numbers asked for.
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from .derivation import Derivation, derivation_of, functions_of
 from .derived import OPERATORS, encode
 from .errors import TangentlikeError, UnsupportedError
 from .handback import Operator, finish, hand_back
-from .primal import Primal, Wrt, library_path, plain_signature, primal_of, wrt_names
+from .primal import Primal, Wrt, is_library, library_path, plain_signature, primal_of, wrt_names
 from .runtime.tape import fresh_tape
 
 __all__ = ["autodiff", "grad", "jvp", "value_and_grad", "vjp"]
@@ -97,7 +96,7 @@ def _gradient(
         args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
         chosen = derivation.suited(args, kwargs)
-        result = chosen.run(chosen.emitted, args, kwargs)
+        result = chosen.call(args, kwargs)
         finish(gradient)
         value, bars, aux = _parts(result, mode, has_aux)
         others = (*args, *kwargs.values(), value, aux)
@@ -164,12 +163,12 @@ def autodiff(
         args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
         chosen = derivation.suited(args, kwargs)
-        value, change = chosen.run(chosen.emitted, args, kwargs)
+        value, change = chosen.call(args, kwargs)
         finish(derivative)
         others = (*args, *kwargs.values(), value)
         if mode == "forward":
             return value, finished([value], [change], others)[0]
-        bars = finished(values, [change] if single else change, others)
+        bars = finished(values, change if isinstance(change, tuple) else [change], others)
         return value, bars[0] if single else tuple(bars)
 
     dressed = _dress(derivative, "autodiff", primal, lambda: derivation, qualname)
@@ -213,7 +212,7 @@ def jvp(
         dot: leaves.seed_like(value, seeds[name], f"the tangent of `{name}`")
         for dot, name, value in zip(seed_names(derivation), wrt, values, strict=True)
     }
-    value, tangent = derivation.run(derivation.emitted, full_args, {**full_kwargs, **dots})
+    value, tangent = derivation.call(full_args, {**full_kwargs, **dots})
     others = (*args, *dots.values(), value)
     return value, finished([value], [tangent], others)[0]
 
@@ -248,7 +247,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
         again = fresh_tape(tape, derivation.writes_tape)
         bars = derivation.guarded(backward, (again, seed), {})
         found = dict(zip(wrt, finished([given[n] for n in wrt], bars, (*args, seed)), strict=True))
-        spread = {name: iter(found[name]) for name in wrt if name == starred(primal)}
+        spread = {name: iter(found[name]) for name in wrt if name == primal.starred}
         return tuple(next(spread[n]) if n in spread else found.get(n) for n in names)
 
     return value, pullback
@@ -307,6 +306,12 @@ def _complete(
 
 
 def _called(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Primal:
+    if not isinstance(fn, types.FunctionType) or is_library(fn):
+        return _called_object(fn, args, kwargs)
+    return primal_of(fn)
+
+
+def _called_object(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Primal:
     if library_path(fn) is not None:
         return primal_of(fn, len(args), literals_of(fn, kwargs))
     return primal_of(fn)
@@ -317,6 +322,8 @@ def _calls_differently(primal: Primal, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def _non_literals(fn: Function, kwargs: dict[str, Any]) -> dict[str, Any]:
+    if not kwargs:
+        return kwargs
     return {} if library_path(fn) is not None else kwargs
 
 
@@ -334,34 +341,20 @@ def literals_of(fn: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _positional(primal: Primal, count: int) -> list[str]:
     """For each positional argument of a call the parameter it goes to."""
-    names: list[str] = []
-    for parameter in primal.signature.parameters.values():
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            names += [parameter.name] * (count - len(names))
-        elif parameter.kind in (
-            inspect.Parameter.POSITIONAL_ONLY,
-            inspect.Parameter.POSITIONAL_OR_KEYWORD,
-        ):
-            names.append(parameter.name)
-    if count > len(names):
+    if count <= len(primal.positional):
+        return list(primal.positional[:count])
+    if primal.starred is None:
         raise TangentlikeError(
-            f"{primal.name} takes {len(names)} positional arguments, got {count}"
+            f"{primal.name} takes {len(primal.positional)} positional arguments, got {count}"
         )
-    return names[:count]
-
-
-def starred(primal: Primal) -> str | None:
-    """The name of the `*` parameter, None if there is none."""
-    kinds = {p.kind: p.name for p in primal.signature.parameters.values()}
-    return kinds.get(inspect.Parameter.VAR_POSITIONAL)
+    return [*primal.positional, *[primal.starred] * (count - len(primal.positional))]
 
 
 def _by_name(primal: Primal, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     """Parameter to its value; a `*` parameter has the tuple of what it takes."""
     found: dict[str, Any] = {}
-    several = starred(primal)
     for name, value in zip(names, values, strict=True):
-        found[name] = (*found.get(name, ()), value) if name == several else value
+        found[name] = (*found.get(name, ()), value) if name == primal.starred else value
     return found
 
 

@@ -167,11 +167,17 @@ class Derivation:
             found.append(value)
         return found
 
+    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The emitted function, called."""
+        derived = self._derived or self.derived
+        return self.run(derived.functions[-1], args, kwargs)
+
     def run(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         """Call an emitted function; an exception gets a note that names the user's line."""
-        if self.derived.written_params:
+        derived = self._derived or self.derived
+        if derived.written_params:
             self._refuse_shared(args, kwargs)
         return self.guarded(function, args, kwargs)
 

@@ -129,7 +129,7 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0) -> Any:
                 seed_names(outer), names, values, vectors, strict=True
             )
         }
-        _, change = outer.run(outer.emitted, args, {**kwargs, **dots})
+        _, change = outer.call(args, {**kwargs, **dots})
         finish(product)
         found = finished(values, [change] if single else change, (*args, *dots.values()))
         return found[0] if single else tuple(found)
@@ -250,12 +250,12 @@ def _forward(
         blocks: Any = None
         for index in _indices(x):
             seeded = {**kwargs, dot: _unit(x, index)}
-            value, tangent = derivation.run(derivation.emitted, args, seeded)
+            value, tangent = derivation.call(args, seeded)
             if blocks is None:
                 blocks = _map_leaves(value, lambda leaf: [_empty(leaf, x)])  # noqa: B023
             _put(blocks, leaves.like(value, tangent), index, from_left=False)
         if blocks is None:  # x has no entries
-            value = derivation.run(derivation.emitted, args, {**kwargs, dot: leaves.zeros(x)})[0]
+            value = derivation.call(args, {**kwargs, dot: leaves.zeros(x)})[0]
             blocks = _map_leaves(value, lambda leaf: [_empty(leaf, x)])  # noqa: B023
         found.append(_opened(blocks))
     return found

@@ -88,6 +88,8 @@ def is_complex(value: Any) -> bool:
     """Whether a number or an array is complex, or anything in a container."""
     if type(value) is float:
         return False
+    if type(value) is np.ndarray:  # the usual case first: every call comes through here
+        return bool(value.dtype.kind == "c")
     if is_array(value) or isinstance(value, np.generic):
         return dtype_class(value) == "c"
     if isinstance(value, (complex, int, str, type(None))):
@@ -129,6 +131,8 @@ def like(value: Any, bar: Any) -> Any:
     """
     if type(value) is float and type(bar) is float:
         return bar
+    if _same_form(value, bar):
+        return bar
     if is_array(value):
         return _array_like(value, bar)
     if is_number(value):
@@ -138,6 +142,14 @@ def like(value: Any, bar: Any) -> Any:
         return None
     parts = zip(inside, _parts(value, bar), strict=True)
     return rebuild(value, [like(item, part) for (_, item), part in parts])
+
+
+def _same_form(value: Any, bar: Any) -> bool:
+    """Whether the adjoint is right as it is, as nearly all are."""
+    if type(value) is not np.ndarray or type(bar) is not np.ndarray:
+        return False
+    same = bar.dtype == value.dtype and bar.shape == value.shape
+    return same and value.dtype.kind in "fc"
 
 
 def _array_like(value: Any, bar: Any) -> Any:
@@ -207,20 +219,32 @@ def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:
 
     A gradient belongs to the caller, who may write it in place.
     """
-    taken = [array for other in others for array in arrays(other)]
+    taken: list[Any] = []
+    for other in others:
+        if type(other) is np.ndarray:
+            taken.append(other)
+        elif other is not None and type(other) is not float:
+            taken.extend(arrays(other))
     return [_owned(result, taken) for result in results]
 
 
 def _owned(result: Any, taken: list[Any]) -> Any:
     if is_array(result):
-        if any(may_share(result, other) for other in taken) or not _writeable(result):
-            result = result.copy()
-        taken.append(result)
-        return result
+        found = result.copy() if _is_taken(result, taken) else result
+        taken.append(found)
+        return found
     inside = children(result)
     if not inside:
         return result
     return rebuild(result, [_owned(item, taken) for _, item in inside])
+
+
+def _is_taken(result: Any, taken: list[Any]) -> bool:
+    """Whether writing the array would be seen elsewhere, or is forbidden."""
+    if type(result) is np.ndarray and result.base is None:
+        # It owns its memory, so it shares it only with itself and with views of it.
+        return any(o is result or getattr(o, "base", None) is result for o in taken)
+    return any(may_share(result, other) for other in taken) or not _writeable(result)
 
 
 def _writeable(array: Any) -> bool:
@@ -261,6 +285,8 @@ def _base(array: Any) -> Any:
 
 def refuse_integer(name: str, function: str, value: Any) -> None:
     """Say clearly that a derivative by an integer makes no sense."""
+    if type(value) is np.ndarray and value.dtype.kind in "fc":
+        return
     if isinstance(value, (bool, int, np.integer, np.bool_)):
         what = f"is the {type(value).__name__} {value!r}"
         hint = f"Pass a float: {name}=float({value!r})."

@@ -41,7 +41,7 @@ class Primal:
     kwargs: dict[str, Any] = field(default_factory=dict)
     inner: Any = None
 
-    @property
+    @functools.cached_property
     def signature(self) -> inspect.Signature:
         """The signature a caller sees: that of the function less what is bound already."""
         full = plain_signature(self.function)
@@ -50,15 +50,32 @@ class Primal:
         bound = functools.partial(self.function, *self.args, **self.kwargs)
         return inspect.signature(bound)
 
-    @property
+    @functools.cached_property
     def free_names(self) -> tuple[str, ...]:
         """The names of the parameters a caller still gives."""
         return tuple(self.signature.parameters)
+
+    @functools.cached_property
+    def positional(self) -> tuple[str, ...]:
+        """Those that take one positional argument each."""
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        parameters = self.signature.parameters.values()
+        return tuple(p.name for p in parameters if p.kind in by_position)
+
+    @functools.cached_property
+    def starred(self) -> str | None:
+        """The one that takes the rest of them, if there is one."""
+        kinds = {p.kind: p.name for p in self.signature.parameters.values()}
+        return kinds.get(inspect.Parameter.VAR_POSITIONAL)
 
 
 def plain_signature(function: Callable[..., Any]) -> inspect.Signature:
     """The signature of the function itself, whatever it says it wraps."""
     return inspect.signature(function, follow_wrapped=False)
+
+
+_KNOWN: dict[int, Primal] = {}  # plain functions seen lately: tl.vjp is called in loops
+_KNOWN_SIZE = 256
 
 
 def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None = None) -> Primal:
@@ -67,13 +84,19 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
     `arity` and `literals` say how a function without Python source (NumPy's) will be called:
     with so many arguments, and with these keyword arguments written as literals.
     """
+    known = _KNOWN.get(id(fn))
+    if known is not None and known.origin is fn:
+        return known
     derived = emitted_of(fn)
     if derived is not None:
         operator = fn.__tangentlike__
         bound = operator.primal
         return Primal(derived, fn.__name__, fn, bound.args, bound.kwargs, operator.derive())
     if isinstance(fn, types.FunctionType) and not is_library(fn):
-        return Primal(fn, fn.__name__, fn)
+        if len(_KNOWN) >= _KNOWN_SIZE:
+            _KNOWN.clear()
+        _KNOWN[id(fn)] = found = Primal(fn, fn.__name__, fn)
+        return found
     if isinstance(fn, types.MethodType):
         inner = primal_of(fn.__func__, arity)
         return Primal(inner.function, fn.__name__, fn, (*inner.args, fn.__self__), inner.kwargs)
