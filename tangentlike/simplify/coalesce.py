@@ -7,13 +7,15 @@ these may be needed at once (the adjoint reads both); where they are not, the us
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from .. import ir
 from ..analysis.liveness import Liveness
 from .analyses import analyses
 from .facts import Facts
 from .rewriting import map_block, map_stmt, replace_names, with_body
+
+_TRIED = 16  # how many names of one name of the user's are tried before another is given
 
 
 def coalesce_names(function: ir.Function, facts: Facts) -> tuple[ir.Function, Facts]:
@@ -75,8 +77,10 @@ def _bound_names(function: ir.Function) -> list[str]:
 
 
 def _conflicts(function: ir.Function, live: Liveness, groups: list[list[str]]) -> dict[str, int]:
-    """For each name of a group: the mask of names of its group that live while it is bound."""
-    mates = {name: live.mask(group) for group in groups for name in group}
+    """For each name of a group: the mask of its group's names that live where it is bound."""
+    mates = dict.fromkeys((name for group in groups for name in group), 0)
+    for group in groups:
+        mates.update(dict.fromkeys(group, live.mask(group)))
     conflicts = dict.fromkeys(mates, 0)
 
     def define(names: Iterable[str], after: int, source: str = "") -> None:
@@ -89,8 +93,6 @@ def _conflicts(function: ir.Function, live: Liveness, groups: list[list[str]]) -
             if source in mates:
                 clash &= ~live.mask((source,))
             conflicts[name] |= clash
-            for other in live.names(clash) if clash else ():
-                conflicts[other] |= live.mask((name,))
 
     define(function.param_names, live.entry)
     for stmt in ir.statements(function.body):
@@ -116,15 +118,29 @@ def _merged(
     """Put each name into the first class of names none of which conflicts with it."""
     wanted = user_name(group[0], facts.original)
     order = sorted(group, key=lambda name: name != wanted)
-    classes: list[list[str]] = []
+    classes: list[_Class] = []
     for name in order:
-        for members in classes:
-            if not conflicts[name] & live.mask(members) and _may_meet(name, members, function):
-                members.append(name)
+        bit = live.mask((name,))
+        for found in classes[:_TRIED]:
+            apart = conflicts[name] & found.mask or found.conflicts & bit
+            if not apart and _may_meet(name, found.members, function):
                 break
         else:
-            classes.append([name])
-    return {name: members[0] for members in classes for name in members[1:]}
+            found = _Class([])
+            classes.append(found)
+        found.members.append(name)
+        found.mask |= bit
+        found.conflicts |= conflicts[name]
+    return {name: found.members[0] for found in classes for name in found.members[1:]}
+
+
+@dataclass
+class _Class:
+    """Names that will be one: the mask of them, and of the names that live while they are bound."""
+
+    members: list[str]
+    mask: int = 0
+    conflicts: int = 0
 
 
 def _may_meet(name: str, members: list[str], function: ir.Function) -> bool:

@@ -121,6 +121,7 @@ class _Sweep:
         self.facts = facts
         self.pinned = pinned
         self.live = Liveness(self._uses, self._defines)
+        self.contents: dict[str, int] = {}
 
     def _uses(self, stmt: ir.Stmt) -> list[str]:
         effect = self._header(stmt)
@@ -184,9 +185,18 @@ class _Sweep:
         for name in map(stack_name, effect.writes):
             if name == OUTSIDE or self.sharing.is_outside(name):
                 return True
-            if after & self.live.mask(map(_content, self.sharing.members(name))):
+            if after & self._content_of_class(name):
                 return True
         return False
+
+    def _content_of_class(self, name: str) -> int:
+        """The mask of the contents of all names that may share memory with this one."""
+        root = self.sharing.of(name)
+        found = self.contents.get(root)
+        if found is None:
+            found = self.live.mask(map(_content, self.sharing.members(name)))
+            self.contents[root] = found
+        return found
 
 
 def _content(name: str) -> str:

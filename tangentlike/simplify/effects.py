@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from .. import ir
-from .facts import ADDING_RUNTIME, Facts, numpy_name, operation, runtime_name, words
+from .facts import ADDING_RUNTIME, Facts, operation, words
 
 OUTSIDE = ""
 NOTHING: frozenset[str] = frozenset()
@@ -232,23 +232,24 @@ class _Scan:
         """Positions of arguments of which only the shape is read."""
         if not isinstance(fn, ir.Ref):
             return ()
-        name = runtime_name(fn.obj)
-        if name in ("unbroadcast", "broadcast_like"):
+        about = self.facts.about(fn)
+        if about.runtime in ("unbroadcast", "broadcast_like"):
             return (1,)
-        if (name or numpy_name(fn.obj)) in _SHAPE_FUNCTIONS or fn.obj is len:
+        if (about.runtime or about.numpy) in _SHAPE_FUNCTIONS or fn.obj is len:
             return (0,)
         return ()
 
     def _known(self, fn: ir.Ref, call: ir.Call) -> None:
         if getattr(fn.obj, "__name__", "") in _NAMESPACE_READERS and not self.trusted:
             self.pinned.add(_EVERYTHING)
-        if self.facts.pure(fn):
+        about = self.facts.about(fn)
+        if about.pure:
             return
-        name = numpy_name(fn.obj)
+        name = about.numpy
         writes_first = name == "at" or name in (
             "copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"
         )  # fmt: skip
-        if (writes_first or runtime_name(fn.obj) in ADDING_RUNTIME) and call.args:
+        if (writes_first or about.runtime in ADDING_RUNTIME) and call.args:
             self.writes |= root_names(call.args[0])
         else:
             self._unknown([*call.args, *(v for _, v in call.kwargs)])

@@ -132,6 +132,17 @@ FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last")
 
 
 @dataclass(frozen=True)
+class Profile:
+    """An operation: its name in NumPy or in our runtime (else ""), whether it only computes a
+    value, and whether that value surely shares no memory with its arguments."""
+
+    numpy: str
+    runtime: str
+    pure: bool
+    fresh: bool
+
+
+@dataclass(frozen=True)
 class Facts:
     """Facts about one derived function.
 
@@ -149,26 +160,40 @@ class Facts:
     temporaries: frozenset[str] = frozenset()
     original: Mapping[str, str] = field(default_factory=dict)
     floating: frozenset[str] = frozenset()
-    array_module: ir.Ref = ir.Ref("np", np)
-    cache: dict[int, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
+    array_module: ir.Ref = field(default_factory=lambda: ir.Ref("np", np))
+    cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def kind(self, name: str) -> Kind:
         return self.kinds.get(name, UNKNOWN)
 
+    def about(self, ref: ir.Ref) -> Profile:
+        """What is known of an operation (looked up once for each)."""
+        known = self.cache.get((Profile, id(ref.obj)))
+        if known is None or known[0] is not ref.obj:
+            known = (ref.obj, _profile(ref, self))
+            self.cache[Profile, id(ref.obj)] = known
+        found: Profile = known[1]
+        return found
+
     def pure(self, ref: ir.Ref) -> bool:
         """Whether applying an operation only computes a value."""
-        return known_pure(ref.obj) or (not _writes_first(ref.obj) and self.is_pure(ref))
+        return self.about(ref).pure
 
     def fresh(self, ref: ir.Ref) -> bool:
         """Whether an operation's result surely shares no memory with its arguments."""
-        shares = self.shares_memory(ref)
-        if shares is not None and not _is_operator(ref.obj):
-            return not shares
-        return known_fresh(ref.obj)
+        return self.about(ref).fresh
 
     def numpy_function(self, name: str) -> ir.Ref:
         """A function of the program's array module."""
         return module_function(self.array_module, name)
+
+
+def _profile(ref: ir.Ref, facts: Facts) -> Profile:
+    obj = ref.obj
+    pure = known_pure(obj) or (not _writes_first(obj) and facts.is_pure(ref))
+    shares = None if _is_operator(obj) else facts.shares_memory(ref)
+    fresh = known_fresh(obj) if shares is None else not shares
+    return Profile(numpy_name(obj), runtime_name(obj), pure, fresh)
 
 
 def _writes_first(obj: Any) -> bool:

@@ -78,6 +78,11 @@ def depth(expr: ir.Expr) -> int:
             return max(map(depth, ir.children(expr)), default=0)
 
 
+def height(expr: ir.Expr) -> int:
+    """Levels of the tree, however it prints: what walks over it recurs as deep."""
+    return 1 + max(map(height, ir.children(expr)), default=0)
+
+
 def statement_width(stmt: ir.Stmt, indentation: int) -> int:
     """Columns that a statement (its header) ends at."""
     match stmt:

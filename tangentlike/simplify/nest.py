@@ -10,11 +10,11 @@ from .. import ir
 from .analyses import analyses
 from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
 from .facts import DERIVED_NAME, Facts, derived_names
-from .measure import LINE, depth, statement_width
+from .measure import LINE, depth, height, statement_width
 from .rewriting import map_stmt, replace_names, with_body
 
 _WINDOW = 64  # how far back, in statements, a definition is looked for
-_DEEPEST, _DEEPEST_OF_USER = 4, 60
+_DEEPEST, _HIGHEST = 4, 100
 
 
 def nest_single_uses(function: ir.Function, facts: Facts) -> ir.Function:
@@ -96,7 +96,7 @@ class _Nesting:
             deep = max(map(depth, ir.expressions(new)), default=0)
             if deep > _DEEPEST or statement_width(new, indentation) > LINE:
                 return None
-        elif max(map(depth, ir.expressions(new)), default=0) > _DEEPEST_OF_USER:
+        elif max(map(height, ir.expressions(new)), default=0) > _HIGHEST:
             return None
         return new
 

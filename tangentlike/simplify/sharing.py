@@ -71,12 +71,13 @@ def _of_call(call: ir.Call, facts: Facts, trusted: bool) -> frozenset[str]:
         return _of_all(arguments, facts, trusted)  # of lists: the same elements
     if any(name == "out" for name, _ in call.kwargs):
         return _of_all(arguments, facts, trusted)
-    if facts.fresh(fn):
+    about = facts.about(fn)
+    if about.fresh:
         return NOTHING
-    if runtime_name(fn.obj) in FIRST_ONLY_RUNTIME and arguments:
+    if about.runtime in FIRST_ONLY_RUNTIME and arguments:
         return sources(arguments[0], facts, trusted)
     shared = _of_all(arguments, facts, trusted)
-    return shared if facts.pure(fn) else shared | _OUTSIDE_ONLY
+    return shared if about.pure else shared | _OUTSIDE_ONLY
 
 
 def _of_method(
