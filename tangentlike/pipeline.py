@@ -9,9 +9,11 @@ from typing import Any
 
 from . import ir
 from .analysis.activity import active_names, refuse_unknown
-from .analysis.aliases import Effects, analyse_aliases, effects_of
+from .analysis.aliases import analyse_aliases, effects_of
 from .analysis.kinds import computes_complex, infer_kinds, kinds_from_example
+from .analysis.memory import Effects
 from .analysis.operations import is_python_function
+from .analysis.sharing import Sharing
 from .analysis.structure import structure
 from .autodiff.callees import Callees, Pair
 from .autodiff.callees import Request as CalleeRequest
@@ -19,10 +21,11 @@ from .autodiff.calls import CallConversion
 from .autodiff.context import Context
 from .autodiff.forward import forward
 from .autodiff.inplace import writes_as_stores
-from .autodiff.prepare import Preparation, rebind_updates
+from .autodiff.prepare import Preparation
 from .autodiff.reverse import Primal, reverse, reverse_pair
+from .autodiff.updates import rebind_updates
 from .check import check, check_program
-from .emit import emit, load, show, standalone
+from .emit import Stages, emit, load, standalone
 from .errors import TangentlikeError
 from .frontend import Lowered, Scope, lower
 from .kind import Kind
@@ -30,8 +33,11 @@ from .names import Names
 from .rules.book import RuleBook, default_book
 from .simplify import Facts, simplify
 
-
-_EFFECTS = ("add_at", "require_apart", "require_ndim")  # of the runtime: what is called for its effect
+_EFFECTS = (
+    "add_at",
+    "require_apart",
+    "require_ndim",
+)  # of the runtime: what is called for its effect
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,6 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
     lowered = lower(fn)
     check(lowered.function)
-    stages = {"lowered": show(lowered.function)}
     given = {}
     if request.example is not None:
         bound = inspect.signature(fn).bind(*request.example)
@@ -83,15 +88,22 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     build = _Builder(book or default_book())
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
     main, written = build.main(lowered, request, given)
-    module = ir.Module((*build.callees.functions, *main))
-    stages["derived"] = show(module)
-    module = ir.Module(tuple(map(build.simplified, module.functions)))
-    stages["simplified"] = show(module)
+    made_by_transform = ir.Module((*build.callees.functions, *main))
+    module = ir.Module(tuple(map(build.simplified, made_by_transform.functions)))
     emitted = emit(module, lowered.scope, build.scopes)
-    stages["emitted"] = emitted.source
+    stages = Stages(
+        {
+            "lowered": lowered.function,
+            "derived": made_by_transform,
+            "simplified": module,
+            "emitted": emitted.source,
+        }
+    )
     made = load(emitted, lowered.scope)
     functions = tuple(made[f.name] for f in main)
-    return Derived(functions, emitted.source, emitted.origins, stages, written, module, lowered, build.scopes)
+    return Derived(
+        functions, emitted.source, emitted.origins, stages, written, module, lowered, build.scopes
+    )
 
 
 class _Builder:
@@ -172,9 +184,7 @@ class _Builder:
             self.real,
         )
 
-    def computes_complex(
-        self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]
-    ) -> bool:
+    def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
         """Whether a function or one that it calls may compute with complex numbers."""
         function = lowered.function
         if computes_complex(function, infer_kinds(function, given, self.book)):
@@ -209,7 +219,7 @@ class _Builder:
         function = preparation.run()
         facts = structure(function)
         sources = context.sources()
-        aliases = analyse_aliases(function, facts, sources)
+        aliases = analyse_aliases(Sharing(facts, sources))
         active = active_names(
             function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
         )

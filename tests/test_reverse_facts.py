@@ -9,6 +9,7 @@ from tangentlike import ir
 from tangentlike.analysis.aliases import analyse_aliases
 from tangentlike.analysis.assigned import definitely_assigned
 from tangentlike.analysis.kinds import infer_kinds
+from tangentlike.analysis.sharing import Sharing
 from tangentlike.analysis.structure import ROOT, structure
 from tangentlike.autodiff.callees import Callees
 from tangentlike.autodiff.context import Context
@@ -25,7 +26,7 @@ def _aliases(fn):
     function = lower(fn).function
     kinds = infer_kinds(function, {}, default_book())
     context = Context(dict(kinds), default_book(), Callees(), Names())
-    return analyse_aliases(function, structure(function), context.sources())
+    return analyse_aliases(Sharing(structure(function), context.sources()))
 
 
 def _text(fn, wrt):

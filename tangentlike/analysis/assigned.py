@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .. import ir
-from .structure import ROOT, BlockKey, block_key
+from .structure import ROOT, BlockKey, block_key, bound_by
 
 
 @dataclass
@@ -37,7 +37,7 @@ def definitely_assigned(function: ir.Function) -> Assigned:
                 block(stmt.body, bound | frozenset(ir.binds(stmt)), block_key(stmt, 0))
                 return bound
             case _:
-                return bound | frozenset(ir.binds(stmt))
+                return bound | frozenset(bound_by(stmt))
 
     block(function.body, frozenset(function.param_names), ROOT)
     return facts

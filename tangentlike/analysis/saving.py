@@ -18,9 +18,10 @@ from typing import Protocol
 
 import numpy as np
 
-from .. import ir
-from .aliases import Aliases, element
-from .structure import ROOT, BlockKey, Structure, block_key
+from .. import ir, runtime
+from .aliases import Aliases
+from .memory import element
+from .structure import ROOT, BlockKey, Structure, block_key, bound_by
 
 Needed = frozenset[str]
 
@@ -187,8 +188,8 @@ class Recording:
             case ir.For() | ir.While():
                 return self._loop(stmt, needed | leave) | entry | self._header(stmt)
         needed = self._writes(stmt, needed | leave)
-        bound = frozenset(ir.binds(stmt))
-        overwritten = tuple(n for n in ir.binds(stmt) if n in needed or n in leave & bound)
+        bound = frozenset(bound_by(stmt))
+        overwritten = tuple(n for n in bound_by(stmt) if n in needed or n in leave & bound)
         self._overwrite(stmt, overwritten)
         return (needed - bound) | (leave - bound) | entry
 
@@ -274,11 +275,12 @@ def place_of(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
 
 
 def is_scatter(stmt: ir.Stmt) -> bool:
-    """Whether a statement is `np.add.at(a, k, v)` or `np.subtract.at(a, k, v)`."""
+    """Whether a statement is `np.add.at(a, k, v)`, `np.subtract.at(a, k, v)` or our `add_at`."""
     match stmt:
         case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(), _, _))):
             ufunc = getattr(obj, "__self__", None)
-            return getattr(obj, "__name__", "") == "at" and ufunc in (np.add, np.subtract)
+            at = getattr(obj, "__name__", "") == "at" and ufunc in (np.add, np.subtract)
+            return at or obj is runtime.add_at
     return False
 
 

@@ -15,6 +15,12 @@ BlockKey = tuple[int, int]
 ROOT: BlockKey = (0, 0)
 
 
+def bound_by(stmt: ir.Stmt) -> tuple[str, ...]:
+    """Names a statement binds. `a += b` on a name is a write in place here: where it is a
+    rebinding, `autodiff.prepare` has already made it `a = a + b`."""
+    return () if isinstance(stmt, ir.Update) else ir.binds(stmt)
+
+
 def block_key(stmt: ir.Stmt, which: int) -> BlockKey:
     """The key of one of a compound statement's blocks."""
     return (id(stmt), which)
@@ -86,7 +92,7 @@ def _number(
             places.setdefault(name, []).append(key)
             facts.used_by.setdefault(name, []).append(stmt)
         looping = isinstance(stmt, ir.For | ir.While)
-        for name in ir.binds(stmt):
+        for name in bound_by(stmt):
             where = block_key(stmt, 0) if isinstance(stmt, ir.For) else key
             places.setdefault(name, []).append(where)
             facts.definitions.setdefault(name, []).append(stmt)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .. import ir
-from ..analysis.aliases import Aliases, surely_basic
+from ..analysis.aliases import Aliases
+from ..analysis.memory import surely_basic
 from ..errors import Place
 from .context import ADD, IADD, Context
 from .contributions import BROADCAST
@@ -19,6 +20,7 @@ from .loops import is_call
 
 OWNED, BORROWED, NARROW = "owned", "borrowed", "narrow"
 State = dict[str, str]
+_MAKES_LISTS = ("sum_items_bar", "scale_items", "join_items", "add_repeats", "accumulate")
 
 
 class Adjoints:
@@ -80,21 +82,24 @@ class Adjoints:
             self.own(self.aliases.root(name))
             self.update(self.adjoint(name), self._strip(value, name))
             return
-        bar, status = self.bar(name), self.state.get(name)
         self.masks.pop(name, None)
+        if name in self.aliases.rigid:  # the memory layout is that of zeros_like(name)
+            self.own(name)
+        bar, status = self.bar(name), self.state.get(name)
+        stripped = self._strip(value, name)
+        narrow = stripped is not value or inherit == NARROW
         if status is None:
-            stripped = self._strip(value, name)
             self.assign(bar.name, stripped)
-            if stripped is not value:
-                self.state[name] = NARROW
-            else:
-                self.state[name] = OWNED if self.fresh(value) else (inherit or BORROWED)
+            fresh = OWNED if self.fresh(value) else (inherit or BORROWED)
+            self.state[name] = NARROW if narrow else fresh
+        elif self._is_container(name, value):
+            self.assign(bar.name, ir.Call(self.context.helper("accumulate"), (bar, value)))
+            self.state[name] = OWNED
         elif status == OWNED:
-            self.update(bar, self._strip(value, name))
+            self.update(bar, stripped)
         else:
-            stripped = self._strip(value, name)
             self.assign(bar.name, ir.Call(ADD, (bar, stripped)))
-            if status == BORROWED or stripped is value:  # else both are scalars still
+            if not (status == NARROW and narrow):  # else both are scalars still
                 self.state[name] = OWNED
 
     def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = IADD) -> None:
@@ -106,14 +111,21 @@ class Adjoints:
     def store(self, target: ir.Index, value: ir.Expr) -> None:
         self.out.append(ir.Store(target, value, self.origin))
 
-    def accumulate_at(self, base: str, key: ir.Expr, value: ir.Expr) -> None:
-        """`base_bar[key] += value`, with repeated indices counted."""
+    def accumulate_at(self, base: str, keys: tuple[ir.Expr, ...], item: str) -> None:
+        """`base_bar[key] += item_bar` (`base_bar[i][j]` for two keys): repeated indices count,
+        and items that may be containers are added entry by entry."""
         self.own(self.aliases.root(base))
-        target = self.adjoint(base)
-        if surely_basic(key, self.context.kind_of):
-            self.update(ir.Index(target, key), value)
+        target, key = self.adjoint(base), keys[-1]
+        for outer in keys[:-1]:
+            target = ir.Index(target, outer)
+        basic = surely_basic(key, self.context.kind_of)
+        arrays = self.context.kind_of(ir.Var(base)).form == "array"
+        numeric = self.context.kind_of(ir.Var(item)).form in ("number", "array", "value")
+        if basic and (arrays or (numeric and not isinstance(key, ir.Slice))):
+            self.update(ir.Index(target, key), self.bar(item))
         else:
-            call = ir.Call(self.context.helper("add_at"), (target, key, value))
+            helper = self.context.helper("add_at")
+            call = ir.Call(helper, (target, as_value(key), self.bar(item)))
             self.out.append(ir.Do(call, self.origin))
 
     # ------------------------------------------------------------------- ownership and shape
@@ -188,9 +200,30 @@ class Adjoints:
                 return value.args[0]
         return value
 
+    def _is_container(self, name: str, value: ir.Expr) -> bool:
+        """Whether adjoints of `name` are lists or dicts, which `+` would join."""
+        kind = self.context.kinds.get(name)
+        if kind is not None and kind.form in ("list", "tuple", "dict"):
+            return True
+        made = isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref)
+        return made and value.fn.text in _MAKES_LISTS and (kind is None or kind.form == "unknown")
+
     def _is_number(self, name: str) -> bool:
         kind = self.context.kinds.get(name)
         return kind is not None and kind.form == "number"
+
+
+def as_value(key: ir.Expr) -> ir.Expr:
+    """A key outside of brackets: `:` is `slice(None)` there."""
+    if isinstance(key, ir.Slice):
+        parts = (key.lower, key.upper, key.step)[: 2 if key.step is None else 3]
+        if parts[0] is None and len(parts) == 2:
+            parts = parts[1:]
+        given = tuple(ir.Const(None) if p is None else p for p in parts)
+        return ir.Call(ir.Ref("slice", slice), given)
+    if isinstance(key, ir.Display) and key.form == "tuple":
+        return ir.Display("tuple", tuple(map(as_value, key.items)))
+    return key
 
 
 def weakest(first: Mapping[str, str], second: Mapping[str, str]) -> State:

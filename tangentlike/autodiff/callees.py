@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .. import ir
-from ..analysis.aliases import Effects
+from ..analysis.memory import Effects
 from ..errors import UnsupportedError
 from ..frontend import Lowered, lower
 from ..kind import Kind

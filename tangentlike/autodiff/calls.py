@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from .. import ir
+from ..analysis.aliases import Aliases
 from ..analysis.operations import is_python_function, rule_object
+from ..errors import UnsupportedError
 from ..kind import OTHER
 from .callees import CallSite, Effects
 from .context import Context
@@ -14,8 +16,15 @@ from .context import Context
 class CallConversion:
     """Rewrites `y = g(a)` to `y, tape = g_fwd(a)` where adjoints or writes pass through it."""
 
-    def __init__(self, active: frozenset[str], context: Context, counters: dict[int, str]) -> None:
+    def __init__(
+        self,
+        active: frozenset[str],
+        aliases: Aliases,
+        context: Context,
+        counters: dict[int, str],
+    ) -> None:
         self.active = active
+        self.aliases = aliases
         self.context = context
         self.counters = counters
         self.sites: dict[int, CallSite] = {}
@@ -24,17 +33,17 @@ class CallConversion:
         return dataclasses.replace(function, body=self._block(function.body))
 
     def _block(self, block: ir.Block) -> ir.Block:
-        return tuple(map(self._statement, block))
+        return tuple(s for stmt in block for s in self._statement(stmt))
 
-    def _statement(self, stmt: ir.Stmt) -> ir.Stmt:
+    def _statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
         match stmt:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 if self._converts(call, stmt):
-                    return self._convert(stmt, call)
+                    return (*self._guards(call), self._convert(stmt, call))
         new = ir.map_statement(stmt, block=self._block)
         if id(stmt) in self.counters:
             self.counters[id(new)] = self.counters[id(stmt)]
-        return new if ir.blocks(stmt) else stmt
+        return (new if ir.blocks(stmt) else stmt,)
 
     def _converts(self, call: ir.Call, stmt: ir.Stmt) -> bool:
         obj = rule_object(call, self.context.kinds)
@@ -48,6 +57,37 @@ class CallConversion:
         effects = self.context.callees.effects(obj) or Effects()
         gives = bool(set(ir.binds(stmt)) & self.active)
         return bool(taken) and (gives or bool(taken & effects.written))
+
+    def _guards(self, call: ir.Call) -> list[ir.Stmt]:
+        """A callee takes its parameters for different arrays: what it writes must be apart from
+        its other arguments. The same name twice is refused; views are compared when it runs."""
+        assert isinstance(call.fn, ir.Ref) and call.at is not None
+        actuals = self.context.callees.bind(call)
+        effects = self.context.callees.effects(call.fn.obj) or Effects()
+        guards: list[ir.Stmt] = []
+        for formal in sorted(effects.written & actuals.keys()):
+            for other in actuals:
+                first, second = actuals[formal], actuals[other]
+                if other == formal or not self._may_share(first, second):
+                    continue
+                if first == second:
+                    raise UnsupportedError(
+                        f"`{call.fn.text}` writes its argument `{formal}`, and is given the same "
+                        f"array as `{other}`",
+                        call.at,
+                        "Pass a copy of one of them.",
+                    )
+                check = ir.Call(self.context.helper("require_apart"), (first, second))
+                guards.append(ir.Do(check, ir.Origin(call.at)))
+        return guards
+
+    def _may_share(self, first: ir.Expr, second: ir.Expr) -> bool:
+        if not isinstance(first, ir.Var) or not isinstance(second, ir.Var):
+            return False
+        kinds = (self.context.kind_of(first).form, self.context.kind_of(second).form)
+        if "number" in kinds or "other" in kinds:
+            return False
+        return self.aliases.class_of(first.name) == self.aliases.class_of(second.name)
 
     def _convert(self, stmt: ir.Assign | ir.Do, call: ir.Call) -> ir.Assign:
         context = self.context

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir, runtime
-from ..analysis.aliases import Effects, Sources
 from ..analysis.kinds import kind_of
+from ..analysis.memory import Effects, Sources
 from ..analysis.operations import rule_object
 from ..kind import Kind
 from ..names import Names
-from ..rules.bind import NUMPY, Instance
+from ..rules.bind import Instance
 from ..rules.book import Rule, RuleBook
 from ..rules.twins import module_function
 from .callees import Callees
@@ -57,7 +57,7 @@ class Context:
     book: RuleBook
     callees: Callees
     names: Names
-    array_module: ir.Ref = NUMPY
+    numpy_alias: str = "np"
     original: dict[str, str] = field(default_factory=dict)
     temporaries: set[str] = field(default_factory=set)
     real: bool = True
@@ -72,7 +72,7 @@ class Context:
 
     def bind(self, rule: Rule, call: ir.Expr) -> Instance:
         """The rule's lines for one call of this function."""
-        return rule.bind(call, self.kind_of, self.array_module, self.real)
+        return rule.bind(call, self.kind_of, self.numpy_alias, self.real)
 
     def is_constant(self, expr: ir.Expr) -> bool:
         """Whether an operation's result carries no derivative whatever it is given."""
@@ -83,7 +83,7 @@ class Context:
 
     def numpy(self, name: str) -> ir.Ref:
         """A function of the program's array module, as it spells that."""
-        return module_function(self.array_module, name)
+        return module_function(self.numpy_alias, name)
 
     def helper(self, name: str) -> ir.Ref:
         """A function of `tangentlike.runtime`."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .. import ir
 from ..errors import UnsupportedError
+from ..kind import UNKNOWN
 from ..rules.bind import Instance
 from .context import ADD, Context
 from .loops import is_call
@@ -98,7 +99,7 @@ def _by_rule(
     used: list[ir.Expr] = []
     for param, actual in instance.arguments.items():
         for name in _active_in(actual, active):
-            found = _one(instance, param, name, context)
+            found = _one(instance, param, name, stmt, context)
             if found is None:
                 continue
             used.append(found.value)
@@ -141,7 +142,9 @@ def _merge(first: Contribution | None, second: Contribution) -> Contribution:
     )
 
 
-def _one(instance: Instance, param: str, name: str, context: Context) -> Contribution | None:
+def _one(
+    instance: Instance, param: str, name: str, stmt: ir.Assign, context: Context
+) -> Contribution | None:
     """The contribution through one argument (broadcasting is undone by `instance.adjoint`)."""
     value = instance.adjoint(param)
     if value is None:
@@ -149,8 +152,18 @@ def _one(instance: Instance, param: str, name: str, context: Context) -> Contrib
     value = _shaped_like(value, context)
     partial = instance.partials.get(param)
     whole = partial is not None and not is_call(value, context.helper("unbroadcast").obj)
-    full = whole and bool(ir.names_in(partial))
+    full = whole and partial is not None and _is_full(partial, name, stmt, context)
     return Contribution(name, value, whole, full, partial is not None)
+
+
+def _is_full(partial: ir.Expr, name: str, stmt: ir.Assign, context: Context) -> bool:
+    """Whether a partial derivative surely has the shape of the result: it reads the result, the
+    operand, or something else of that shape."""
+    result = context.kinds.get(str(stmt.target), UNKNOWN)
+    for read in ir.names_in(partial):
+        if read in ("$y", name) or context.kinds.get(read, UNKNOWN).same_shape(result):
+            return True
+    return False
 
 
 def _shaped_like(value: ir.Expr, context: Context) -> ir.Expr:

@@ -38,15 +38,29 @@ class _Rewriter:
         return tuple(out)
 
     def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        if isinstance(stmt, ir.Do | ir.Assign):
+            stmt = dataclasses.replace(stmt, value=_known_method(stmt.value))
         match stmt:
             case ir.Do(value=ir.Call() as call):
                 return self._call(stmt, call, None) or [stmt]
             case ir.Assign(value=ir.Call() as call):
+                given_back = self._given_back(call)
+                if given_back is not None:
+                    effect = ir.Do(call, stmt.origin)
+                    return [effect, dataclasses.replace(stmt, value=given_back)]
                 return self._call(stmt, call, stmt.target) or [stmt]
             case ir.If() | ir.For() | ir.While():
                 return [ir.map_statement(stmt, block=self.block)]
             case _:
                 return [stmt]
+
+    def _given_back(self, call: ir.Call) -> ir.Expr | None:
+        """The argument that a user's function writes and returns as it is: `y = g(x)` is
+        `g(x); y = x`."""
+        effects = self.context.sources().effects(call)
+        if effects is None or effects.identity not in effects.written:
+            return None
+        return self.context.sources().bind(call).get(effects.identity)
 
     def _call(self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None) -> list[ir.Stmt] | None:
         match call.fn:
@@ -147,3 +161,12 @@ class _Rewriter:
         name = self.context.names.fresh(word if word.isidentifier() else "value")
         self.context.kinds[name] = self.context.kind_of(value)
         return name
+
+
+def _known_method(expr: ir.Expr) -> ir.Expr:
+    """`np.add.at(...)`: a method of a known ufunc is itself a known object."""
+    match expr:
+        case ir.Call(fn=ir.Attribute(ir.Ref(text=text, obj=np.ufunc() as ufunc), name)):
+            fn = ir.Ref(f"{text}.{name}", getattr(ufunc, name))
+            return dataclasses.replace(expr, fn=fn)
+    return expr

@@ -11,129 +11,13 @@ import dataclasses
 import operator
 
 from .. import ir
-from ..analysis.aliases import (
-    Aliases,
-    analyse_aliases,
-    key_parts,
-    surely_basic,
-)
-from ..analysis.kinds import infer_kinds
-from ..analysis.structure import Structure, structure
-from ..errors import UnsupportedError
-from ..frontend import names_of, reaching, renamed_webs
-from ..kind import BOOL, INT, Kind
+from ..analysis.aliases import Aliases
+from ..analysis.memory import surely_basic
+from ..analysis.structure import Structure
+from ..kind import BOOL, INT, UNKNOWN
 from .context import BINARY_OF, RANGE, Context
 
 _ACCUMULATING = (operator.iadd, operator.isub)
-
-
-def rebind_updates(
-    function: ir.Function, context: Context, shared: frozenset[str] = frozenset()
-) -> tuple[ir.Function, Structure, Aliases]:
-    """Turn `a += b` into `a = a + b` wherever nobody can tell the difference.
-
-    That is where `a` is a number, or an array that no other name shares and that is written in
-    no other way. `shared` are parameters that a caller sees written.
-    """
-    function = _assume_ranks(function, context)
-    numbers = {n for n, k in context.kinds.items() if k.form == "number"}
-    function = _rebind(function, numbers, context)
-    while True:
-        facts = structure(function)
-        aliases = analyse_aliases(function, facts, context.sources())
-        private = _private_updates(function, aliases, shared, context)
-        if not private:
-            return function, facts, aliases
-        function = _rebind(function, private, context)
-
-
-def _assume_ranks(function: ir.Function, context: Context) -> ir.Function:
-    """Let `t` in `t = A[i, j]; t -= v` be a number, and check when called that it is.
-
-    Were `A` of higher rank, `t` would be a view and `t -= v` would write into `A`: another
-    program. The check stands at the head of the function: `require_ndim(A, 2)`.
-    """
-    updated = {
-        s.target.name
-        for s in ir.statements(function.body)
-        if isinstance(s, ir.Update) and isinstance(s.target, ir.Var)
-    }
-    ranks: dict[str, int] = {}
-    for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)):
-                number = context.kind_of(stmt.value).form == "number"
-                parts = key_parts(key)
-                known = number or base not in function.param_names
-                if name in updated and not known and all(context.kind_of(p) == INT for p in parts):
-                    ranks.setdefault(base, len(parts))
-    ranks = {b: n for b, n in ranks.items() if context.kinds[b].rank is None}
-    if not ranks:
-        return function
-    given = {p: context.kinds[p] for p in function.param_names}
-    guards: list[ir.Stmt] = []
-    for base, rank in ranks.items():
-        given[base] = Kind("array", given[base].dtype, (None,) * rank)
-        check = ir.Call(context.helper("require_ndim"), (ir.Var(base), ir.Const(rank)))
-        guards.append(ir.Do(check, ir.Origin(function.place)))
-    context.kinds.clear()
-    context.kinds.update(infer_kinds(function, given, context.book))
-    return dataclasses.replace(function, body=(*guards, *function.body))
-
-
-def _private_updates(
-    function: ir.Function, aliases: Aliases, shared: frozenset[str], context: Context
-) -> set[str]:
-    """Names only ever written by `name op= value`, whose memory nothing else refers to."""
-    updated: dict[str, ir.Stmt] = {}
-    written: set[str] = set()
-    sources = context.sources()
-    for stmt in ir.statements(function.body):
-        if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
-            updated.setdefault(stmt.target.name, stmt)
-        else:
-            written.update(sources.written(stmt))
-    classes = list(aliases.classes.values())
-    alone = {
-        n
-        for n in updated
-        if n not in written and n not in shared and classes.count(aliases.class_of(n)) <= 1
-    }
-    for name, stmt in updated.items():
-        if name not in alone and context.kind_of(ir.Var(name)).form not in ("array", "list"):
-            raise UnsupportedError(
-                f"`{name}` may be a number (rebound here) or an array (written in place)",
-                stmt.origin.place,
-                "Another name may share its memory, so the two differ. Annotate the parameter it "
-                "comes from (`x: float` or `x: np.ndarray`), or pass `example=` arguments.",
-            )
-    return alone
-
-
-def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Function:
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(map(statement, stmts))
-
-    def statement(stmt: ir.Stmt) -> ir.Stmt:
-        if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
-            name = stmt.target.name
-            if name in names:
-                text, op = BINARY_OF[stmt.op.obj]
-                call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
-                return ir.Assign(name, call, stmt.origin)
-        return ir.map_statement(stmt, block=block)
-
-    before = function
-    function = dataclasses.replace(function, body=block(function.body))
-    if function == before:
-        return function
-    function, before = renamed_webs(function, reaching(function), names_of(function))
-    context.original.update({n: context.original.get(b, b) for n, b in before.items()})
-    given = {p: context.kinds[p] for p in function.param_names if p in context.kinds}
-    context.kinds.clear()
-    context.kinds.update(infer_kinds(function, given, context.book))
-    context.names.take(n for s in ir.statements(function.body) for n in ir.binds(s))
-    return function
 
 
 class Preparation:
@@ -266,6 +150,8 @@ class Preparation:
         operands = ir.names_in(stmt.value)
         if isinstance(stmt.value, ir.Var) and isinstance(stmt.target, str):
             return [stmt]
+        if isinstance(stmt.target, tuple) and not all(isinstance(t, str) for t in stmt.target):
+            return self._unpack_in_steps(stmt, stmt.target)
         if not targets & operands or not self._reads_result(stmt.value):
             return [stmt]
         if isinstance(stmt.target, str):
@@ -278,6 +164,19 @@ class Preparation:
         first = dataclasses.replace(stmt, target=ir.map_target(stmt.target, renamed.__getitem__))
         rest = [ir.Assign(n, ir.Var(r), stmt.origin) for n, r in renamed.items()]
         return [first, *rest]
+
+    def _unpack_in_steps(self, stmt: ir.Assign, target: tuple[ir.Target, ...]) -> list[ir.Stmt]:
+        """`w, (b, c) = pair` -> `w, part = pair; b, c = part`."""
+        flat: list[str] = []
+        inner: list[ir.Stmt] = []
+        for part in target:
+            if isinstance(part, str):
+                flat.append(part)
+                continue
+            flat.append(self._fresh("part", UNKNOWN))
+            inner.append(ir.Assign(part, ir.Var(flat[-1]), stmt.origin))
+        first = dataclasses.replace(stmt, target=tuple(flat))
+        return [s for one in (first, *inner) for s in self._assign(one)]
 
     def _reads_result(self, value: ir.Expr) -> bool:
         rule = self.context.rule_for(value)

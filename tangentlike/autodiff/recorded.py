@@ -16,7 +16,7 @@ from ..analysis.aliases import Aliases
 from ..analysis.assigned import definitely_assigned
 from ..analysis.recompute import Recomputed
 from ..analysis.saving import Saves, is_pop, place_of
-from ..analysis.structure import ROOT, BlockKey, Structure, block_key
+from ..analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
 from .context import Context
 from .sweep import Header, Reversed, ReversedBlock
 
@@ -100,7 +100,7 @@ class Recorder:
                 old = self._old_entries(stmt, name)
                 before.append(self._save(stmt, key, name, old, "entries"))
         for name in self.saves.pushed.get(key, ()):
-            if self._pushed_at_definition(name, key) and name in ir.binds(stmt):
+            if self._pushed_at_definition(name, key) and name in bound_by(stmt):
                 after.append(self._push(key, name, ir.Var(name), stmt))
         return before, after
 

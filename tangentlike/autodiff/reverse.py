@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from .. import ir
 from ..analysis.aliases import Aliases
 from ..analysis.recompute import Costs, Recomputed, Rematerialisation
-from ..analysis.saving import Reads, Recording, Saves, statement_needs
+from ..analysis.saving import Reads, Recording, Saves, content, statement_needs
 from ..analysis.structure import ROOT, Structure, structure
 from ..errors import UnsupportedError
 from .adjoints import BORROWED, OWNED, Adjoints
@@ -79,7 +79,7 @@ class Reverse:
             return out
         kind = self.context.kind_of(value)
         seed: ir.Expr = ir.Const(1.0)
-        real = kind.dtype == "float" or kind.dtype == "?" and self.context.real
+        real = kind.dtype == "float" or (kind.dtype == "?" and self.context.real)
         if not (kind.form == "number" and real):
             seed = ir.Call(self.context.helper("scalar_seed"), (value,))
         if value.name in self.primal.aliases.paths:
@@ -141,6 +141,8 @@ class Reverse:
             reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
             for step in reversed_block.steps:
                 reads.entry[id(step.stmt)] = statement_needs(step.entry, aliases, known)
+                if id(step.stmt) in self.primal.calls and (step.entry or step.exit):
+                    reads.entry[id(step.stmt)] |= self._taped(step.stmt)
                 header = statement_needs(self._header(step), aliases, known)
                 reads.headers[id(step.stmt)] = header if step.blocks else frozenset()
                 if step.blocks and any(map(_prints, step.blocks)):
@@ -164,6 +166,11 @@ class Reverse:
             return ()
         nodes = self.context.sources().written(stmt)
         return tuple(dict.fromkeys(node.removesuffix("[*]") for node in nodes))
+
+    def _taped(self, stmt: ir.Stmt) -> frozenset[str]:
+        """Contents that a callee's tape may refer to: its arguments and its result."""
+        names = (*ir.binds(stmt), *sorted(ir.reads(stmt)))
+        return frozenset().union(*(content(n, self.primal.aliases) for n in names))
 
     def _header(self, step: Reversed) -> list[ir.Stmt]:
         """What running a compound statement backwards evaluates first."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from operator import neg
 
+import numpy as np
+
 from .. import ir
-from ..analysis.aliases import surely_basic
+from ..analysis.memory import surely_basic
 from ..analysis.saving import is_scatter
-from .adjoints import BORROWED, NARROW, Adjoints
+from .adjoints import BORROWED, NARROW, Adjoints, as_value
 from .callees import CallSite
 from .context import ISUB, MUL, Context
 from .contributions import Chain, Contribution
@@ -127,26 +129,24 @@ class Statements:
         return status if alone else BORROWED
 
     def _read_item(self, stmt: ir.Assign) -> None:
+        """`t = A[k]` (or `a, b = A[k]`) reversed: `A_bar[k] += t_bar`."""
         assert isinstance(stmt.value, ir.Index) and isinstance(stmt.value.base, ir.Var)
-        adjoints = self.adjoints
-        base = stmt.value.base.name
-        if base in self.active and isinstance(stmt.target, str):
-            adjoints.accumulate_at(base, stmt.value.key, adjoints.bar(stmt.target))
-        elif base in self.active:
-            for position, part in enumerate(ir.target_names(stmt.target)):
-                if adjoints.present(part):
-                    key = ir.Index(ir.Index(ir.Var(base), stmt.value.key), ir.Const(position))
-                    adjoints.own(adjoints.aliases.root(base))
-                    target = ir.Index(ir.Index(adjoints.adjoint(base), stmt.value.key), key.key)
-                    adjoints.update(target, adjoints.bar(part))
+        base, key = stmt.value.base.name, stmt.value.key
+        if base not in self.active:
+            return
+        if isinstance(stmt.target, str):
+            self.adjoints.accumulate_at(base, (key,), stmt.target)
+        else:
+            self._unpack(stmt.target, base, (key,))
 
-    def _unpack(self, target: ir.Target, base: str) -> None:
+    def _unpack(self, target: ir.Target, base: str, keys: tuple[ir.Expr, ...] = ()) -> None:
+        """`a, b = t` reversed: `t_bar[0] += a_bar; t_bar[1] += b_bar`."""
         if base not in self.active:
             return
         for position, part in enumerate(target):
-            if isinstance(part, str) and self.adjoints.present(part):
-                key = ir.Const(position)
-                self.adjoints.accumulate_at(base, key, self.adjoints.bar(part))
+            assert isinstance(part, str)  # nested targets were unpacked in steps
+            if self.adjoints.present(part):
+                self.adjoints.accumulate_at(base, (*keys, ir.Const(position)), part)
 
     def _store(self, stmt: ir.Store) -> None:
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
@@ -165,7 +165,7 @@ class Statements:
         """The adjoint of the stored value: what the entries hold, copied before they are zeroed."""
         value: ir.Expr = entry
         if not basic:  # of repeated indices only the last one written counts
-            last = ir.Call(self.context.helper("survivors"), (entry.base, entry.key))
+            last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
             value = ir.Call(MUL, (entry, last))
         elif form == "array":
             value = ir.Call(ir.Attribute(entry, "copy"))
@@ -222,7 +222,7 @@ class Statements:
         if not isinstance(value, ir.Var) or value.name not in self.active:
             return
         entry: ir.Expr = ir.Index(self.adjoints.adjoint(array.name), key)
-        if call.fn.obj.__self__.__name__ == "subtract":
+        if call.fn.obj == np.subtract.at:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
         entry = ir.Call(self.context.helper("unbroadcast"), (entry, value))
         self.adjoints.contribute(value.name, entry)

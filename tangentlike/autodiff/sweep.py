@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .. import ir
-from ..analysis.structure import BlockKey, Structure, block_key
+from ..analysis.structure import BlockKey, Structure, block_key, bound_by
 from .adjoints import Adjoints, weakest
 from .callees import CallSite
 from .context import Context
@@ -104,7 +104,7 @@ class Sweep:
             case _:
                 self.statements.reverse(stmt)
         if not step.blocks:
-            bound = frozenset(ir.binds(stmt))
+            bound = frozenset(bound_by(stmt))
             reads_new = any(ir.reads(s) & bound for s in adjoints.out)
             reads_new = reads_new and not (bound & ir.reads(stmt))
             (step.entry if reads_new else step.exit).extend(adjoints.out)
@@ -147,7 +147,7 @@ class Sweep:
         step = Reversed(stmt)
         present = frozenset(adjoints.state)
         head, end = self.presence.loop(stmt, present)
-        rebound = {n for s in ir.statements(stmt.body) for n in ir.binds(s)}
+        rebound = {n for s in ir.statements(stmt.body) for n in bound_by(s)}
         for name in sorted(head - present):
             adjoints.own(name)
         for name in sorted(end):  # accumulators are ours before the first round
@@ -189,19 +189,14 @@ class Sweep:
         adjoints = self.adjoints
         if not isinstance(leaf.source, ir.Var) or leaf.key is None:
             return
-        parts: tuple[tuple[ir.Expr, str], ...]
         if isinstance(leaf.target, str):
-            parts = ((leaf.key, leaf.target),)
-        else:
-            parts = tuple((ir.Const(i), n) for i, n in enumerate(leaf.target) if isinstance(n, str))
-        for key, name in parts:
-            if name not in present:
-                continue
-            adjoints.own(adjoints.aliases.root(leaf.source.name))
-            target: ir.Expr = ir.Index(adjoints.adjoint(leaf.source.name), leaf.key)
-            if isinstance(leaf.target, tuple):
-                target = ir.Index(target, key)
-            adjoints.update(target, adjoints.bar(name))
+            if leaf.target in present:
+                adjoints.accumulate_at(leaf.source.name, (leaf.key,), leaf.target)
+            return
+        for position, name in enumerate(leaf.target):
+            if name in present:
+                keys = (leaf.key, ir.Const(position))
+                adjoints.accumulate_at(leaf.source.name, keys, str(name))
 
     def _widen(self, stmt: ir.Stmt, names: frozenset[str]) -> None:
         """Narrow adjoints that a branch or loop touches become full before it."""

@@ -184,7 +184,7 @@ def copy(y, x):
 
 # ------------------------------------------------------------------ writes and selections
 
-nondifferentiable(runtime.survivors, runtime.require_ndim)
+nondifferentiable(runtime.survivors, runtime.require_ndim, runtime.require_apart)
 
 
 @rule(runtime.masked, kind=same_as(0))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["masked", "require_ndim", "survivors"]
+__all__ = ["masked", "require_apart", "require_ndim", "survivors"]
 
 
 def survivors(a: Any, key: Any) -> Any:
@@ -44,13 +44,29 @@ def masked(x: Any, mask: Any) -> Any:
 
 
 def require_ndim(x: Any, ndim: int) -> None:
-    """Check what the derivative was written for: that `x` is an array of that many dimensions.
+    """Check what the derivative was written for: that `x` is an array of that many dimensions,
+    or a number for 0.
 
-    Raises `TypeError` otherwise: its items would be views where they were taken for numbers.
+    Raises `TypeError` otherwise: what was taken for numbers would be arrays that share memory.
     """
-    if getattr(x, "ndim", None) != ndim:
-        found = f"{x.ndim} dimensions" if hasattr(x, "ndim") else f"type {type(x).__name__}"
+    if ndim == 0 and isinstance(x, (int, float, complex, np.generic)):
+        return
+    if ndim == 0 or getattr(x, "ndim", None) != ndim:
+        found = f"an array of {x.ndim} dimensions" if hasattr(x, "ndim") else type(x).__name__
+        wanted = f"an array of {ndim} dimensions" if ndim else "a number"
         raise TypeError(
-            f"this derivative is written for an array with ndim {ndim}, not for one of {found}: "
+            f"this derivative is written for {wanted} where it got {found}: "
             "annotate the parameter, or pass example= arguments to get one for yours"
+        )
+
+
+def require_apart(a: Any, b: Any) -> None:
+    """Check that two arrays share no memory; the function called next writes one of them.
+
+    Raises `ValueError` otherwise: a write to one would be a write to the other.
+    """
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.shares_memory(a, b):
+        raise ValueError(
+            "two arguments of a function that writes one of them share memory: "
+            "pass a copy of one"
         )

@@ -1,0 +1,195 @@
+"""What an expression's value may share memory with, and what a statement writes.
+
+A *node* is a name, or `name[*]` for all elements of a container of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from .. import ir
+from ..kind import Kind
+
+MUTATING_METHODS = frozenset(
+    ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update")
+    + ("setdefault", "popitem", "fill", "partition", "put", "resize", "itemset", "add", "discard")
+)
+WRITING_FUNCTIONS = frozenset(  # NumPy functions that write their first argument
+    ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at", "add_at")
+)
+_SHAPE_ATTRIBUTES = frozenset(["shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides"])
+
+
+@dataclass(frozen=True)
+class Effects:
+    """What a call does to its parameters: which it may write, which its result may share memory
+    with, and which one it returns as it is ("" for none)."""
+
+    written: frozenset[str] = frozenset()
+    returned: frozenset[str] = frozenset()
+    identity: str = ""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Answers what an expression's result may share memory with."""
+
+    kinds: Mapping[str, Kind]
+    kind_of: Callable[[ir.Expr], Kind]
+    view_of: Callable[[ir.Call], str]  # "no", "view" or "maybe" by the rules; "user" for others
+    effects: Callable[[ir.Call], Effects | None]  # of a user's function; None where unknown
+    bind: Callable[[ir.Call], Mapping[str, ir.Expr]]  # formals of a user's function -> actuals
+
+    def holds_memory(self, expr: ir.Expr) -> bool:
+        kind = self.kind_of(expr)
+        return kind.form not in ("number", "other")
+
+    def nodes(self, expr: ir.Expr) -> frozenset[str]:
+        """Whose memory the value of `expr` may share: names, and elements of containers."""
+        if not self.holds_memory(expr):
+            return frozenset()
+        match expr:
+            case ir.Var(name):
+                return frozenset((name,))
+            case ir.Index(base, key):
+                if surely_fancy(key, self.kind_of):
+                    return frozenset()
+                return self._item_of(base)
+            case ir.Attribute(base, name):
+                return frozenset() if name in _SHAPE_ATTRIBUTES else self._item_of(base)
+            case ir.Lazy() | ir.Opaque():
+                return self._all(ir.children(expr))
+            case ir.Call():
+                return self._call(expr)
+            case _:
+                return frozenset()
+
+    def elements(self, expr: ir.Expr) -> frozenset[str]:
+        """Whose memory the elements of a container `expr` may share."""
+        match expr:
+            case ir.Var(name):
+                arrays = self.kind_of(expr).form in ("array", "number", "other", "value")
+                return frozenset() if arrays else frozenset((element(name),))
+            case ir.Display():
+                return self._all(expr.items)
+            case ir.Index(base, _) | ir.Attribute(base, _):
+                return self.elements(base)
+            case ir.Call():
+                if self.view_of(expr) == "no" or not self.holds_memory(expr):
+                    return frozenset()
+                return self._all(self._given_back(expr))
+            case ir.Lazy() | ir.Opaque():
+                return self._all(e for e in ir.children(expr) if not isinstance(e, ir.Ref))
+            case _:
+                return frozenset()
+
+    def _all(self, exprs: Iterable[ir.Expr]) -> frozenset[str]:
+        found: frozenset[str] = frozenset()
+        for expr in exprs:
+            found |= self.nodes(expr) | self.elements(expr)
+        return found
+
+    def _item_of(self, base: ir.Expr) -> frozenset[str]:
+        """An item of an array is a view of it, an item of a container one of its elements."""
+        form = self.kind_of(base).form
+        if form in ("list", "tuple", "dict"):
+            return self.elements(base)
+        return self.nodes(base) | self.elements(base)
+
+    def _call(self, call: ir.Call) -> frozenset[str]:
+        view = self.view_of(call)
+        if view == "no":
+            return frozenset()
+        if isinstance(call.fn, ir.Attribute) and call.fn.name in ("pop", "get", "setdefault"):
+            return self._item_of(call.fn.base) | self._all(call.args[1:])
+        if view in ("view", "maybe"):
+            if isinstance(call.fn, ir.Attribute):
+                return self.nodes(call.fn.base)
+            return self._all(call.args[:1])
+        return self._all(self._given_back(call))
+
+    def _given_back(self, call: ir.Call) -> list[ir.Expr]:
+        """The arguments that the result of a user's function may share memory with."""
+        effects = self.effects(call)
+        if effects is not None:
+            actuals = self.bind(call)
+            return [actuals[f] for f in sorted(effects.returned) if f in actuals]
+        return [e for e in ir.children(call) if not isinstance(e, ir.Ref)]
+
+    def written(self, stmt: ir.Stmt) -> tuple[str, ...]:
+        """The names a statement writes through (not those it binds)."""
+        match stmt:
+            case ir.Store() | ir.Update(target=ir.Index() | ir.Attribute()):
+                return tuple(sorted(base_names(stmt.target)))
+            case ir.Update(target=ir.Var(name)):
+                return (name,) if self.holds_memory(stmt.target) else ()
+            case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
+                return tuple(sorted(self._written_by(call)))
+            case _:
+                return ()
+
+    def _written_by(self, call: ir.Call) -> frozenset[str]:
+        found: set[str] = set()
+        for name, value in call.kwargs:
+            if name == "out":
+                found |= self.nodes(value)
+        match call.fn:
+            case ir.Attribute(base, method) if method in MUTATING_METHODS:
+                found |= base_names(base)
+            case ir.Ref(text=text) if text.rpartition(".")[2] in WRITING_FUNCTIONS and call.args:
+                found |= self.nodes(call.args[0])
+        effects = self.effects(call)
+        if effects is not None:
+            actuals = self.bind(call)
+            for formal in sorted(effects.written):
+                if formal in actuals:
+                    found |= self._all((actuals[formal],))
+        return frozenset(found)
+
+
+def key_parts(key: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The parts of a key per axis; a list in brackets is one part (an index array)."""
+    return key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
+
+
+def element(name: str) -> str:
+    """The node that stands for all elements of a container."""
+    return name if name.endswith("[*]") else f"{name}[*]"
+
+
+def surely_fancy(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
+    """Whether indexing with `key` certainly copies (an integer or boolean array in it)."""
+    parts = key_parts(key)
+    return any(kind_of(p).form in ("array", "list") for p in parts if not isinstance(p, ir.Slice))
+
+
+def surely_basic(key: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> bool:
+    """Whether `key` consists of integers, slices, None and Ellipsis only."""
+    parts = key_parts(key)
+
+    def basic(part: ir.Expr) -> bool:
+        if isinstance(part, ir.Slice):
+            return True
+        if isinstance(part, ir.Const):
+            return part.value is None or part.value is Ellipsis or type(part.value) is int
+        kind = kind_of(part)
+        return kind.form == "number" and kind.dtype == "int"
+
+    return all(map(basic, parts))
+
+
+def base_names(expr: ir.Expr) -> frozenset[str]:
+    """The name at the root of `A[k].T[j]`."""
+    while True:
+        match expr:
+            case ir.Var(name):
+                return frozenset((name,))
+            case ir.Index(base, _) | ir.Attribute(base, _):
+                expr = base
+            case ir.Call(fn=ir.Attribute() as fn):
+                expr = fn
+            case ir.Call(args=(first, *_)):
+                expr = first
+            case _:
+                return frozenset()

@@ -1,0 +1,131 @@
+"""Which live names may share memory at each statement: pairs, followed forward.
+
+A write in place that may be seen through another live name is a *conflict*.
+"""
+
+from __future__ import annotations
+
+from .. import ir
+from .memory import MUTATING_METHODS, Sources, base_names, element
+from .structure import Structure
+
+Pairs = frozenset[tuple[str, str]]
+
+
+class Sharing:
+    """Forward flow of the pairs of live names that may share memory, run when made.
+
+    `edges`: nodes that may ever share; `direct`: node written through -> where; `conflicts`:
+    (node written, live node that may see it) -> where.
+    """
+
+    def __init__(self, facts: Structure, sources: Sources) -> None:
+        self.facts = facts
+        self.sources = sources
+        self.edges: set[tuple[str, str]] = set()
+        self.direct: dict[str, ir.Stmt] = {}
+        self.indexed: set[str] = set()  # names written through an index: no numbers
+        self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
+        self.block(facts.function.body, frozenset())
+
+    @property
+    def classes(self) -> dict[str, str]:
+        """Node -> representative of everything that may ever share memory with it."""
+        return _classes(self.edges)
+
+    def block(self, block: ir.Block, pairs: Pairs) -> Pairs:
+        for stmt in block:
+            pairs = self.statement(stmt, pairs)
+        return pairs
+
+    def statement(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
+        match stmt:
+            case ir.If():
+                return self.block(stmt.body, pairs) | self.block(stmt.orelse, pairs)
+            case ir.While():
+                return self._loop(stmt, pairs)
+            case ir.For():
+                return self._loop(stmt, pairs)
+        live = self.facts.live_after[id(stmt)]
+        if isinstance(stmt, ir.Store | ir.Update) and isinstance(stmt.target, ir.Index):
+            self.indexed |= base_names(stmt.target)
+        for node in self.sources.written(stmt):
+            self.direct.setdefault(node, stmt)
+            for a, b in pairs:
+                if a == node and owner(b) != owner(node) and owner(b) in live:
+                    self.conflicts.setdefault((node, b), stmt)
+        if isinstance(stmt, ir.Assign):
+            pairs = self._bind(stmt.target, stmt.value, pairs)
+        pairs = self._stored(stmt, pairs)
+        return frozenset(p for p in pairs if owner(p[0]) in live and owner(p[1]) in live)
+
+    def _loop(self, stmt: ir.For | ir.While, pairs: Pairs) -> Pairs:
+        while True:
+            inside = pairs
+            if isinstance(stmt, ir.For):
+                inside = self._bind((stmt.target,), stmt.iter, pairs)
+            after = pairs | self.block(stmt.body, inside)
+            if after == pairs:
+                return pairs
+            pairs = after
+
+    def _bind(self, target: ir.Target, value: ir.Expr, pairs: Pairs) -> Pairs:
+        """New pairs for names bound to (items of) a value."""
+        names = ir.target_names(target)
+        bound = {n for name in names for n in (name, element(name))}
+        items = self.sources.elements(value)
+        whole = self.sources.nodes(value) | (items if isinstance(target, tuple) else frozenset())
+        items |= frozenset(b for a, b in pairs if a in items)  # (the value may be the old `m`,
+        whole |= frozenset(b for a, b in pairs if a in whole)  # as in `m = m.T`)
+        pairs = frozenset(p for p in pairs if p[0] not in bound and p[1] not in bound)
+        for name in names:
+            if self.sources.holds_memory(ir.Var(name)):
+                pairs = self._join(name, whole - bound, pairs)
+                if self.sources.kind_of(ir.Var(name)).form not in ("array", "value"):
+                    pairs = self._join(element(name), items - bound, pairs)
+        return pairs
+
+    def _join(self, node: str, shared: frozenset[str], pairs: Pairs) -> Pairs:
+        """`node` may share memory with `shared`, and with what these share memory with."""
+        more = shared | {b for a, b in pairs if a in shared}
+        for other in more - {node}:
+            self.edges.add((node, other))
+        new = {(node, o) for o in more} | {(o, node) for o in more}
+        return pairs | frozenset(p for p in new if p[0] != p[1])
+
+    def _stored(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
+        """A value put into a container stays reachable through it."""
+        container, values = _container_store(stmt, self.sources)
+        return self._join(element(container), values, pairs) if container else pairs
+
+
+def owner(node: str) -> str:
+    return node.removesuffix("[*]")
+
+
+def _container_store(stmt: ir.Stmt, sources: Sources) -> tuple[str, frozenset[str]]:
+    """(container, what it now refers to) for `xs[i] = v`, `xs.append(v)`, `obj.w = v`."""
+    match stmt:
+        case ir.Store(target=target, value=value):
+            (base, *_) = sorted(base_names(target)) or [""]
+            if base and sources.kind_of(ir.Var(base)).form != "array":
+                return base, sources.nodes(value) | sources.elements(value)
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), method), args=args)):
+            if method in MUTATING_METHODS and sources.kind_of(ir.Var(base)).form != "array":
+                found = (sources.nodes(a) | sources.elements(a) for a in args)
+                return base, frozenset().union(*found)
+    return "", frozenset()
+
+
+def _classes(edges: set[tuple[str, str]]) -> dict[str, str]:
+    parent: dict[str, str] = {}
+
+    def find(name: str) -> str:
+        while parent.setdefault(name, name) != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for a, b in sorted(edges):
+        parent[find(a)] = find(b)
+    return {name: find(name) for name in sorted(parent)}

@@ -1,0 +1,173 @@
+"""`a += b` is a rebinding for numbers and a write in place for arrays: which one it is here.
+
+Where nobody can tell the difference it becomes `a = a + b`. Where only the running program can
+say, and it matters, the function gets a check at its head of what its derivative assumes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from .. import ir
+from ..analysis.aliases import Aliases, analyse_aliases
+from ..analysis.kinds import infer_kinds
+from ..analysis.memory import key_parts
+from ..analysis.sharing import Sharing
+from ..analysis.structure import Structure, structure
+from ..errors import UnsupportedError
+from ..frontend import names_of, reaching, renamed_webs
+from ..kind import INT, Kind
+from .context import BINARY_OF, Context
+
+_OPEN = ("unknown", "value")  # forms that may be a number or an array
+
+
+def rebind_updates(
+    function: ir.Function, context: Context, shared: frozenset[str] = frozenset()
+) -> tuple[ir.Function, Structure, Aliases]:
+    """Turn `a += b` into `a = a + b` wherever nobody can tell the difference.
+
+    That is where `a` is a number, or an array that is written in no other way and that no live
+    name shares memory with. `shared` are parameters that a caller sees written.
+    """
+    kinds = dict(context.kinds)
+    try:
+        return _rebind_private(function, context, shared)
+    except UnsupportedError:
+        context.kinds.clear()
+        context.kinds.update(kinds)
+        assumed = _with_assumptions(function, context)
+        if assumed is function:
+            raise
+        return _rebind_private(assumed, context, shared)
+
+
+def _rebind_private(
+    function: ir.Function, context: Context, shared: frozenset[str]
+) -> tuple[ir.Function, Structure, Aliases]:
+    numbers = {n for n, k in context.kinds.items() if k.form == "number"}
+    function = _rebind(function, numbers, context)
+    while True:
+        facts = structure(function)
+        sharing = Sharing(facts, context.sources())
+        private = _private_updates(function, sharing, shared, context)
+        if not private:
+            _require_arrays(function, context)
+            return function, facts, analyse_aliases(sharing)
+        function = _rebind(function, private, context)
+
+
+def _updated(function: ir.Function) -> dict[str, ir.Stmt]:
+    """Names that are targets of `name op= value`."""
+    found: dict[str, ir.Stmt] = {}
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
+            found.setdefault(stmt.target.name, stmt)
+    return found
+
+
+def _private_updates(
+    function: ir.Function, sharing: Sharing, shared: frozenset[str], context: Context
+) -> set[str]:
+    """Names only ever written by `name op= value`, and never seen through another name."""
+    written: set[str] = set()
+    sources = context.sources()
+    for stmt in ir.statements(function.body):
+        if not (isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var)):
+            written.update(sources.written(stmt))
+    seen = {name for name, _ in sharing.conflicts}
+    return {n for n in _updated(function) if n not in written | seen | shared}
+
+
+def _require_arrays(function: ir.Function, context: Context) -> None:
+    for name, stmt in _updated(function).items():
+        if context.kind_of(ir.Var(name)).form not in ("array", "list"):
+            raise UnsupportedError(
+                f"`{name}` may be a number (rebound here) or an array (written in place)",
+                stmt.origin.place,
+                "Another name may share its memory, so the two differ. Annotate the parameter it "
+                "comes from (`x: float` or `x: np.ndarray`), or pass `example=` arguments.",
+            )
+
+
+# ------------------------------------------------------------------------------ assumptions
+
+
+def _with_assumptions(function: ir.Function, context: Context) -> ir.Function:
+    """Let `t` in `t = A[i, j]`, and `s` in `s = x; s += v`, be numbers, checked when called.
+
+    Were `A` of higher rank, `t` would be a view: `t -= v` would write into `A`, and a later
+    write to `A` would be seen in `t`. Only where that would matter is this asked for. The
+    checks stand at the head of the function: `require_ndim(A, 2)`, `require_ndim(x, 0)`.
+    """
+    ranks = {
+        p: n for p, n in _assumed_ranks(function, context).items() if context.kinds[p].rank is None
+    }
+    if not ranks:
+        return function
+    given = {p: context.kinds[p] for p in function.param_names}
+    checks: list[ir.Stmt] = []
+    for name, rank in ranks.items():
+        form = "array" if rank else "number"
+        given[name] = Kind(form, given[name].dtype, (None,) * rank)
+        check = ir.Call(context.helper("require_ndim"), (ir.Var(name), ir.Const(rank)))
+        checks.append(ir.Do(check, ir.Origin(function.place)))
+    context.kinds.clear()
+    context.kinds.update(infer_kinds(function, given, context.book))
+    return dataclasses.replace(function, body=(*checks, *function.body))
+
+
+def _assumed_ranks(function: ir.Function, context: Context) -> dict[str, int]:
+    """Parameter -> the number of dimensions that makes its items (or aliases) numbers."""
+    ranks: dict[str, int] = {}
+    updated = _updated(function)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)):
+                parts = key_parts(key)
+                param = _like_parameter(base, function, context)
+                integers = all(context.kind_of(p) == INT for p in parts)
+                if param and integers and context.kinds[name].form in _OPEN:
+                    ranks.setdefault(param, len(parts))
+            case ir.Assign(target=str(name), value=ir.Var(base)) if name in updated:
+                if base in function.param_names and context.kinds[base].form in _OPEN:
+                    ranks.setdefault(base, 0)
+    for name in updated:
+        if name in function.param_names and context.kinds[name].form in _OPEN:
+            ranks.setdefault(name, 0)
+    return ranks
+
+
+def _like_parameter(name: str, function: ir.Function, context: Context) -> str:
+    """The parameter that `name` is, or has the shape of; '' if there is none."""
+    params = function.param_names
+    token = context.kinds[name].shape
+    if name in params:
+        return name
+    return token if isinstance(token, str) and token in params else ""
+
+
+def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Function:
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(map(statement, stmts))
+
+    def statement(stmt: ir.Stmt) -> ir.Stmt:
+        if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
+            name = stmt.target.name
+            if name in names:
+                text, op = BINARY_OF[stmt.op.obj]
+                call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
+                return ir.Assign(name, call, stmt.origin)
+        return ir.map_statement(stmt, block=block)
+
+    before = function
+    function = dataclasses.replace(function, body=block(function.body))
+    if function == before:
+        return function
+    function, before = renamed_webs(function, reaching(function), names_of(function))
+    context.original.update({n: context.original.get(b, b) for n, b in before.items()})
+    given = {p: context.kinds[p] for p in function.param_names if p in context.kinds}
+    context.kinds.clear()
+    context.kinds.update(infer_kinds(function, given, context.book))
+    context.names.take(n for s in ir.statements(function.body) for n in ir.binds(s))
+    return function
