@@ -332,8 +332,10 @@ def rebuild(expr: Expr, fn: Callable[[Expr], Expr]) -> Expr:
     """The same node with `fn` applied to each direct subexpression."""
     match expr:
         case Call():
+            # In the order of `children`: some callers hand out replacements one by one.
+            called, args = fn(expr.fn), tuple(map(fn, expr.args))
             kwargs = tuple((k, fn(v)) for k, v in expr.kwargs) if expr.kwargs else ()
-            return Call(fn(expr.fn), tuple(map(fn, expr.args)), kwargs, expr.at)
+            return Call(called, args, kwargs, expr.at)
         case Index():
             return Index(fn(expr.base), fn(expr.key), expr.at)
         case Slice():
