@@ -31,6 +31,7 @@ from .frontend import Lowered, Scope, lower
 from .kind import Kind
 from .names import Names
 from .rules.book import RuleBook, default_book
+from .rules.twins import as_numpy
 from .simplify import Facts, simplify
 
 _EFFECTS = (
@@ -79,7 +80,7 @@ class Derived:
 
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
-    lowered = lower(fn)
+    lowered = as_numpy(lower(fn))
     check(lowered.function)
     given = {}
     if request.example is not None:
@@ -178,7 +179,7 @@ class _Builder:
             self.book,
             self.callees,
             names,
-            lowered.scope.array_module,
+            lowered.scope.numpy_alias,
             dict(lowered.original),
             set(lowered.temporaries),
             self.real,
@@ -261,7 +262,7 @@ class _Builder:
                 temporaries=frozenset(context.temporaries),
                 original=context.original,
                 floating=active,
-                array_module=context.array_module,
+                alias=context.numpy_alias,
             )
         return functions
 

@@ -19,6 +19,7 @@ from ..errors import UnsupportedError
 from ..frontend import Lowered, lower
 from ..kind import Kind
 from ..names import Names
+from ..rules.twins import as_numpy
 
 
 class Emitted:
@@ -105,7 +106,7 @@ class Callees:
         """The callee's lowered form (refused with a place in the callee, if it must be)."""
         if id(obj) not in self._lowered:
             self._keep.append(obj)
-            self._lowered[id(obj)] = lower(obj)
+            self._lowered[id(obj)] = as_numpy(lower(obj))
         return self._lowered[id(obj)]
 
     def effects(self, obj: Any) -> Effects | None:

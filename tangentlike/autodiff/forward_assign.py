@@ -209,7 +209,7 @@ def bound(call: ir.Call, state: Tangents) -> Instance:
             "Add a rule with @tl.rule, or apply tl.stop_gradient to its argument.",
             call.at,
         )
-    return bind(rule, call, state.kind_of, state.context.array_module, state.real)
+    return bind(rule, call, state.kind_of, state.context.numpy_alias, state.real)
 
 
 def tangent_of(

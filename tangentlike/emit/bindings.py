@@ -19,6 +19,7 @@ from .. import ir
 from ..errors import InternalError
 from ..frontend.resolve import Scope
 from ..names import Names
+from ..rules.twins import twin
 from .to_gast import Speller, literal_references
 
 RUNTIME = "tangentlike.runtime"
@@ -228,10 +229,20 @@ def _by_object(ref: ir.Ref, root: str) -> Binding:
 
 
 def _leads(start: Any, path: str, goal: Any) -> bool:
-    """Whether following attributes from an object arrives at another."""
+    """Whether following attributes from an object arrives at another.
+
+    `goal` may be NumPy's where `start` belongs to a module that mirrors NumPy.
+    """
+    found, mirrored = start, twin(start)
     for attribute in path.split(".") if path else ():
-        start = getattr(start, attribute, _ABSENT)
-    return start is goal or (path != "" and _same_method(start, goal))
+        found = getattr(found, attribute, _ABSENT)
+        own = twin(found)
+        mirrored = getattr(mirrored, attribute, None) if own is None else own
+        if found is _ABSENT:
+            return False
+    if found is goal or (mirrored is not None and mirrored is goal):
+        return True
+    return path != "" and (_same_method(found, goal) or _same_method(mirrored, goal))
 
 
 def _same_method(a: Any, b: Any) -> bool:

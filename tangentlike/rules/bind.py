@@ -29,7 +29,6 @@ from .twins import spelled_module
 __all__ = ["Instance", "bind"]
 
 Kinds = Mapping[str, Kind] | KindOf
-NUMPY = ir.Ref("np", np)
 
 
 @dataclass(frozen=True)
@@ -162,14 +161,13 @@ def bind(
     rule: Rule,
     expr: ir.Call | ir.Attribute,
     kinds: Kinds,
-    array_module: ir.Ref = NUMPY,
+    alias: str = "np",
     real: bool = True,
 ) -> Instance:
     """Match a call (or the reading of an attribute) with a rule and decide the rule's branches.
 
     `kinds` says what is known of local names (a mapping, or a function of expressions).
-    `array_module` is the program's and how it is spelled, for a call that is not spelled
-    with one itself.
+    `alias` is how the program spells its array module, for a call that does not do so itself.
     `real` says that values of unknown dtype are real; without it they are treated as
     possibly complex.
     """
@@ -182,11 +180,11 @@ def bind(
         lines = _decide(template.body, Facts(values, kind_of, real))
     except Malformed as error:
         raise TangentlikeError(f"malformed rule of {rule.name}: {error}", template.place) from error
-    module = spelled_module(call.fn) or array_module
-    put = linear.Substitution(values, unsupplied, module)
+    alias = spelled_module(call.fn) or alias
+    put = linear.Substitution(values, unsupplied, alias)
     conj = put(ir.Ref("np.conj", np.conj))
     assert isinstance(conj, ir.Ref)
-    stated = _stated(lines, lambda e: specialise(put(e), kind_of, real, module))
+    stated = _stated(lines, lambda e: specialise(put(e), kind_of, real, alias))
     settle = _conjugations(rule, call, stated["temporary"], kind_of, conj, real)
     stated = {
         role: {name: settle(value) for name, value in named.items()}

@@ -102,13 +102,13 @@ class Rule:
         self,
         expr: ir.Call | ir.Attribute,
         kinds: Mapping[str, Kind] | KindOf,
-        array_module: ir.Ref | None = None,
+        alias: str = "np",
         real: bool = True,
     ) -> Instance:
         """The rule's lines for one call; see `bind.bind`."""
-        from .bind import NUMPY, bind
+        from .bind import bind
 
-        return bind(self, expr, kinds, array_module or NUMPY, real)
+        return bind(self, expr, kinds, alias, real)
 
 
 class RuleBook:

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import ir, runtime
 from .expressions import BINARY, binary, negative
-from .twins import module_function, twin
+from .twins import module_function
 
 __all__ = ["Substitution", "add", "conjugate", "is_zero", "put_tangents", "scale", "unbroadcast"]
 
@@ -34,18 +34,18 @@ class Substitution:
     """
 
     def __init__(
-        self, values: Mapping[str, ir.Expr], unsupplied: frozenset[str], module: ir.Ref
+        self, values: Mapping[str, ir.Expr], unsupplied: frozenset[str], alias: str
     ) -> None:
         self.values = values
         self.unsupplied = unsupplied
-        self.module = module
+        self.alias = alias
 
     def __call__(self, expr: ir.Expr) -> ir.Expr:
         match expr:
             case ir.Var(name):
                 return self.values.get(name, expr)
             case ir.Ref(text=text) if text.startswith("np."):
-                return module_function(self.module, text[len("np.") :])
+                return module_function(self.alias, text[len("np.") :])
             case ir.Call(fn=ir.Ref() as fn):
                 expr = self._without_defaults(expr, fn.obj)
         return fold_literals(ir.rebuild(expr, self))
@@ -232,7 +232,7 @@ def _fold(expr: ir.Expr, zeros: Mapping[str, ir.Expr]) -> ir.Expr | None:
             if inner is None:
                 return None
             return negative(inner) if obj is operator.neg else ir.Call(expr.fn, (inner, *rest))
-        case ir.Call(fn=ir.Ref(obj=obj)) if any((twin(obj) or obj) is known for known in _BROADCASTING):
+        case ir.Call(fn=ir.Ref(obj=obj)) if any(obj is known for known in _BROADCASTING):
             return ir.rebuild(expr, lambda e: _fold(e, zeros) or ZERO)
     return ir.rebuild(expr, lambda e: _fold_part(e, zeros))
 

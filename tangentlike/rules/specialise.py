@@ -36,7 +36,7 @@ def shorter(helper: Any) -> Callable[[FunctionType], FunctionType]:
 
 
 def specialise(
-    expr: ir.Expr, kind_of: KindOf, real: bool, module: ir.Ref
+    expr: ir.Expr, kind_of: KindOf, real: bool, alias: str
 ) -> ir.Expr:
     """The expression with every helper call in its shortest form.
 
@@ -44,7 +44,7 @@ def specialise(
     """
 
     def inner(child: ir.Expr) -> ir.Expr:
-        return specialise(child, kind_of, real, module)
+        return specialise(child, kind_of, real, alias)
 
     expr = ir.rebuild(expr, inner)
     if not (isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref)):
@@ -61,7 +61,7 @@ def specialise(
     text = _decided(template.body, Facts(values, kind_of, real))
     if text is None:
         return expr
-    put = Substitution(values, frozenset(), module)
+    put = Substitution(values, frozenset(), alias)
     return inner(put(text))
 
 

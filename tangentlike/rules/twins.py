@@ -5,6 +5,7 @@ CuPy is known by name and never imported by us; `register_array_module` adds oth
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from types import ModuleType
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from .. import ir
+from ..frontend import Lowered
 
-__all__ = ["array_module_of", "module_function", "register_array_module", "twin"]
+__all__ = ["as_numpy", "module_function", "register_array_module", "spelled_module", "twin"]
 
 _BY_NAME = ("cupy",)
 _NAMESPACES = ("", "linalg", "fft", "random", "ndarray")
@@ -41,33 +43,44 @@ def twin(obj: Any) -> Any:
     return None
 
 
-def array_module_of(obj: Any) -> Any:
-    """The array module an operation belongs to: NumPy unless a mirror has it."""
-    for module in array_modules():
-        found = _table(module).get(id(obj))
-        if found is not None and found[0] is obj:
-            return module
-    return np
+def as_numpy(lowered: Lowered) -> Lowered:
+    """A lowered function with NumPy's objects for those of mirrors, spelled as they were.
 
-
-def module_function(module: ir.Ref, path: str) -> ir.Ref:
-    """A function of an array module, spelled as the module is: `xp.zeros_like`.
-
-    Of a module that lacks it the result stands for NumPy's; whether it is needed after all
-    shows when the program is printed, which refuses a name that leads nowhere.
+    `xp.tanh(x)` means NumPy's `tanh` to every analysis and transform; which module's it is when
+    it runs, its spelling says, and the printed program follows that.
     """
-    found = _member(module.obj, path)
-    return ir.Ref(f"{module.text}.{path}", _member(np, path) if found is None else found)
+    if not array_modules():
+        return lowered
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        if isinstance(e, ir.Ref):
+            original = twin(e.obj)
+            return e if original is None else ir.Ref(e.text, original)
+        return ir.rebuild(e, expr)
+
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(ir.map_statement(stmt, expr, block) for stmt in stmts)
+
+    function = dataclasses.replace(lowered.function, body=block(lowered.function.body))
+    return dataclasses.replace(lowered, function=function)
 
 
-def spelled_module(fn: ir.Expr) -> ir.Ref | None:
-    """The array module that a function is spelled with: `xp` of `xp.tanh`; None where none is."""
+def module_function(alias: str, path: str) -> ir.Ref:
+    """NumPy's function as a program spells it that calls its array module `alias`.
+
+    Whether the module has it shows when the program is printed, which refuses a name that
+    leads nowhere: only then is known that it is needed.
+    """
+    return ir.Ref(f"{alias}.{path}", _member(np, path))
+
+
+def spelled_module(fn: ir.Expr) -> str:
+    """How a call spells the array module: `xp` in `xp.tanh`; "" where it does not."""
     match fn:
         case ir.Ref(text=text, obj=obj) if "." in text:
             root, _, path = text.partition(".")
-            module = array_module_of(obj)
-            return ir.Ref(root, module) if _member(module, path) is obj else None
-    return None
+            return root if _member(np, path) is obj else ""
+    return ""
 
 
 def _member(module: Any, path: str) -> Any:

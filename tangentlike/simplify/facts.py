@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import ir
 from ..kind import UNKNOWN, Kind
-from ..rules.twins import module_function, twin
+from ..rules.twins import module_function
 
 DERIVED_NAME = re.compile(r"^(?P<primal>.+)_(?:bar|dot)\d*$")
 NUMERIC = ("number", "array", "value")
@@ -64,8 +64,6 @@ def _is_ufunc_at(obj: Any) -> bool:
 
 def numpy_name(obj: Any) -> str:
     """The last part of a NumPy (or CuPy) function's name; "" for anything else."""
-    mirrored = twin(obj)
-    obj = obj if mirrored is None else mirrored
     if isinstance(obj, np.ufunc):
         return str(obj.__name__)
     owner = getattr(obj, "__self__", None)
@@ -150,8 +148,8 @@ class Facts:
     (asked for a `Ref`; what the tables above know need not be known to it). `shares_memory`:
     whether the result of an operation may share memory with an argument (None: not known).
     `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
-    `floating`: names that surely hold no integers or booleans. `array_module`: what the
-    program uses, and how it spells it.
+    `floating`: names that surely hold no integers or booleans. `alias`: how the
+    program spells its array module.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
@@ -160,7 +158,7 @@ class Facts:
     temporaries: frozenset[str] = frozenset()
     original: Mapping[str, str] = field(default_factory=dict)
     floating: frozenset[str] = frozenset()
-    array_module: ir.Ref = field(default_factory=lambda: ir.Ref("np", np))
+    alias: str = "np"
     cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
 
     def kind(self, name: str) -> Kind:
@@ -185,7 +183,7 @@ class Facts:
 
     def numpy_function(self, name: str) -> ir.Ref:
         """A function of the program's array module."""
-        return module_function(self.array_module, name)
+        return module_function(self.alias, name)
 
 
 def _profile(ref: ir.Ref, facts: Facts) -> Profile:
