@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import numpy as np
+
+
+def euler_grad(x0: float, k: float, n: int):
+    # primal
+    x = x0
+    sin_x_saved = []
+    x_saved = []
+    for _ in range(n):
+        sin_x = np.sin(x)
+        sin_x_saved.append(sin_x)
+        x_saved.append(x)
+        x = x + 0.01 * (k * x - x * x * sin_x)
+    # adjoint
+    x_bar = 1.0                              # return x
+    k_bar = 0.0
+    for _ in reversed(range(n)):
+        # x = x + 0.01 * (k * x - x * x * np.sin(x))
+        sin_x = sin_x_saved.pop()
+        x = x_saved.pop()
+        difference_bar = 0.01 * x_bar
+        product3_bar = -difference_bar
+        x_bar += product3_bar * (x * x) * np.cos(x) + 2.0 * (product3_bar * sin_x) * x
+        k_bar += difference_bar * x
+        x_bar += difference_bar * k
+    return x_bar, k_bar

@@ -1,0 +1,12 @@
+import numpy as np
+from tangentlike.runtime import broadcast_like
+
+
+def loss_jvp(w, b, x, y, w_dot):
+    p = np.tanh(x @ w + b)
+    p_dot = (1.0 - p * p) * (x @ w_dot)
+    r = p - y
+    r_dot = broadcast_like(p_dot, r)
+    sum_product = np.sum(r * r)
+    sum_product_dot = np.sum(2.0 * r * r_dot)
+    return sum_product, sum_product_dot

@@ -1,0 +1,14 @@
+import numpy as np
+from tangentlike.runtime import unbroadcast
+
+
+def loss_grad(w, b, x, y):
+    # primal
+    p = np.tanh(x @ w + b)
+    r = p - y
+    # adjoint
+    r_bar = 2.0 * r                          # return np.sum(r * r)
+    total_bar = r_bar * (1.0 - p * p)        # p = np.tanh(x @ w + b)
+    b_bar = unbroadcast(total_bar, b)
+    w_bar = x.T @ total_bar
+    return w_bar, b_bar

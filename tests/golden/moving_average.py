@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+from tangentlike.runtime import add_at, unbroadcast, unstack, zeros_like
+
+
+def moving_average_grad(xs: np.ndarray, rate: float):
+    # primal
+    mean = 0.0
+    means = []
+    product_saved = []
+    product2_saved = []
+    mean_saved = []
+    for x in xs:
+        product = (1.0 - rate) * mean
+        product_saved.append(product)
+        product2 = rate * x
+        product2_saved.append(product2)
+        mean_saved.append(mean)
+        mean = product + product2
+        means.append(mean)
+    # adjoint
+    means_bar = unstack(2.0 * np.stack(means))  # return np.sum(np.stack(means) ** 2)
+    mean_bar = zeros_like(mean)
+    rate_bar = 0.0
+    xs_bar = np.zeros_like(xs)
+    for i in reversed(range(len(xs))):
+        x = xs[i]
+        product = product_saved.pop()        # mean = (1.0 - rate) * mean + rate * x
+        product2 = product2_saved.pop()
+        mean_bar += means_bar.pop()          # means.append(mean)
+        mean = mean_saved.pop()              # mean = (1.0 - rate) * mean + rate * x
+        product_bar = unbroadcast(mean_bar, product)
+        product2_bar = unbroadcast(mean_bar, product2)
+        rate_bar += unbroadcast(product2_bar * x, rate)
+        x_bar = product2_bar * rate
+        difference = 1.0 - rate
+        mean_bar = product_bar * difference
+        rate_bar -= unbroadcast(product_bar * mean, difference)
+        add_at(xs_bar, i, x_bar)
+    return xs_bar, rate_bar

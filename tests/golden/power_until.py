@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+
+def power_until_grad(x: float, limit: float):
+    # primal
+    y = x
+    count = 0
+    y_saved = []
+    while y < limit:
+        count = count + 1
+        y_saved.append(y)
+        y = y * x
+    # adjoint
+    y_bar = 1.0                              # return y
+    x_bar = 0.0                              # while y < limit:
+    for _ in reversed(range(count)):
+        y = y_saved.pop()                    # y = y * x
+        x_bar += y_bar * y
+        y_bar = y_bar * x
+    x_bar += y_bar                           # y = x
+    return x_bar

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import numpy as np
+from tangentlike.runtime import unbroadcast
+
+
+def swap_buffers_grad(a: np.ndarray, n):
+    # primal
+    a = a.copy()
+    b = np.zeros_like(a)
+    product_saved = []
+    b_saved = []
+    a_saved = []
+    b_saved2 = []
+    for _ in range(n):
+        product = a[:-1] * a[1:]
+        product_saved.append(product)
+        b_saved.append(b[1:].copy())
+        b[1:] = product
+        a_old = a
+        a_saved.append(a)
+        a = b
+        b_saved2.append(b)
+        b = a_old
+    # adjoint
+    b_bar = np.zeros_like(b)
+    a_bar = np.ones_like(a)
+    for _ in reversed(range(n)):
+        product = product_saved.pop()        # b[1:] = a[:-1] * a[1:]
+        b = b_saved2.pop()                   # a, b = b, a
+        a_old_bar = b_bar
+        a = a_saved.pop()
+        b_bar = a_bar
+        a_bar = a_old_bar
+        b[1:] = b_saved.pop()                # b[1:] = a[:-1] * a[1:]
+        product_bar = unbroadcast(b_bar[1:].copy(), product)
+        b_bar[1:] = 0.0
+        a_old_bar[1:] += unbroadcast(product_bar * a[:-1], a[1:])
+        a_old_bar[:-1] += unbroadcast(product_bar * a[1:], a[:-1])
+    return a_bar
