@@ -21,6 +21,7 @@ import numpy as np
 from .. import ir, runtime
 from .aliases import Aliases
 from .memory import element
+from .namesets import NameSets
 from .structure import ROOT, BlockKey, Structure, block_key, bound_by
 
 Needed = frozenset[str]
@@ -85,27 +86,23 @@ def content(name: str, aliases: Aliases) -> Needed:
 def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> Needed:
     """Primal names an expression reads, with content tokens where it looks inside them."""
     found: set[str] = set()
-
-    def visit(e: ir.Expr, shape_only: bool) -> None:
-        match e:
-            case ir.Var(name):
-                if known(name):
-                    found.add(name)
-                    if not shape_only:
-                        found.update(content(name, aliases))
-            case ir.Attribute(base, name):
-                visit(base, name in _SHAPE_ATTRIBUTES)
-            case ir.Call(fn=ir.Ref(text=text)):
-                like = LIKE_ARGUMENTS.get(text.rpartition(".")[2], ())
-                for position, arg in enumerate(e.args):
-                    visit(arg, position in like)
-                for _, value in e.kwargs:
-                    visit(value, False)
-            case _:
-                for child in ir.children(e):
-                    visit(child, False)
-
-    visit(expr, False)
+    work = [(expr, False)]  # parts, and whether only their shape is looked at
+    while work:
+        part, shape_only = work.pop()
+        kind = type(part)
+        if kind is ir.Var:
+            if known(part.name):
+                found.add(part.name)
+                if not shape_only:
+                    found.update(content(part.name, aliases))
+        elif kind is ir.Attribute:
+            work.append((part.base, part.name in _SHAPE_ATTRIBUTES))
+        elif kind is ir.Call and isinstance(part.fn, ir.Ref):
+            like = LIKE_ARGUMENTS.get(part.fn.text.rpartition(".")[2], ())
+            work.extend((arg, position in like) for position, arg in enumerate(part.args))
+            work.extend((value, False) for _, value in part.kwargs)
+        else:
+            work.extend((child, False) for child in ir.children(part))
     return frozenset(found)
 
 
@@ -123,7 +120,8 @@ def statement_needs(
 class Recording:
     """Runs the analysis to its fixpoint (restores read keys, which makes more values needed).
 
-    `virtual` are names that the sweep recomputes, so that they need no saving.
+    `virtual` are names that the sweep recomputes, so that they need no saving. Sets of names and
+    tokens are masks of `sets`.
     """
 
     def __init__(
@@ -138,99 +136,108 @@ class Recording:
         self.facts = facts
         self.aliases = aliases
         self.reads = reads
-        self.virtual = virtual
         self.written = written  # names a statement writes through, and must restore itself
         self.saves = Saves()
-        self.caller: Needed = frozenset().union(
-            *(content(name, aliases) for name in restored_for_caller)
-        )
         self.changed = False
+        self.sets = NameSets()
+        mask = self.sets.mask
+        self.virtual = mask(virtual)
+        self.caller = mask(t for name in restored_for_caller for t in content(name, aliases))
+        self.entry = {key: mask(names - virtual) for key, names in reads.entry.items()}
+        self.exit = {key: mask(names - virtual) for key, names in reads.exit.items()}
+        self.headers = {key: mask(names) for key, names in reads.headers.items()}
+        self.tails = {key: mask(names) for key, names in reads.tails.items()}
+        self.local = {key: mask(names) for key, names in facts.locals.items() if key != ROOT}
+        self.born = self._born()
+        self._stored: set[int] = set()  # statements of `saves.stores`
 
     def run(self) -> Saves:
         while True:
             self.changed = False
-            self.saves.at_end = self._block(self.facts.function.body, self.caller, ROOT)
+            at_end = self._block(self.facts.function.body, self.caller, ROOT)
             if not self.changed:
+                self.saves.at_end = frozenset(self.sets.names(at_end))
                 return self.saves
+
+    def _born(self) -> dict[BlockKey, int]:
+        """For each block, the contents of classes whose every member is local to it."""
+        homes: dict[str, set[BlockKey]] = {}
+        for name, home in self.facts.home.items():
+            own = home if self.facts.is_local(name, home) else ROOT
+            for node in (name, element(name)):
+                homes.setdefault(self.aliases.class_of(node), set()).add(own)
+        born: dict[BlockKey, int] = {}
+        for shared, keys in homes.items():
+            (key, *others) = keys
+            if key != ROOT and not others:
+                born[key] = born.get(key, 0) | self.sets.mask(("#" + shared,))
+        return born
 
     # ----------------------------------------------------------------------------- walking
 
-    def _block(self, block: ir.Block, needed: Needed, key: BlockKey) -> Needed:
-        local = frozenset(self.facts.locals_of(key)) if key != ROOT else frozenset()
-        born = self._born_in(key, local)
-        needed = (needed - local - born) | self.reads.tails.get(key, frozenset())
-        needed -= self.virtual
+    def _block(self, block: ir.Block, needed: int, key: BlockKey) -> int:
+        gone = self.local.get(key, 0) | self.born.get(key, 0)
+        needed = (needed & ~gone | self.tails.get(key, 0)) & ~self.virtual
         for stmt in block:
             needed = self._statement(stmt, needed)
-        return self._end_of(needed, key, local)
+        return self._end_of(needed, key, gone)
 
-    def _born_in(self, key: BlockKey, local: Needed) -> Needed:
-        """Contents of classes whose every member is local to the block."""
-        if key == ROOT:
-            return frozenset()
-        members: dict[str, list[str]] = {}
-        for name in self.facts.home:
-            for node in (name, element(name)):
-                members.setdefault(self.aliases.class_of(node), []).append(name)
-        return frozenset("#" + c for c, names in members.items() if all(n in local for n in names))
-
-    def _statement(self, stmt: ir.Stmt, needed: Needed) -> Needed:
-        entry = self.reads.entry.get(id(stmt), frozenset()) - self.virtual
-        leave = self.reads.exit.get(id(stmt), frozenset()) - self.virtual
+    def _statement(self, stmt: ir.Stmt, needed: int) -> int:
+        entry = self.entry.get(id(stmt), 0)
+        needed |= self.exit.get(id(stmt), 0)
         match stmt:
             case ir.If():
-                needed |= leave
-                ends = [
-                    self._block(b, needed, block_key(stmt, i))
-                    for i, b in enumerate(ir.blocks(stmt))
-                ]
-                return ends[0] | ends[1] | entry | self._header(stmt)
+                first = self._block(stmt.body, needed, block_key(stmt, 0))
+                second = self._block(stmt.orelse, needed, block_key(stmt, 1))
+                return first | second | entry | self._header(stmt)
             case ir.For() | ir.While():
-                return self._loop(stmt, needed | leave) | entry | self._header(stmt)
-        needed = self._writes(stmt, needed | leave)
-        bound = frozenset(bound_by(stmt))
-        overwritten = tuple(n for n in bound_by(stmt) if n in needed or n in leave & bound)
-        self._overwrite(stmt, overwritten)
-        return (needed - bound) | (leave - bound) | entry
+                return self._loop(stmt, needed) | entry | self._header(stmt)
+        needed = self._writes(stmt, needed)
+        bound = bound_by(stmt)
+        self._overwrite(stmt, tuple(n for n in bound if self.sets.has(needed, n)))
+        return needed & ~self.sets.mask(bound) | entry
 
-    def _header(self, stmt: ir.Stmt) -> Needed:
+    def _header(self, stmt: ir.Stmt) -> int:
         """What reversing a compound statement's header reads, if its reversal is not empty."""
-        return self.reads.headers[id(stmt)] if self._reversed_inside(stmt) else frozenset()
+        return self.headers[id(stmt)] if self._reversed_inside(stmt) else 0
 
     def _reversed_inside(self, stmt: ir.Stmt) -> bool:
         for which, block in enumerate(ir.blocks(stmt)):
             if self.saves.pushed.get(block_key(stmt, which)):
                 return True
             for inner in block:
-                known = (self.reads.entry, self.reads.exit, self.saves.overwrites)
-                if any(table.get(id(inner)) for table in known):
+                key = id(inner)
+                if self.reads.entry.get(key) or self.reads.exit.get(key):
                     return True
-                if any(i == id(inner) for i, _ in self.saves.stores):
+                if key in self._stored or self.saves.overwrites.get(key):
                     return True
                 if self._reversed_inside(inner):
                     return True
         return False
 
-    def _loop(self, stmt: ir.For | ir.While, needed: Needed) -> Needed:
-        bound = frozenset(ir.binds(stmt))
+    def _loop(self, stmt: ir.For | ir.While, needed: int) -> int:
+        bound = self.sets.mask(ir.binds(stmt))
         key = block_key(stmt, 0)
         while True:
-            after = self._block(stmt.body, needed - bound, key) - bound
-            if after <= needed:
+            after = self._block(stmt.body, needed & ~bound, key) & ~bound
+            if not after & ~needed:
                 return needed
-            needed = needed | after
+            needed |= after
 
-    def _writes(self, stmt: ir.Stmt, needed: Needed) -> Needed:
+    def _writes(self, stmt: ir.Stmt, needed: int) -> int:
         """In-place writes: their entries are saved when the content is needed."""
         for base in self.written(stmt):
             key = (id(stmt), base)
-            if content(base, self.aliases) & needed and key not in self.saves.stores:
+            behind = self.sets.mask(content(base, self.aliases))
+            if behind & needed and key not in self.saves.stores:
                 self.saves.stores[key] = None
+                self._stored.add(id(stmt))
                 self.changed = True
             if key in self.saves.stores:
                 for expr in (*place_of(stmt), ir.Var(base)):
-                    needed |= needs_of(expr, self.aliases, self.facts.home.__contains__)
-                needed |= frozenset(_taken_back(stmt))
+                    read = needs_of(expr, self.aliases, self.facts.home.__contains__)
+                    needed |= self.sets.mask(read)
+                needed |= self.sets.mask(_taken_back(stmt))
         return needed
 
     def _overwrite(self, stmt: ir.Stmt, names: tuple[str, ...]) -> None:
@@ -242,25 +249,26 @@ class Recording:
 
     # ------------------------------------------------------------------- the end of a block
 
-    def _end_of(self, needed: Needed, key: BlockKey, local: Needed) -> Needed:
+    def _end_of(self, needed: int, key: BlockKey, gone: int) -> int:
         """Locals needed after their block has ended are pushed there."""
         if not self.facts.repeated[key]:
             return needed
-        targets = self._loop_targets(key)
-        pushed = [n for n in self.facts.locals_of(key) if n in needed and n not in targets]
-        pushed.sort(key=lambda n: self.facts.number[id(self.facts.definitions[n][0])])
+        wanted = needed & self.local.get(key, 0) & ~self._loop_target(key)
+        pushed = sorted(self.sets.names(wanted), key=self._defined_at)
         if self.saves.pushed.get(key, ()) != tuple(pushed):
             self.saves.pushed[key] = tuple(pushed)
             self.changed = True
-        return needed - local - self._born_in(key, local)
+        return needed & ~gone
 
-    def _loop_targets(self, key: BlockKey) -> frozenset[str]:
+    def _defined_at(self, name: str) -> tuple[int, int]:
+        """The order of definition; names of one statement as it binds them."""
+        first = self.facts.definitions[name][0]
+        return self.facts.number[id(first)], bound_by(first).index(name)
+
+    def _loop_target(self, key: BlockKey) -> int:
         """Loop variables of the block's own loop: the reversed header binds them again."""
-        for stmts in self.facts.definitions.values():
-            for stmt in stmts:
-                if isinstance(stmt, ir.For) and id(stmt) == key[0]:
-                    return frozenset(ir.target_names(stmt.target))
-        return frozenset()
+        loop = self.facts.owner.get(key)
+        return self.sets.mask(ir.target_names(loop.target)) if isinstance(loop, ir.For) else 0
 
 
 def place_of(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:

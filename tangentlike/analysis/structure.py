@@ -41,6 +41,8 @@ class Structure:
     home: dict[str, BlockKey] = field(default_factory=dict)
     live_after: dict[int, frozenset[str]] = field(default_factory=dict)
     live_in: dict[BlockKey, frozenset[str]] = field(default_factory=dict)
+    owner: dict[BlockKey, ir.Stmt] = field(default_factory=dict)  # the statement a block is part of
+    locals: dict[BlockKey, tuple[str, ...]] = field(default_factory=dict)
 
     def single(self, name: str) -> ir.Stmt | None:
         """The one statement that binds a name, or None (parameters, several definitions)."""
@@ -65,7 +67,7 @@ class Structure:
 
     def locals_of(self, block: BlockKey) -> tuple[str, ...]:
         """The names local to a block, in order of definition."""
-        return tuple(n for n in self.definitions if self.is_local(n, block))
+        return self.locals.get(block, ())
 
 
 def structure(function: ir.Function) -> Structure:
@@ -79,6 +81,12 @@ def structure(function: ir.Function) -> Structure:
     for name, keys in places.items():
         facts.home[name] = _common(keys, facts.parent)
     _Liveness(facts).run()
+    local: dict[BlockKey, list[str]] = {}
+    for name in facts.definitions:
+        home = facts.home[name]
+        if facts.is_local(name, home):
+            local.setdefault(home, []).append(name)
+    facts.locals.update((key, tuple(names)) for key, names in local.items())
     return facts
 
 
@@ -99,6 +107,7 @@ def _number(
         for which, inner in enumerate(ir.blocks(stmt)):
             child = block_key(stmt, which)
             facts.parent[child] = key
+            facts.owner[child] = stmt
             facts.repeated[child] = facts.repeated[key] or looping
             facts.outer_loop[child] = facts.outer_loop[key] or (id(stmt) if looping else 0)
             _number(inner, child, facts, places)
