@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -190,3 +191,27 @@ def test_no_test_is_defined_twice(path: Path) -> None:
         node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))
     )
     assert not [name for name, count in counted.items() if count > 1]
+
+
+def test_every_rule_is_named_in_a_test() -> None:
+    """A rule without a test: none of the operations it serves occurs in the tests of rules.
+
+    Rules of our own runtime are tested by the second derivatives of the rules that use it.
+    """
+    from tangentlike.rules import default_book
+    from tangentlike.rules.book import spelling
+
+    here = Path(__file__).parent
+    texts = [path.read_text() for path in [*here.glob("test_rules*.py"), *here.glob("rule_*.py")]]
+    words = set(re.findall(r"\w+", "\n".join(texts)))
+    served: dict[Any, set[str]] = collections.defaultdict(set)
+    for op, rule in default_book().rules():
+        if not spelling(op).startswith("tangentlike.runtime"):
+            names = {spelling(op).rpartition(".")[2]}
+            served[rule.place.file, rule.place.line, rule.name] |= names
+    untested = [
+        f"{Path(file).name}:{line} {name}"
+        for (file, line, name), names in served.items()
+        if not names & words and Path(file).is_relative_to(PACKAGE)
+    ]
+    assert not untested, f"rules without a test: {sorted(untested)}"

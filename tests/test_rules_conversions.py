@@ -1,0 +1,43 @@
+"""Rules of conversions and of draws: what cannot be written as one call of an operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+
+@pytest.mark.parametrize("convert", [np.complex128, complex])
+def test_conversion_to_complex(convert: Any) -> None:
+    def size(x: Any) -> Any:
+        z = convert(x)
+        return (z * z * 1j).imag
+
+    tl.check_grads(size, (1.5,), order=2)
+
+
+def test_conversion_to_complex64() -> None:
+    def size(x: Any) -> Any:
+        return (np.complex64(x) * 2.0).real
+
+    assert tl.grad(size)(1.5) == 2.0
+
+
+def test_conjugate() -> None:
+    z = np.array([1.0 + 2.0j, -0.5j])
+    tl.check_grads(lambda z: np.sum((np.conjugate(z) * z * z).real), (z,), order=2)
+
+
+def test_normal_draws_move_with_their_parameters() -> None:
+    def draw(mean: float, scale: float) -> Any:
+        np.random.seed(7)
+        return np.sum(np.random.normal(mean, scale, 4) ** 2)
+
+    value, (by_mean, by_scale) = tl.value_and_grad(draw, wrt=(0, 1))(0.5, 2.0)
+    noise = (np.random.RandomState(7).normal(0.5, 2.0, 4) - 0.5) / 2.0
+    assert value == pytest.approx(np.sum((0.5 + 2.0 * noise) ** 2))
+    assert by_mean == pytest.approx(np.sum(2.0 * (0.5 + 2.0 * noise)))
+    assert by_scale == pytest.approx(np.sum(2.0 * (0.5 + 2.0 * noise) * noise))
