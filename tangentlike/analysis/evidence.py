@@ -85,9 +85,9 @@ def _expression(expr: ir.Expr) -> Iterator[tuple[str, Kind]]:
             if _is_number(other):
                 yield name, VALUE
         case ir.Call(fn=ir.Ref(obj=operator.mul), args=(a, b)):
-            for name, other in ((a, b), (b, a)):
-                if isinstance(name, ir.Var) and _is_float(other):
-                    yield name.name, VALUE
+            for factor, other in ((a, b), (b, a)):
+                if isinstance(factor, ir.Var) and _is_float(other):
+                    yield factor.name, VALUE
         case ir.Index(ir.Var(name), key) if _is_tuple(key):
             yield name, ARRAY
         case ir.Index(ir.Attribute(ir.Var(name), "shape"), ir.Const(int())):

@@ -154,8 +154,9 @@ def _prepared(
     lines: list[ir.Stmt] = []
     put: dict[str, ir.Expr] = {}
     if any("$y" in ir.names_in(e) for e in exprs):
-        put["$y"] = ir.Var(state.fresh("new", instance.result_kind))
-        lines.append(state.assign(put["$y"].name, call))  # type: ignore[attr-defined]
+        new = state.fresh("new", instance.result_kind)
+        put["$y"] = ir.Var(new)
+        lines.append(state.assign(new, call))
     for placeholder, expr in temporaries:
         name = state.fresh(placeholder.lstrip("$"), state.kind_of(expr))
         lines.append(state.assign(name, ir.substitute(expr, put), instance.rule.name))
