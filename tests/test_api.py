@@ -457,6 +457,14 @@ def test_a_fresh_tape_keeps_what_is_shared() -> None:
     assert stack[1] == [1.0]
     light = fresh_tape(tape, arrays=False)
     assert light[0] is a and light[3] is not stack
+    permuted = np.arange(24.0).reshape(2, 3, 4).transpose(1, 2, 0).copy(order="K")
+    whole, part, backwards = fresh_tape((permuted, permuted[1], permuted[::-1]))
+    np.testing.assert_array_equal(whole, permuted)
+    part[0] = -1.0
+    np.testing.assert_array_equal(backwards[1], whole[1])
+    assert whole[1, 0, 0] == -1.0 and permuted[1, 0, 0] != -1.0
+    empty = np.zeros((0, 3))
+    assert fresh_tape((empty, empty[:, 1:]))[1].shape == (0, 2)
     window = np.lib.stride_tricks.sliding_window_view(np.arange(4.0), 2)
     np.testing.assert_array_equal(fresh_tape((window,))[0], window)
 

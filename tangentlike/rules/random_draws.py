@@ -16,13 +16,11 @@ from .kinds_of import argument, other, shape_from_argument
 
 def _drawn(call: ir.Call, kind_of: KindOf) -> Kind:
     """An array of the given size; without one, of the shape of the parameters."""
-    size = argument(call, len(call.args), "size")
-    if size == ir.Const(None) and len(call.args) > 2:
-        size = call.args[2]
-    if size == ir.Const(None):
+    place = 2  # after the two parameters of the distribution
+    if argument(call, place, "size") == ir.Const(None):
         numbers = all(kind_of(arg).form == "number" for arg in call.args)
         return Kind("number", "float", ()) if numbers else Kind("value", "float")
-    return shape_from_argument(len(call.args), "size")(call, kind_of)
+    return shape_from_argument(place, "size")(call, kind_of)
 
 
 @rule(np.random.normal, kind=_drawn)

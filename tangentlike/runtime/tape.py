@@ -59,14 +59,33 @@ def _copied_array(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    if owner is array:
-        return array.copy(order="K")
-    if id(owner) not in made:
-        made[id(owner)] = (owner, owner.copy(order="K"))
-    twin = made[id(owner)][1]
-    if twin.strides != owner.strides:  # the owner has gaps or overlaps: no view of its copy fits
-        return array.copy(order="K")
-    offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-    view = np.ndarray(array.shape, array.dtype, twin, offset, array.strides)
+    low, size = _extent(owner)
+    known = made.get(-id(owner))  # the negative key: the memory behind the copy of an owner
+    if known is None:
+        memory = np.zeros(size, np.uint8)
+        made[-id(owner)] = (owner, memory)
+        _window(owner, low, memory)[...] = owner
+    else:
+        memory = known[1]
+    view = _window(array, low, memory)
     view.flags.writeable = array.flags.writeable
     return view
+
+
+def _extent(array: np.ndarray) -> tuple[int, int]:
+    """The lowest address that an array covers, and how many bytes from there on."""
+    start = array.__array_interface__["data"][0]
+    if array.size == 0:
+        return start, array.itemsize
+    steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    low = sum(step for step in steps if step < 0)
+    high = sum(step for step in steps if step > 0)
+    return start + low, high - low + array.itemsize
+
+
+def _window(array: np.ndarray, low: int, memory: np.ndarray) -> np.ndarray:
+    """The array at the same place of other memory, which begins where `low` was."""
+    if array.size == 0:
+        return array.copy()
+    offset = array.__array_interface__["data"][0] - low
+    return np.ndarray(array.shape, array.dtype, memory, offset, array.strides)  # type: ignore[arg-type]
