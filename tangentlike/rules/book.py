@@ -58,6 +58,7 @@ RULE_MODULES = (
     "creation",
     "sorting",
     "fft",
+    "scipy_linalg",
 )
 
 # Classes whose methods and attributes a program may use on values we follow.
@@ -119,6 +120,7 @@ class RuleBook:
         self._rules: dict[Any, Rule] = {}
         self._constant: dict[Any, ResultKind | None] = {}
         self._waiting: dict[str, Rule | ResultKind | None] = {}  # dotted names not loaded yet
+        self._seen: tuple[int, str] = (0, "")  # the modules when `_waiting` was last looked through
 
     # ------------------------------------------------------------------------- asking
 
@@ -222,6 +224,10 @@ class RuleBook:
 
     def _resolve_waiting(self) -> None:
         """Take in the rules of libraries that were imported since."""
+        loaded = (len(sys.modules), next(reversed(sys.modules)))
+        if loaded == self._seen:
+            return
+        self._seen = loaded
         for dotted in list(self._waiting):
             if dotted.partition(".")[0] not in sys.modules:
                 continue
@@ -240,6 +246,7 @@ class RuleBook:
             for obj, kind in source._constant.items():
                 book.register_constant((obj,), kind, override=True)
             book._waiting.update(source._waiting)
+            book._seen = (0, "")
         return book
 
 
