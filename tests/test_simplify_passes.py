@@ -284,3 +284,8 @@ def test_zero_sinks_into_both_branches():
     """
     found = after(sink_zeros, text)
     assert found.startswith("if c:\n    t_bar = 0.0\n    t_bar += g\nelse:\n    t_bar = 0.0\n")
+
+
+def test_a_number_takes_no_index():
+    text = "# adjoint\nc_bar = 0.0\ny = c_bar[k] + c_bar.T\n"
+    assert after(propagate_copies, text) == text.removeprefix("# adjoint\n")

@@ -10,7 +10,7 @@ from .. import ir
 from .analyses import analyses
 from .effects import effect_of
 from .facts import Facts
-from .rewriting import map_stmt, replace_names, with_body
+from .rewriting import map_expr, map_stmt, replace_names, with_body
 
 Copies = dict[str, ir.Expr]
 
@@ -57,15 +57,15 @@ class _Propagation:
 
     def _read(self, stmt: ir.Stmt, copies: Copies) -> ir.Stmt:
         if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
-            return map_stmt(stmt, expr=lambda e: replace_names(e, copies))
+            return map_stmt(stmt, expr=lambda e: _replaced(e, copies))
         if isinstance(stmt, ir.Store | ir.Update):
             # The place written must stay a place: numbers cannot stand there.
             names: Copies = {n: e for n, e in copies.items() if isinstance(e, ir.Var)}
             return map_stmt(stmt, expr=lambda e: replace_names(e, names))
-        return map_stmt(stmt, expr=lambda e: replace_names(e, copies))
+        return map_stmt(stmt, expr=lambda e: _replaced(e, copies))
 
     def _branches(self, stmt: ir.If, copies: Copies) -> ir.Stmt:
-        test = replace_names(stmt.test, copies)
+        test = _replaced(stmt.test, copies)
         body = self.block(stmt.body, dict(copies))
         orelse = self.block(stmt.orelse, dict(copies))
         if test is stmt.test and body is stmt.body and orelse is stmt.orelse:
@@ -78,11 +78,11 @@ class _Propagation:
         self._forget(inside, binds)
         body = self.block(stmt.body, dict(inside))
         if isinstance(stmt, ir.While):
-            test = replace_names(stmt.test, inside)
+            test = _replaced(stmt.test, inside)
             if test is stmt.test and body is stmt.body:
                 return stmt
             return ir.While(test, body, stmt.origin)
-        iterable = replace_names(stmt.iter, header)
+        iterable = _replaced(stmt.iter, header)
         if iterable is stmt.iter and body is stmt.body:
             return stmt
         return ir.For(stmt.target, iterable, body, stmt.origin)
@@ -110,3 +110,15 @@ class _Propagation:
             for reader in self.readers.get(name, ()):
                 if copies.get(reader) == ir.Var(name):
                     del copies[reader]
+
+
+def _replaced(expr: ir.Expr, copies: Copies) -> ir.Expr:
+    """Names by what they repeat; a number takes no index and has no attributes to ask for."""
+    if isinstance(expr, ir.Var):
+        return copies.get(expr.name, expr)
+    if isinstance(expr, ir.Index | ir.Attribute) and isinstance(expr.base, ir.Var):
+        base = copies.get(expr.base.name)
+        if isinstance(base, ir.Const):
+            kept = expr.base
+            return map_expr(expr, lambda part: part if part is kept else _replaced(part, copies))
+    return map_expr(expr, lambda part: _replaced(part, copies))
