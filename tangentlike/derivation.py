@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import leaves
 from .claims import UNSTATED, broken, claims_of, stand_in
-from .errors import TangentlikeError
+from .errors import TangentlikeError, UnsupportedError
 from .primal import Primal, global_names, plain_signature
-from .runtime import scalar_seed
+from .runtime import require_apart, require_ndim, scalar_seed
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -199,7 +199,13 @@ class Derivation:
         step = error.__traceback__
         while step is not None and step.tb_next is not None:
             step = step.tb_next
-        if step is None or step.tb_frame.f_code is not scalar_seed.__code__:
+        if step is None:
+            return None
+        if step.tb_frame.f_code in (require_ndim.__code__, require_apart.__code__):
+            message, _, hint = str(error).partition(": ")
+            hint = hint.replace("example=", "`example=`")
+            return UnsupportedError(message, self._place(error), f"{hint[:1].upper()}{hint[1:]}.")
+        if step.tb_frame.f_code is not scalar_seed.__code__:
             return None
         message, _, hint = str(error).partition("; ")
         hint = hint.replace("vjp or jacobian", "tl.vjp or tl.jacobian")

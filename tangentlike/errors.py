@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["InternalError", "Place", "TangentlikeError", "UnsupportedError"]
+__all__ = ["InternalError", "Place", "SharingError", "TangentlikeError", "UnsupportedError"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,20 @@ class TangentlikeError(Exception):
 
 class UnsupportedError(TangentlikeError):
     """The program uses something that we do not differentiate (yet, or at all)."""
+
+
+class SharingError(UnsupportedError):
+    """Memory that may be shared is written in place; `names` are the names it is about."""
+
+    def __init__(
+        self,
+        message: str,
+        place: Place | None = None,
+        hint: str = "",
+        names: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(message, place, hint)
+        self.names = names
 
 
 class InternalError(Exception):

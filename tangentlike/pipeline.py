@@ -10,14 +10,15 @@ from typing import Any
 from . import ir
 from .analysis.activity import active_names, refuse_unknown
 from .analysis.aliases import analyse_aliases, effects_of
-from .analysis.kinds import computes_complex, infer_kinds, kinds_from_example
+from .analysis.kinds import computes_complex, infer_kinds, kind_of, kinds_from_example
 from .analysis.memory import Effects
 from .analysis.operations import is_python_function
 from .analysis.sharing import Sharing
 from .analysis.structure import structure
-from .autodiff.callees import Callees, Pair
+from .autodiff.callees import Callees, KnownCallees, Pair
 from .autodiff.callees import Request as CalleeRequest
 from .autodiff.calls import CallConversion
+from .autodiff.common import share_loads
 from .autodiff.context import Context
 from .autodiff.forward import forward
 from .autodiff.inplace import writes_as_stores
@@ -28,7 +29,7 @@ from .check import check, check_program
 from .emit import Stages, emit, load, standalone
 from .errors import TangentlikeError
 from .frontend import Lowered, Scope, lower
-from .kind import Kind
+from .kind import OTHER, Kind
 from .names import Names
 from .rules.book import RuleBook, default_book
 from .rules.twins import as_numpy
@@ -111,8 +112,8 @@ class _Builder:
     """Makes the functions of one module; callees come back to it through `Callees`."""
 
     def __init__(self, book: RuleBook) -> None:
-        self.book = book
         self.callees = Callees(self, Names())
+        self.book: Any = KnownCallees(book, self.callees)
         self.facts: dict[str, Facts] = {}
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.real = True
@@ -168,6 +169,14 @@ class _Builder:
         context = self._context(lowered, {})
         return effects_of(lowered.function, structure(lowered.function), context.sources())
 
+    def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind:
+        """What a callee returns, given what is known of its arguments."""
+        function = lowered.function
+        result = function.body[-1] if function.body else None
+        if not isinstance(result, ir.Return) or result.value is None:
+            return OTHER
+        return kind_of(result.value, infer_kinds(function, kinds, self.book), self.book)
+
     # --------------------------------------------------------------------------- the stages
 
     def _context(self, lowered: Lowered, given: Mapping[str, Kind]) -> Context:
@@ -183,6 +192,7 @@ class _Builder:
             dict(lowered.original),
             set(lowered.temporaries),
             self.real,
+            frozenset(n for s in ir.statements(function.body) for n in ir.reads(s)),
         )
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
@@ -215,6 +225,7 @@ class _Builder:
         """Everything the reverse transform needs to know of one function."""
         context = self._context(lowered, given)
         function = writes_as_stores(lowered.function, context)
+        function = share_loads(function, frozenset(lowered.temporaries), context.sources())
         function, facts, aliases = rebind_updates(function, context, frozenset(shared))
         preparation = Preparation(function, facts, aliases, context)
         function = preparation.run()

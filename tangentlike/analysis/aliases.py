@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .. import ir
-from ..errors import UnsupportedError
+from ..errors import SharingError
 from .memory import Effects, Sources, base_names, element, surely_basic
 from .sharing import Sharing, owner
 from .structure import Structure
@@ -69,11 +69,12 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
     if owner(aliases.root(written)) == owner(aliases.root(other)):
         return  # (an item of `a` is the same view of `a_bar`, be `a` an array or a list)
     seen, name = _spoken(other), owner(other)
-    raise UnsupportedError(
+    raise SharingError(
         f"{_spoken(written)} is written in place while {seen} may share its memory",
         stmt.origin.place,
         f"The write may be seen through {seen}, and which of its entries is not known before "
         f"the program runs. Copy one of them where they part, as in `{name} = {name}.copy()`.",
+        (owner(written), name),
     )
 
 

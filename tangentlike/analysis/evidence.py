@@ -7,11 +7,12 @@ Uses in one branch only say nothing, since the branch may be there to tell kinds
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Iterator
 
 from .. import ir
-from ..kind import Kind
+from ..kind import INT, Kind
 
 ARRAY = Kind("array")
 VALUE = Kind("value")
@@ -79,6 +80,8 @@ def _expression(expr: ir.Expr) -> Iterator[tuple[str, Kind]]:
     match expr:
         case ir.Call(fn=ir.Ref(obj=operator.matmul), args=args):
             yield from ((a.name, ARRAY) for a in args if isinstance(a, ir.Var))
+        case ir.Call(fn=ir.Ref(obj=builtins.range), args=args):
+            yield from ((a.name, INT) for a in args if isinstance(a, ir.Var))
         case ir.Call(fn=ir.Ref(obj=operator.neg), args=(ir.Var(name),)):
             yield name, VALUE
         case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name), other)) if obj in _NUMERIC:

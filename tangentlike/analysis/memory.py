@@ -10,13 +10,11 @@ from dataclasses import dataclass
 
 from .. import ir
 from ..kind import Kind
+from .operations import rule_object, written_position
 
 MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update")
     + ("setdefault", "popitem", "fill", "partition", "put", "resize", "itemset", "add", "discard")
-)
-WRITING_FUNCTIONS = frozenset(  # NumPy functions that write their first argument
-    ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis", "at", "add_at")
 )
 _SHAPE_ATTRIBUTES = frozenset(["shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides"])
 
@@ -137,8 +135,8 @@ class Sources:
         match call.fn:
             case ir.Attribute(base, method) if method in MUTATING_METHODS:
                 found |= base_names(base)
-            case ir.Ref(text=text) if text.rpartition(".")[2] in WRITING_FUNCTIONS and call.args:
-                found |= self.nodes(call.args[0])
+        if call.args and written_position(rule_object(call, self.kinds)) is not None:
+            found |= self.nodes(call.args[0])
         effects = self.effects(call)
         if effects is not None:
             actuals = self.bind(call)

@@ -17,9 +17,12 @@ from .. import ir
 from ..analysis.memory import Effects
 from ..errors import UnsupportedError
 from ..frontend import Lowered, lower
-from ..kind import Kind
+from ..kind import FLOAT, UNKNOWN, Kind
 from ..names import Names
+from ..rules.book import RuleBook
 from ..rules.twins import as_numpy
+
+_MOST_RESULTS = 500  # (function, kinds of arguments) pairs followed in one transform
 
 
 class Emitted:
@@ -78,6 +81,8 @@ class Builder(Protocol):
 
     def effects(self, lowered: Lowered) -> Effects: ...
 
+    def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind: ...
+
 
 @dataclass(frozen=True)
 class Request:
@@ -99,6 +104,7 @@ class Callees:
     _pairs: dict[Any, Pair] = field(default_factory=dict)
     _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
     _effects: dict[int, Effects] = field(default_factory=dict)
+    _results: dict[Any, Kind] = field(default_factory=dict)
     _unfinished: list[Any] = field(default_factory=list)
     _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
 
@@ -127,6 +133,33 @@ class Callees:
                     break
                 self._effects[id(obj)] = found
         return self._effects[id(obj)]
+
+    def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
+        """What is known of the result of a user's function, given what is known of arguments.
+
+        A recursive call is taken to give a float; if the function then does give one, that was
+        right at every depth, and if not, nothing is claimed.
+        """
+        assert isinstance(call.fn, ir.Ref) and self.builder is not None
+        try:
+            actuals = self.bind(call)
+            lowered = self.lowered(call.fn.obj)
+        except UnsupportedError:
+            return UNKNOWN
+        kinds = {p: _rough(kind_of(e)) for p, e in actuals.items()}
+        key = (id(call.fn.obj), tuple(sorted(kinds.items(), key=lambda i: i[0])))
+        if key not in self._results:
+            if len(self._results) > _MOST_RESULTS:
+                return UNKNOWN
+            before = set(self._results)
+            self._results[key] = FLOAT
+            found = _rough(self.builder.result_kind(lowered, kinds))
+            if found != FLOAT:  # the assumption may have been used: claim nothing from it
+                self._results = {k: v for k, v in self._results.items() if k in before}
+                self._results[key] = UNKNOWN
+                found = _rough(self.builder.result_kind(lowered, kinds))
+            self._results[key] = found
+        return self._results[key]
 
     def bind(self, call: ir.Call) -> dict[str, ir.Expr]:
         """The actual expression of each formal that a call gives one."""
@@ -224,3 +257,22 @@ def _rough(kind: Kind) -> Kind:
 def is_python_function(obj: Any) -> bool:
     """Whether an object is a function whose source we may read and differentiate."""
     return inspect.isfunction(obj)
+
+
+class KnownCallees:
+    """A rule book that also knows what kind of value a user's function returns."""
+
+    def __init__(self, book: RuleBook, callees: Callees) -> None:
+        self._book = book
+        self._callees = callees
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._book, name)
+
+    def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
+        fn = call.fn
+        if not isinstance(fn, ir.Ref) or not is_python_function(fn.obj):
+            return self._book.result_kind(call, kind_of)
+        if self._book.find(fn.obj) is not None or self._book.is_nondifferentiable(fn.obj):
+            return self._book.result_kind(call, kind_of)
+        return self._callees.result_kind(call, kind_of)

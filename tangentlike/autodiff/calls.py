@@ -97,8 +97,7 @@ class CallConversion:
         tape = context.names.fresh(f"{call.fn.text.rpartition('.')[2]}_tape")
         context.kinds[tape] = OTHER
         if isinstance(stmt, ir.Do):
-            result: ir.Target = context.names.fresh("_")
-            context.kinds[str(result)] = OTHER
+            result: ir.Target = context.unread()
         else:
             result = stmt.target
         new = ir.Assign((result, tape), dataclasses.replace(call, fn=pair.fwd), stmt.origin)

@@ -12,7 +12,7 @@ from .. import ir, runtime
 from ..analysis.kinds import kind_of
 from ..analysis.memory import Effects, Sources
 from ..analysis.operations import rule_object
-from ..kind import Kind
+from ..kind import OTHER, Kind
 from ..names import Names
 from ..rules.bind import Instance
 from ..rules.book import Rule, RuleBook
@@ -61,6 +61,7 @@ class Context:
     original: dict[str, str] = field(default_factory=dict)
     temporaries: set[str] = field(default_factory=set)
     real: bool = True
+    read: frozenset[str] = frozenset()  # names that the function reads
 
     def kind_of(self, expr: ir.Expr) -> Kind:
         return kind_of(expr, self.kinds, self.book)
@@ -80,6 +81,15 @@ class Context:
             return True
         obj = rule_object(expr, self.kinds)
         return obj is not None and self.book.is_nondifferentiable(obj)
+
+    def unread(self) -> str:
+        """A name for what nobody reads: `_`, unless the function reads a `_` of its own."""
+        if "_" not in self.read:
+            self.kinds["_"] = OTHER
+            return "_"
+        name = self.names.fresh("_")
+        self.kinds[name] = OTHER
+        return name
 
     def numpy(self, name: str) -> ir.Ref:
         """A function of the program's array module, as it spells that."""

@@ -209,7 +209,7 @@ class Sweep:
     def _header(self, stmt: ir.For | ir.While) -> Header:
         if isinstance(stmt, ir.While):
             count = self.counters[id(stmt)]
-            return Header(self._index(stmt, "_"), rounds(ir.Var(count)))
+            return Header(self.context.unread(), rounds(ir.Var(count)))
         counter = self.counters.get(id(stmt))
         direct = backwards(stmt.iter, counter)
         if direct is not None and not self.presence.active_sources(stmt):

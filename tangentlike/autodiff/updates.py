@@ -14,7 +14,7 @@ from ..analysis.kinds import infer_kinds
 from ..analysis.memory import key_parts
 from ..analysis.sharing import Sharing
 from ..analysis.structure import Structure, structure
-from ..errors import UnsupportedError
+from ..errors import SharingError
 from ..frontend import names_of, reaching, renamed_webs
 from ..kind import INT, Kind
 from .context import BINARY_OF, Context
@@ -30,16 +30,21 @@ def rebind_updates(
     That is where `a` is a number, or an array that is written in no other way and that no live
     name shares memory with. `shared` are parameters that a caller sees written.
     """
+    assumed: dict[str, int] = {}
     kinds = dict(context.kinds)
-    try:
-        return _rebind_private(function, context, shared)
-    except UnsupportedError:
-        context.kinds.clear()
-        context.kinds.update(kinds)
-        assumed = _with_assumptions(function, context)
-        if assumed is function:
-            raise
-        return _rebind_private(assumed, context, shared)
+    checked = function
+    while True:
+        try:
+            return _rebind_private(checked, context, shared)
+        except SharingError as refusal:
+            context.kinds.clear()
+            context.kinds.update(kinds)
+            ranks = _assumed_ranks(function, frozenset(refusal.names), context)
+            more = {p: n for p, n in ranks.items() if p not in assumed}
+            if not more:
+                raise
+            assumed |= more
+            checked = _with_assumptions(function, assumed, context)
 
 
 def _rebind_private(
@@ -52,7 +57,7 @@ def _rebind_private(
         sharing = Sharing(facts, context.sources())
         private = _private_updates(function, sharing, shared, context)
         if not private:
-            _require_arrays(function, context)
+            _require_arrays(function, sharing, context)
             return function, facts, analyse_aliases(sharing)
         function = _rebind(function, private, context)
 
@@ -79,32 +84,31 @@ def _private_updates(
     return {n for n in _updated(function) if n not in written | seen | shared}
 
 
-def _require_arrays(function: ir.Function, context: Context) -> None:
+def _require_arrays(function: ir.Function, sharing: Sharing, context: Context) -> None:
     for name, stmt in _updated(function).items():
-        if context.kind_of(ir.Var(name)).form not in ("array", "list"):
-            raise UnsupportedError(
+        arrays = context.kind_of(ir.Var(name)).form in ("array", "list")
+        if not arrays and name not in sharing.indexed:
+            raise SharingError(
                 f"`{name}` may be a number (rebound here) or an array (written in place)",
                 stmt.origin.place,
                 "Another name may share its memory, so the two differ. Annotate the parameter it "
                 "comes from (`x: float` or `x: np.ndarray`), or pass `example=` arguments.",
+                (name,),
             )
 
 
 # ------------------------------------------------------------------------------ assumptions
 
 
-def _with_assumptions(function: ir.Function, context: Context) -> ir.Function:
+def _with_assumptions(
+    function: ir.Function, ranks: dict[str, int], context: Context
+) -> ir.Function:
     """Let `t` in `t = A[i, j]`, and `s` in `s = x; s += v`, be numbers, checked when called.
 
     Were `A` of higher rank, `t` would be a view: `t -= v` would write into `A`, and a later
     write to `A` would be seen in `t`. Only where that would matter is this asked for. The
     checks stand at the head of the function: `require_ndim(A, 2)`, `require_ndim(x, 0)`.
     """
-    ranks = {
-        p: n for p, n in _assumed_ranks(function, context).items() if context.kinds[p].rank is None
-    }
-    if not ranks:
-        return function
     given = {p: context.kinds[p] for p in function.param_names}
     checks: list[ir.Stmt] = []
     for name, rank in ranks.items():
@@ -117,25 +121,26 @@ def _with_assumptions(function: ir.Function, context: Context) -> ir.Function:
     return dataclasses.replace(function, body=(*checks, *function.body))
 
 
-def _assumed_ranks(function: ir.Function, context: Context) -> dict[str, int]:
-    """Parameter -> the number of dimensions that makes its items (or aliases) numbers."""
+def _assumed_ranks(
+    function: ir.Function, names: frozenset[str], context: Context
+) -> dict[str, int]:
+    """Parameter -> the number of dimensions that makes `names` numbers, not views."""
     ranks: dict[str, int] = {}
-    updated = _updated(function)
     for stmt in ir.statements(function.body):
         match stmt:
-            case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)):
+            case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)) if name in names:
                 parts = key_parts(key)
                 param = _like_parameter(base, function, context)
                 integers = all(context.kind_of(p) == INT for p in parts)
                 if param and integers and context.kinds[name].form in _OPEN:
                     ranks.setdefault(param, len(parts))
-            case ir.Assign(target=str(name), value=ir.Var(base)) if name in updated:
+            case ir.Assign(target=str(name), value=ir.Var(base)) if name in names:
                 if base in function.param_names and context.kinds[base].form in _OPEN:
                     ranks.setdefault(base, 0)
-    for name in updated:
+    for name in sorted(names & set(_updated(function))):
         if name in function.param_names and context.kinds[name].form in _OPEN:
             ranks.setdefault(name, 0)
-    return ranks
+    return {p: n for p, n in ranks.items() if context.kinds[p].rank is None}
 
 
 def _like_parameter(name: str, function: ir.Function, context: Context) -> str:

@@ -325,8 +325,11 @@ def _shape(expr: ir.Expr | None, kind_of: KindOf) -> Shape:
     match expr:
         case ir.Attribute(base=base, name="shape"):
             return kind_of(base).shape
-    if expr is not None and kind_of(expr) == INT:
+    known = kind_of(expr) if expr is not None else UNKNOWN
+    if known == INT:
         return (None,)
+    if known.form == "tuple" and known.items is not None:
+        return (None,) * len(known.items)
     return None
 
 

@@ -26,7 +26,7 @@ def scale_bwd2(tape, total_seed):
     a, c, product = tape
     product_bar = unbroadcast(total_seed, product)  # return a * c + GRAVITY
     a_bar = product_bar * c
-    c_bar = product_bar * a
+    c_bar = unbroadcast(product_bar * a, c)
     return a_bar, c_bar
 
 

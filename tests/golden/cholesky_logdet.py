@@ -8,7 +8,6 @@ def cholesky_logdet_grad(a: np.ndarray, n: int):
     # primal
     a = a.copy()
     a_part_saved = []
-    a_part2_saved = []
     sqrt_a_part3_saved = []
     a_part4_saved = []
     a_part5_saved = []
@@ -17,7 +16,6 @@ def cholesky_logdet_grad(a: np.ndarray, n: int):
     for j in range(n):
         for k in range(j):
             a_part_saved.append(a[j, k])
-            a_part2_saved.append(a[j, k])
             a[j, j] -= a[j, k] * a[j, k]
         sqrt_a_part3 = np.sqrt(a[j, j])
         sqrt_a_part3_saved.append(sqrt_a_part3)
@@ -54,7 +52,5 @@ def cholesky_logdet_grad(a: np.ndarray, n: int):
         a_bar[j, j] += 0.5 * sqrt_a_part3_bar / sqrt_a_part3
         for k in reversed(range(j)):
             a_part = a_part_saved.pop()      # a[j, j] -= a[j, k] * a[j, k]
-            a_part2 = a_part2_saved.pop()
-            product_bar = -a_bar[j, j]
-            a_bar[j, k] += product_bar * a_part + product_bar * a_part2
+            a_bar[j, k] -= 2.0 * a_bar[j, j] * a_part
     return a_bar

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from tangentlike.runtime import scalar_seed, unbroadcast
-
 
 def factorial_like_fwd(x: float, n: int):
     factorial_like_x = None
@@ -18,24 +16,18 @@ def factorial_like_bwd(tape, result_seed):
     x, n, factorial_like_x, factorial_like_tape = tape
     x_bar = 0.0                              # if n == 0:
     if not n == 0:
-        # return x * factorial_like(x, n - 1)
-        x_bar += unbroadcast(result_seed * factorial_like_x, x)
+        x_bar += result_seed * factorial_like_x  # return x * factorial_like(x, n - 1)
         x_bar += factorial_like_bwd(factorial_like_tape, result_seed * x)
     return x_bar
 
 
 def factorial_like_grad(x: float, n: int):
     # primal
-    if n == 0:
-        result = 1.0
-    else:
+    if not n == 0:
         factorial_like_x, factorial_like_tape = factorial_like_fwd(x, n - 1)
-        result = x * factorial_like_x
     # adjoint
-    result_bar = scalar_seed(result)         # return x * factorial_like(x, n - 1)
     x_bar = 0.0                              # if n == 0:
     if not n == 0:
-        # return x * factorial_like(x, n - 1)
-        x_bar += unbroadcast(result_bar * factorial_like_x, x)
-        x_bar += factorial_like_bwd(factorial_like_tape, result_bar * x)
+        x_bar += factorial_like_x            # return x * factorial_like(x, n - 1)
+        x_bar += factorial_like_bwd(factorial_like_tape, x)
     return x_bar

@@ -71,7 +71,7 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
         product2_saved.append(product2)
         b_saved.append(b[1:-1].copy())
         b[1:-1] = product2
-        _2, relax_tape = relax_fwd(p, b, 2)
+        _, relax_tape = relax_fwd(p, b, 2)
         relax_tape_saved.append(relax_tape)
     # adjoint
     p_bar = 2.0 * p                          # return np.sum(p * p)
