@@ -305,26 +305,36 @@ class Module:
 # beside the node's fields, where comparison, hashing and `repr` do not look.
 
 
+class _ByType(dict[type, Any]):
+    """A function for each type of node; a subclass has that of its base, other things None."""
+
+    def __missing__(self, cls: type) -> Any:
+        self[cls] = next((self[base] for base in cls.__mro__ if base in self), None)
+        return self[cls]
+
+
 def _call_parts(call: Call) -> tuple[Expr, ...]:
     if call.kwargs:
         return (call.fn, *call.args, *(v for _, v in call.kwargs))
     return (call.fn, *call.args)
 
 
-_CHILDREN: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
-    Call: _call_parts,
-    Index: lambda e: (e.base, e.key),
-    Slice: lambda e: tuple(p for p in (e.lower, e.upper, e.step) if p is not None),
-    Attribute: lambda e: (e.base,),
-    Display: lambda e: (*e.keys, *e.items),
-    Lazy: lambda e: e.items,
-    Opaque: lambda e: e.values,
-}
+_CHILDREN = _ByType(
+    {
+        Call: _call_parts,
+        Index: lambda e: (e.base, e.key),
+        Slice: lambda e: tuple(p for p in (e.lower, e.upper, e.step) if p is not None),
+        Attribute: lambda e: (e.base,),
+        Display: lambda e: (*e.keys, *e.items),
+        Lazy: lambda e: e.items,
+        Opaque: lambda e: e.values,
+    }
+)
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct subexpressions, in evaluation order."""
-    parts = _CHILDREN.get(type(expr))
+    parts = _CHILDREN[type(expr)]
     return () if parts is None else parts(expr)
 
 
@@ -360,7 +370,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
     while stack:
         part = stack.pop()
         yield part
-        inner = _CHILDREN.get(type(part))
+        inner = _CHILDREN[type(part)]
         if inner is not None:
             stack.extend(reversed(inner(part)))
 
@@ -383,17 +393,19 @@ def names_in(expr: Expr | None) -> frozenset[str]:
     return known
 
 
-_EXPRESSIONS: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
-    Assign: lambda s: (s.value,),
-    Do: lambda s: (s.value,),
-    Store: lambda s: (s.value, *children(s.target)),
-    Update: lambda s: (s.target, s.value),
-    If: lambda s: (s.test,),
-    While: lambda s: (s.test,),
-    For: lambda s: (s.iter,),
-    Return: lambda s: () if s.value is None else (s.value,),
-    OpaqueStmt: lambda s: s.values,
-}
+_EXPRESSIONS = _ByType(
+    {
+        Assign: lambda s: (s.value,),
+        Do: lambda s: (s.value,),
+        Store: lambda s: (s.value, *children(s.target)),
+        Update: lambda s: (s.target, s.value),
+        If: lambda s: (s.test,),
+        While: lambda s: (s.test,),
+        For: lambda s: (s.iter,),
+        Return: lambda s: () if s.value is None else (s.value,),
+        OpaqueStmt: lambda s: s.values,
+    }
+)
 
 
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
@@ -401,7 +413,7 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
     The base and key of a written `Index` count: they are read to find the place.
     """
-    found = _EXPRESSIONS.get(type(stmt))
+    found = _EXPRESSIONS[type(stmt)]
     return () if found is None else found(stmt)
 
 
@@ -420,12 +432,14 @@ def target_names(target: Target) -> tuple[str, ...]:
     return tuple(name for part in target for name in target_names(part))
 
 
-_BINDS: dict[type, Callable[[Any], tuple[str, ...]]] = {
-    Assign: lambda s: target_names(s.target),
-    For: lambda s: target_names(s.target),
-    Update: lambda s: (s.target.name,) if isinstance(s.target, Var) else (),
-    OpaqueStmt: lambda s: s.writes,
-}
+_BINDS = _ByType(
+    {
+        Assign: lambda s: target_names(s.target),
+        For: lambda s: target_names(s.target),
+        Update: lambda s: (s.target.name,) if isinstance(s.target, Var) else (),
+        OpaqueStmt: lambda s: s.writes,
+    }
+)
 
 
 def binds(stmt: Stmt) -> tuple[str, ...]:
@@ -433,20 +447,22 @@ def binds(stmt: Stmt) -> tuple[str, ...]:
 
     An `Update` of a bare name may rebind it (a number), so it counts.
     """
-    found = _BINDS.get(type(stmt))
+    found = _BINDS[type(stmt)]
     return () if found is None else found(stmt)
 
 
-_BLOCKS: dict[type, Callable[[Any], tuple[Block, ...]]] = {
-    If: lambda s: (s.body, s.orelse),
-    For: lambda s: (s.body,),
-    While: lambda s: (s.body,),
-}
+_BLOCKS = _ByType(
+    {
+        If: lambda s: (s.body, s.orelse),
+        For: lambda s: (s.body,),
+        While: lambda s: (s.body,),
+    }
+)
 
 
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks nested directly in a statement."""
-    found = _BLOCKS.get(type(stmt))
+    found = _BLOCKS[type(stmt)]
     return () if found is None else found(stmt)
 
 
@@ -454,7 +470,7 @@ def statements(block: Block) -> Iterator[Stmt]:
     """All statements of a block in preorder, nested ones included."""
     for stmt in block:
         yield stmt
-        nested = _BLOCKS.get(type(stmt))
+        nested = _BLOCKS[type(stmt)]
         if nested is not None:
             for inner in nested(stmt):
                 yield from statements(inner)
