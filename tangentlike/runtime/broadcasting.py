@@ -9,6 +9,7 @@ import numpy as np
 __all__ = ["broadcast_like", "conj", "ones_like", "scalar_seed", "unbroadcast", "zeros_like"]
 
 _FLOAT64 = np.dtype(float)
+_ONE = np.float64(1.0)
 _NUMBERS = (float, int, complex, np.generic)
 
 
@@ -20,17 +21,21 @@ def unbroadcast(g: Any, like: Any) -> Any:
     """
     # Types first: this runs for nearly every statement of an adjoint sweep.
     kind = type(like)
-    if kind is float:
-        if type(g) is float:
+    if type(g) is kind:
+        if kind is np.ndarray:
+            if g.dtype is like.dtype:
+                shape, own = like.shape, g.shape
+                if own == shape:
+                    return g
+                if shape and own[1:] == shape:
+                    return np.add.reduce(g, axis=0)
+        elif kind is float or kind is np.float64:
             return g
+    elif kind is float:
+        if type(g) is np.float64:
+            return float(g)
         if type(g) is np.ndarray and g.dtype is _FLOAT64:
             return float(np.add.reduce(g, axis=None))
-    elif kind is np.ndarray and type(g) is np.ndarray and g.dtype is like.dtype:
-        shape, own = like.shape, g.shape
-        if own == shape:
-            return g
-        if shape and own[1:] == shape:
-            return np.add.reduce(g, axis=0)
     if isinstance(g, (list, tuple, dict)):
         raise TypeError(
             f"the adjoint of a {kind.__name__} in an elementwise operation is a "
@@ -100,6 +105,14 @@ def _as_list(g: Any, like: Any) -> Any:
 
 def broadcast_like(g: Any, y: Any) -> Any:
     """`g` with the shape of `y`: itself if it has it, otherwise a new array (or list)."""
+    if type(y) is np.ndarray and y.dtype is _FLOAT64:
+        if type(g) is np.ndarray:
+            if g.shape == y.shape and g.dtype is _FLOAT64:
+                return g
+        elif type(g) is float or type(g) is np.float64:
+            full = np.empty_like(y)
+            full.fill(g)
+            return full
     if isinstance(y, _NUMBERS):
         return g
     if isinstance(y, (list, tuple)):
@@ -120,6 +133,8 @@ def zeros_like(x: Any) -> Any:
     """Zeros in the structure of `x`: what carries no derivative has 0.0, a tuple a list."""
     if type(x) is np.ndarray:
         return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else float)
+    if type(x) is float:
+        return 0.0
     if isinstance(x, (list, tuple)):
         return [zeros_like(item) for item in x]
     if isinstance(x, dict):
@@ -160,6 +175,8 @@ def scalar_seed(y: Any) -> Any:
     """
     if type(y) is float:
         return 1.0
+    if type(y) is np.float64:
+        return _ONE
     dtype = getattr(y, "dtype", None)
     if isinstance(y, complex) or (dtype is not None and dtype.kind == "c"):
         raise ValueError(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import conj, unbroadcast
+from .making import arange
 from .shapes import reshape_like, swap_last
 
 
@@ -24,6 +25,12 @@ def matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
     >>> matmul_bar_a(np.ones((2, 3)), np.zeros((2, 4)), np.ones((4, 3))).shape
     (2, 4)
     """
+    if type(a) is type(b) is np.ndarray and a.ndim == 2 and b.dtype.kind == "f":
+        # The common case first: each helper below asks again what this has asked.
+        if b.ndim == 2:
+            return unbroadcast(g @ b.T, a)
+        if b.ndim == 1:
+            return unbroadcast(g[:, None] * b, a)
     b = conj(b)
     if np.ndim(b) == 1:
         product = g * b if np.ndim(a) == 1 else np.expand_dims(g, -1) * b
@@ -40,6 +47,8 @@ def matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
     >>> matmul_bar_b(np.ones((5, 2, 3)), np.ones((5, 2, 4)), np.zeros((4, 3))).shape
     (4, 3)
     """
+    if type(a) is type(b) is np.ndarray and a.ndim == 2 and b.ndim <= 2 and a.dtype.kind == "f":
+        return unbroadcast(a.T @ g, b)
     a = conj(a)
     if np.ndim(a) == 1:
         product = g * a if np.ndim(b) == 1 else np.expand_dims(a, -1) * np.expand_dims(g, -2)
@@ -161,7 +170,8 @@ def einsum_bar(g: Any, place: int, subscripts: str, *operands: Any) -> Any:
         return _real_as(unbroadcast(full, like), like)
     total = np.zeros_like(g_own, shape=np.shape(like))
     key = tuple(
-        np.reshape(np.arange(sizes[i]), tuple(-1 if i == j else 1 for j in distinct)) for i in own
+        np.reshape(arange(sizes[i], g_own), tuple(-1 if i == j else 1 for j in distinct))
+        for i in own
     )
     total[key] = full
     return _real_as(total, like)
@@ -259,7 +269,7 @@ def polyval_bar(y_bar: Any, p: Any, x: Any) -> Any:
     >>> polyval_bar(np.array([1.0, 1.0]), np.zeros(3), np.array([1.0, 2.0]))
     array([5., 3., 2.])
     """
-    powers = np.vander(np.reshape(x, (-1,)), len(p))
+    powers = np.vander(np.reshape(x + np.zeros_like(p, shape=()), (-1,)), len(p))
     return np.reshape(y_bar, (-1,)) @ powers
 
 
@@ -270,9 +280,9 @@ def polyder_matrix(p: Any) -> Any:
     array([[2., 0., 0.],
            [0., 1., 0.]])
     """
-    degrees = np.arange(len(p) - 1, 0, -1)
+    places = arange(len(p) - 1, p)
     rows = np.zeros_like(p, shape=(len(p) - 1, len(p)))
-    rows[np.arange(len(p) - 1), np.arange(len(p) - 1)] = degrees
+    rows[places, places] = len(p) - 1 - places
     return rows
 
 
@@ -283,7 +293,8 @@ def vander_slope(x: Any, y: Any, increasing: bool = False) -> Any:
     array([[4., 1., 0.]])
     """
     columns = y.shape[1]
-    powers = np.arange(columns) if increasing else np.arange(columns - 1, -1, -1)
+    powers = arange(columns, y)
+    powers = powers if increasing else powers[::-1]
     lower = np.expand_dims(x, 1) ** np.maximum(powers - 1, 0)
     return lower * powers.astype(y.dtype)
 
@@ -313,3 +324,12 @@ def multi_dot_dot(arrays: Sequence[Any], dots: Sequence[Any]) -> Any:
         change = change @ array + value @ dot
         value = value @ array
     return change
+
+
+def sum_trailing(g: Any, a: Any) -> Any:
+    """`g` summed over the axes behind those of `a`: the adjoint of `a` in `np.add.outer(a, b)`.
+
+    >>> sum_trailing(np.ones((2, 3)), np.zeros(2))
+    array([3., 3.])
+    """
+    return reshape_like(np.sum(g, axis=tuple(range(np.ndim(a), np.ndim(g)))), a)
