@@ -90,6 +90,7 @@ REDUCTIONS: list[Case] = [
         for x, options in AXES
         if np.ndim(x) > 0
     ],
+    *[case(op, signed(2, 3), axis=1) for op in (np.amax, np.amin)],
     *[case(op, signed(2, 3), axis=()) for op in (np.sum, np.mean, np.prod, np.max)],
     *[case(op, signed(2, 3), where=MASK) for op in (np.sum, np.mean, np.prod)],
     *[case(op, signed(2, 3), axis=1, where=MASK) for op in (np.sum, np.mean, np.var, np.std)],
@@ -158,6 +159,8 @@ CUMULATIVE: list[Case] = [
     case(np.interp, 0.7, np.array([0.0, 0.5, 1.0, 2.0]), signed(4)),
     case(np.interp, np.array([-1.0, 0.25, 3.0]), np.array([0.0, 0.5, 1.0, 2.0]), signed(4)),
     case(np.bincount, np.array([0, 2, 2, 1]), signed(4), 5),
+    *[case(np.corrcoef, x) for x in (signed(2, 5), signed(3, 4))],
+    case(np.corrcoef, signed(5, 2), rowvar=False),
     case(np.cov, signed(2, 5)),
     case(np.cov, signed(5)),
     case(np.cov, signed(5, 2), rowvar=False, bias=True),
@@ -316,6 +319,8 @@ PRODUCTS: list[Case] = [
     case(np.polyval, signed(4), 0.7),
     case(np.polyval, signed(4), signed(2, 2)),
     case(np.polyder, signed(4)),
+    *[case(op, signed(4), signed(2)) for op in (np.polyadd, np.polysub, np.polymul)],
+    *[case(op, signed(2), signed(4)) for op in (np.polyadd, np.polysub, np.polymul)],
     case(np.vander, array(3)),
     case(np.vander, array(3), 4, increasing=True),
 ]
@@ -394,6 +399,25 @@ INDEXING: list[Case] = [
     case(np.unique, np.array([0.5, 1.5, 0.5, 1.0])[[0, 1, 3]]),
 ]
 
+UFUNC_METHODS: list[Case] = [
+    *[
+        case(op, signed(3, 4), **options)
+        for op in (np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce)
+        for options in ({}, {"axis": 1}, {"axis": None})
+    ],
+    *[
+        case(op, signed(3, 4), **options)
+        for op in (np.add.accumulate, np.multiply.accumulate, np.maximum.accumulate)
+        for options in ({}, {"axis": 1})
+    ],
+    case(np.minimum.accumulate, signed(6)),
+    *[
+        case(op, signed(*m), signed(*n, seed=1))
+        for op in (np.multiply.outer, np.add.outer, np.subtract.outer)
+        for m, n in (((2,), (3,)), ((2, 3), (4,)), ((3,), (2, 2)))
+    ],
+]
+
 CREATION: list[Case] = [
     case(np.full, (2, 3), 0.5),
     case(np.full, (2, 3), signed(3)),
@@ -450,6 +474,7 @@ TABLES: dict[str, list[Case]] = {
     "einsum": EINSUMS,
     "linalg": LINALG,
     "indexing": INDEXING,
+    "ufunc methods": UFUNC_METHODS,
     "creation": CREATION,
     "newer": NEWER,
 }

@@ -56,7 +56,7 @@ def test_every_rule_of_the_library_has_a_case() -> None:
     missing = []
     for op, entry in default_book().rules():
         ours = entry.fn.__module__.rpartition(".")[2] in OUR_FILES
-        helper = getattr(op, "__module__", "").startswith("tangentlike.runtime")
+        helper = (getattr(op, "__module__", None) or "").startswith("tangentlike.runtime")
         method = hasattr(op, "__objclass__") or getattr(op, "__module__", "") == "_operator"
         if ours and not helper and not method and op not in covered:
             missing.append(entry.name)

@@ -4,6 +4,7 @@ import numpy as np
 
 from .. import runtime
 from ..kind import Kind
+from ..runtime import making
 from .book import nondifferentiable, rule
 from .kinds_of import (
     argument,
@@ -163,3 +164,5 @@ nondifferentiable(
     kind=array_of_rank(1),
 )
 nondifferentiable(runtime.steps, kind=unknown)
+nondifferentiable(making.arange, kind=array_of_rank(1, "int"))
+nondifferentiable(making.eye, kind=array_of_rank(2))

@@ -164,12 +164,11 @@ def slogdet(y, a):
 @rule(np.linalg.cholesky, kind=first)
 def cholesky(y, a, *, upper=False):
     if upper is False:
-        solved = np.linalg.solve(y, symmetrised(a_dot))
-        change = half_lower(np.linalg.solve(y, adjoint_matrix(solved)))
-        inner = half_lower(adjoint_matrix(y) @ y_bar)
-        turned = adjoint_matrix(np.linalg.solve(adjoint_matrix(y), adjoint_matrix(inner)))
-        y_dot = y @ change
-        a_bar = symmetrised(np.linalg.solve(adjoint_matrix(y), turned))
+        y_dot = cholesky_dot(y, a_dot)
+        a_bar = cholesky_bar(y, y_bar)
+    elif upper is True:
+        y_dot = adjoint_matrix(cholesky_dot(adjoint_matrix(y), a_dot))
+        a_bar = cholesky_bar(adjoint_matrix(y), adjoint_matrix(y_bar))
 
 
 @rule(np.linalg.eigh, kind=_parts(1, 0))

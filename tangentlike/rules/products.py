@@ -232,6 +232,27 @@ def _each_dot(form, operands):
     return " + ".join(terms)
 
 
+@rule(np.multiply.outer, kind=unknown)
+def multiply_outer(y, a, b):
+    y_dot = np.multiply.outer(a_dot, b) + np.multiply.outer(a, b_dot)
+    a_bar = reshape_like(np.tensordot(y_bar, conj(b), np.ndim(b)), a)
+    b_bar = reshape_like(np.tensordot(conj(a), y_bar, np.ndim(a)), b)
+
+
+@rule(np.add.outer, kind=unknown)
+def add_outer(y, a, b):
+    y_dot = np.add.outer(a_dot, zeros_like(b)) + np.add.outer(zeros_like(a), b_dot)
+    a_bar = sum_trailing(y_bar, a)
+    b_bar = unbroadcast(y_bar, b)
+
+
+@rule(np.subtract.outer, kind=unknown)
+def subtract_outer(y, a, b):
+    y_dot = np.add.outer(a_dot, zeros_like(b)) - np.add.outer(zeros_like(a), b_dot)
+    a_bar = sum_trailing(y_bar, a)
+    b_bar = -unbroadcast(y_bar, b)
+
+
 # ----------------------------------------------------- Kronecker, cross, sequences
 
 
@@ -326,6 +347,27 @@ def polyval_bar(y, g, p, x):
     g_bar = np.polyval(y_bar, x)
     p_bar = 0
     x_bar = g * np.polyval(np.polyder(y_bar), x)
+
+
+@rule(np.polyadd, kind=array_of_rank(1, "?"))
+def polyadd(y, a1, a2):
+    y_dot = np.polyadd(a1_dot, np.zeros_like(a2)) + np.polyadd(np.zeros_like(a1), a2_dot)
+    a1_bar = y_bar[len(y) - len(a1) :]
+    a2_bar = y_bar[len(y) - len(a2) :]
+
+
+@rule(np.polysub, kind=array_of_rank(1, "?"))
+def polysub(y, a1, a2):
+    y_dot = np.polyadd(a1_dot, np.zeros_like(a2)) - np.polyadd(np.zeros_like(a1), a2_dot)
+    a1_bar = y_bar[len(y) - len(a1) :]
+    a2_bar = -y_bar[len(y) - len(a2) :]
+
+
+@rule(np.polymul, kind=array_of_rank(1, "?"))
+def polymul(y, a1, a2):
+    y_dot = np.convolve(a1_dot, a2) + np.convolve(a1, a2_dot)
+    a1_bar = convolve_bar(y_bar, a2, a1)
+    a2_bar = convolve_bar(y_bar, a1, a2)
 
 
 @rule(np.polyder, kind=array_of_rank(1, "?"))

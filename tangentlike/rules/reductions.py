@@ -104,7 +104,7 @@ def nanprod(y, a, axis=None, dtype=None, *, keepdims=False):
 # ----------------------------------------------------- largest and smallest: ties share
 
 
-@rule(np.max, np.min, np.ndarray.max, np.ndarray.min, kind=reduction)
+@rule(np.max, np.min, np.ndarray.max, np.ndarray.min, np.amax, np.amin, kind=reduction)
 def extremum(y, a, axis=None, *, keepdims=False, initial=None, where=True):
     share = extremum_share(a, kept(y, axis, keepdims), axis, where)
     y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims)
@@ -384,6 +384,68 @@ def cov(c, m, y=None, rowvar=True, bias=False, ddof=None):
         m_bar = cov_bar(c_bar, centred, count).T
 
 
+@rule(np.corrcoef, kind=unknown)
+def corrcoef(c, x, y=None, rowvar=True):
+    if y is None and rowvar is True:
+        unit = unit_deviations(x)
+        change = unit_deviations_dot(x, x_dot)
+        c_dot = cov_product(unit, change, 1) + cov_product(change, unit, 1)
+        x_bar = unit_deviations_bar(x, cov_bar(c_bar, unit, 1))
+    elif y is None and rowvar is False:
+        unit = unit_deviations(x.T)
+        change = unit_deviations_dot(x.T, x_dot.T)
+        c_dot = cov_product(unit, change, 1) + cov_product(change, unit, 1)
+        x_bar = unit_deviations_bar(x.T, cov_bar(c_bar, unit, 1)).T
+
+
+# --------------------------------------------------------------- methods of ufuncs
+
+
+@rule(np.add.reduce, kind=unknown)
+def add_reduce(y, array, axis=0, dtype=None, *, keepdims=False):
+    if dtype is None:
+        y_dot = np.sum(array_dot, axis=axis, keepdims=keepdims)
+        array_bar = unreduce(y_bar, array, axis, keepdims)
+
+
+@rule(np.multiply.reduce, kind=unknown)
+def multiply_reduce(y, array, axis=0, dtype=None, *, keepdims=False):
+    if dtype is None:
+        others = product_of_others(array, axis)
+        y_dot = np.sum(others * array_dot, axis=axis, keepdims=keepdims)
+        array_bar = kept(y_bar, axis, keepdims) * conj(others)
+
+
+@rule(np.maximum.reduce, np.minimum.reduce, kind=unknown)
+def extremum_reduce(y, array, axis=0, dtype=None, *, keepdims=False):
+    if dtype is None:
+        share = extremum_share(array, kept(y, axis, keepdims), axis)
+        y_dot = np.sum(share * array_dot, axis=axis, keepdims=keepdims)
+        array_bar = kept(y_bar, axis, keepdims) * share
+
+
+@rule(np.add.accumulate, kind=first)
+def add_accumulate(y, array, axis=0, dtype=None):
+    if dtype is None:
+        y_dot = np.cumsum(array_dot, axis=axis)
+        array_bar = uncumsum(y_bar, array, axis)
+
+
+@rule(np.multiply.accumulate, kind=first)
+def multiply_accumulate(y, array, axis=0, dtype=None):
+    if dtype is None:
+        y_dot = cumprod_dot(array_dot, array, axis)
+        array_bar = uncumprod(y_bar, conj(array), axis)
+
+
+@rule(np.maximum.accumulate, np.minimum.accumulate, kind=first)
+def extremum_accumulate(y, array, axis=0, dtype=None):
+    if dtype is None:
+        places = running_places(array, y, axis)
+        y_dot = np.take_along_axis(array_dot, places, axis)
+        array_bar = untake_along_axis(y_bar, array, places, axis)
+
+
 # ---------------------------------------- helpers of these rules, linear in what comes in
 
 
@@ -475,4 +537,5 @@ nondifferentiable(
     runtime.quantile_weights,
     runtime.interval,
     runtime.cov_count,
+    runtime.running_places,
 )

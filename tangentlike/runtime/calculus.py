@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .reductions import deviations
+
 
 def undiff(g: Any, n: int = 1, axis: int = -1) -> Any:
     """The adjoint of `np.diff(x, n, axis)`.
@@ -164,16 +166,15 @@ def _gradient_bar(g: Any, x: Any, spacing: Any, axis: int, edge_order: int) -> A
     n = np.shape(x)[axis]
     lanes = np.moveaxis(g, axis, 0)
     total = np.zeros_like(lanes)
-    positions = np.arange(n)
     for start in range(min(n, 6)):
-        teeth = positions[start::6]
-        comb = np.zeros(n)
-        comb[teeth] = 1.0
+        comb = np.zeros_like(lanes, shape=(n,), dtype=float)
+        comb[start::6] = 1.0
         column = np.gradient(comb, spacing, edge_order=edge_order)
         for shift in range(-2, 3):
-            inside = teeth[(teeth + shift >= 0) & (teeth + shift < n)]
-            factors = np.reshape(column[inside + shift], (-1,) + (1,) * (np.ndim(g) - 1))
-            total[inside] += factors.astype(total.dtype) * lanes[inside + shift]
+            first, stop = start if start + shift >= 0 else start + 6, n - max(shift, 0)
+            teeth, rows = slice(first, stop, 6), slice(first + shift, stop + shift, 6)
+            factors = np.reshape(column[rows], (-1,) + (1,) * (np.ndim(g) - 1))
+            total[teeth] += factors.astype(total.dtype) * lanes[rows]
     return np.moveaxis(total, 0, axis)
 
 
@@ -198,3 +199,27 @@ def cov_bar(c_bar: Any, centred: Any, count: int) -> Any:
     if np.ndim(c_bar) == 0:
         return 2.0 * c_bar * centred / count
     return (c_bar + c_bar.T) @ centred / count
+
+
+def unit_deviations(x: Any) -> Any:
+    """The rows of `x` centred and scaled to length 1: `np.corrcoef(x)` is their product.
+
+    >>> unit_deviations(np.array([1.0, 1.0, 4.0, 4.0]))
+    array([-0.5, -0.5,  0.5,  0.5])
+    """
+    centred = deviations(x, -1)
+    return centred / np.sqrt(np.sum(centred * centred, axis=-1, keepdims=True))
+
+
+def unit_deviations_dot(x: Any, x_dot: Any) -> Any:
+    """The tangent of `unit_deviations`: what is not along the unit vector, scaled."""
+    centred = deviations(x, -1)
+    length = np.sqrt(np.sum(centred * centred, axis=-1, keepdims=True))
+    unit = centred / length
+    change = deviations(x_dot, -1)
+    return (change - unit * np.sum(unit * change, axis=-1, keepdims=True)) / length
+
+
+def unit_deviations_bar(x: Any, g: Any) -> Any:
+    """The adjoint of `unit_deviations`, which is symmetric as a matrix."""
+    return unit_deviations_dot(x, g)

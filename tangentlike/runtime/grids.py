@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import unbroadcast
+from .making import arange
 from .shapes import reshape_like
 
 
@@ -18,7 +19,8 @@ def steps(y: Any, endpoint: bool = True, axis: int = 0) -> Any:
     array([0. , 0.5, 1. ])
     """
     count = np.shape(y)[axis]
-    along = np.linspace(0.0, 1.0, count, endpoint=endpoint).astype(y.dtype)
+    intervals = count - 1 if endpoint else count
+    along = (arange(count, y) / max(intervals, 1)).astype(y.dtype)
     shape = [1] * np.ndim(y)
     shape[axis] = count
     return np.reshape(along, shape)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import unbroadcast
+from .making import arange, asarray
 from .shapes import reshape_like
 
 
@@ -23,7 +24,7 @@ def untake(g: Any, like: Any, indices: Any, axis: int | None = None, mode: str =
     """
     shape = np.shape(like)
     count = np.size(like) if axis is None else shape[axis]
-    positions = np.reshape(indices, (-1,))
+    positions = np.reshape(asarray(indices, g), (-1,))
     if mode == "clip":
         positions = np.clip(positions, 0, count - 1)
     elif mode == "wrap":
@@ -50,7 +51,7 @@ def untake_along_axis(g: Any, like: Any, indices: Any, axis: int | None = -1) ->
     shape = np.shape(like)
     axis = axis % len(shape)
     key = [
-        np.reshape(np.arange(n), tuple(-1 if i == j else 1 for j in range(len(shape))))
+        np.reshape(arange(n, g), tuple(-1 if i == j else 1 for j in range(len(shape))))
         for i, n in enumerate(shape)
     ]
     # Along the other axes the indices may be broadcast against the array, or it against them.
@@ -85,7 +86,7 @@ def undiagonal(g: Any, like: Any, offset: int = 0, axis1: int = 0, axis2: int = 
     moved = np.moveaxis(total, (axis1, axis2), (-2, -1))
     rows, columns = moved.shape[-2:]
     count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    places = np.arange(count)
+    places = arange(count, total)
     moved[..., places - min(offset, 0), places + max(offset, 0)] = g
     return total
 
@@ -169,3 +170,15 @@ def first_places(x: Any) -> Any:
     array([1, 0])
     """
     return np.unique(x, return_index=True)[1]
+
+
+def running_places(x: Any, y: Any, axis: int = 0) -> Any:
+    """Where the running maximum or minimum `y` of `x` was last reached, along `axis`.
+
+    >>> running_places(np.array([2.0, 1.0, 3.0]), np.array([2.0, 2.0, 3.0]))
+    array([0, 0, 2])
+    """
+    shape = [1] * np.ndim(x)
+    shape[axis] = -1
+    places = np.reshape(np.arange(np.shape(x)[axis]), shape)
+    return np.maximum.accumulate(np.where(np.equal(x, y), places, 0), axis=axis)

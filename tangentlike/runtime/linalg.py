@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import conj, unbroadcast
+from .making import eye
 from .shapes import swap_last
 
 
@@ -38,7 +39,7 @@ def half_lower(x: Any) -> Any:
            [1., 1.]])
     """
     n = x.shape[-1]
-    weights = np.tril(np.ones((n, n)), -1) + 0.5 * np.eye(n)
+    weights = np.tril(np.ones_like(x, shape=(n, n))) - 0.5 * eye(n, x)
     return x * weights.astype(x.dtype)
 
 
@@ -50,7 +51,7 @@ def diagonal_matrix(d: Any) -> Any:
            [0., 2.]])
     """
     n = d.shape[-1]
-    return np.expand_dims(d, -2) * np.eye(n).astype(d.dtype)
+    return np.expand_dims(d, -2) * eye(n, d).astype(d.dtype)
 
 
 def inner_diagonal(x: Any) -> Any:
@@ -108,7 +109,7 @@ def cofactors(a: Any) -> Any:
     n = s.shape[-1]
     if n == 0:
         return a
-    pairs = np.expand_dims(s, -2) * (1.0 - np.eye(n)) + np.eye(n)
+    pairs = np.expand_dims(s, -2) * (1.0 - eye(n, s)) + eye(n, s)
     others = np.prod(pairs, axis=-1)
     sign = np.linalg.det(u) * np.linalg.det(v)
     product = (u * np.expand_dims(others, -2)) @ v
@@ -127,7 +128,7 @@ def over_gaps(e: Any, w: Any) -> Any:
     """
     gaps = np.expand_dims(w, -2) - np.expand_dims(w, -1)
     n = w.shape[-1]
-    idle = (e == 0) | np.eye(n, dtype=bool)
+    idle = (e == 0) | (eye(n, w) == 1)
     with np.errstate(divide="ignore"):
         ratio = e / np.where(idle, np.ones_like(gaps), gaps)
     return np.where(idle, np.zeros_like(ratio), ratio)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import broadcast_like
+from .making import arange
 
 
 def kept(g: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -210,7 +211,7 @@ def quantile_weights(
             last = np.maximum(np.sum(~np.isnan(lanes), axis=1, keepdims=True) - 1, 0)
             position = level * last
         else:
-            position = np.quantile(np.arange(float(lanes.shape[1])), level, method=method)
+            position = np.quantile(1.0 * arange(lanes.shape[1], level), level, method=method)
         lower = np.floor(position)
         part = position - lower
         weight = (ranks == lower) * (1.0 - part) + (ranks == lower + 1) * part

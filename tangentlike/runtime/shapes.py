@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import unbroadcast
+from .making import arange
 
 # Modes of np.pad whose border is made of entries of the array.
 _COPYING_MODES = ("edge", "reflect", "symmetric", "wrap")
@@ -232,7 +233,7 @@ def unrepeat(g: Any, like: Any, repeats: Any, axis: int | None = None) -> Any:
     count = np.size(like) if axis is None else np.shape(like)[axis]
     if np.ndim(repeats) == 0 and axis is None:
         return reshape_like(np.sum(np.reshape(g, (count, int(repeats))), axis=1), like)
-    positions = np.repeat(np.arange(count), repeats)
+    positions = np.repeat(arange(count, g), repeats)
     flat = g if axis is None else np.moveaxis(g, axis, 0)
     total = np.zeros_like(g, shape=(count, *flat.shape[1:]))
     np.add.at(total, positions, flat)
@@ -270,7 +271,8 @@ def unpad(g: Any, like: Any, pad_width: Any, mode: str = "constant") -> Any:
         return g[tuple(slice(before, before + n) for (before, _), n in zip(widths, shape))]
     if mode not in _COPYING_MODES:
         raise NotImplementedError(f"np.pad with mode={mode!r} has no derivative rule")
-    source = np.pad(np.arange(math.prod(shape)).reshape(shape), pad_width, mode=mode)
+    places = arange(math.prod(shape), g).reshape(shape)
+    source = np.pad(places, pad_width, mode=mode)
     total = np.zeros_like(g, shape=(math.prod(shape),))
     np.add.at(total, source.ravel(), np.ravel(g))
     return np.reshape(total, shape)
@@ -278,7 +280,7 @@ def unpad(g: Any, like: Any, pad_width: Any, mode: str = "constant") -> Any:
 
 def insert_rest(g: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
     """The entries of `g` that `np.insert(arr, obj, ..., axis)` took from `arr`."""
-    return reshape_like(g[_kept_key(arr, obj, axis)], arr)
+    return reshape_like(g[_kept_key(g, arr, obj, axis)], arr)
 
 
 def inserted(g: Any, arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
@@ -286,7 +288,7 @@ def inserted(g: Any, arr: Any, obj: Any, values: Any, axis: int | None = None) -
 
     For a single position NumPy takes values without the inserted axis, or with it in front.
     """
-    kept = _kept_key(arr, obj, axis)
+    kept = _kept_key(g, arr, obj, axis)
     new = g[kept[:-1] + (~kept[-1],)]
     if np.ndim(obj) == 0 and axis is not None:
         new = np.moveaxis(new, axis, 0)
@@ -295,9 +297,9 @@ def inserted(g: Any, arr: Any, obj: Any, values: Any, axis: int | None = None) -
     return unbroadcast(new, values)
 
 
-def _kept_key(arr: Any, obj: Any, axis: int | None) -> tuple[Any, ...]:
+def _kept_key(g: Any, arr: Any, obj: Any, axis: int | None) -> tuple[Any, ...]:
     count = np.size(arr) if axis is None else np.shape(arr)[axis]
-    marks = np.insert(np.ones(count, bool), obj, False)
+    marks = np.insert(np.ones_like(g, shape=(count,), dtype=bool), obj, False)
     before = 0 if axis is None else axis % np.ndim(arr)
     return (slice(None),) * before + (marks,)
 
@@ -305,7 +307,7 @@ def _kept_key(arr: Any, obj: Any, axis: int | None) -> tuple[Any, ...]:
 def delete_rest(g: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
     """The adjoint of `np.delete(arr, obj, axis)`: zero at what was deleted."""
     count = np.size(arr) if axis is None else np.shape(arr)[axis]
-    kept = np.delete(np.arange(count), obj)
+    kept = np.delete(arange(count, g), obj)
     before = 0 if axis is None else axis % np.ndim(arr)
     shape = (np.size(arr),) if axis is None else np.shape(arr)
     total = np.zeros_like(g, shape=shape)
@@ -340,7 +342,7 @@ def unresize(g: Any, like: Any) -> Any:
     count = np.size(like)
     total = np.zeros_like(g, shape=(count,))
     if count:
-        np.add.at(total, np.arange(g.size) % count, np.reshape(g, (-1,)))
+        np.add.at(total, arange(g.size, g) % count, np.reshape(g, (-1,)))
     return reshape_like(total, like)
 
 
@@ -371,7 +373,7 @@ def unslide(g: Any, like: Any, window_shape: Any, axis: Any = None) -> Any:
     >>> unslide(np.ones((2, 3)), np.zeros(4), 3)
     array([1., 2., 2., 1.])
     """
-    source = np.arange(math.prod(np.shape(like))).reshape(np.shape(like))
+    source = arange(math.prod(np.shape(like)), g).reshape(np.shape(like))
     windows = np.lib.stride_tricks.sliding_window_view(source, window_shape, axis)
     total = np.zeros_like(g, shape=(source.size,))
     np.add.at(total, windows.ravel(), np.ravel(g))

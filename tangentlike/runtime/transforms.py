@@ -105,7 +105,7 @@ def _axes(x: Any, s: Sequence[int] | None, axes: Any) -> tuple[int, ...]:
 def _inner(spectrum: Any, n: int, axis: int, factor: float) -> Any:
     """Factors along `axis`: 1 for the frequencies that stand alone, `factor` for the others."""
     count = spectrum.shape[axis]
-    factors = np.full(count, factor)
+    factors = np.full_like(spectrum.real, factor, shape=(count,))
     factors[0] = 1.0
     if n % 2 == 0 and count == n // 2 + 1:
         factors[-1] = 1.0

@@ -1,0 +1,178 @@
+"""Rules of `scipy.linalg`."""
+
+import numpy as np
+
+from .. import runtime
+from ..kind import Kind
+from .book import nondifferentiable, rule
+from .deferred import Deferred
+from .kinds_of import first, same_as, unknown
+
+scipy = Deferred("scipy")
+
+
+def _like_b(call, kind_of):
+    kind = kind_of(call.args[1]) if len(call.args) > 1 else Kind()
+    return Kind("array", kind.dtype, kind.shape)
+
+
+@rule("scipy.linalg.solve", kind=_like_b)
+def solve(y, a, b):
+    seed = scipy.linalg.solve(conj(a).T, y_bar)
+    y_dot = scipy.linalg.solve(a, b_dot - a_dot @ y)
+    a_bar = solve_bar_a(seed, y, a, b)
+    b_bar = seed
+
+
+@rule("scipy.linalg.solve_triangular", kind=_like_b)
+def solve_triangular(y, a, b, trans=0, lower=False, unit_diagonal=False, *, check_finite=True):
+    if trans in (0, "N"):
+        if is_real(a):
+            seed = scipy.linalg.solve_triangular(
+                a, y_bar, trans="T", lower=lower, unit_diagonal=unit_diagonal
+            )
+        else:
+            seed = scipy.linalg.solve_triangular(
+                a, y_bar, trans="C", lower=lower, unit_diagonal=unit_diagonal
+            )
+        y_dot = scipy.linalg.solve_triangular(
+            a,
+            b_dot - triangle(a_dot, lower, unit_diagonal) @ y,
+            lower=lower,
+            unit_diagonal=unit_diagonal,
+        )
+        a_bar = triangle(solve_bar_a(seed, y, a, b), lower, unit_diagonal)
+        b_bar = seed
+    elif trans in (1, "T"):
+        seed = conj(
+            scipy.linalg.solve_triangular(
+                a, conj(y_bar), lower=lower, unit_diagonal=unit_diagonal
+            )
+        )
+        y_dot = scipy.linalg.solve_triangular(
+            a,
+            b_dot - triangle(a_dot, lower, unit_diagonal).T @ y,
+            trans="T",
+            lower=lower,
+            unit_diagonal=unit_diagonal,
+        )
+        a_bar = triangle(solve_bar_a(conj(y), conj(seed), a, b), lower, unit_diagonal)
+        b_bar = seed
+    elif trans in (2, "C"):
+        seed = scipy.linalg.solve_triangular(a, y_bar, lower=lower, unit_diagonal=unit_diagonal)
+        y_dot = scipy.linalg.solve_triangular(
+            a,
+            b_dot - conj(triangle(a_dot, lower, unit_diagonal)).T @ y,
+            trans="C",
+            lower=lower,
+            unit_diagonal=unit_diagonal,
+        )
+        a_bar = triangle(solve_bar_a(y, seed, a, b), lower, unit_diagonal)
+        b_bar = seed
+
+
+@rule(runtime.triangle, kind=first)
+def triangle(y, x, lower=False, unit_diagonal=False):
+    y_dot = triangle(x_dot, lower, unit_diagonal)
+    x_bar = triangle(y_bar, lower, unit_diagonal)
+
+
+@rule("scipy.linalg.solve_banded", kind=unknown)
+def solve_banded(y, l_and_u, ab, b):
+    turned = banded_transpose(conj(ab), l_and_u)
+    seed = scipy.linalg.solve_banded(swapped_pair(l_and_u), turned, y_bar)
+    y_dot = scipy.linalg.solve_banded(l_and_u, ab, b_dot - banded_product(ab_dot, y, l_and_u))
+    ab_bar = -banded_outer(seed, conj(y), l_and_u)
+    b_bar = seed
+
+
+@rule("scipy.linalg.solve_sylvester", kind=same_as(2))
+def solve_sylvester(x, a, b, q):
+    seed = scipy.linalg.solve_sylvester(conj(a).T, conj(b).T, x_bar)
+    x_dot = scipy.linalg.solve_sylvester(a, b, q_dot - a_dot @ x - x @ b_dot)
+    a_bar = -(seed @ conj(x).T)
+    b_bar = -(conj(x).T @ seed)
+    q_bar = seed
+
+
+@rule("scipy.linalg.inv", kind=first)
+def inv(y, a):
+    y_dot = -(y @ a_dot @ y)
+    a_bar = -(swap_last(conj(y)) @ y_bar @ swap_last(conj(y)))
+
+
+@rule("scipy.linalg.det", kind=unknown)
+def det(y, a):
+    cofactor = cofactors(a)
+    y_dot = np.sum(conj(cofactor) * a_dot, axis=(-2, -1))
+    a_bar = np.expand_dims(y_bar, (-2, -1)) * cofactor
+
+
+@rule("scipy.linalg.cholesky", kind=first)
+def cholesky(y, a, lower=False):
+    if lower is True:
+        y_dot = cholesky_dot(y, a_dot)
+        a_bar = cholesky_bar(y, y_bar)
+    elif lower is False:
+        y_dot = conj(cholesky_dot(conj(y).T, a_dot)).T
+        a_bar = cholesky_bar(conj(y).T, conj(y_bar).T)
+
+
+@rule("scipy.linalg.expm", kind=first)
+def expm(y, A):
+    y_dot = scipy.linalg.expm_frechet(A, A_dot, compute_expm=False)
+    A_bar = scipy.linalg.expm_frechet(conj(A).T, y_bar, compute_expm=False)
+
+
+@rule("scipy.linalg.sqrtm", kind=first)
+def sqrtm(y, A):
+    y_dot = scipy.linalg.solve_sylvester(y, y, A_dot)
+    A_bar = scipy.linalg.solve_sylvester(conj(y).T, conj(y).T, y_bar)
+
+
+@rule("scipy.linalg.eigvalsh", kind=lambda call, kind_of: Kind("array", "float"))
+def eigvalsh(y, a):
+    vectors = np.linalg.eigh(a)[1]
+    inner = adjoint_matrix(vectors) @ symmetrised(a_dot) @ vectors
+    y_dot = np.real(inner_diagonal(inner))
+    a_bar = (vectors * np.expand_dims(y_bar, -2)) @ adjoint_matrix(vectors)
+
+
+@rule("scipy.linalg.eigh", kind=unknown)
+def eigh(y, a):
+    inner = adjoint_matrix(y[1]) @ symmetrised(a_dot) @ y[1]
+    y_dot = (np.real(inner_diagonal(inner)), y[1] @ over_gaps(inner, y[0]))
+    a_bar = eigh_bar(y[0], y[1], y_bar[0], y_bar[1])
+
+
+@rule("scipy.linalg.norm", kind=unknown)
+def norm(y, a, ord=None, axis=None, keepdims=False):
+    slope = norm_slope(a, kept(y, axis, keepdims), ord, axis)
+    y_dot = np.sum(np.real(conj(slope) * a_dot), axis=axis, keepdims=keepdims)
+    a_bar = kept(y_bar, axis, keepdims) * slope
+
+
+# ---------------------------------------- helpers of these rules, linear in what comes in
+
+
+@rule(runtime.banded_transpose, kind=first)
+def banded_transpose(y, ab, l_and_u):
+    y_dot = banded_transpose(ab_dot, l_and_u)
+    ab_bar = banded_transpose(y_bar, swapped_pair(l_and_u))
+
+
+@rule(runtime.banded_product, kind=same_as(1))
+def banded_product(y, ab, x, l_and_u):
+    y_dot = banded_product(ab_dot, x, l_and_u) + banded_product(ab, x_dot, l_and_u)
+    ab_bar = banded_outer(y_bar, x, l_and_u)
+    x_bar = banded_product(banded_transpose(ab, l_and_u), y_bar, swapped_pair(l_and_u))
+
+
+@rule(runtime.banded_outer, kind=unknown)
+def banded_outer(ab, left, right, l_and_u):
+    ab_dot = banded_outer(left_dot, right, l_and_u) + banded_outer(left, right_dot, l_and_u)
+    left_bar = banded_product(ab_bar, right, l_and_u)
+    right_bar = banded_product(banded_transpose(ab_bar, l_and_u), left, swapped_pair(l_and_u))
+
+
+nondifferentiable(runtime.swapped_pair)

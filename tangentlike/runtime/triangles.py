@@ -1,0 +1,93 @@
+"""Adjoints for triangular and banded systems, and of the Cholesky factorisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .linalg import adjoint_matrix, half_lower, symmetrised
+
+
+def triangle(x: Any, lower: bool = False, unit_diagonal: bool = False) -> Any:
+    """The part of a matrix that a triangular solver reads; its own adjoint.
+
+    >>> triangle(np.ones((2, 2)), True, True)
+    array([[0., 0.],
+           [1., 0.]])
+    """
+    shift = 1 if unit_diagonal else 0
+    return np.tril(x, -shift) if lower else np.triu(x, shift)
+
+
+def cholesky_dot(factor: Any, a_dot: Any) -> Any:
+    """The tangent of the lower Cholesky factor of a symmetric (Hermitian) matrix."""
+    solved = np.linalg.solve(factor, symmetrised(a_dot))
+    return factor @ half_lower(np.linalg.solve(factor, adjoint_matrix(solved)))
+
+
+def cholesky_bar(factor: Any, factor_bar: Any) -> Any:
+    """The adjoint of a symmetric (Hermitian) matrix from its lower Cholesky factor."""
+    upper = adjoint_matrix(factor)
+    inner = half_lower(upper @ factor_bar)
+    turned = adjoint_matrix(np.linalg.solve(upper, adjoint_matrix(inner)))
+    return symmetrised(np.linalg.solve(upper, turned))
+
+
+def swapped_pair(l_and_u: Any) -> tuple[int, int]:
+    """The numbers of lower and upper diagonals of the transposed matrix."""
+    lower, upper = l_and_u
+    return upper, lower
+
+
+def banded_transpose(ab: Any, l_and_u: Any) -> Any:
+    """The transposed matrix in the diagonal form of `scipy.linalg.solve_banded`.
+
+    >>> banded_transpose(np.array([[0.0, 2.0], [1.0, 3.0]]), (0, 1))
+    array([[1., 3.],
+           [2., 0.]])
+    """
+    lower, upper = l_and_u
+    total = np.zeros_like(ab)
+    for k in range(-lower, upper + 1):  # row upper - k holds the diagonal k
+        total[lower + k] = _diagonal(ab[upper - k], k)
+    return total
+
+
+def banded_product(ab: Any, x: Any, l_and_u: Any) -> Any:
+    """The banded matrix `ab` times a vector, or the columns of a matrix."""
+    lower, upper = l_and_u
+    n = x.shape[0]
+    total = np.zeros_like(x, dtype=np.result_type(ab, x))
+    for k in range(-lower, upper + 1):
+        first, last = max(0, -k), min(n, n - k)
+        if last > first:
+            entries = ab[upper - k, first + k : last + k]
+            factors = entries if x.ndim == 1 else entries[:, None]
+            total[first:last] += factors * x[first + k : last + k]
+    return total
+
+
+def banded_outer(left: Any, right: Any, l_and_u: Any) -> Any:
+    """The diagonals of `left @ right.T` in the form of `scipy.linalg.solve_banded`."""
+    lower, upper = l_and_u
+    n = left.shape[0]
+    total = np.zeros_like(left, shape=(lower + upper + 1, n))
+    for k in range(-lower, upper + 1):
+        first, last = max(0, -k), min(n, n - k)
+        if last > first:
+            product = left[first:last] * right[first + k : last + k]
+            total[upper - k, first + k : last + k] = (
+                product if left.ndim == 1 else np.sum(product, axis=1)
+            )
+    return total
+
+
+def _diagonal(row: Any, k: int) -> Any:
+    """The entries of diagonal `k`, stored by column, as stored by row."""
+    n = row.shape[0]
+    first, last = max(0, -k), min(n, n - k)
+    total = np.zeros_like(row)
+    if last > first:
+        total[first:last] = row[first + k : last + k]
+    return total

@@ -1,0 +1,70 @@
+"""Rules of `scipy.linalg`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.rule_cases import signed, spd
+
+import tangentlike as tl
+from tangentlike.testing import check_rule
+
+linalg = pytest.importorskip("scipy.linalg")
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("trans", [0, 1, "T"])
+@pytest.mark.parametrize("unit", [True, False])
+@pytest.mark.parametrize("b", [signed(3), signed(3, 2)], ids=["vector", "matrix"])
+def test_solve_triangular(lower: bool, trans: object, unit: bool, b: np.ndarray) -> None:
+    check_rule(
+        linalg.solve_triangular,
+        spd(3),
+        b,
+        trans=trans,
+        lower=lower,
+        unit_diagonal=unit,
+        check_order=2 if trans == 0 else 1,
+    )
+
+
+@pytest.mark.parametrize("widths", [(0, 1), (1, 0), (1, 1), (2, 1)])
+def test_solve_banded(widths: tuple[int, int]) -> None:
+    ab = signed(sum(widths) + 1, 5) + 4.0 * (np.arange(sum(widths) + 1) == widths[1])[:, None]
+    check_rule(linalg.solve_banded, widths, ab, signed(5))
+    check_rule(linalg.solve_banded, widths, ab, signed(5, 2), check_order=1)
+
+
+CASES = {
+    "solve": (linalg.solve, spd(3), signed(3, 2)),
+    "solve a vector": (linalg.solve, spd(3), signed(3)),
+    "solve_sylvester": (linalg.solve_sylvester, spd(2), spd(3), signed(2, 3)),
+    "inv": (linalg.inv, spd(3)),
+    "det": (linalg.det, spd(3)),
+    "norm": (linalg.norm, signed(3)),
+    "sqrtm": (linalg.sqrtm, spd(3)),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rule(name: str) -> None:
+    check_rule(*CASES[name])
+
+
+def test_expm() -> None:
+    check_rule(linalg.expm, 0.3 * signed(3, 3), check_order=1)
+
+
+def cholesky_both(a):
+    b = a @ a.T + np.eye(3)
+    return np.sum(linalg.cholesky(b) ** 3) + np.sum(linalg.cholesky(b, lower=True) ** 2)
+
+
+def eigen(a):
+    w, v = linalg.eigh(a + a.T)
+    return np.sum(w**2) + np.sum(v**4) + np.sum(linalg.eigvalsh(a + a.T) ** 3)
+
+
+@pytest.mark.parametrize("fn", [cholesky_both, eigen])
+def test_symmetric(fn: object) -> None:
+    tl.check_grads(fn, (signed(3, 3),))
