@@ -13,9 +13,10 @@ derivative stay whole and nested: tests of `if` and `while`, keys of an `Index`,
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 from .errors import Place
 
@@ -299,6 +300,9 @@ class Module:
 
 # ------------------------------------------------------------------------------- walking
 
+_N = TypeVar("_N")
+_T = TypeVar("_T")
+
 
 # Every pass asks these questions of every node: they are answered by looking up the node's type,
 # and what follows from a node alone is worked out once. Nodes never change, so the answer is kept
@@ -311,6 +315,21 @@ class _ByType(dict[type, Any]):
     def __missing__(self, cls: type) -> Any:
         self[cls] = next((self[base] for base in cls.__mro__ if base in self), None)
         return self[cls]
+
+
+def of_node(fn: Callable[[_N], _T]) -> Callable[[_N], _T]:
+    """Ask a function of one node, and of nothing else, once for each node."""
+    key = f"{fn.__module__}.{fn.__qualname__}"
+
+    @functools.wraps(fn)
+    def asked(node: _N) -> _T:
+        known = node.__dict__
+        if key not in known:
+            known[key] = fn(node)
+        found: _T = known[key]
+        return found
+
+    return asked
 
 
 def _call_parts(call: Call) -> tuple[Expr, ...]:

@@ -40,6 +40,7 @@ def is_atom(expr: Expr) -> bool:
     return isinstance(expr, ir.Atom)
 
 
+@ir.of_node
 def is_constant(expr: Expr) -> bool:
     """Literals, and arithmetic or tuples of literals."""
     match expr:
@@ -54,6 +55,7 @@ def is_constant(expr: Expr) -> bool:
     return False
 
 
+@ir.of_node
 def is_shape_query(expr: Expr) -> bool:
     """`x.shape[0]`, `len(x)`, `x.ndim + 1`: a size or type of a named value."""
     match expr:
@@ -126,6 +128,7 @@ def keeps_whole(expr: Expr) -> bool:
     return is_constant(expr) or is_comparison(expr) or is_shape_query(expr)
 
 
+@ir.of_node
 def is_repeatable(expr: Expr) -> bool:
     """Whether evaluating it twice is the same as once: no effects, no random draws.
 
