@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .making import arange
+
 __all__ = ["masked", "require_apart", "require_ndim", "survivors"]
 
 
@@ -18,9 +20,9 @@ def survivors(a: Any, key: Any) -> Any:
     parts = key if isinstance(key, tuple) else (key,)
     if not any(_is_indices(part) for part in parts):
         return 1.0
-    places = np.arange(a.size).reshape(a.shape)[key]
-    order = np.arange(places.size)
-    last = np.zeros(a.size, dtype=order.dtype)
+    places = arange(a.size, a).reshape(a.shape)[key]
+    order = arange(places.size, a)
+    last = np.zeros_like(order, shape=(a.size,))
     np.maximum.at(last, places.reshape(-1), order)  # an assignment would do, were its order stated
     return (last[places.reshape(-1)] == order).reshape(places.shape) * 1.0
 
