@@ -41,3 +41,17 @@ def test_normal_draws_move_with_their_parameters() -> None:
     assert value == pytest.approx(np.sum((0.5 + 2.0 * noise) ** 2))
     assert by_mean == pytest.approx(np.sum(2.0 * (0.5 + 2.0 * noise)))
     assert by_scale == pytest.approx(np.sum(2.0 * (0.5 + 2.0 * noise) * noise))
+
+
+@pytest.mark.parametrize("name", ["normal", "uniform"])
+@pytest.mark.parametrize("shape", [None, (), (2,)])
+def test_draws_in_every_form(name: str, shape: Any) -> None:
+    low = 0.5 if shape is None else np.full(shape, 0.5)
+
+    def draw(low: Any, high: Any) -> Any:
+        np.random.seed(7)
+        if name == "normal":
+            return np.sin(np.random.normal(low, high))
+        return np.sin(np.random.uniform(low, high, size=(3, 2)))
+
+    tl.check_grads(draw, (low, 2.0), order=2)

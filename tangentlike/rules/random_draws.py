@@ -25,14 +25,19 @@ def _drawn(call: ir.Call, kind_of: KindOf) -> Kind:
 
 @rule(np.random.normal, kind=_drawn)
 def normal(y, loc=0.0, scale=1.0, size=None):
-    dy_dloc = 1.0
-    dy_dscale = ratio_or_zero(y - loc, scale)
+    # Not elementwise: with a size the result is larger than the parameters broadcast together.
+    noise = ratio_or_zero(y - loc, scale)
+    y_dot = loc_dot + noise * scale_dot
+    loc_bar = unbroadcast(y_bar, loc)
+    scale_bar = unbroadcast(y_bar * noise, scale)
 
 
 @rule(np.random.uniform, kind=_drawn)
 def uniform(y, low=0.0, high=1.0, size=None):
-    dy_dlow = ratio_or_zero(high - y, high - low)
-    dy_dhigh = ratio_or_zero(y - low, high - low)
+    part = ratio_or_zero(y - low, high - low)
+    y_dot = low_dot * (1.0 - part) + high_dot * part
+    low_bar = unbroadcast(y_bar * (1.0 - part), low)
+    high_bar = unbroadcast(y_bar * part, high)
 
 
 def _dimensions(call: ir.Call, kind_of: KindOf) -> Kind:
