@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir
-from ..errors import InternalError
+from ..errors import InternalError, UnsupportedError
 from ..frontend.resolve import Scope
 from ..names import Names
 from ..rules.twins import twin
@@ -83,7 +83,10 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
     for fn in module.functions:
         for ref in references(fn):
             root = ref.text.split(".")[0]
-            binding = find(ref, scopes[fn.name], emitted)
+            try:
+                binding = find(ref, scopes[fn.name], emitted)
+            except UnsupportedError as error:
+                raise _placed(error, ref, fn) from None
             found[fn.name, ref.text, ref.key] = root, binding
             uses.setdefault((root, binding.identity), []).append(fn.name)
     names = _spellings(uses, local, emitted)
@@ -94,6 +97,14 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
         spellings[function, text, key] = spelling
         by_function[function].setdefault(spelling, binding)
     return Bindings(by_function, spellings)
+
+
+def _placed(error: UnsupportedError, ref: ir.Ref, fn: ir.Function) -> UnsupportedError:
+    """The refusal of a reference with the line that it comes from."""
+    for stmt in ir.statements(fn.body):
+        if any(part == ref for expr in ir.expressions(stmt) for part in ir.walk(expr)):
+            return UnsupportedError(error.message, stmt.origin.place, error.hint)
+    return error
 
 
 def _spellings(
@@ -172,6 +183,11 @@ def find(ref: ir.Ref, scope: Scope, emitted: frozenset[str]) -> Binding:
         return _found(root, live, scope)
     if not path and root in emitted:
         return Binding("emitted", "", root, ref.obj)
+    if path and isinstance(live, types.ModuleType):
+        raise UnsupportedError(
+            f"`{root}` is `{live.__name__}`, which has no `{path}`; the derivative needs it",
+            hint="Write the step with other operations, or give it a rule with @tl.rule.",
+        )
     if path:
         return _by_module(ref, root, path)
     if getattr(builtins, root, _ABSENT) is ref.obj:
