@@ -61,7 +61,9 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     facts = replace(facts, floating=facts.floating | floating_names(function, facts), cache={})
     function = _rounds(function, facts)
     function, facts = coalesce_names(function, facts)
-    function = _rounds(function, facts)
+    nested = nest_single_uses(function, facts)  # the user's names are shorter: more fits a line
+    if nested is not function:
+        function = _rounds(nested, facts)
     for finish in _FINISHING:
         function = finish(function, facts)
     return function
