@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tests.rule_cases import signed, spd
 
 import tangentlike as tl
+from tests.rule_cases import signed, spd
 
 
 def symmetric(a):
@@ -119,6 +119,8 @@ def windows(a):
     return np.sum(np.sum(seen, axis=-1) ** 2)
 
 
+MATRICES = (signed(3, 3), signed(4, 2), signed(2, 4), signed(2, 3, 2))
+
 CASES: list[tuple[Callable[..., object], np.ndarray]] = [
     (cholesky, signed(3, 3)),
     (cholesky, signed(2, 3, 3)),
@@ -126,11 +128,9 @@ CASES: list[tuple[Callable[..., object], np.ndarray]] = [
     *[(f, signed(2, 3, 3)) for f in (eigenvalues_h, eigh_both)],
     *[(f, signed(3, 3)) for f in (eigvals_real, eig_squares)],
     (eig_squares, signed(3, 3, seed=4)),
-    *[(f, a) for f in (singular_values, svd_thin) for a in (
-        signed(3, 3), signed(4, 2), signed(2, 4), signed(2, 3, 2))],
+    *[(f, a) for f in (singular_values, svd_thin) for a in MATRICES],
     (svd_values_of_full, signed(3, 2)),
-    *[(f, a) for f in (qr_both, qr_r) for a in (
-        signed(3, 3), signed(4, 2), signed(2, 4), signed(2, 3, 2))],
+    *[(f, a) for f in (qr_both, qr_r) for a in MATRICES],
     *[(f, a) for f in (slogdet, slogdet_item) for a in (spd(3), spd(2, 2))],
     *[(f, signed(4, 4)) for f in (splits, named_splits, broadcasting, selecting, choosing)],
     *[(f, signed(2, 3)) for f in (grid, grid_ij, windows)],
@@ -144,7 +144,10 @@ def test_gradient(fn: Callable[..., object], a: np.ndarray) -> None:
     tl.check_grads(fn, (a,))
 
 
-SECOND = (cholesky, eigh_by_item, eigh_vectors, singular_values, svd_thin, qr_both, slogdet, splits, grid)
+SECOND = (
+    *(cholesky, eigh_by_item, eigh_vectors, singular_values, svd_thin),
+    *(qr_both, slogdet, splits, grid),
+)
 
 
 @pytest.mark.parametrize("fn", SECOND)

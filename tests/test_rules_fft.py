@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rule_cases import signed
 
 import tangentlike as tl
+from tests.rule_cases import signed
 
 
 def energy(z):
@@ -75,8 +75,10 @@ def test_shifts() -> None:
 @pytest.mark.parametrize("size", [4, 5])
 def test_second_order(size: int) -> None:
     def f(x):
-        return energy(np.fft.fft(x)) + energy(np.fft.rfft(x)) + np.sum(
-            np.fft.irfft(np.fft.rfft(x) ** 2, 6) ** 2
+        return (
+            energy(np.fft.fft(x))
+            + energy(np.fft.rfft(x))
+            + np.sum(np.fft.irfft(np.fft.rfft(x) ** 2, 6) ** 2)
         )
 
     tl.check_grads(f, (signed(size),), order=2)

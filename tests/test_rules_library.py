@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rule_cases import TABLES, Case, title
 
 from tangentlike.rules import default_book
 from tangentlike.testing import check_rule
+from tests.rule_cases import TABLES, Case, title
 
 
 def _params() -> list[object]:

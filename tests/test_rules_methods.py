@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tests.rule_cases import signed, spd
 
 import tangentlike as tl
 from tangentlike import runtime
+from tests.rule_cases import signed, spd
 
 
 def reduced(x):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.rule_cases import signed, spd
 
 import tangentlike as tl
 from tangentlike.testing import check_rule
+from tests.rule_cases import signed, spd
 
 linalg = pytest.importorskip("scipy.linalg")
 

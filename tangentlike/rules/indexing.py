@@ -85,11 +85,11 @@ def _where(call, kind_of):
 
 @rule(np.where, kind=_where)
 def where(z, condition, x, y):
-    if same_shape(x, y):
-        z_dot = np.where(condition, x_dot, y_dot)
-    elif same_shape(condition, x) and is_number(y):
-        z_dot = np.where(condition, x_dot, y_dot)
-    elif same_shape(condition, y) and is_number(x):
+    if (
+        same_shape(x, y)
+        or (same_shape(condition, x) and is_number(y))
+        or (same_shape(condition, y) and is_number(x))
+    ):
         z_dot = np.where(condition, x_dot, y_dot)
     else:
         # A constant operand leaves a plain 0.0, which does not give its shape to the result.

@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import runtime
 from ..kind import Kind
-from .book import nondifferentiable, rule
-from .kinds_of import array_of_rank, first, unknown
+from .book import rule
+from .kinds_of import first, unknown
 
 
 def _parts(*lost):

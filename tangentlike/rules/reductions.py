@@ -82,7 +82,11 @@ def nanmean(y, a, axis=None, dtype=None, *, keepdims=False):
 
 @rule(np.prod, np.ndarray.prod, kind=reduction)
 def prod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=True):
-    if dtype is None and where is True:
+    if dtype is None and where is True and initial == 1:
+        others = product_of_others(a, axis)
+        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims)
+        a_bar = kept(y_bar, axis, keepdims) * conj(others)
+    elif dtype is None and where is True:
         others = initial * product_of_others(a, axis)
         y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims)
         a_bar = kept(y_bar, axis, keepdims) * conj(others)

@@ -45,9 +45,7 @@ def solve_triangular(y, a, b, trans=0, lower=False, unit_diagonal=False, *, chec
         b_bar = seed
     elif trans in (1, "T"):
         seed = conj(
-            scipy.linalg.solve_triangular(
-                a, conj(y_bar), lower=lower, unit_diagonal=unit_diagonal
-            )
+            scipy.linalg.solve_triangular(a, conj(y_bar), lower=lower, unit_diagonal=unit_diagonal)
         )
         y_dot = scipy.linalg.solve_triangular(
             a,

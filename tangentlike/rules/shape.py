@@ -388,7 +388,6 @@ def _pieces(call, kind_of):
     return Kind("list", item=Kind("array", kind_of(call.args[0]).dtype))
 
 
-
 @rule(np.split, np.array_split, view="view", kind=_pieces)
 def split(y, ary, indices_or_sections, axis=0):
     y_dot = np.array_split(ary_dot, indices_or_sections, axis=axis)

@@ -35,9 +35,7 @@ def shorter(helper: Any) -> Callable[[FunctionType], FunctionType]:
     return register
 
 
-def specialise(
-    expr: ir.Expr, kind_of: KindOf, real: bool, alias: str
-) -> ir.Expr:
+def specialise(expr: ir.Expr, kind_of: KindOf, real: bool, alias: str) -> ir.Expr:
     """The expression with every helper call in its shortest form.
 
     `unreduce($y_bar, x, 1, False)` becomes `broadcast_like(np.expand_dims($y_bar, 1), x)`.

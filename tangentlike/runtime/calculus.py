@@ -21,6 +21,7 @@ def undiff(g: Any, n: int = 1, axis: int = -1) -> Any:
         g = -np.diff(np.pad(g, widths), axis=axis)
     return g
 
+
 def interval(x: Any, xp: Any) -> Any:
     """The index of the interval of the knots `xp` in which `np.interp` looks for `x`.
 
@@ -28,6 +29,7 @@ def interval(x: Any, xp: Any) -> Any:
     array([0, 0, 1, 1])
     """
     return np.clip(np.searchsorted(xp, x, side="right") - 1, 0, len(xp) - 2)
+
 
 def unbincount(g: Any, x: Any, weights: Any) -> Any:
     """The adjoint of the weights in `np.bincount(x, weights)`: each bin's adjoint, looked up."""
@@ -152,7 +154,7 @@ def gradient_bar(
     if len(spacing) == 1:
         spacing = spacing * len(axes)
     total = _gradient_bar(parts[0], x, spacing[0], axes[0], edge_order)
-    for part, step, i in zip(parts[1:], spacing[1:], axes[1:]):
+    for part, step, i in zip(parts[1:], spacing[1:], axes[1:], strict=True):
         total = total + _gradient_bar(part, x, step, i, edge_order)
     return total
 

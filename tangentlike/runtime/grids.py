@@ -33,7 +33,7 @@ def ungrid(g: Sequence[Any], axes: Sequence[Any], indexing: str = "xy") -> list[
     [array([2., 2., 2.]), array([0., 0.])]
     """
     bars = []
-    for place, (part, vector) in enumerate(zip(g, axes)):
+    for place, (part, vector) in enumerate(zip(g, axes, strict=True)):
         own = 1 - place if indexing == "xy" and place < 2 and len(axes) > 1 else place
         others = tuple(i for i in range(len(axes)) if i != own)
         bars.append(reshape_like(np.sum(part, axis=others), vector))
@@ -51,4 +51,4 @@ def unbroadcast_each(g: Sequence[Any], likes: Sequence[Any]) -> list[Any]:
     >>> unbroadcast_each([np.ones((2, 2))], [np.zeros(2)])
     [array([2., 2.])]
     """
-    return [unbroadcast(part, like) for part, like in zip(g, likes)]
+    return [unbroadcast(part, like) for part, like in zip(g, likes, strict=True)]

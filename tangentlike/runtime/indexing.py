@@ -115,7 +115,7 @@ def masked_parts(g: Any, conditions: Sequence[Any], choices: Sequence[Any]) -> l
     [array([1., 0.])]
     """
     parts, free = [], True
-    for condition, choice in zip(conditions, choices):
+    for condition, choice in zip(conditions, choices, strict=True):
         parts.append(unbroadcast(np.where(condition & free, g, np.zeros_like(g)), choice))
         free = ~condition & free
     return parts

@@ -66,7 +66,7 @@ def solve_bar_a(b_bar: Any, y: Any, a: Any, b: Any) -> Any:
     array([[-1., -1.],
            [-1., -1.]])
     """
-    if np.ndim(y) == np.ndim(a) - 1 and np.ndim(b) == 1 or np.ndim(y) == 1:
+    if (np.ndim(y) == np.ndim(a) - 1 and np.ndim(b) == 1) or np.ndim(y) == 1:
         product = np.expand_dims(b_bar, -1) * np.expand_dims(conj(y), -2)
     else:
         product = b_bar @ swap_last(conj(y))
@@ -252,7 +252,7 @@ def qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
     into a square one and the columns to its right, which are `q` times those of `r`.
     """
     k = q.shape[-1]
-    if r.shape[-2] != k or q.shape[-2] != k and k > r.shape[-1]:
+    if r.shape[-2] != k or (q.shape[-2] != k and k > r.shape[-1]):
         raise NotImplementedError("only the reduced QR factors have derivatives")
     if r.shape[-1] == k:
         return _square_qr_bar(q, r, q_bar, r_bar)
@@ -273,7 +273,7 @@ def _square_qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
 def qr_dot(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
     """The tangents of the reduced QR factors, tall or wide."""
     k = q.shape[-1]
-    if r.shape[-2] != k or q.shape[-2] != k and k > r.shape[-1]:
+    if r.shape[-2] != k or (q.shape[-2] != k and k > r.shape[-1]):
         raise NotImplementedError("only the reduced QR factors have derivatives")
     square = r[..., :k]
     over = swap_last(np.linalg.solve(swap_last(square), swap_last(a_dot[..., :k])))

@@ -160,8 +160,8 @@ def einsum_bar(g: Any, place: int, subscripts: str, *operands: Any) -> Any:
     reachable = "".join(i for i in distinct if i in result or any(i in t for t in others))
     g_own = np.einsum(",".join([result, *others]) + "->" + reachable, g, *factors)
     like = operands[place]
-    sizes = {i: n for i, n in zip(own, np.shape(like))}
-    for i, n in zip(reachable, g_own.shape):
+    sizes = dict(zip(own, np.shape(like), strict=True))
+    for i, n in zip(reachable, g_own.shape, strict=True):
         sizes[i] = max(sizes[i], n)
     spread = tuple(slice(None) if i in reachable else None for i in distinct)
     # The result of einsum may be a view of g: the sum with zeros is memory of its own.
@@ -187,10 +187,12 @@ def _explicit(subscripts: str, operands: Sequence[Any]) -> tuple[list[str], str]
             i for i in letters if left.count(i) == 1
         )
     unused = [i for i in string.ascii_letters if i not in subscripts]
-    ranks = [np.ndim(x) - len(t.replace("...", "")) for t, x in zip(terms, operands)]
-    most = max((n for n, t in zip(ranks, terms) if "..." in t), default=0)
+    ranks = [np.ndim(x) - len(t.replace("...", "")) for t, x in zip(terms, operands, strict=True)]
+    most = max((n for n, t in zip(ranks, terms, strict=True) if "..." in t), default=0)
     names = "".join(unused[:most])
-    terms = [t.replace("...", names[most - n :] if n else "") for t, n in zip(terms, ranks)]
+    terms = [
+        t.replace("...", names[most - n :] if n else "") for t, n in zip(terms, ranks, strict=True)
+    ]
     return terms, result.replace("...", names)
 
 
@@ -201,7 +203,7 @@ def kron_bar_a(g: Any, a: Any, b: Any) -> Any:
     array([3., 3.])
     """
     shape_a, shape_b = _same_rank(np.shape(a), np.shape(b))
-    blocks = np.reshape(g, [n for pair in zip(shape_a, shape_b) for n in pair])
+    blocks = np.reshape(g, [n for pair in zip(shape_a, shape_b, strict=True) for n in pair])
     weights = np.reshape(conj(b), [n for m in shape_b for n in (1, m)])
     total = np.sum(blocks * weights, axis=tuple(range(1, 2 * len(shape_a), 2)))
     return _real_as(reshape_like(total, a), a)
@@ -210,7 +212,7 @@ def kron_bar_a(g: Any, a: Any, b: Any) -> Any:
 def kron_bar_b(g: Any, a: Any, b: Any) -> Any:
     """The adjoint of `b` in `np.kron(a, b)`."""
     shape_a, shape_b = _same_rank(np.shape(a), np.shape(b))
-    blocks = np.reshape(g, [n for pair in zip(shape_a, shape_b) for n in pair])
+    blocks = np.reshape(g, [n for pair in zip(shape_a, shape_b, strict=True) for n in pair])
     weights = np.reshape(conj(a), [n for m in shape_a for n in (m, 1)])
     total = np.sum(blocks * weights, axis=tuple(range(0, 2 * len(shape_a), 2)))
     return _real_as(reshape_like(total, b), b)
@@ -320,7 +322,7 @@ def multi_dot_bar(g: Any, arrays: Sequence[Any]) -> list[Any]:
 def multi_dot_dot(arrays: Sequence[Any], dots: Sequence[Any]) -> Any:
     """The tangent of `np.linalg.multi_dot(arrays)`, by the product rule from the left."""
     value, change = arrays[0], dots[0]
-    for array, dot in zip(arrays[1:], dots[1:]):
+    for array, dot in zip(arrays[1:], dots[1:], strict=True):
         change = change @ array + value @ dot
         value = value @ array
     return change

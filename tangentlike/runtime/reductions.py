@@ -184,7 +184,6 @@ def cumprod_dot(x_dot: Any, x: Any, axis: Any = None) -> Any:
     return np.moveaxis(result, 0, axis)
 
 
-
 def quantile_weights(
     x: Any, q: Any, axis: Any = None, method: str = "linear", skip_nan: bool = False
 ) -> Any:

@@ -219,7 +219,7 @@ def untile(g: Any, like: Any, reps: Any) -> Any:
     rank = max(len(shape), len(counts))
     long_shape = (1,) * (rank - len(shape)) + tuple(shape)
     counts = (1,) * (rank - len(counts)) + counts
-    split = [n for pair in zip(counts, long_shape) for n in pair]
+    split = [n for pair in zip(counts, long_shape, strict=True) for n in pair]
     total = np.sum(np.reshape(g, split), axis=tuple(range(0, 2 * rank, 2)))
     return reshape_like(total, like)
 
@@ -268,7 +268,8 @@ def unpad(g: Any, like: Any, pad_width: Any, mode: str = "constant") -> Any:
     shape = np.shape(like)
     if mode == "constant":
         widths = pad_widths(pad_width, len(shape))
-        return g[tuple(slice(before, before + n) for (before, _), n in zip(widths, shape))]
+        inner = zip(widths, shape, strict=True)
+        return g[tuple(slice(before, before + n) for (before, _), n in inner)]
     if mode not in _COPYING_MODES:
         raise NotImplementedError(f"np.pad with mode={mode!r} has no derivative rule")
     places = arange(math.prod(shape), g).reshape(shape)
@@ -323,7 +324,7 @@ def uncast(g: Any, dtype: Any) -> Any:
 
 def each_broadcast(parts: Sequence[Any], likes: Sequence[Any]) -> tuple[Any, ...]:
     """Each part with the shape of the array it belongs to, as read-only views."""
-    return tuple(np.broadcast_to(part, like.shape) for part, like in zip(parts, likes))
+    return tuple(np.broadcast_to(part, like.shape) for part, like in zip(parts, likes, strict=True))
 
 
 def pad_entries(x: Any, pad_width: Any, mode: str) -> Any:
