@@ -14,8 +14,8 @@ import numpy as np
 
 from tangentlike import ir
 from tangentlike.kind import Kind
-from tangentlike.rules import bind, default_book
-from tangentlike.rules.bind import Instance
+from tangentlike.rules import default_book
+from tangentlike.rules.bind import Instance, bind
 
 
 def run(expr: Any, env: dict[str, Any]) -> Any:

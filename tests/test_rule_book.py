@@ -18,13 +18,12 @@ from tangentlike.errors import Place, TangentlikeError, UnsupportedError
 from tangentlike.kind import FLOAT, Kind
 from tangentlike.rules import (
     RuleBook,
-    bind,
     default_book,
     nondifferentiable,
     register_array_module,
     rule,
 )
-from tangentlike.rules.bind import as_kind_of
+from tangentlike.rules.bind import as_kind_of, bind
 from tangentlike.rules.linear import put_tangents
 from tangentlike.rules.template import template_of
 

@@ -4,15 +4,12 @@
 what results are; the other modules are tables of rules, one for each part of NumPy and Python.
 """
 
-from .bind import Instance, bind
 from .book import Rule, RuleBook, default_book, nondifferentiable, rule
 from .twins import register_array_module
 
 __all__ = [
-    "Instance",
     "Rule",
     "RuleBook",
-    "bind",
     "default_book",
     "nondifferentiable",
     "register_array_module",

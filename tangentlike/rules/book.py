@@ -61,8 +61,10 @@ RULE_MODULES = (
     "scipy_linalg",
 )
 
-# Classes whose methods and attributes a program may use on values we follow.
-METHOD_OWNERS: tuple[type, ...] = (np.ndarray, np.random.Generator, list, dict, str, float)
+
+def method_owners() -> tuple[type, ...]:
+    """Classes whose methods and attributes a program may use on values we follow."""
+    return (np.ndarray, np.random.Generator, list, dict, str, float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +319,7 @@ def operation(fn: ir.Expr) -> Any:
     if isinstance(fn, ir.Ref):
         return fn.obj
     if isinstance(fn, ir.Attribute):
-        for owner in METHOD_OWNERS:
+        for owner in method_owners():
             found = getattr(owner, fn.name, None)
             if found is not None:
                 return found

@@ -8,12 +8,14 @@ from __future__ import annotations
 import dataclasses
 import sys
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import ir
-from ..frontend import Lowered
+
+if TYPE_CHECKING:
+    from ..frontend import Lowered
 
 __all__ = ["as_numpy", "module_function", "register_array_module", "spelled_module", "twin"]
 
