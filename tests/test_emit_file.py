@@ -91,6 +91,11 @@ def test_comment_too_long_for_a_line_is_shortened() -> None:
     assert len(lines[1]) <= 88
 
 
+def test_comment_that_repeats_the_code_is_left_out() -> None:
+    lines = source(function(assign("y", times(X, X), "y = x*x"), ret(Y))).split("\n")
+    assert lines[1] == "    y = x * x"
+
+
 def test_comment_stands_above_a_folded_statement() -> None:
     long = times(*(ir.Var(f"a_really_rather_very_long_name_{i}") for i in range(2)))
     text = source(function(assign("y", times(long, long), "y = x"), ret(Y)))

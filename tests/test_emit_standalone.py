@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import types
@@ -70,9 +71,7 @@ def test_helpers_data_and_classes_come_along() -> None:
 
 
 def test_runtime_helpers_come_along_with_what_they_call() -> None:
-    fn = read_function(
-        "def f(g, x):\n    return unbroadcast(g, x)\n", {"unbroadcast": unbroadcast}
-    )
+    fn = read_function("def f(g, x):\n    return unbroadcast(g, x)\n", {"unbroadcast": unbroadcast})
     text = standalone(ir.Module((fn,)), Scope.of_names({}))
     assert "tangentlike" not in text
     assert run(text, "f(np.ones((2, 3)), np.ones(3))") == "[2. 2. 2.]"
@@ -88,6 +87,38 @@ def test_every_runtime_helper_can_be_copied() -> None:
         undefined = _undefined(namespace)
         assert not undefined, f"{name} needs {undefined}"
         assert "tangentlike" not in text.replace("tangentlike/", ""), name
+
+
+_EXAMPLES = """
+import doctest, json, sys
+import numpy as np
+sys.modules["tangentlike"] = None
+count, failed = 0, []
+for name, text in json.load(sys.stdin).items():
+    namespace = {"np": np}
+    exec(text, namespace)
+    for test in doctest.DocTestFinder().find(namespace[name], name, globs=namespace):
+        result = doctest.DocTestRunner(verbose=False).run(test)
+        count += result.attempted
+        failed += [name] * bool(result.failed)
+print(count, failed)
+"""
+
+
+def test_examples_of_the_runtime_hold_in_files_of_their_own() -> None:
+    """Each helper alone in an interpreter that has no tangentlike; its constants come along."""
+    texts = {}
+    for name in tangentlike.runtime.__all__:
+        names = {name: getattr(tangentlike.runtime, name)}
+        fn = read_function(f"def f(x):\n    return {name}(x)\n", names)
+        texts[name] = standalone(ir.Module((fn,)), Scope.of_names({}))
+    done = subprocess.run(
+        [sys.executable, "-c", _EXAMPLES], input=json.dumps(texts), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    count, _, failed = done.stdout.strip().splitlines()[-1].partition(" ")
+    assert failed == "[]", done.stdout
+    assert int(count) >= 70
 
 
 def _undefined(namespace: dict[str, Any]) -> list[str]:

@@ -171,6 +171,10 @@ x = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa if bbbbbbbbbbbbbbbbbbbbbbbbb else cccccccc
 x = not (aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa and bbbbbbbbbbbbbbbbbbbbbbbbbbbb and ccccccccccccccc)
 x = (aaaaaaaaaaaaaaaaaaaaaaaaaaa + bbbbbbbbbbbbbbbbbbbbb) ** (cccccccccccccccccccccc + ddddddd)
 for aaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbb in zip(cccccccccccccccccccccccc, dddddddddddddddddddd):
+aaaaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbbbbb, ccccccccccccccccccccc, d = tape
+x[aaaaaaaaaaaaaaaaaaa * bbbbbbbbbbbbbbbbb:, ccccccccccccccccccc:ddddddddddddddddddddddd] = y
+x[aaaaaaaaaaaaaaaaaaa * bbbbbbbbbbbbbbbbb:, ccccccccccccccccccc:ddddddddddddddddddddddd] += y
+for aaaaaaaaaaaaaaaaaaaaaaaaaaaa, (bbbbbbbbbbbbbbbbbbbbbbbb, cccccccccccccccccc) in dddddddddd:
 """.strip().split("\n")
 
 
@@ -195,6 +199,17 @@ def test_folding_opens_the_outermost_brackets() -> None:
         "    [first_layer_weight, second_layer_weight, more_of_it], axis=-1, out=w\n"
         ")\n"
         "narrow = 1"
+    )
+
+
+def test_long_target_is_folded_and_its_names_are_packed() -> None:
+    names = [f"name_{i}" for i in range(12)]
+    assert show(program(f"{', '.join(names)} = tape\nx = 1").body) == (
+        "(\n"
+        f"    {', '.join(names[:10])},\n"
+        f"    {', '.join(names[10:])},\n"
+        ") = tape\n"
+        "x = 1"
     )
 
 

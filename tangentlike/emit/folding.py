@@ -1,7 +1,8 @@
 """Statements that are longer than a line, broken where a reader would break them.
 
 The outermost brackets are opened first and hold their items on one line if these fit, else one
-a line; an operation is broken before its operators. Continuation lines are indented by four.
+a line (plain ones are packed); an operation is broken before its operators. Continuation
+lines are indented by four. What is assigned to folds where the value cannot.
 
     total = np.concatenate(
         [first_layer_weights, second_layer_weights, first_layer_bias], axis=-1
@@ -62,7 +63,26 @@ def statement(node: Any, printer: Printer, pad: str, keyword: str = "") -> list[
     text = printer.text(found.value) if bare else printer.item(found.value)
     if len(pad) + len(head) + len(text) + len(found.tail) <= WIDTH:
         return [pad + head + text + found.tail]
-    return _Folder(printer).fold(found.value, head, found.tail, pad)
+    folder = _Folder(printer)
+    lines = folder.fold(found.value, head, found.tail, pad)
+    target = _target(node)
+    if target is None or _width(lines) <= WIDTH:
+        return lines
+    start, joint = ("for ", " in ") if isinstance(node, gast.For) else ("", " = ")
+    if isinstance(node, gast.AugAssign):
+        joint = f" {operator_text(node.op)}= "
+    return min(lines, folder.fold(target, start, joint + text + found.tail, pad), key=_width)
+
+
+def _target(node: Any) -> Any:
+    """What a statement binds or writes, where it is one thing."""
+    if isinstance(node, gast.Assign):
+        return node.targets[0] if len(node.targets) == 1 else None
+    return getattr(node, "target", None)
+
+
+def _width(lines: list[str]) -> int:
+    return max(map(len, lines))
 
 
 def signature(name: str, parameters: list[str], pad: str = "") -> list[str]:
@@ -140,6 +160,9 @@ class _Folder:
         flat = ", ".join(prefix + self.printer.again(item) for prefix, item in items)
         if len(inner) + len(flat) <= WIDTH and not _needs_comma(opening, items):
             return [pad + opening, inner + flat, pad + closing]
+        if len(items) > 1 and all(_is_plain(item) for _, item in items):
+            texts = [prefix + self.printer.again(item) for prefix, item in items]
+            return [pad + opening, *_packed(texts, comma, inner), pad + closing]
         lines = [pad + opening]
         for number, (prefix, item) in enumerate(items):
             last = number == len(items) - 1
@@ -165,6 +188,29 @@ class _Folder:
         for clause in node.generators:
             lines.append(inner + self.printer.again(clause).strip())
         return [f"{pad}{head}{opening}", *lines, f"{pad}{closing}{tail}"]
+
+
+def _is_plain(node: Any) -> bool:
+    """Whether an item is a name, a literal, or an entry or attribute of these."""
+    if isinstance(node, gast.Subscript):
+        return _is_plain(node.value) and _is_plain(node.slice)
+    if isinstance(node, (gast.Attribute, gast.UnaryOp)):
+        return _is_plain(node.value if isinstance(node, gast.Attribute) else node.operand)
+    return isinstance(node, (gast.Name, gast.Constant))
+
+
+def _packed(texts: list[str], comma: bool, pad: str) -> list[str]:
+    """Items between commas, as many on a line as there is room for."""
+    pieces = [text + "," for text in texts]
+    if not comma:
+        pieces[-1] = texts[-1]
+    lines = [pad + pieces[0]]
+    for piece in pieces[1:]:
+        if len(lines[-1]) + 1 + len(piece) <= WIDTH:
+            lines[-1] += " " + piece
+        else:
+            lines.append(pad + piece)
+    return lines
 
 
 _OPERATIONS = (gast.BinOp, gast.BoolOp, gast.Compare, gast.IfExp)

@@ -141,8 +141,8 @@ class _Layout:
 def _commented(texts: list[str], comment: str, pad: str) -> list[str]:
     """The lines of a statement with a comment beside it, or above where there is no room."""
     quote = " ".join(comment.split())
-    if not quote:
-        return texts
+    if not quote or "".join(quote.split()) == "".join("".join(texts).split()):
+        return texts  # nothing to say, or nothing that the code does not say itself
     if len(texts) == 1:
         code = texts[0]
         column = max(COMMENT_COLUMN, len(code) + 2)
