@@ -92,7 +92,7 @@ class Recorder:
     ) -> tuple[list[ir.Stmt], list[ir.Stmt]]:
         before, after = [], []
         for name in self.saves.overwrites.get(id(stmt), ()):
-            if name not in self._assigned.before[id(stmt)]:
+            if not self._assigned.is_bound_before(stmt, name):
                 self._initialise(name)
             before.append(self._save(stmt, key, name, ir.Var(name)))
         for name in self._written(stmt):
@@ -109,7 +109,7 @@ class Recorder:
         single = self.facts.single(name)
         if single is not None and self.facts.block_of[id(single)] == key:
             return not isinstance(single, ir.For)
-        if name not in self._assigned.at_end[key]:
+        if not self._assigned.is_bound_after(key, name):
             self._initialise(name)
         return False
 
