@@ -22,8 +22,9 @@ from .autodiff.common import share_loads
 from .autodiff.context import Context
 from .autodiff.forward import forward
 from .autodiff.inplace import writes_as_stores
+from .autodiff.pairs import reverse_pair
 from .autodiff.prepare import Preparation
-from .autodiff.reverse import Primal, reverse, reverse_pair
+from .autodiff.reverse import Primal, reverse
 from .autodiff.updates import rebind_updates
 from .check import check, check_program
 from .emit import Stages, emit, load, standalone

@@ -57,7 +57,7 @@ def view_read_before_the_write(m: np.ndarray):
 
 
 def view_read_after_the_write(m: np.ndarray):
-    row = m[0]
+    row = m[0, :]
     m[0] = 2.0 * m[1]
     return np.sum(row * row)
 
