@@ -22,7 +22,7 @@ from . import linear
 from .book import KindOf, Rule, as_function_call, default_book
 from .decisions import Facts, decide
 from .expressions import Malformed
-from .specialise import specialise
+from .specialise import specialise, with_placeholders
 from .template import Body, Line, Template, read_template, template_of
 from .twins import spelled_module
 
@@ -184,7 +184,8 @@ def bind(
     put = linear.Substitution(values, unsupplied, alias)
     conj = put(ir.Ref("np.conj", np.conj))
     assert isinstance(conj, ir.Ref)
-    stated = _stated(lines, lambda e: specialise(put(e), kind_of, real, alias))
+    inner_kind = with_placeholders(kind_of, lambda: rule.result_kind(call, kind_of))
+    stated = _stated(lines, lambda e: specialise(put(e), inner_kind, real, alias))
     settle = _conjugations(rule, call, stated["temporary"], kind_of, conj, real)
     stated = {
         role: {name: settle(value) for name, value in named.items()}

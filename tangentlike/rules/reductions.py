@@ -136,7 +136,10 @@ def ptp(y, a, axis=None, *, keepdims=False):
 @rule(np.var, np.ndarray.var, kind=reduction)
 def var(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     if dtype is None and where is True and is_real(a):
-        count = reduced_size(a, axis) - ddof
+        if ddof == 0:
+            count = reduced_size(a, axis)
+        else:
+            count = reduced_size(a, axis) - ddof
         centred = a - np.mean(a, axis=axis, keepdims=True)
         y_dot = 2.0 * np.sum(centred * a_dot, axis=axis, keepdims=keepdims) / count
         a_bar = 2.0 * kept(y_bar, axis, keepdims) * centred / count
@@ -155,7 +158,10 @@ def var(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
 @rule(np.std, np.ndarray.std, kind=reduction)
 def std(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     if dtype is None and where is True:
-        count = reduced_size(a, axis) - ddof
+        if ddof == 0:
+            count = reduced_size(a, axis)
+        else:
+            count = reduced_size(a, axis) - ddof
         slope = ratio_or_zero(deviations(a, axis), kept(y, axis, keepdims) * count)
         y_dot = np.sum(np.real(conj(slope) * a_dot), axis=axis, keepdims=keepdims)
         a_bar = kept(y_bar, axis, keepdims) * slope

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
+from ..kind import UNKNOWN, Kind
 from .book import KindOf, Rule
 from .decisions import Facts, decide
 from .linear import Substitution
 from .template import Body, template_of
 
-__all__ = ["specialise"]
+__all__ = ["specialise", "with_placeholders"]
 
 _shorter: dict[int, Rule] = {}
 
@@ -61,6 +62,22 @@ def specialise(expr: ir.Expr, kind_of: KindOf, real: bool, alias: str) -> ir.Exp
         return expr
     put = Substitution(values, frozenset(), alias)
     return inner(put(text))
+
+
+def with_placeholders(kind_of: KindOf, result: Callable[[], Kind]) -> KindOf:
+    """`kind_of` that also knows `$y` and `$y_bar`, and looks through `conj(...)`."""
+
+    def kind(expr: ir.Expr) -> Kind:
+        match expr:
+            case ir.Var("$y" | "$y_bar"):
+                return result()
+            case ir.Var(name) if name.startswith("$"):
+                return UNKNOWN
+            case ir.Call(fn=ir.Ref(obj=runtime.conj), args=(inner,)):
+                return kind(inner)
+        return kind_of(expr)
+
+    return kind
 
 
 def _decided(body: Body, facts: Facts) -> ir.Expr | None:
