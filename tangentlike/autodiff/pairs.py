@@ -13,6 +13,7 @@ from .adjoints import OWNED
 from .context import Context
 from .reverse import Primal, Reverse, bundle, seed_name
 
+
 def reverse_pair(
     primal: Primal,
     context: Context,
@@ -58,63 +59,14 @@ def reverse_pair(
     return fwd, bwd, takes_seed
 
 
-def _taped(self, stmt: ir.Stmt) -> frozenset[str]:
-        """Contents that a callee's tape may refer to: its arguments and its result."""
-        names = (*ir.binds(stmt), *sorted(ir.reads(stmt)))
-        return frozenset().union(*(content(n, self.primal.aliases) for n in names))
-
-    def _header(self, step: Reversed) -> list[ir.Stmt]:
-        """What running a compound statement backwards evaluates first."""
-        origin = step.stmt.origin
-        if isinstance(step.stmt, ir.If):
-            return [ir.Do(step.stmt.test, origin)]
-        if step.header is None:
-            return []
-        items = (leaf.item for leaf in step.header.bindings)
-        return [ir.Do(expr, origin) for expr in (step.header.iterable, *items)]
-
-    def _free(self, stmt: ir.Assign) -> bool:
-        """Aliases, items, attributes, integers and tests: as good as a push."""
-        match stmt.value:
-            case ir.Var() | ir.Index() | ir.Attribute() | ir.Const():
-                return True
-        kind = self.context.kind_of(stmt.value)
-        return self._is_arithmetic(stmt.value) and kind.form == "number" and kind.discrete
-
-    def _light(self, stmt: ir.Assign) -> bool:
-        """One arithmetic operation on Python or NumPy numbers."""
-        number = self.context.kind_of(stmt.value).form == "number"
-        return number and self._is_arithmetic(stmt.value)
-
-    def _is_arithmetic(self, value: ir.Expr) -> bool:
-        if not isinstance(value, ir.Call) or not isinstance(value.fn, ir.Ref):
-            return False
-        text = value.fn.text
-        return not text.replace(".", "_").isidentifier() or text in _CHEAP_CALLS
-
-    def _is_reference(self, stmt: ir.Assign) -> bool:
-        """Whether a value is surely an alias or a view: what it refers to is restored in place."""
-        if isinstance(stmt.value, ir.Var) or stmt.target in self.primal.aliases.paths:
-            return True
-        return self.context.kind_of(stmt.value).form == "array" and isinstance(stmt.value, ir.Index)
-
-    # --------------------------------------------------------------------------- results
-
-    def gradient(self) -> tuple[ir.Expr, ...]:
-        """The adjoints of `wrt`."""
-        return tuple(self.adjoints.adjoint(name) for name in self.primal.wrt)
-
-    def protect(self) -> ir.Block:
-        """Copies of the parameters the function writes: the caller's arrays are left alone."""
-        out: list[ir.Stmt] = []
-        for name in self.primal.written:
-            origin = ir.Origin(self.primal.function.place, "primal")
-            if self.context.kinds[name].form == "array":
-                copy: ir.Expr = ir.Call(ir.Attribute(ir.Var(name), "copy"))
-            else:
-                copy = ir.Call(self.context.helper("copy"), (ir.Var(name),))
-            out.append(ir.Assign(name, copy, origin))
-        return tuple(out)
+def _taped(backward: ir.Block, before: ir.Block, primal: Primal, own: set[str]) -> tuple[str, ...]:
+    """The names that the backward function reads and the forward function binds, in order."""
+    free: list[str] = []
+    _free_names(backward, set(own), free)
+    made = list(primal.function.param_names)
+    made += [n for s in ir.statements(before) for n in ir.binds(s)]
+    wanted = set(free)
+    return tuple(dict.fromkeys(n for n in made if n in wanted))
 
 
 def _free_names(block: ir.Block, bound: set[str], free: list[str]) -> None:
