@@ -55,3 +55,10 @@ def test_draws_in_every_form(name: str, shape: Any) -> None:
         return np.sin(np.random.uniform(low, high, size=(3, 2)))
 
     tl.check_grads(draw, (low, 2.0), order=2)
+
+
+def test_softplus_where_scipy_has_it() -> None:
+    special = pytest.importorskip("scipy.special")
+    if not hasattr(special, "softplus"):
+        pytest.skip("this SciPy has no softplus")
+    tl.check_rule(special.softplus, np.array([-2.0, 0.0, 0.5]))
