@@ -162,8 +162,8 @@ def test_names_live_in_the_innermost_block_that_needs_them():
 
 def test_assigned_on_both_branches_is_assigned():
     function = lower(branches).function
-    assert "y" in definitely_assigned(function).at_end[ROOT]
-    assert "z" not in definitely_assigned(function).at_end[ROOT]
+    assigned = definitely_assigned(function)
+    assert assigned.is_bound_after(ROOT, "y") and not assigned.is_bound_after(ROOT, "z")
 
 
 # --------------------------------------------------------------------------------- loops

@@ -21,7 +21,7 @@ def nested_grad(x, n):
     x_bar = np.zeros_like(x)
     for i in reversed(range(n)):
         for j in reversed(range(i + 1)):
-            t = x[i] * x[j]                  # t = x[i] * x[j]
+            t = x[i] * x[j]
             if t > 0.1:
                 sin_t = sin_t_saved.pop()    # s = s + np.sin(t) * s
                 s = s_saved.pop()
