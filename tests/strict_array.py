@@ -8,6 +8,7 @@ reductions give 0-d arrays instead of numbers, and it speaks the array protocols
 
 from __future__ import annotations
 
+import copy
 import types
 from collections.abc import Callable
 from typing import Any
@@ -201,21 +202,29 @@ def to_strict(value: Any) -> Any:
     """Arrays of a structure as strict arrays (copied); all else as it is."""
     if isinstance(value, np.ndarray):
         return StrictArray(value.copy())
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(to_strict, value))
-    if isinstance(value, dict):
-        return {k: to_strict(v) for k, v in value.items()}
-    return value
+    return _mapped(to_strict, value)
 
 
 def from_strict(value: Any) -> Any:
     """Strict arrays of a structure as ndarrays (copied)."""
     if isinstance(value, StrictArray):
         return value.get()
+    return _mapped(from_strict, value)
+
+
+def _mapped(fn: Callable[[Any], Any], value: Any) -> Any:
+    """A list, tuple, dict or object with attributes of the same form, its parts mapped."""
     if isinstance(value, (list, tuple)):
-        return type(value)(map(from_strict, value))
+        parts = [fn(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
     if isinstance(value, dict):
-        return {k: from_strict(v) for k, v in value.items()}
+        return {k: fn(v) for k, v in value.items()}
+    if isinstance(value, (type, types.ModuleType, types.FunctionType)):
+        return value
+    if hasattr(value, "__dict__"):
+        made = copy.copy(value)
+        made.__dict__.update({k: fn(v) for k, v in vars(value).items()})
+        return made
     return value
 
 
@@ -266,9 +275,13 @@ def _module() -> types.ModuleType:
             setattr(module, name, _wrapped(value, name))
         elif isinstance(value, (type, float, type(None))):
             setattr(module, name, value)
-    module.linalg = types.ModuleType("strict_xp.linalg")  # type: ignore[attr-defined]
-    for name in ("det", "inv", "norm", "slogdet", "solve", "cholesky", "eigh", "svd", "qr"):
-        setattr(module.linalg, name, _wrapped(getattr(np.linalg, name), f"linalg.{name}"))
+    for space in ("linalg", "fft"):
+        inner = types.ModuleType(f"strict_xp.{space}")
+        for name in vars(np)[space].__all__:
+            value = getattr(vars(np)[space], name)
+            if callable(value) and not isinstance(value, type):
+                setattr(inner, name, _wrapped(value, f"{space}.{name}"))
+        setattr(module, space, inner)
     module.ndarray = StrictArray  # type: ignore[attr-defined]
     module.asarray = _asarray  # type: ignore[attr-defined]
     return module
