@@ -27,7 +27,8 @@ class Kind:
     - "other": carries no derivative (strings, None, modules, functions, shapes, ...),
     - "unknown": anything.
 
-    `dtype` is "float", "complex", "int", "bool" or "?".
+    `dtype` is "float", "complex", "int", "bool" or "?". `spells` is the size that an integer
+    is in every run, or the shape that a tuple of integers is: of `x.shape[0]` it is "x.0".
     """
 
     form: str = "unknown"
@@ -35,6 +36,7 @@ class Kind:
     shape: Shape = None
     items: tuple[Kind, ...] | None = None
     item: Kind | None = None
+    spells: Shape | Dim = None
 
     @property
     def rank(self) -> int | None:
@@ -42,6 +44,11 @@ class Kind:
         if self.form == "number":
             return 0
         return len(self.shape) if isinstance(self.shape, tuple) else None
+
+    @property
+    def integer(self) -> bool:
+        """Whether it is an integer, not an array of such."""
+        return self.form == "number" and self.dtype == "int"
 
     @property
     def discrete(self) -> bool:
@@ -73,6 +80,7 @@ class Kind:
             self.shape if self.shape == other.shape else None,
             self.items if self.items == other.items else None,
             self.item if self.item == other.item else None,
+            self.spells if self.spells == other.spells else None,
         )
 
     def with_shape(self, shape: Shape) -> Kind:

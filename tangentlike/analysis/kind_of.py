@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind
+from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Kind
+from ..rules.index_kinds import element_kind, index_kind, key_parts
 from .operations import is_container_method, is_stop_gradient, rule_object
+
+__all__ = ["element_kind", "key_parts", "kind_of"]
 
 _INTEGERS = Kind("tuple", "int", item=INT)
 _SHAPE_KINDS = {
@@ -66,7 +69,8 @@ def kind_of(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
         case ir.Display():
             return _display(expr, kinds, book)
         case ir.Index(base, key):
-            return index_kind(kind_of(base, kinds, book), key, kinds, book)
+            base_kind = kind_of(base, kinds, book)
+            return index_kind(base_kind, key, lambda e: kind_of(e, kinds, book))
         case ir.Attribute(base, name):
             return _attribute(expr, kind_of(base, kinds, book), name, kinds, book)
         case ir.Lazy(form, items):
@@ -85,7 +89,7 @@ def _literal(value: Any) -> Kind:
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, int):
-        return INT
+        return replace(INT, spells=value) if value >= 0 else INT
     if isinstance(value, float):
         return FLOAT
     return Kind("number", "complex", ()) if isinstance(value, complex) else OTHER
@@ -109,128 +113,26 @@ def _display(expr: ir.Display, kinds: Mapping[str, Kind], book: Any) -> Kind:
     return Kind(expr.form)  # what a list holds may change later, through any of its names
 
 
-def index_kind(base: Kind, key: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
-    """The kind of `base[key]`."""
-    if base.form in ("list", "tuple", "dict"):
-        return _element_at(base, key)
-    if base.form == "number":
-        return UNKNOWN
-    if base.form == "other":
-        return OTHER
-    if base.form not in ("array", "value"):
-        return UNKNOWN
-    parts = key_parts(key)
-    rank = base.rank
-    if any(not _is_basic(part, kinds, book) for part in parts):
-        return _fancy(base, parts, kinds, book)
-    dims = _basic_dims(base, parts, rank, kinds, book)
-    if dims is None:
-        has_slice = any(isinstance(p, ir.Slice) or p == ir.Const(...) for p in parts)
-        return Kind("array" if has_slice else "value", base.dtype)
-    if not dims and ir.Const(...) not in parts:
-        return Kind("number", base.dtype, ())
-    return Kind("array", base.dtype, dims)
-
-
-def key_parts(key: ir.Expr) -> tuple[ir.Expr, ...]:
-    """The components of an index: those of a tuple, or the one.
-
-    >>> len(key_parts(ir.Display("tuple", (ir.Var("i"), ir.Slice()))))
-    2
-    """
-    return key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
-
-
-def _element_at(base: Kind, key: ir.Expr) -> Kind:
-    if isinstance(key, ir.Slice):
-        return replace(base, items=None, item=element_kind(base))
-    items = base.items or ()
-    place = key.value if isinstance(key, ir.Const) else None
-    if isinstance(place, int) and -len(items) <= place < len(items):
-        return items[place]
-    return element_kind(base)
-
-
-def element_kind(kind: Kind) -> Kind:
-    """What iteration over a value of this kind yields (for a dict: what its values are).
-
-    >>> element_kind(Kind("array", "float", ("n", "m"))).shape
-    ('m',)
-    """
-    if kind.form in ("list", "tuple", "dict"):
-        if kind.item is None and kind.items:
-            common = kind.items[0]
-            for item in kind.items[1:]:
-                common = common.join(item)
-            return common
-        return kind.item or (Kind("number", kind.dtype, ()) if kind.dtype == "int" else UNKNOWN)
-    if kind.form == "array" and kind.rank:
-        assert isinstance(kind.shape, tuple)
-        if kind.rank == 1:
-            return Kind("number", kind.dtype, ())
-        return Kind("array", kind.dtype, kind.shape[1:])
-    if kind.form in ("array", "value"):
-        return Kind("value", kind.dtype)
-    return OTHER if kind.form == "other" else UNKNOWN
-
-
-def _is_basic(part: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
-    if isinstance(part, ir.Slice) or part in (ir.Const(None), ir.Const(...)):
-        return True
-    kind = kind_of(part, kinds, book)
-    return kind.form == "number" and kind.dtype == "int"
-
-
-def _fancy(base: Kind, parts: tuple[ir.Expr, ...], kinds: Mapping[str, Kind], book: Any) -> Kind:
-    """Some part is an array, a list or of unknown kind."""
-    part_kinds = [kind_of(p, kinds, book) for p in parts]
-    if any(k.form in ("array", "list") for k in part_kinds):
-        index = part_kinds[0]
-        single = len(parts) == 1 and index.form == "array" and index.dtype == "int"
-        if single and isinstance(index.shape, tuple) and isinstance(base.shape, tuple):
-            return Kind("array", base.dtype, (*index.shape, *base.shape[1:]))
-        return Kind("array", base.dtype)
-    has_slice = any(isinstance(p, ir.Slice) for p in parts)
-    return Kind("array" if has_slice else "value", base.dtype)
-
-
-def _basic_dims(
-    base: Kind, parts: tuple[ir.Expr, ...], rank: int | None, kinds: Mapping[str, Kind], book: Any
-) -> tuple[Dim, ...] | None:
-    """Dimensions after integers drop theirs, slices keep one, None adds one."""
-    if rank is None or not isinstance(base.shape, tuple):
-        return None
-    consuming = [p for p in parts if p not in (ir.Const(None), ir.Const(...))]
-    if len(consuming) > rank:
-        return None
-    dims: list[Dim] = []
-    axis = 0
-    for part in parts:
-        if part == ir.Const(...):
-            skipped = rank - len(consuming)
-            dims.extend(base.shape[axis : axis + skipped])
-            axis += skipped
-        elif part == ir.Const(None):
-            dims.append(1)
-        else:
-            if isinstance(part, ir.Slice):
-                dims.append(base.shape[axis] if part == ir.Slice() else None)
-            axis += 1
-    return (*dims, *base.shape[axis:])
-
-
 def _attribute(
     expr: ir.Attribute, base: Kind, name: str, kinds: Mapping[str, Kind], book: Any
 ) -> Kind:
     if name in ("shape", "strides", "ndim", "dtype"):
-        if name == "shape" and base.form in ("array", "value") and base.rank is not None:
-            return replace(_INTEGERS, items=(INT,) * base.rank)
-        return _SHAPE_KINDS[name]
+        return _shape_of(base) if name == "shape" else _SHAPE_KINDS[name]
     if base.form not in ("array", "value", "number"):
         return UNKNOWN
     if name in _SHAPE_KINDS:
         return _SHAPE_KINDS[name]
     return _by_rule(expr, kinds, book)
+
+
+def _shape_of(base: Kind) -> Kind:
+    """`x.shape`: a tuple of integers that remembers whose sizes they are."""
+    if base.form not in ("array", "value"):
+        return _INTEGERS
+    if isinstance(base.shape, tuple):
+        sizes = tuple(replace(INT, spells=d) for d in base.shape)
+        return replace(_INTEGERS, items=sizes, item=None)
+    return replace(_INTEGERS, spells=base.shape)
 
 
 def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
@@ -240,6 +142,11 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
     if is_container_method(call, kinds):
         return _container_method(call, kinds, book)
     known = _BUILTIN_KINDS.get(obj) if _hashable(obj) else None
+    if obj is len and len(call.args) == 1:
+        rows = index_kind(
+            _shape_of(kind_of(call.args[0], kinds, book)), ir.Const(0), lambda e: UNKNOWN
+        )
+        return rows if rows.integer else INT
     return known if known is not None else _by_rule(call, kinds, book)
 
 

@@ -16,7 +16,7 @@ from ..analysis.sharing import Sharing
 from ..analysis.structure import Structure, structure
 from ..errors import SharingError
 from ..frontend import names_of, reaching, renamed_webs
-from ..kind import INT, Kind
+from ..kind import Kind
 from .context import BINARY_OF, Context
 
 _OPEN = ("unknown", "value")  # forms that may be a number or an array
@@ -131,7 +131,7 @@ def _assumed_ranks(
             case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)) if name in names:
                 parts = key_parts(key)
                 param = _like_parameter(base, function, context)
-                integers = all(context.kind_of(p) == INT for p in parts)
+                integers = all(context.kind_of(p).integer for p in parts)
                 if param and integers and context.kinds[name].form in _OPEN:
                     ranks.setdefault(param, len(parts))
             case ir.Assign(target=str(name), value=ir.Var(base)) if name in names:

@@ -8,7 +8,7 @@ from typing import Any
 from .. import ir
 from ..kind import FLOAT, OTHER, UNKNOWN, Kind
 from .book import RuleBook
-from .kinds_of import index_kind
+from .index_kinds import index_kind
 
 __all__ = ["kind_of_expression", "kind_of_literal"]
 

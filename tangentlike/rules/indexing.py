@@ -5,7 +5,8 @@ import numpy as np
 from .. import runtime
 from ..kind import Kind
 from .book import nondifferentiable, rule
-from .kinds_of import array_of_rank, broadcast, first, index_kind, integer, same_as, unknown
+from .index_kinds import index_kind
+from .kinds_of import array_of_rank, broadcast, first, integer, same_as, unknown
 
 
 def _any_rank(call, kind_of):

@@ -8,7 +8,6 @@ All claims hold in every run; what is not sure is left open.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ __all__ = [
     "elementwise",
     "first",
     "float_elementwise",
-    "index_kind",
     "integer",
     "integer_elementwise",
     "matmul",
@@ -237,7 +235,9 @@ def reduction(call: ir.Call, kind_of: KindOf) -> Kind:
     if where is None and not keep:
         return Kind("number", dtype, ())
     if kind.rank is None:
-        return Kind("value", dtype)
+        # Reductions of equal shapes over the same axes leave equal shapes.
+        token = f"{kind.shape}/{where}{'k' if keep else ''}"
+        return Kind("value", dtype, token if isinstance(kind.shape, str) else None)
     axes = tuple(range(kind.rank)) if where is None else where
     axes = axes if isinstance(axes, tuple) else (axes,)
     shape = kind.shape if isinstance(kind.shape, tuple) else (None,) * kind.rank
@@ -319,79 +319,26 @@ def dtype_class(expr: ir.Expr | None, default: str = "?") -> str:
 
 def _shape(expr: ir.Expr | None, kind_of: KindOf) -> Shape:
     if isinstance(expr, ir.Display):
-        return tuple(_dim(item) for item in expr.items)
-    if isinstance(expr, ir.Const) and isinstance(expr.value, int):
-        return (_dim(expr),)
+        return tuple(dim(item, kind_of) for item in expr.items)
+    if expr is None:
+        return None
     match expr:
         case ir.Attribute(base=base, name="shape"):
             return kind_of(base).shape
-    known = kind_of(expr) if expr is not None else UNKNOWN
-    if known == INT:
-        return (None,)
-    if known.form == "tuple" and known.items is not None:
-        return (None,) * len(known.items)
+    known = kind_of(expr)
+    if known.integer:
+        return (dim(expr, kind_of),)
+    if known.form == "tuple":
+        if known.items is not None:
+            return tuple(_spelt(item) for item in known.items)
+        return known.spells if isinstance(known.spells, str) else None
     return None
 
 
-def _dim(expr: ir.Expr) -> Dim:
-    value = expr.value if isinstance(expr, ir.Const) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+def dim(expr: ir.Expr, kind_of: KindOf) -> Dim:
+    """The size that an integer spells: itself, or the symbol for `x.shape[0]`."""
+    return _spelt(kind_of(expr))
 
 
-# ---------------------------------------------------------------------------- indices
-
-
-def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
-    """The kind of `base[key]`."""
-    if base.form in ("list", "tuple", "dict"):
-        return _item_kind(base, key)
-    if base.form != "array":
-        return Kind("value", base.dtype) if base.form == "value" else UNKNOWN
-    keys = key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
-    shape = base.shape if isinstance(base.shape, tuple) else None
-    if shape is None:
-        sliced = any(isinstance(k, ir.Slice) for k in keys)
-        return Kind("array" if sliced else "value", base.dtype)
-    left = _indexed(shape, keys, kind_of)
-    if left is None:
-        return Kind("value", base.dtype)
-    # Integers all along give a scalar; with an ellipsis a 0-d array.
-    ellipsis = any(k == ir.Const(...) for k in keys)
-    return Kind("array" if left or ellipsis else "number", base.dtype, left)
-
-
-def _indexed(
-    shape: tuple[Dim, ...], keys: Sequence[ir.Expr], kind_of: KindOf
-) -> tuple[Dim, ...] | None:
-    consumed = sum(k != ir.Const(None) and k != ir.Const(...) for k in keys)
-    if consumed > len(shape):
-        return None
-    left: list[Dim] = []
-    sizes = list(shape)
-    for key in keys:
-        if key == ir.Const(None):
-            left.append(1)
-        elif key == ir.Const(...):
-            left += [sizes.pop(0) for _ in range(len(shape) - consumed)]
-        elif isinstance(key, ir.Slice):
-            size = sizes.pop(0)
-            left.append(size if key == ir.Slice() else None)
-        elif _is_integer(key, kind_of):
-            sizes.pop(0)
-        else:
-            return None
-    return tuple(left + sizes)
-
-
-def _is_integer(key: ir.Expr, kind_of: KindOf) -> bool:
-    if isinstance(key, ir.Const):
-        return isinstance(key.value, int) and not isinstance(key.value, bool)
-    return kind_of(key) == INT
-
-
-def _item_kind(base: Kind, key: ir.Expr) -> Kind:
-    place = key.value if isinstance(key, ir.Const) else None
-    count = 0 if base.items is None else len(base.items)
-    if base.items is not None and isinstance(place, int) and -count <= place < count:
-        return base.items[place]
-    return UNKNOWN if base.item is None else base.item
+def _spelt(kind: Kind) -> Dim:
+    return kind.spells if isinstance(kind.spells, (int, str)) and kind.integer else None

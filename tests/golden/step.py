@@ -9,7 +9,6 @@ def relax_fwd(p: np.ndarray, b: np.ndarray, n):
     product_saved = []
     ratio_saved = []
     p_saved = []
-    p_1_saved = []
     p_saved2 = []
     for _ in range(n):
         pn = p.copy()
@@ -20,26 +19,21 @@ def relax_fwd(p: np.ndarray, b: np.ndarray, n):
         ratio_saved.append(ratio)
         p_saved.append(p[1:-1].copy())
         p[1:-1] = ratio
-        p_1_saved.append(p[1])
         p_saved2.append(copy(p[0]))
         p[0] = p[1]
-    return (
-        None,
-        (p, b, n, pn_saved, product_saved, ratio_saved, p_saved, p_1_saved, p_saved2),
-    )
+    return None, (p, b, n, pn_saved, product_saved, ratio_saved, p_saved, p_saved2)
 
 
 def relax_bwd(tape, p_bar):
-    p, b, n, pn_saved, product_saved, ratio_saved, p_saved, p_1_saved, p_saved2 = tape
+    p, b, n, pn_saved, product_saved, ratio_saved, p_saved, p_saved2 = tape
     b_bar = np.zeros_like(b)
     for _ in reversed(range(n)):
         pn = pn_saved.pop()                  # pn = p.copy()
         # p[1:-1] = (pn[:-2] * pn[2:] + b[1:-1]) / 3.0
         product = product_saved.pop()
         ratio = ratio_saved.pop()
-        p_1 = p_1_saved.pop()                # p[0] = p[1]
-        p[0] = p_saved2.pop()
-        p_1_bar = unbroadcast(copy(p_bar[0]), p_1)
+        p[0] = p_saved2.pop()                # p[0] = p[1]
+        p_1_bar = copy(p_bar[0])
         p_bar[0] = 0.0
         p_bar[1] += p_1_bar
         # p[1:-1] = (pn[:-2] * pn[2:] + b[1:-1]) / 3.0
@@ -50,8 +44,8 @@ def relax_bwd(tape, p_bar):
         product_bar = unbroadcast(total_bar, product)
         b_bar[1:-1] += unbroadcast(total_bar, b[1:-1])
         pn_bar = np.zeros_like(pn)
-        pn_bar[2:] += unbroadcast(product_bar * pn[:-2], pn[2:])
-        pn_bar[:-2] += unbroadcast(product_bar * pn[2:], pn[:-2])
+        pn_bar[2:] += product_bar * pn[:-2]
+        pn_bar[:-2] += product_bar * pn[2:]
         p_bar += pn_bar                      # pn = p.copy()
     return b_bar
 
@@ -85,8 +79,8 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
         b[1:-1] = b_saved.pop()              # b[1:-1] = c * p[2:] * p[:-2]
         product2_bar = unbroadcast(b_bar[1:-1].copy(), product2)
         b_bar[1:-1] = 0.0
-        product_bar = unbroadcast(product2_bar * p[:-2], product)
-        p_bar[:-2] += unbroadcast(product2_bar * product, p[:-2])
+        product_bar = product2_bar * p[:-2]
+        p_bar[:-2] += product2_bar * product
         c_bar += unbroadcast(product_bar * p[2:], c)
         p_bar[2:] += product_bar * c
     return p_bar, b_bar, c_bar

@@ -1,0 +1,205 @@
+"""Kinds of `base[key]` and of the items of a loop, with the sizes that slices leave.
+
+Sizes are symbols, so slices of one array can be compared: a slice that drops a literal number
+of entries leaves the size `a.0-2`, whichever ends they are dropped from.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from .. import ir
+from ..kind import OTHER, UNKNOWN, Dim, Kind
+from .book import KindOf
+from .decisions import is_literal, literal
+
+__all__ = ["element_kind", "index_kind", "key_parts"]
+
+_KEEPING: dict[ir.Expr, str] = {ir.Const(None): "None", ir.Const(...): "..."}  # take no axis
+_TRIMMED = re.compile(r"(?P<whole>.+)-(?P<count>\d+)")
+
+
+def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
+    """The kind of `base[key]`.
+
+    >>> from ..kind import INT
+    >>> index_kind(Kind("array", "float", ("n", "m")), ir.Const(0), lambda e: INT).shape
+    ('m',)
+    """
+    if base.form in ("list", "tuple", "dict"):
+        return _element_at(base, key)
+    if base.form == "other":
+        return OTHER
+    if base.form not in ("array", "value"):
+        return UNKNOWN
+    parts = key_parts(key)
+    if not all(_is_basic(part, kind_of) for part in parts):
+        return _fancy(base, parts, kind_of)
+    dims = _basic_dims(base, parts)
+    if dims is None:
+        has_slice = any(isinstance(p, ir.Slice) or p == ir.Const(...) for p in parts)
+        return Kind("array" if has_slice else "value", base.dtype, _token(base, parts))
+    if not dims and ir.Const(...) not in parts:
+        return Kind("number", base.dtype, ())
+    return Kind("array", base.dtype, dims)
+
+
+def key_parts(key: ir.Expr) -> tuple[ir.Expr, ...]:
+    """The components of an index: those of a tuple, or the one.
+
+    >>> len(key_parts(ir.Display("tuple", (ir.Var("i"), ir.Slice()))))
+    2
+    """
+    return key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
+
+
+def element_kind(kind: Kind) -> Kind:
+    """What iteration over a value of this kind yields (for a dict: what its values are).
+
+    >>> element_kind(Kind("array", "float", ("n", "m"))).shape
+    ('m',)
+    """
+    if kind.form in ("list", "tuple", "dict"):
+        if kind.item is None and kind.items:
+            common = kind.items[0]
+            for item in kind.items[1:]:
+                common = common.join(item)
+            return common
+        return kind.item or (Kind("number", kind.dtype, ()) if kind.dtype == "int" else UNKNOWN)
+    if kind.form == "array" and kind.rank:
+        assert isinstance(kind.shape, tuple)
+        if kind.rank == 1:
+            return Kind("number", kind.dtype, ())
+        return Kind("array", kind.dtype, kind.shape[1:])
+    if kind.form in ("array", "value"):
+        token = f"{kind.shape}[i]" if isinstance(kind.shape, str) else None
+        return Kind("value", kind.dtype, token)
+    return OTHER if kind.form == "other" else UNKNOWN
+
+
+def _element_at(base: Kind, key: ir.Expr) -> Kind:
+    if isinstance(key, ir.Slice):
+        return replace(base, items=None, item=element_kind(base), spells=None)
+    items = base.items or ()
+    place = key.value if isinstance(key, ir.Const) else None
+    if isinstance(place, int) and -len(items) <= place < len(items):
+        return items[place]
+    found = element_kind(base)
+    if isinstance(base.spells, str) and isinstance(place, int) and place >= 0:
+        return replace(found, spells=f"{base.spells}.{place}")
+    return found
+
+
+def _is_basic(part: ir.Expr, kind_of: KindOf) -> bool:
+    if isinstance(part, ir.Slice) or part in _KEEPING:
+        return True
+    kind = kind_of(part)
+    return kind.form == "number" and kind.dtype == "int"
+
+
+def _fancy(base: Kind, parts: tuple[ir.Expr, ...], kind_of: KindOf) -> Kind:
+    """Some part is an array, a list or of unknown kind."""
+    part_kinds = [kind_of(p) for p in parts]
+    if any(k.form in ("array", "list") for k in part_kinds):
+        index = part_kinds[0]
+        single = len(parts) == 1 and index.form == "array" and index.dtype == "int"
+        if single and isinstance(index.shape, tuple) and isinstance(base.shape, tuple):
+            return Kind("array", base.dtype, (*index.shape, *base.shape[1:]))
+        return Kind("array", base.dtype)
+    has_slice = any(isinstance(p, ir.Slice) for p in parts)
+    return Kind("array" if has_slice else "value", base.dtype)
+
+
+def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...]) -> tuple[Dim, ...] | None:
+    """Dimensions after integers drop theirs, slices keep one, None adds one."""
+    if not isinstance(base.shape, tuple):
+        return None
+    rank = len(base.shape)
+    consuming = [p for p in parts if p not in _KEEPING]
+    if len(consuming) > rank:
+        return None
+    dims: list[Dim] = []
+    axis = 0
+    for part in parts:
+        if part == ir.Const(...):
+            skipped = rank - len(consuming)
+            dims.extend(base.shape[axis : axis + skipped])
+            axis += skipped
+        elif part == ir.Const(None):
+            dims.append(1)
+        else:
+            if isinstance(part, ir.Slice):
+                dims.append(_sliced(base.shape[axis], part))
+            axis += 1
+    return (*dims, *base.shape[axis:])
+
+
+# ------------------------------------------------------------------------ sizes of slices
+
+
+def _sliced(size: Dim, part: ir.Slice) -> Dim:
+    """The size that a slice leaves of an axis; None where a bound is no literal.
+
+    >>> _sliced("n", ir.Slice(ir.Const(1), ir.Const(-1))), _sliced("n", ir.Slice(ir.Const(2)))
+    ('n-2', 'n-2')
+    """
+    bounds = _literal_bounds(part)
+    if part == ir.Slice():
+        return size
+    if size is None or bounds is None:
+        return None
+    if isinstance(size, int):
+        return len(range(size)[slice(*bounds)])
+    lower, upper, step = bounds
+    if step in (1, -1) and lower is None and upper is None:
+        return size
+    dropped = _dropped(bounds)
+    if dropped is None:
+        return f"{size}[{':'.join('' if b is None else str(b) for b in bounds)}]"
+    # max(max(n - 2, 0) - 1, 0) is max(n - 3, 0): what is dropped adds up.
+    known = _TRIMMED.fullmatch(size)
+    if known is None:
+        return f"{size}-{dropped}" if dropped else size
+    return f"{known['whole']}-{int(known['count']) + dropped}"
+
+
+def _dropped(bounds: tuple[int | None, int | None, int]) -> int | None:
+    """How many entries `[lower:upper]` drops, if it leaves max(n - that, 0) of any n.
+
+    So it does when it counts the lower bound from the start and the upper one from the end.
+    """
+    lower, upper, step = bounds
+    if step != 1 or (lower or 0) < 0 or (upper is not None and upper >= 0):
+        return None
+    return (lower or 0) - (upper or 0)
+
+
+def _literal_bounds(part: ir.Slice) -> tuple[int | None, int | None, int] | None:
+    bounds = [ir.Const(None) if p is None else p for p in (part.lower, part.upper, part.step)]
+    if not all(map(is_literal, bounds)):
+        return None
+    lower, upper, step = map(literal, bounds)
+    return lower, upper, 1 if step is None else step
+
+
+def _token(base: Kind, parts: tuple[ir.Expr, ...]) -> str | None:
+    """A name for the shape of `base[parts]` where only a name for that of `base` is known.
+
+    >>> _token(Kind("array", "float", "a"), (ir.Slice(ir.Const(1)), ir.Var("i")))
+    'a[-1,i]'
+    """
+    if not isinstance(base.shape, str):
+        return None
+    texts = []
+    for part in parts:
+        if isinstance(part, ir.Slice):
+            size = _sliced("n", part)
+            if not isinstance(size, str):
+                return None
+            texts.append(size[1:] or ":")
+        else:
+            texts.append(_KEEPING.get(part, "i"))
+    if all(text in (":", "...") for text in texts):
+        return base.shape
+    return f"{base.shape}[{','.join(texts)}]"
