@@ -73,7 +73,7 @@ class Derivation:
         """What annotations and the example promise of the arguments."""
         params = self.derived.lowered.function.params
         example = self.request.example
-        stated = None if example is None else self._signature.bind(*example).arguments
+        stated = None if example is None else self._signature.bind_partial(*example).arguments
         return claims_of({p.name: p.annotation for p in params}, stated)
 
     def _believing(self, given: Mapping[str, Any]) -> Derivation:
