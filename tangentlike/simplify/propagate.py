@@ -6,6 +6,9 @@ the one may read the other; a write in place is seen through both, so it does no
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from .. import ir
 from .analyses import analyses
 from .effects import effect_of
@@ -28,88 +31,127 @@ def propagate_copies(function: ir.Function, facts: Facts) -> ir.Function:
     return s_bar + r_bar
     """
     pinned = analyses(function, facts).pinned
-    return with_body(function, _Propagation(facts, pinned).block(function.body, {}))
+    return with_body(function, _Propagation(facts, pinned).block(function.body))
 
 
 class _Propagation:
+    """What repeats what, kept true from statement to statement.
+
+    `copies`: name -> what it repeats, and the binding of that it repeats; `bound`: name -> its
+    latest binding. What is learned in a branch or loop is taken back at its end, by a journal:
+    copying the tables for each would make long programs quadratic.
+    """
+
     def __init__(self, facts: Facts, pinned: frozenset[str]) -> None:
         self.facts = facts
         self.pinned = pinned
-        self.readers: dict[str, list[str]] = {}  # name -> names that ever repeated it
+        self.copies: dict[str, tuple[ir.Expr, int] | None] = {}
+        self.bound: dict[str, int | None] = {}
+        self.bindings = 0
+        self.journal: list[tuple[dict[str, Any], str, Any]] = []
 
-    def block(self, block: ir.Block, copies: Copies) -> ir.Block:
-        """Rewrite a block; `copies` is changed to what holds after it."""
-        out = [self.statement(stmt, copies) for stmt in block]
+    def block(self, block: ir.Block) -> ir.Block:
+        """Rewrite a block; afterwards the tables say what holds at its end."""
+        out = [self.statement(stmt) for stmt in block]
         changed = any(new is not old for new, old in zip(out, block, strict=True))
         return tuple(out) if changed else block
 
-    def statement(self, stmt: ir.Stmt, copies: Copies) -> ir.Stmt:
+    def statement(self, stmt: ir.Stmt) -> ir.Stmt:
         effect = effect_of(stmt, self.facts)
         if isinstance(stmt, ir.If):
-            new = self._branches(stmt, copies)
+            new = self._branches(stmt)
         elif isinstance(stmt, ir.For | ir.While):
-            new = self._loop(stmt, copies, effect.binds)
+            new = self._loop(stmt, effect.binds)
         else:
-            new = self._read(stmt, copies) if not copies.keys().isdisjoint(effect.reads) else stmt
-        self._forget(copies, effect.binds)
-        self._learn(new, copies)
+            copies = self._known(effect.reads)
+            new = _read(stmt, copies) if copies else stmt
+        self._forget(effect.binds)
+        self._learn(new)
         return new
 
-    def _read(self, stmt: ir.Stmt, copies: Copies) -> ir.Stmt:
-        if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
-            return map_stmt(stmt, expr=lambda e: _replaced(e, copies))
-        if isinstance(stmt, ir.Store | ir.Update):
-            # The place written must stay a place: numbers cannot stand there.
-            names: Copies = {n: e for n, e in copies.items() if isinstance(e, ir.Var)}
-            return map_stmt(stmt, expr=lambda e: replace_names(e, names))
-        return map_stmt(stmt, expr=lambda e: _replaced(e, copies))
-
-    def _branches(self, stmt: ir.If, copies: Copies) -> ir.Stmt:
-        test = _replaced(stmt.test, copies)
-        body = self.block(stmt.body, dict(copies))
-        orelse = self.block(stmt.orelse, dict(copies))
+    def _branches(self, stmt: ir.If) -> ir.Stmt:
+        test = self._header(stmt.test)
+        body, orelse = self._apart(stmt.body), self._apart(stmt.orelse)
         if test is stmt.test and body is stmt.body and orelse is stmt.orelse:
             return stmt
         return ir.If(test, body, orelse, stmt.origin)
 
-    def _loop(self, stmt: ir.For | ir.While, copies: Copies, binds: frozenset[str]) -> ir.Stmt:
-        header = dict(copies)
-        inside = dict(copies)
-        self._forget(inside, binds)
-        body = self.block(stmt.body, dict(inside))
+    def _loop(self, stmt: ir.For | ir.While, binds: frozenset[str]) -> ir.Stmt:
         if isinstance(stmt, ir.While):
-            test = _replaced(stmt.test, inside)
+            self._forget(binds)
+            test, body = self._header(stmt.test), self._apart(stmt.body)
             if test is stmt.test and body is stmt.body:
                 return stmt
             return ir.While(test, body, stmt.origin)
-        iterable = _replaced(stmt.iter, header)
+        iterable = self._header(stmt.iter)
+        self._forget(binds)
+        body = self._apart(stmt.body)
         if iterable is stmt.iter and body is stmt.body:
             return stmt
         return ir.For(stmt.target, iterable, body, stmt.origin)
 
-    def _learn(self, stmt: ir.Stmt, copies: Copies) -> None:
+    def _header(self, expr: ir.Expr) -> ir.Expr:
+        copies = self._known(ir.names_in(expr))
+        return _replaced(expr, copies) if copies else expr
+
+    def _apart(self, block: ir.Block) -> ir.Block:
+        """Rewrite a block whose end says nothing of what comes after it."""
+        mark = len(self.journal)
+        block = self.block(block)
+        while len(self.journal) > mark:
+            table, name, before = self.journal.pop()
+            table[name] = before
+        return block
+
+    # --------------------------------------------------------------------------- the tables
+
+    def _known(self, names: Iterable[str]) -> Copies:
+        """What some names repeat, as far as that still holds."""
+        found: Copies = {}
+        for name in names:
+            value, binding = self.copies.get(name) or (None, 0)
+            if isinstance(value, ir.Var) and (self.bound.get(value.name) or 0) != binding:
+                continue
+            if value is not None:
+                found[name] = value
+        return found
+
+    def _set(self, table: dict[str, Any], name: str, value: Any) -> None:
+        self.journal.append((table, name, table.get(name)))
+        table[name] = value
+
+    def _learn(self, stmt: ir.Stmt) -> None:
         match stmt:
             case ir.Assign(target=str(name), value=ir.Var(source)) if name != source:
                 if source in self.pinned:
                     return
+                binding = self.bound.get(source) or 0
             case ir.Assign(target=str(name), value=ir.Const(value)):
                 if not isinstance(value, (int, float, complex)):
                     return
+                binding = 0
             case _:
                 return
         ours = stmt.origin.role != "primal" or name in self.facts.temporaries
         if ours and name not in self.pinned:
-            copies[name] = stmt.value
-            if isinstance(stmt.value, ir.Var):
-                self.readers.setdefault(stmt.value.name, []).append(name)
+            self._set(self.copies, name, (stmt.value, binding))
 
-    def _forget(self, copies: Copies, bound: frozenset[str]) -> None:
+    def _forget(self, bound: frozenset[str]) -> None:
         """Names bound again repeat nothing, and nothing repeats them."""
         for name in bound:
-            copies.pop(name, None)
-            for reader in self.readers.get(name, ()):
-                if copies.get(reader) == ir.Var(name):
-                    del copies[reader]
+            self.bindings += 1
+            self._set(self.bound, name, self.bindings)
+            if self.copies.get(name) is not None:
+                self._set(self.copies, name, None)
+
+
+def _read(stmt: ir.Stmt, copies: Copies) -> ir.Stmt:
+    bare = isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var)
+    if isinstance(stmt, ir.Store | ir.Update) and not bare:
+        # The place written must stay a place: numbers cannot stand there.
+        names: Copies = {n: e for n, e in copies.items() if isinstance(e, ir.Var)}
+        return map_stmt(stmt, expr=lambda e: replace_names(e, names))
+    return map_stmt(stmt, expr=lambda e: _replaced(e, copies))
 
 
 def _replaced(expr: ir.Expr, copies: Copies) -> ir.Expr:
