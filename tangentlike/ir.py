@@ -302,6 +302,7 @@ class Module:
 
 _N = TypeVar("_N")
 _T = TypeVar("_T")
+_UNKNOWN: Any = object()
 
 
 # Every pass asks these questions of every node: they are answered by looking up the node's type,
@@ -319,14 +320,15 @@ class _ByType(dict[type, Any]):
 
 def of_node(fn: Callable[[_N], _T]) -> Callable[[_N], _T]:
     """Ask a function of one node, and of nothing else, once for each node."""
-    key = f"{fn.__module__}.{fn.__qualname__}"
+    key = f"_{fn.__module__}.{fn.__qualname__}"
 
     @functools.wraps(fn)
     def asked(node: _N) -> _T:
-        known = node.__dict__
-        if key not in known:
-            known[key] = fn(node)
-        found: _T = known[key]
+        known = getattr(node, key, _UNKNOWN)
+        if known is _UNKNOWN:
+            known = fn(node)
+            object.__setattr__(node, key, known)
+        found: _T = known
         return found
 
     return asked
@@ -405,10 +407,10 @@ def names_in(expr: Expr | None) -> frozenset[str]:
     """The local names an expression reads."""
     if expr is None:
         return frozenset()
-    known: frozenset[str] | None = expr.__dict__.get("_names")
+    known: frozenset[str] | None = getattr(expr, "_names", None)
     if known is None:
-        found = {part.name for part in walk(expr) if type(part) is Var}
-        known = expr.__dict__["_names"] = frozenset(found)
+        known = frozenset([part.name for part in walk(expr) if type(part) is Var])
+        object.__setattr__(expr, "_names", known)
     return known
 
 
@@ -438,9 +440,10 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
 def reads(stmt: Stmt) -> frozenset[str]:
     """Local names the statement itself reads (nested blocks excluded)."""
-    known: frozenset[str] | None = stmt.__dict__.get("_reads")
+    known: frozenset[str] | None = getattr(stmt, "_reads", None)
     if known is None:
-        known = stmt.__dict__["_reads"] = frozenset().union(*map(names_in, expressions(stmt)))
+        known = frozenset().union(*map(names_in, expressions(stmt)))
+        object.__setattr__(stmt, "_reads", known)
     return known
 
 
