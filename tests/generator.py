@@ -40,6 +40,9 @@ FEATURES: dict[str, frozenset[str]] = {
 }
 
 
+REASONS: Counter[str] | None = None  # of refusals, counted when asked for
+
+
 def generate(seed: int, features: str | frozenset[str] = "inplace") -> str:
     """The source of the program with this seed."""
     chosen = FEATURES[features] if isinstance(features, str) else features
@@ -63,7 +66,8 @@ def load(source: str, name: str = "generated") -> Callable[..., Any]:
 
 
 def check_program(source: str, args: tuple[Any, ...], name: str = "generated") -> str:
-    """Compare both modes with central differences: "agree", "refused" or "skipped".
+    """Compare both modes, and reverse mode told the kinds of its arguments, with central
+    differences: "agree", "refused" or "skipped".
 
     Raises AssertionError with the program and the emitted source where they disagree, and
     where anything but a refusal goes wrong. Skipped are programs that fail by themselves or
@@ -78,7 +82,7 @@ def check_program(source: str, args: tuple[Any, ...], name: str = "generated") -
     if expected is None:
         return "skipped"
     outcomes = []
-    for mode in (reverse_slope, forward_slope):
+    for mode in (reverse_slope, example_slope, forward_slope):
         emitted: list[str] = []
         try:
             before = tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in args)
@@ -86,8 +90,10 @@ def check_program(source: str, args: tuple[Any, ...], name: str = "generated") -
             complaint = "" if agreement.close(got, expected, 1e-5) else f"{got} != {expected}"
             if not agreement.same_bits(args, before):
                 complaint = "an argument was changed"
-        except tl.UnsupportedError:
+        except tl.UnsupportedError as error:
             outcomes.append("refused")
+            if REASONS is not None:
+                REASONS[f"{mode.__name__}: {re.sub('`[^`]*`', '`_`', error.message)}"] += 1
             continue
         except Exception as error:
             complaint = "".join(traceback.format_exception(error, limit=-3, chain=False))
@@ -119,6 +125,17 @@ def reverse_slope(
     import tangentlike as tl
 
     df = tl.grad(f, wrt=wrt)
+    emitted.append(df.source)
+    return agreement.inner(directions, list(df(*args)))
+
+
+def example_slope(
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+) -> float:
+    """<gradient, direction>, the gradient made with the ranks of its arguments known."""
+    import tangentlike as tl
+
+    df = tl.grad(f, wrt=wrt, example=args)
     emitted.append(df.source)
     return agreement.inner(directions, list(df(*args)))
 

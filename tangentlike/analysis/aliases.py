@@ -109,10 +109,26 @@ def _static_view(name: str, sharing: Sharing) -> ir.Expr | None:
     view = definition.value
     if len(base_names(view)) != 1 or not _is_view(view, name, sharing):
         return None
-    last = facts.last_use(name)
+    last = _end_of_views(name, definition, sharing)
     if any(facts.rebound_between(n, definition, last) for n in sorted(ir.names_in(view))):
         return None
     return view
+
+
+def _end_of_views(name: str, definition: ir.Stmt, sharing: Sharing) -> int:
+    """The number up to which `name` may be used, by itself or through what is a view of it."""
+    facts = sharing.facts
+    last, found, waiting = 0, {name}, [name]
+    while waiting:
+        seen = waiting.pop()
+        last = max(last, facts.end_of_use(seen, definition))
+        for stmt in facts.used_by.get(seen, ()):
+            match stmt:
+                case ir.Assign(target=str(view), value=value) if view not in found:
+                    if seen in sharing.sources.nodes(value):
+                        found.add(view)
+                        waiting.append(view)
+    return last
 
 
 def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:

@@ -36,6 +36,7 @@ class Structure:
     outer_loop: dict[BlockKey, int] = field(default_factory=dict)  # id of the outermost loop, or 0
     block_of: dict[int, BlockKey] = field(default_factory=dict)  # the block a statement stands in
     number: dict[int, int] = field(default_factory=dict)  # preorder
+    end: dict[int, int] = field(default_factory=dict)  # the highest number within a statement
     definitions: dict[str, list[ir.Stmt]] = field(default_factory=dict)
     used_by: dict[str, list[ir.Stmt]] = field(default_factory=dict)
     home: dict[str, BlockKey] = field(default_factory=dict)
@@ -57,9 +58,28 @@ class Structure:
         numbers = (self.number[id(d)] for d in self.definitions.get(name, ()))
         return any(start < n <= last for n in numbers)
 
-    def last_use(self, name: str) -> int:
-        """The highest number of a statement that reads the name (0 when none does)."""
-        return max((self.number[id(s)] for s in self.used_by.get(name, ())), default=0)
+    def end_of_use(self, name: str, definition: ir.Stmt) -> int:
+        """The number up to which the value that `definition` gives to `name` may be used.
+
+        A use in a loop that `definition` stands before comes again in the next round, so it
+        lasts to the end of that loop.
+        """
+        around = self._blocks_around(self.block_of[id(definition)])
+        last = self.number[id(definition)]
+        for stmt in self.used_by.get(name, ()):
+            last = max(last, self.number[id(stmt)])
+            for key in self._blocks_around(self.block_of[id(stmt)]) - around:
+                owner = self.owner[key]
+                if isinstance(owner, ir.For | ir.While):
+                    last = max(last, self.end[id(owner)])
+        return last
+
+    def _blocks_around(self, block: BlockKey) -> set[BlockKey]:
+        found = {block}
+        while block != ROOT:
+            block = self.parent[block]
+            found.add(block)
+        return found
 
     def is_local(self, name: str, block: BlockKey) -> bool:
         """Whether no value of `name` flows into `block` from outside or an earlier round."""
@@ -111,6 +131,7 @@ def _number(
             facts.repeated[child] = facts.repeated[key] or looping
             facts.outer_loop[child] = facts.outer_loop[key] or (id(stmt) if looping else 0)
             _number(inner, child, facts, places)
+        facts.end[id(stmt)] = len(facts.number)
 
 
 def _common(keys: Iterable[BlockKey], parent: dict[BlockKey, BlockKey]) -> BlockKey:
@@ -156,7 +177,8 @@ class _Liveness:
                     facts.live_in[block_key(stmt, which)] = names
                 return inside[0] | inside[1] | ir.reads(stmt)
             case ir.For() | ir.While():
-                header = ir.reads(stmt) if isinstance(stmt, ir.While) else frozenset()
+                # (A `for` goes on reading what it iterates over: each round takes an item.)
+                header = ir.reads(stmt)
                 bound = frozenset(ir.binds(stmt))
                 head = live | header
                 while True:
