@@ -36,11 +36,7 @@ from .rules.book import RuleBook, default_book
 from .rules.twins import as_numpy
 from .simplify import Facts, simplify
 
-_EFFECTS = (
-    "add_at",
-    "require_apart",
-    "require_ndim",
-)  # of the runtime: what is called for its effect
+_EFFECTS = ("add_at", "require_apart", "require_ndim", "require_scalar")  # of the runtime: what is called for its effect
 
 
 @dataclass(frozen=True)
@@ -86,7 +82,7 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     check(lowered.function)
     given = {}
     if request.example is not None:
-        bound = inspect.signature(fn).bind(*request.example)
+        bound = inspect.signature(fn).bind_partial(*request.example)
         given = kinds_from_example(bound.arguments)
     build = _Builder(book or default_book())
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
@@ -118,6 +114,7 @@ class _Builder:
         self.facts: dict[str, Facts] = {}
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.real = True
+        self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
 
     # ----------------------------------------------------------------------- main function
 
@@ -180,9 +177,16 @@ class _Builder:
 
     # --------------------------------------------------------------------------- the stages
 
+    def _kinds(self, function: ir.Function, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
+        """The kinds of a function's names; several stages ask the same."""
+        key = (id(function), frozenset(given.items()))
+        if key not in self._inferred:
+            self._inferred[key] = (function, infer_kinds(function, given, self.book))
+        return self._inferred[key][1]
+
     def _context(self, lowered: Lowered, given: Mapping[str, Kind]) -> Context:
         function = lowered.function
-        kinds = infer_kinds(function, given, self.book)
+        kinds = self._kinds(function, given)
         names = Names(_all_names(function))
         return Context(
             dict(kinds),
@@ -199,7 +203,7 @@ class _Builder:
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
         """Whether a function or one that it calls may compute with complex numbers."""
         function = lowered.function
-        if computes_complex(function, infer_kinds(function, given, self.book)):
+        if computes_complex(function, self._kinds(function, given)):
             return True
         for stmt in ir.statements(function.body):
             for expr in ir.expressions(stmt):

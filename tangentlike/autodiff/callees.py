@@ -8,6 +8,7 @@ A parameter that `g` writes in place is passed its adjoint buffer instead of hav
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from ..errors import UnsupportedError
 from ..frontend import Lowered, lower
 from ..kind import FLOAT, UNKNOWN, Kind
 from ..names import Names
+from ..primal import emitted_of
 from ..rules.book import RuleBook
 from ..rules.twins import as_numpy
 
@@ -109,10 +111,17 @@ class Callees:
     _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
 
     def lowered(self, obj: Any) -> Lowered:
-        """The callee's lowered form (refused with a place in the callee, if it must be)."""
+        """The callee's lowered form (refused with a place in the callee, if it must be).
+
+        Without its annotations: what a call passes is known from the call, and nothing checks
+        that it keeps them. A function that we emitted is read instead of what guards it.
+        """
         if id(obj) not in self._lowered:
             self._keep.append(obj)
-            self._lowered[id(obj)] = as_numpy(lower(obj))
+            found = as_numpy(lower(emitted_of(obj) or obj))
+            params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
+            function = dataclasses.replace(found.function, params=params)
+            self._lowered[id(obj)] = dataclasses.replace(found, function=function)
         return self._lowered[id(obj)]
 
     def effects(self, obj: Any) -> Effects | None:

@@ -8,6 +8,8 @@ it accumulates, which is a form of its own.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 from typing import Any
 
 import numpy as np
@@ -67,13 +69,25 @@ class _Rewriter:
             case ir.Attribute(base, method) if target is None and self._is_array(base, method):
                 return self._method(stmt, call, base, method)
             case ir.Ref(obj=obj):
-                if isinstance(obj, np.ufunc):
-                    return self._ufunc(stmt, call, target, obj)
+                call = _with_out_named(call, out_position(obj))
                 if any(name == "out" for name, _ in call.kwargs):
                     return self._out(stmt, call, target)
-                if target is None:
+                if target is None and _is_numpy(obj):
                     return self._function(stmt, call, obj)
+            case ir.Attribute(base, method) if self._may_be_array(base):
+                call = _with_out_named(call, _METHOD_OUT.get(method))
+                if any(name == "out" for name, _ in call.kwargs):
+                    return self._out(stmt, call, target)
+            case ir.Attribute(_, "shuffle"):
+                raise UnsupportedError(
+                    "`shuffle` writes its argument in an order that only the run knows",
+                    call.at,
+                    "Draw a permutation and index with it: `x = x[rng.permutation(len(x))]`.",
+                )
         return None
+
+    def _may_be_array(self, base: ir.Expr) -> bool:
+        return self.context.kind_of(base).form in ("array", "value", "unknown")
 
     def _is_array(self, base: ir.Expr, method: str) -> bool:
         if method in ("fill", "partition"):
@@ -96,33 +110,29 @@ class _Rewriter:
             if mask is None:
                 return [self._store(stmt, target, value)]
             return self._masked(stmt, target, mask, value)
-        if obj in (np.putmask,) and len(call.args) == 3:
-            return self._masked(stmt, *call.args)
+        if obj is np.putmask and len(call.args) == 3:
+            if self.context.kind_of(call.args[2]).form == "number":  # (others it repeats)
+                return self._masked(stmt, *call.args)
         if obj is np.fill_diagonal and len(call.args) == 2:
             target, value = call.args
             name = self.context.names.fresh("diagonal")
             where = ir.Call(self.context.numpy("diag_indices_from"), (target,))
             store = ir.Store(ir.Index(target, ir.Var(name), call.at), value, stmt.origin)
             return [ir.Assign(name, where, stmt.origin), store]
-        return None
+        if _is_for_effect(obj):
+            return None
+        raise UnsupportedError(
+            f"`{call.fn.text}` as a statement" if isinstance(call.fn, ir.Ref) else "this call",
+            call.at,
+            "What it writes, if it writes anything, is not known. Write `a[k] = v`, `a[...] = v` "
+            "or `np.add.at(a, k, v)`.",
+        )
 
     def _masked(
         self, stmt: ir.Stmt, target: ir.Expr, mask: ir.Expr, value: ir.Expr
     ) -> list[ir.Stmt]:
         merged = ir.Call(self.context.numpy("where"), (mask, value, target), at=stmt.origin.place)
         return self._named_store(stmt, target, merged)
-
-    def _ufunc(
-        self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None, ufunc: np.ufunc
-    ) -> list[ir.Stmt] | None:
-        if len(call.args) <= ufunc.nin:
-            return self._out(stmt, call, target)
-        out = (("out", call.args[ufunc.nin]),)
-        return self._out(
-            stmt,
-            dataclasses.replace(call, args=call.args[: ufunc.nin], kwargs=call.kwargs + out),
-            target,
-        )
 
     def _out(self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None) -> list[ir.Stmt] | None:
         options = dict(call.kwargs)
@@ -170,3 +180,58 @@ def _known_method(expr: ir.Expr) -> ir.Expr:
             fn = ir.Ref(f"{text}.{name}", getattr(ufunc, name))
             return dataclasses.replace(expr, fn=fn)
     return expr
+
+
+# Where array methods, and functions whose signature cannot be read, take `out`.
+_METHOD_OUT = (
+    dict.fromkeys(("max", "min", "all", "any", "argmax", "argmin", "dot", "round", "choose"), 1)
+    | dict.fromkeys(("sum", "mean", "prod", "std", "var", "cumsum", "cumprod", "take", "clip"), 2)
+    | {"compress": 2, "trace": 4, "conj": 0, "conjugate": 0}
+)
+_FUNCTION_OUT = {np.dot: 2, np.concatenate: 2, np.where: None, np.putmask: None}
+_UFUNC_METHOD_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
+_HARMLESS = ("seed", "seterr", "seterrcall", "set_printoptions", "setbufsize")
+
+
+@functools.lru_cache(maxsize=1024)
+def out_position(obj: Any) -> int | None:
+    """The position at which a NumPy function takes `out`; None where it takes none.
+
+    >>> out_position(np.cumsum), out_position(np.add), out_position(np.reshape)
+    (3, 2, None)
+    """
+    if isinstance(obj, np.ufunc):
+        return obj.nin
+    if isinstance(getattr(obj, "__self__", None), np.ufunc):
+        return _UFUNC_METHOD_OUT.get(obj.__name__)
+    if not _is_numpy(obj) or obj in _FUNCTION_OUT:
+        return _FUNCTION_OUT.get(obj)
+    try:
+        params = list(inspect.signature(obj).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    for position, param in enumerate(params):
+        if param.name == "out" and param.kind is not inspect.Parameter.KEYWORD_ONLY:
+            return position
+    return None
+
+
+def _with_out_named(call: ir.Call, position: int | None) -> ir.Call:
+    """`np.cumsum(x, 0, None, y)` -> `np.cumsum(x, 0, None, out=y)`."""
+    if position is None or len(call.args) <= position:
+        return call
+    out = (("out", call.args[position]),)
+    return dataclasses.replace(call, args=call.args[:position], kwargs=call.kwargs + out)
+
+
+def _is_numpy(obj: Any) -> bool:
+    if isinstance(obj, np.ufunc) or isinstance(getattr(obj, "__self__", None), np.ufunc):
+        return True
+    return (getattr(obj, "__module__", None) or "").partition(".")[0] == "numpy"
+
+
+def _is_for_effect(obj: Any) -> bool:
+    """Whether calling a NumPy function as a statement is understood: it scatters or sets modes."""
+    name = getattr(obj, "__name__", "")
+    scatter = name == "at" and isinstance(getattr(obj, "__self__", None), np.ufunc)
+    return scatter or name in _HARMLESS or name.startswith("assert_")

@@ -75,13 +75,16 @@ class Reverse:
     def seed_scalar(self, value: ir.Expr) -> list[ir.Stmt]:
         """`y_bar = 1.0` for a scalar result, checked at run time where it is not known."""
         adjoints, out = self._begin()
-        if not isinstance(value, ir.Var) or value.name not in self.primal.active:
-            return out
         kind = self.context.kind_of(value)
         seed: ir.Expr = ir.Const(1.0)
         real = kind.dtype == "float" or (kind.dtype == "?" and self.context.real)
         if not (kind.form == "number" and real):
             seed = ir.Call(self.context.helper("scalar_seed"), (value,))
+        if not isinstance(value, ir.Var) or value.name not in self.primal.active:
+            if isinstance(seed, ir.Call) and not kind.discrete:
+                check = ir.Call(self.context.helper("require_scalar"), (value,))
+                out.append(ir.Do(check, adjoints.origin))
+            return out
         if value.name in self.primal.aliases.paths:
             adjoints.contribute(value.name, seed)
         else:

@@ -9,6 +9,7 @@ from .broadcasting import (
     broadcast_like,
     conj,
     ones_like,
+    require_scalar,
     scalar_seed,
     unbroadcast,
     zeros_like,
@@ -127,6 +128,7 @@ from .products import (
     tensordot_bar_b,
     vander_slope,
 )
+from .records import Mirror, Record, record_like
 from .reductions import (
     align_weights,
     cumprod_dot,
@@ -208,6 +210,8 @@ from .triangles import (
 )
 
 __all__ = [
+    "Mirror",
+    "Record",
     "accumulate",
     "add_at",
     "add_repeats",
@@ -318,12 +322,14 @@ __all__ = [
     "quantile_weights",
     "ratio_or_zero",
     "reciprocal_or_zero",
+    "record_like",
     "reduced_count",
     "reduced_size",
     "remaining",
     "repeat_items",
     "require_apart",
     "require_ndim",
+    "require_scalar",
     "reshape_like",
     "rfft_bar",
     "rfftn_bar",

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .records import mirror
+
 __all__ = ["broadcast_like", "conj", "ones_like", "scalar_seed", "unbroadcast", "zeros_like"]
 
 _FLOAT64 = np.dtype(float)
@@ -130,33 +132,38 @@ def broadcast_like(g: Any, y: Any) -> Any:
 
 
 def zeros_like(x: Any) -> Any:
-    """Zeros in the structure of `x`: what carries no derivative has 0.0, a tuple a list."""
+    """Zeros in the structure of `x`: what carries no derivative has 0.0, a tuple a list, an
+    object its mirror."""
     if type(x) is np.ndarray:
         return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else float)
     if type(x) is float:
         return 0.0
-    if isinstance(x, (list, tuple)):
-        return [zeros_like(item) for item in x]
-    if isinstance(x, dict):
-        return {key: zeros_like(item) for key, item in x.items()}
-    if isinstance(x, np.inexact):
-        return x.dtype.type(0)
-    if hasattr(x, "shape") and hasattr(x, "dtype") and not isinstance(x, np.generic):
-        return np.zeros_like(x) if x.dtype.kind in "fc" else np.zeros_like(x, dtype=float)
-    return 0.0
+    return _like(x, 0, np.zeros_like)
 
 
 def ones_like(x: Any) -> Any:
     """Ones in the structure of `x`, as `zeros_like` has zeros."""
-    if isinstance(x, (list, tuple)):
-        return [ones_like(item) for item in x]
-    if isinstance(x, dict):
-        return {key: ones_like(item) for key, item in x.items()}
+    return _like(x, 1, np.ones_like)
+
+
+def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     if isinstance(x, np.inexact):
-        return x.dtype.type(1)
-    if hasattr(x, "shape") and hasattr(x, "dtype") and not isinstance(x, np.generic):
-        return np.ones_like(x) if x.dtype.kind in "fc" else np.ones_like(x, dtype=float)
-    return 1.0
+        return x.dtype.type(number)
+    if isinstance(x, _NUMBERS) or x is None or isinstance(x, str):
+        return float(number)
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return array(x) if x.dtype.kind in "fc" else array(x, dtype=float)
+    if any(x is outer for outer in above):
+        return float(number)  # an object that holds itself
+    inside = (*above, x)
+    made = mirror(x, lambda item: _like(item, number, array, inside))
+    if made is not None:
+        return made
+    if isinstance(x, (list, tuple)):
+        return [_like(item, number, array, inside) for item in x]
+    if isinstance(x, dict):
+        return {key: _like(item, number, array, inside) for key, item in x.items()}
+    return float(number)
 
 
 def conj(x: Any) -> Any:
@@ -166,6 +173,11 @@ def conj(x: Any) -> Any:
     if getattr(getattr(x, "dtype", None), "kind", "c") != "c":
         return x
     return x.conjugate()
+
+
+def require_scalar(y: Any) -> None:
+    """Check that a result which does not depend on the inputs is a real scalar all the same."""
+    scalar_seed(y)
 
 
 def scalar_seed(y: Any) -> Any:
