@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .records import Mirror, Record, added
+
 __all__ = ["accumulate", "add_at", "copy", "stop_gradient"]
 
 
@@ -16,11 +18,7 @@ def stop_gradient(x: Any) -> Any:
 
 def accumulate(a: Any, b: Any) -> Any:
     """The sum of two adjoints of one value, entry by entry in containers; a new object."""
-    if isinstance(a, (list, tuple)):
-        return [accumulate(p, q) for p, q in zip(a, b, strict=True)]
-    if isinstance(a, dict):
-        return {key: accumulate(a[key], b[key]) for key in a}
-    return a + b
+    return added(a, b)
 
 
 def add_at(x_bar: Any, key: Any, g: Any) -> Any:
@@ -67,6 +65,10 @@ def copy(x: Any) -> Any:
     lists and dicts are copied with what they hold."""
     if type(x) is np.ndarray:
         return _copy_array(x)
+    if isinstance(x, Mirror):
+        return Mirror(**{name: copy(item) for name, item in vars(x).items()})
+    if isinstance(x, Record):
+        return Record(x._names, map(copy, x))
     if isinstance(x, list):
         return [copy(item) for item in x]
     if isinstance(x, tuple):

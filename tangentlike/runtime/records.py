@@ -1,0 +1,138 @@
+"""Adjoints and tangents of objects: what mirrors a namedtuple, a dataclass or a plain object.
+
+A mirror has the attributes of what it mirrors, and nothing else of it: no methods, no
+properties. So code that would compute a value from the attributes of an object finds no such
+attribute of its mirror, rather than a wrong derivative.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Mirror", "Record", "fields_of", "mirror", "record_like"]
+
+
+class Mirror(types.SimpleNamespace):
+    """The adjoint or tangent of an object: entries by attribute."""
+
+    def __add__(self, other: Any) -> Any:
+        names = dict.fromkeys((*vars(self), *vars(other)))
+        return Mirror(**{name: _sum_of(self, other, name) for name in names})
+
+
+class Record(list):  # type: ignore[type-arg]
+    """The adjoint or tangent of a namedtuple: entries by position and by field."""
+
+    def __init__(self, names: tuple[str, ...], items: Any) -> None:
+        super().__init__(items)
+        self.__dict__["_names"] = names
+
+    def __getattr__(self, name: str) -> Any:
+        return self[self._place(name)]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[self._place(name)] = value
+
+    def _place(self, name: str) -> int:
+        names = self.__dict__.get("_names", ())
+        if name not in names:
+            raise AttributeError(f"no field `{name}`", name=name, obj=self)
+        return int(names.index(name))
+
+    def __add__(self, other: Any) -> Any:
+        return Record(self._names, [added(a, b) for a, b in zip(self, other, strict=True)])
+
+    def __iadd__(self, other: Any) -> Any:
+        return self + other
+
+    def __reduce__(self) -> Any:
+        return Record, (self._names, list(self))
+
+
+def _sum_of(a: Any, b: Any, name: str) -> Any:
+    if not hasattr(a, name):
+        return getattr(b, name)
+    return added(getattr(a, name), getattr(b, name)) if hasattr(b, name) else getattr(a, name)
+
+
+def added(a: Any, b: Any) -> Any:
+    """The sum of two adjoints of one value, entry by entry in containers; a new object."""
+    if isinstance(a, Record):
+        return a + b
+    if isinstance(b, Record):
+        return b + a
+    if isinstance(a, (list, tuple)):
+        return [added(p, q) for p, q in zip(a, b, strict=True)]
+    if isinstance(a, dict):
+        return {key: added(a[key], b[key]) for key in a}
+    return a + b
+
+
+def fields_of(value: Any) -> dict[str, Any] | None:
+    """The attributes that a dataclass instance or a plain object has of its own; None for
+    what is no such object."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if isinstance(value, (type, types.ModuleType, str, bytes, int, float)) or callable(value):
+        return None
+    if isinstance(value, (list, tuple, dict, np.generic)) or hasattr(value, "dtype"):
+        return None
+    slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
+    attributes = getattr(value, "__dict__", None)
+    if not isinstance(attributes, dict):
+        if not slots:
+            return None
+        attributes = {}
+    return {**{n: getattr(value, n) for n in slots if hasattr(value, n)}, **attributes}
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = cls.__dict__.get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(n for n in names if not n.startswith("__"))
+
+
+def mirror(value: Any, item: Callable[[Any], Any]) -> Any:
+    """The mirror of a namedtuple or an object, with `item` of each entry; None for others.
+
+    What an object has from its class counts as an entry too: reading it must find something.
+    """
+    if isinstance(value, (list, tuple, dict)):
+        names = names_of(value)
+        return None if names is None else Record(names, map(item, value))
+    fields = fields_of(value)
+    if fields is None:
+        return None
+    return Mirror(**{name: item(v) for name, v in {**_of_class(type(value)), **fields}.items()})
+
+
+def record_like(value: Any, *items: Any) -> Any:
+    """The mirror of an object made from `items`, the mirrors of its fields in their order."""
+    names = names_of(value)
+    if names is not None:
+        return Record(names, items)
+    return Mirror(**dict(zip(fields_of(value) or (), items, strict=True)))
+
+
+def names_of(value: Any) -> tuple[str, ...] | None:
+    """The field names of a namedtuple or of its mirror, None for other values."""
+    if isinstance(value, Record):
+        return value._names  # type: ignore[no-any-return]
+    return value._fields if isinstance(value, tuple) and hasattr(value, "_fields") else None
+
+
+def _of_class(cls: type) -> dict[str, Any]:
+    """The numbers and arrays among the attributes of a class."""
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, (float, complex)) or hasattr(value, "dtype"):
+                found[name] = value
+            else:
+                found.pop(name, None)
+    return found
