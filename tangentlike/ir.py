@@ -456,7 +456,7 @@ def target_names(target: Target) -> tuple[str, ...]:
 
 _BINDS = _ByType(
     {
-        Assign: lambda s: target_names(s.target),
+        Assign: lambda s: (s.target,) if type(s.target) is str else target_names(s.target),
         For: lambda s: target_names(s.target),
         Update: lambda s: (s.target.name,) if isinstance(s.target, Var) else (),
         OpaqueStmt: lambda s: s.writes,

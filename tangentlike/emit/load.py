@@ -90,11 +90,12 @@ def _compile(
         bare = _Rename(renamed).visit(bare)
     inner: ast.stmt = bare
     if free:
-        args = ast.arguments([], [ast.arg(n) for n in free], None, [], [], None, [])
+        names = [ast.copy_location(ast.arg(n), bare) for n in free]
+        args = ast.arguments([], names, None, [], [], None, [])
         inner = ast.FunctionDef("enclosing", args, [bare], [], None)  # never called
         if sys.version_info >= (3, 12):
             inner.type_params = []
-        ast.fix_missing_locations(ast.copy_location(inner, bare))
+        ast.copy_location(inner, bare)
     program = ast.Module([inner], [])
     code: types.CodeType = compile(program, filename, "exec", flags=_FLAGS, dont_inherit=True)
     for _ in range(2 if free else 1):
