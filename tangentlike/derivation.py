@@ -20,7 +20,7 @@ from . import leaves
 from .claims import UNSTATED, broken, claims_of, stand_in
 from .errors import TangentlikeError, UnsupportedError
 from .primal import Primal, global_names, plain_signature
-from .runtime import require_apart, require_ndim, scalar_seed
+from .runtime import require_apart, require_array, require_ndim, scalar_seed
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
 _CACHE: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
 _CACHE_SIZE = 1024
+
+# What emitted code calls to refuse arguments that its text was not written for.
+_REFUSING = (require_apart.__code__, require_array.__code__, require_ndim.__code__)
 
 
 class Derivation:
@@ -55,14 +58,17 @@ class Derivation:
     def suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         """The derivation for these arguments: this one, if they are what it was made for.
 
-        Complex arguments need conjugates that are not emitted for real programs, and arguments
-        that are not what an annotation or an example says need one that does not trust these.
+        Complex arguments need conjugates that are not emitted for real programs; operations on
+        arrays that are not NumPy's give no numbers; arguments that are not what an annotation or
+        an example says need a derivation that does not trust these.
         """
         found = self
         if not self.request.has_complex:
             given = (*args, *kwargs.values()) if kwargs else args
             if any(map(leaves.is_complex, given)):
                 found = self.for_complex
+        if not self.request.has_foreign and any(map(leaves.is_foreign, (*args, *kwargs.values()))):
+            found = found.for_foreign
         if found.primal.inner is None and not found.claims:
             return found
         by_name = self._by_name(args, kwargs)
@@ -114,6 +120,14 @@ class Derivation:
         if inner is not None:
             primal = replace(primal, function=inner.for_complex.emitted, inner=inner.for_complex)
         return derivation_of(primal, replace(self.request, has_complex=True))
+
+    @cached_property
+    def for_foreign(self) -> Derivation:
+        """The same derivative where the results of array operations are never numbers."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None:
+            primal = replace(primal, function=inner.for_foreign.emitted, inner=inner.for_foreign)
+        return derivation_of(primal, replace(self.request, has_foreign=True))
 
     @cached_property
     def writes_tape(self) -> bool:
@@ -201,7 +215,7 @@ class Derivation:
             step = step.tb_next
         if step is None:
             return None
-        if step.tb_frame.f_code in (require_ndim.__code__, require_apart.__code__):
+        if step.tb_frame.f_code in _REFUSING:
             message, _, hint = str(error).partition(": ")
             hint = hint.replace("example=", "`example=`")
             return UnsupportedError(message, self._place(error), f"{hint[:1].upper()}{hint[1:]}.")
@@ -310,7 +324,7 @@ def derivation_of(primal: Primal, request: Request) -> Derivation:
     return found
 
 
-_REQUEST = ("mode", "wrt", "bare", "has_aux", "target", "has_complex")
+_REQUEST = ("mode", "wrt", "bare", "has_aux", "target", "has_complex", "has_foreign")
 
 
 def _key(primal: Primal, request: Request) -> tuple[Any, ...]:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from . import ir
 from .analysis.activity import active_names, refuse_unknown
 from .analysis.aliases import analyse_aliases, effects_of
@@ -33,17 +35,19 @@ from .frontend import Lowered, Scope, lower
 from .kind import OTHER, Kind
 from .names import Names
 from .rules.book import RuleBook, default_book
+from .rules.foreign import ForeignBook
 from .rules.twins import as_numpy
 from .simplify import Facts, simplify
 
-_EFFECTS = ("add_at", "require_apart", "require_ndim", "require_scalar")  # of the runtime: what is called for its effect
+_EFFECTS = ("add_at", "require_apart", "require_array", "require_ndim", "require_scalar")  # of the runtime: what is called for its effect
 
 
 @dataclass(frozen=True)
 class Request:
     """What is asked of one function. `mode`: "grad", "value_and_grad", "adjoint", "tangent",
     or "pair"; `wrt` are names; `bare`: a single gradient is returned by itself; `has_complex`:
-    some argument is complex (the derivative then allows for it everywhere)."""
+    some argument is complex (the derivative then allows for it everywhere); `has_foreign`:
+    some argument is an array that is not NumPy's."""
 
     mode: str
     wrt: tuple[str, ...]
@@ -52,6 +56,7 @@ class Request:
     example: tuple[Any, ...] | None = field(default=None, compare=False)
     target: str = "numpy"
     has_complex: bool = False
+    has_foreign: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,9 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     if request.example is not None:
         bound = inspect.signature(fn).bind_partial(*request.example)
         given = kinds_from_example(bound.arguments)
-    build = _Builder(book or default_book())
+    foreign = request.has_foreign or lowered.scope.array_module.obj is not np
+    used = default_book() if book is None else book
+    build = _Builder(ForeignBook(used) if foreign else used)
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
@@ -108,7 +115,7 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
 class _Builder:
     """Makes the functions of one module; callees come back to it through `Callees`."""
 
-    def __init__(self, book: RuleBook) -> None:
+    def __init__(self, book: RuleBook | ForeignBook) -> None:
         self.callees = Callees(self, Names())
         self.book: Any = KnownCallees(book, self.callees)
         self.facts: dict[str, Facts] = {}
@@ -152,13 +159,14 @@ class _Builder:
         order = (pair.adjoints, pair.written)
         names = (pair.fwd.text, pair.bwd.text)
         fwd, bwd, pair.result_active = reverse_pair(primal, context, names, order, True, False)
-        made = self._done((fwd, bwd), context, primal.active)
+        made = self._done((request.annotated(fwd), bwd), context, primal.active)
         self.scopes.update({f.name: request.lowered.scope for f in made})
         return made[0], made[1]
 
     def tangent(self, name: str, request: CalleeRequest) -> ir.Function:
         """The tangent function of a callee."""
         made, _ = self._tangent(name, request.lowered, request.active, request.kinds, protect=False)
+        made = request.annotated(made)
         self.scopes[name] = request.lowered.scope
         return made
 
@@ -234,7 +242,7 @@ class _Builder:
         function, facts, aliases = rebind_updates(function, context, frozenset(shared))
         preparation = Preparation(function, facts, aliases, context)
         function = preparation.run()
-        facts = structure(function)
+        facts = structure(function, shared)
         sources = context.sources()
         aliases = analyse_aliases(Sharing(facts, sources))
         active = active_names(

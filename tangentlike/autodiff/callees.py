@@ -93,6 +93,15 @@ class Request:
     lowered: Lowered
     active: tuple[str, ...]
     kinds: Mapping[str, Kind]
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    def annotated(self, function: ir.Function) -> ir.Function:
+        """A function made of the callee, with the user's annotations for its readers."""
+        params = tuple(
+            dataclasses.replace(p, annotation=self.annotations.get(p.name, ""))
+            for p in function.params
+        )
+        return dataclasses.replace(function, params=params)
 
 
 @dataclass
@@ -103,6 +112,7 @@ class Callees:
     names: Names = field(default_factory=Names)
     functions: list[ir.Function] = field(default_factory=list)
     _lowered: dict[int, Lowered] = field(default_factory=dict)
+    _annotations: dict[int, dict[str, str]] = field(default_factory=dict)
     _pairs: dict[Any, Pair] = field(default_factory=dict)
     _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
     _effects: dict[int, Effects] = field(default_factory=dict)
@@ -119,6 +129,7 @@ class Callees:
         if id(obj) not in self._lowered:
             self._keep.append(obj)
             found = as_numpy(lower(emitted_of(obj) or obj))
+            self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}
             params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
             function = dataclasses.replace(found.function, params=params)
             self._lowered[id(obj)] = dataclasses.replace(found, function=function)
@@ -223,7 +234,7 @@ class Callees:
         assert self.builder is not None
         lowered = self.lowered(obj)
         known = {p: _rough(k) for p, k in (kinds or {}).items()}
-        request = Request(lowered, active, known)
+        request = Request(lowered, active, known, self._annotations[id(obj)])
         key = self._key(obj, request)
         if key not in self._tangents:
             name = self.names.fresh(f"{lowered.function.name}_jvp")
@@ -244,7 +255,7 @@ class Callees:
             if isinstance(actuals.get(p), ir.Var) and actuals[p].name in active  # type: ignore[union-attr]
         )
         kinds = {p: _rough(kind_of(e)) for p, e in actuals.items()}
-        return Request(lowered, chosen, kinds)
+        return Request(lowered, chosen, kinds, self._annotations[id(call.fn.obj)])
 
     def _key(self, obj: Any, request: Request) -> Any:
         self._keep.append(obj)

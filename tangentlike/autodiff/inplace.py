@@ -74,16 +74,16 @@ class _Rewriter:
                     return self._out(stmt, call, target)
                 if target is None and _is_numpy(obj):
                     return self._function(stmt, call, obj)
-            case ir.Attribute(base, method) if self._may_be_array(base):
-                call = _with_out_named(call, _METHOD_OUT.get(method))
-                if any(name == "out" for name, _ in call.kwargs):
-                    return self._out(stmt, call, target)
             case ir.Attribute(_, "shuffle"):
                 raise UnsupportedError(
                     "`shuffle` writes its argument in an order that only the run knows",
                     call.at,
                     "Draw a permutation and index with it: `x = x[rng.permutation(len(x))]`.",
                 )
+            case ir.Attribute(base, method) if self._may_be_array(base):
+                call = _with_out_named(call, _METHOD_OUT.get(method))
+                if any(name == "out" for name, _ in call.kwargs):
+                    return self._out(stmt, call, target)
         return None
 
     def _may_be_array(self, base: ir.Expr) -> bool:

@@ -30,7 +30,7 @@ def rebind_updates(
     That is where `a` is a number, or an array that is written in no other way and that no live
     name shares memory with. `shared` are parameters that a caller sees written.
     """
-    assumed: dict[str, int] = {}
+    assumed: dict[str, int | None] = {}
     kinds = dict(context.kinds)
     checked = function
     while True:
@@ -39,7 +39,7 @@ def rebind_updates(
         except SharingError as refusal:
             context.kinds.clear()
             context.kinds.update(kinds)
-            ranks = _assumed_ranks(function, frozenset(refusal.names), context)
+            ranks = _assumed_ranks(function, frozenset(refusal.names), shared, context)
             more = {p: n for p, n in ranks.items() if p not in assumed}
             if not more:
                 raise
@@ -53,7 +53,7 @@ def _rebind_private(
     numbers = {n for n, k in context.kinds.items() if k.form == "number"}
     function = _rebind(function, numbers, context)
     while True:
-        facts = structure(function)
+        facts = structure(function, shared)
         sharing = Sharing(facts, context.sources())
         private = _private_updates(function, sharing, shared, context)
         if not private:
@@ -101,20 +101,25 @@ def _require_arrays(function: ir.Function, sharing: Sharing, context: Context) -
 
 
 def _with_assumptions(
-    function: ir.Function, ranks: dict[str, int], context: Context
+    function: ir.Function, ranks: dict[str, int | None], context: Context
 ) -> ir.Function:
     """Let `t` in `t = A[i, j]`, and `s` in `s = x; s += v`, be numbers, checked when called.
 
     Were `A` of higher rank, `t` would be a view: `t -= v` would write into `A`, and a later
     write to `A` would be seen in `t`. Only where that would matter is this asked for. The
-    checks stand at the head of the function: `require_ndim(A, 2)`, `require_ndim(x, 0)`.
+    checks stand at the head of the function: `require_ndim(A, 2)`, `require_ndim(x, 0)`. What a
+    callee writes by `p += v` is taken for an array: `require_array(p)`.
     """
     given = {p: context.kinds[p] for p in function.param_names}
     checks: list[ir.Stmt] = []
     for name, rank in ranks.items():
-        form = "array" if rank else "number"
-        given[name] = Kind(form, given[name].dtype, (None,) * rank)
-        check = ir.Call(context.helper("require_ndim"), (ir.Var(name), ir.Const(rank)))
+        if rank is None:
+            given[name] = Kind("array", given[name].dtype)
+            check = ir.Call(context.helper("require_array"), (ir.Var(name),))
+        else:
+            form = "array" if rank else "number"
+            given[name] = Kind(form, given[name].dtype, (None,) * rank)
+            check = ir.Call(context.helper("require_ndim"), (ir.Var(name), ir.Const(rank)))
         checks.append(ir.Do(check, ir.Origin(function.place)))
     context.kinds.clear()
     context.kinds.update(infer_kinds(function, given, context.book))
@@ -122,10 +127,11 @@ def _with_assumptions(
 
 
 def _assumed_ranks(
-    function: ir.Function, names: frozenset[str], context: Context
-) -> dict[str, int]:
-    """Parameter -> the number of dimensions that makes `names` numbers, not views."""
-    ranks: dict[str, int] = {}
+    function: ir.Function, names: frozenset[str], shared: frozenset[str], context: Context
+) -> dict[str, int | None]:
+    """Parameter -> the number of dimensions that makes `names` numbers, not views (None: an
+    array of any rank)."""
+    ranks: dict[str, int | None] = {}
     for stmt in ir.statements(function.body):
         match stmt:
             case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)) if name in names:
@@ -139,7 +145,7 @@ def _assumed_ranks(
                     ranks.setdefault(base, 0)
     for name in sorted(names & set(_updated(function))):
         if name in function.param_names and context.kinds[name].form in _OPEN:
-            ranks.setdefault(name, 0)
+            ranks.setdefault(name, None if name in shared else 0)
     return {p: n for p, n in ranks.items() if context.kinds[p].rank is None}
 
 

@@ -14,7 +14,7 @@ from .broadcasting import (
     unbroadcast,
     zeros_like,
 )
-from .buffers import masked, require_apart, require_ndim, survivors
+from .buffers import masked, require_apart, require_array, require_ndim, survivors
 from .calculus import (
     cov_bar,
     cov_count,
@@ -328,6 +328,7 @@ __all__ = [
     "remaining",
     "repeat_items",
     "require_apart",
+    "require_array",
     "require_ndim",
     "require_scalar",
     "reshape_like",

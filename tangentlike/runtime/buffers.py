@@ -8,7 +8,7 @@ import numpy as np
 
 from .making import arange
 
-__all__ = ["masked", "require_apart", "require_ndim", "survivors"]
+__all__ = ["masked", "require_apart", "require_array", "require_ndim", "survivors"]
 
 
 def survivors(a: Any, key: Any) -> Any:
@@ -71,4 +71,16 @@ def require_apart(a: Any, b: Any) -> None:
         raise ValueError(
             "two arguments of a function that writes one of them share memory: "
             "pass a copy of one"
+        )
+
+
+def require_array(x: Any) -> None:
+    """Check that `x`, written in place by `x += v`, is an array: a number would be rebound.
+
+    Raises `TypeError` otherwise.
+    """
+    if not hasattr(x, "shape") or isinstance(x, np.generic):
+        raise TypeError(
+            f"this derivative is written for an array where it got a {type(x).__name__}: "
+            "annotate the parameter, or pass example= arguments to get one for yours"
         )

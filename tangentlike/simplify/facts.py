@@ -123,7 +123,7 @@ def known_fresh(obj: Any) -> bool:
 
 # Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
 ADDING_RUNTIME = frozenset(("add_at",))
-_CHECKING_RUNTIME = frozenset(("require_apart", "require_ndim", "require_scalar"))
+_CHECKING_RUNTIME = frozenset(("require_apart", "require_array", "require_ndim", "require_scalar"))
 # Whose result is an object of its own, and whose shares memory with the first argument only.
 FRESH_RUNTIME = words("zeros_like ones_like copy scalar_seed matmul_bar_a matmul_bar_b")
 FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last")

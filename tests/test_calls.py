@@ -1,0 +1,197 @@
+"""Calls: what a callee claims, writes, returns and keeps; calls that write by `out`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+X = np.array([0.7, -1.3, 2.1])
+
+
+def claims_an_integer(n: int, x):
+    t = n * x
+    return np.sum(t * t)
+
+
+def annotated_wrongly(x):
+    return claims_an_integer(x, x)
+
+
+def cube(x):
+    return np.sum(x**3)
+
+
+slope = tl.grad(cube)
+
+
+def derivative_inside(x):
+    return np.sum(slope(x) ** 2)
+
+
+def doubled(a):
+    a *= 2.0
+    return a
+
+
+def returns_its_argument(x):
+    y = x * 1.0
+    z = doubled(y)
+    z[0] = z[1] * z[2]
+    return np.sum(y * y)
+
+
+def both(p, c):
+    return np.tanh(p + c), p[0] * np.cos(c)
+
+
+def result_written_later(x):
+    c, u = both(x, x[1])
+    c[0] += 0.3 * u
+    return np.sum(c * c) + u
+
+
+def mix(p, q):
+    p[1:] += q[:-1] * q[1:]
+
+
+def views_given(x):
+    m = np.outer(x, x)
+    mix(m[0, :], m[1, :])
+    return np.sum(m * m)
+
+
+def result_unused(x):
+    y = x * 2.0
+    mix(y, x)
+    return np.sum(y * y)
+
+
+GOOD = [
+    annotated_wrongly,
+    derivative_inside,
+    returns_its_argument,
+    result_written_later,
+    views_given,
+    result_unused,
+]
+
+
+@pytest.mark.parametrize("fn", GOOD, ids=lambda fn: fn.__name__)
+def test_calls(fn) -> None:
+    x = X.copy()
+    tl.check_grads(fn, (x,))
+    np.testing.assert_array_equal(x, X)
+
+
+def test_the_same_array_twice_is_refused_where_one_is_written() -> None:
+    def twice(x):
+        y = x * 1.0
+        mix(y, y)
+        return np.sum(y)
+
+    with pytest.raises(tl.UnsupportedError, match="the same array"):
+        tl.grad(twice)
+
+
+def test_overlapping_views_are_refused_when_it_runs() -> None:
+    def overlapping(x):
+        y = x * 1.0
+        mix(y[:2], y[1:])
+        return np.sum(y)
+
+    with pytest.raises(tl.UnsupportedError, match="share memory"):
+        tl.grad(overlapping)(X)
+
+
+# ---------------------------------------------------------------------------------- out
+
+
+def out_cumsum(x):
+    y = np.zeros(3)
+    np.cumsum(x, 0, None, y)
+    return np.sum(y * y)
+
+
+def out_dot(x):
+    y = np.zeros((3, 3))
+    np.dot(x[:, None], x[None], y)
+    return np.sum(y * y)
+
+
+def out_clip(x):
+    y = np.zeros(3)
+    np.clip(x, -1.0, 9.0, y)
+    return np.sum(y * y)
+
+
+def out_concatenate(x):
+    y = np.zeros(6)
+    np.concatenate([x, 2.0 * x], 0, y)
+    return np.sum(y * y)
+
+
+def out_accumulate(x):
+    y = np.zeros(3)
+    np.maximum.accumulate(x, 0, None, y)
+    return np.sum(y * y)
+
+
+def out_method(x):
+    y = np.zeros(3)
+    x.cumsum(0, None, y)
+    return np.sum(y * y)
+
+
+def out_keyword_and_result(x):
+    y = np.zeros(3)
+    z = np.multiply(x, x, out=y)
+    return np.sum(y * z)
+
+
+def out_masked(x):
+    y = np.ones(3)
+    np.log(x, out=y, where=x > 0.0)
+    return np.sum(y * y)
+
+
+OUT = [
+    out_cumsum,
+    out_dot,
+    out_clip,
+    out_concatenate,
+    out_accumulate,
+    out_method,
+    out_keyword_and_result,
+    out_masked,
+]
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("fn", OUT, ids=lambda fn: fn.__name__)
+def test_out(fn) -> None:
+    tl.check_grads(fn, (X,))
+
+
+def put(x):
+    y = np.zeros(3)
+    np.put(y, [0, 1], x[:2])
+    return np.sum(y * y)
+
+
+def shuffled(x, rng):
+    y = x * 1.0
+    rng.shuffle(y)
+    return y[0]
+
+
+@pytest.mark.parametrize("fn", [put, shuffled], ids=lambda fn: fn.__name__)
+def test_writes_that_are_not_known_are_refused(fn) -> None:
+    with pytest.raises(tl.UnsupportedError):
+        tl.grad(fn)
+
+
+def test_a_result_that_is_constant_must_be_a_scalar_all_the_same() -> None:
+    with pytest.raises(tl.TangentlikeError, match=r"shape \(3,\)"):
+        tl.grad(np.floor)(X)
