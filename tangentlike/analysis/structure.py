@@ -90,8 +90,11 @@ class Structure:
         return self.locals.get(block, ())
 
 
-def structure(function: ir.Function) -> Structure:
-    """Collect the facts above in time linear in the program (times the nesting of loops)."""
+def structure(function: ir.Function, kept: Iterable[str] = ()) -> Structure:
+    """Collect the facts above in time linear in the program (times the nesting of loops).
+
+    `kept` are parameters whose writes a caller sees: they are read after the last statement.
+    """
     facts = Structure(function)
     facts.parent[ROOT] = ROOT
     facts.repeated[ROOT] = False
@@ -100,7 +103,7 @@ def structure(function: ir.Function) -> Structure:
     _number(function.body, ROOT, facts, places)
     for name, keys in places.items():
         facts.home[name] = _common(keys, facts.parent)
-    _Liveness(facts).run()
+    _Liveness(facts).run(frozenset(kept))
     local: dict[BlockKey, list[str]] = {}
     for name in facts.definitions:
         home = facts.home[name]
@@ -156,9 +159,9 @@ class _Liveness:
     def __init__(self, facts: Structure) -> None:
         self.facts = facts
 
-    def run(self) -> None:
+    def run(self, at_end: frozenset[str]) -> None:
         facts = self.facts
-        facts.live_in[ROOT] = self.block(facts.function.body, frozenset(), frozenset())
+        facts.live_in[ROOT] = self.block(facts.function.body, at_end, frozenset())
 
     def block(self, block: ir.Block, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
         for stmt in reversed(block):

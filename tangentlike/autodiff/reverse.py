@@ -51,7 +51,7 @@ class Reverse:
     def __init__(self, primal: Primal, context: Context) -> None:
         self.primal = primal
         self.context = context
-        self.facts: Structure = structure(primal.function)
+        self.facts: Structure = structure(primal.function, primal.shared)
         self.adjoints = Adjoints(context, primal.aliases)
         params = primal.function.param_names
         self.severed = frozenset(n for n in primal.wrt if n not in params)
