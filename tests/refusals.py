@@ -13,8 +13,5 @@ REFUSED: dict[str, str] = {
 REFUSED_REVERSE: dict[str, str] = {
     "inplace.element_swap": "`y` is written in place while `y_0` may share its memory",
     "containers_readonly.dict_items": "no derivative rule for this use of `params`",
-    "containers_readonly.namedtuple_fields": "no derivative rule for this use of `layer`",
-    "containers_readonly.dataclass_fields": "no derivative rule for this use of `system`",
-    "containers_readonly.object_attributes": "no derivative rule for this use of `model`",
 }
 REFUSED_FORWARD: dict[str, str] = {}

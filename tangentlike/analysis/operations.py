@@ -46,7 +46,8 @@ def rule_object(expr: ir.Expr, kinds: Mapping[str, Kind]) -> Any:
     """The live object an operation is known by, or None where only the running program knows.
 
     A `Ref` is its object; `x.sum()` is `np.ndarray.sum` and `x.T` is `np.ndarray.T` unless
-    x is a container.
+    x is a container. An attribute that arrays have as a method only (`layer.mean` without a call)
+    is a field of some object.
     """
     match expr:
         case ir.Call(fn=ir.Ref(obj=obj)):
@@ -54,7 +55,8 @@ def rule_object(expr: ir.Expr, kinds: Mapping[str, Kind]) -> Any:
         case ir.Call(fn=ir.Attribute(base, name)):
             return None if is_container_method(expr, kinds) else _of_array(base, name)
         case ir.Attribute(base, name):
-            return _of_array(base, name)
+            obj = _of_array(base, name)
+            return obj if inspect.isgetsetdescriptor(obj) else None
         case _:
             return None
 
@@ -161,6 +163,19 @@ def _by_rule(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> tuple[ir.Ex
     """The arguments that the rule of a call differentiates by, where it leaves some out."""
     obj = None if book is None else rule_object(call, kinds)
     return None if obj is None else differentiable_arguments(call, book.find(obj))
+
+
+def is_field(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
+    """Whether an expression reads a field of an object, and not an attribute that arrays have.
+
+    >>> is_field(ir.Attribute(ir.Var("layer"), "w"), {}, None)
+    True
+    """
+    if not isinstance(expr, ir.Attribute) or isinstance(expr.base, ir.Ref):
+        return False
+    obj = rule_object(expr, kinds)
+    known = book is not None and obj is not None and book.find(obj) is not None
+    return not known and not is_constant(expr, kinds, book)
 
 
 def is_python_function(obj: Any) -> bool:

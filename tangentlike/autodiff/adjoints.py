@@ -9,6 +9,7 @@ full array of that value (the adjoint of `np.sum`), until somebody needs the arr
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from .. import ir
 from ..analysis.aliases import Aliases
@@ -20,6 +21,16 @@ from .loops import is_call
 
 OWNED, BORROWED, NARROW = "owned", "borrowed", "narrow"
 State = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Field:
+    """The step from an object to one of its fields."""
+
+    name: str
+
+
+Step = ir.Expr | Field  # the step from a value to a part of it: the key of an item, or a field
 _MAKES_LISTS = ("sum_items_bar", "scale_items", "join_items", "add_repeats", "accumulate")
 
 
@@ -111,22 +122,32 @@ class Adjoints:
     def store(self, target: ir.Index, value: ir.Expr) -> None:
         self.out.append(ir.Store(target, value, self.origin))
 
-    def accumulate_at(self, base: str, keys: tuple[ir.Expr, ...], item: str) -> None:
-        """`base_bar[key] += item_bar` (`base_bar[i][j]` for two keys): repeated indices count,
-        and items that may be containers are added entry by entry."""
+    def accumulate_at(self, base: str, steps: tuple[Step, ...], item: str) -> None:
+        """`base_bar[key] += item_bar` (`base_bar[i][j]` for two steps, `base_bar.w` for a field):
+        repeated indices count, and items that may be containers are added entry by entry."""
         self.own(self.aliases.root(base))
-        target, key = self.adjoint(base), keys[-1]
-        for outer in keys[:-1]:
-            target = ir.Index(target, outer)
-        basic = surely_basic(key, self.context.kind_of)
-        arrays = self.context.kind_of(ir.Var(base)).form == "array"
+        target, last = self.adjoint(base), steps[-1]
+        for outer in steps[:-1]:
+            target = _part(target, outer)
         numeric = self.context.kind_of(ir.Var(item)).form in ("number", "array", "value")
-        if basic and (arrays or (numeric and not isinstance(key, ir.Slice))):
-            self.update(ir.Index(target, key), self.bar(item))
+        if isinstance(last, Field):
+            self._add_to_field(ir.Attribute(target, last.name), self.bar(item), numeric)
+            return
+        basic = surely_basic(last, self.context.kind_of)
+        arrays = self.context.kind_of(ir.Var(base)).form == "array"
+        if basic and (arrays or (numeric and not isinstance(last, ir.Slice))):
+            self.update(ir.Index(target, last), self.bar(item))
         else:
             helper = self.context.helper("add_at")
-            call = ir.Call(helper, (target, as_value(key), self.bar(item)))
+            call = ir.Call(helper, (target, as_value(last), self.bar(item)))
             self.out.append(ir.Do(call, self.origin))
+
+    def _add_to_field(self, field: ir.Attribute, item_bar: ir.Var, numeric: bool) -> None:
+        if numeric:
+            self.out.append(ir.Update(field, IADD, item_bar, self.origin))
+            return
+        total = ir.Call(self.context.helper("accumulate"), (field, item_bar))
+        self.out.append(ir.Store(field, total, self.origin))
 
     # ------------------------------------------------------------------- ownership and shape
 
@@ -211,6 +232,12 @@ class Adjoints:
     def _is_number(self, name: str) -> bool:
         kind = self.context.kinds.get(name)
         return kind is not None and kind.form == "number"
+
+
+def _part(whole: ir.Expr, step: Step) -> ir.Expr:
+    if isinstance(step, Field):
+        return ir.Attribute(whole, step.name)
+    return ir.Index(whole, step)
 
 
 def as_value(key: ir.Expr) -> ir.Expr:

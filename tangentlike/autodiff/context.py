@@ -11,7 +11,7 @@ from typing import Any
 from .. import ir, runtime
 from ..analysis.kinds import kind_of
 from ..analysis.memory import Effects, Sources
-from ..analysis.operations import rule_object
+from ..analysis.operations import is_field, rule_object
 from ..kind import OTHER, Kind
 from ..names import Names
 from ..rules.bind import Instance
@@ -81,6 +81,16 @@ class Context:
             return True
         obj = rule_object(expr, self.kinds)
         return obj is not None and self.book.is_nondifferentiable(obj)
+
+    def is_part(self, expr: ir.Expr) -> bool:
+        """Whether an expression reads an item or a field of what a name stands for."""
+        if isinstance(expr, ir.Index):
+            return isinstance(expr.base, ir.Var)
+        return (
+            isinstance(expr, ir.Attribute)
+            and isinstance(expr.base, ir.Var)
+            and is_field(expr, self.kinds, self.book)
+        )
 
     def unread(self) -> str:
         """A name for what nobody reads: `_`, unless the function reads a `_` of its own."""

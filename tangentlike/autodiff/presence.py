@@ -124,8 +124,8 @@ class Presence:
         return present | written | self.roots(site.operands)
 
     def _operands(self, stmt: ir.Assign) -> frozenset[str]:
-        if isinstance(stmt.value, ir.Index) and isinstance(stmt.value.base, ir.Var):
-            return frozenset((stmt.value.base.name,)) & self.active
+        if self.context.is_part(stmt.value):
+            return ir.names_in(ir.children(stmt.value)[0]) & self.active
         if isinstance(stmt.target, tuple) and isinstance(stmt.value, ir.Var):
             return frozenset((stmt.value.name,)) & self.active
         if popped_from(stmt):

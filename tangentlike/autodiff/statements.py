@@ -9,7 +9,8 @@ import numpy as np
 from .. import ir
 from ..analysis.memory import surely_basic
 from ..analysis.saving import is_scatter
-from .adjoints import BORROWED, NARROW, Adjoints, as_value
+from ..errors import UnsupportedError
+from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
 from .callees import CallSite
 from .context import ISUB, MUL, Context
 from .contributions import Chain, Contribution
@@ -56,8 +57,8 @@ class Statements:
             return
         if all(n in adjoints.aliases.paths for n in names):
             return  # its adjoint is a view of the base's: everything is there already
-        if isinstance(stmt.value, ir.Index) and isinstance(stmt.value.base, ir.Var):
-            self._read_item(stmt)
+        if self.context.is_part(stmt.value):
+            self._read_part(stmt)
         elif isinstance(stmt.target, tuple) and isinstance(stmt.value, ir.Var):
             self._unpack(stmt.target, stmt.value.name)
         elif popped_from(stmt):
@@ -128,10 +129,12 @@ class Statements:
             return "" if c.full else NARROW
         return status if alone else BORROWED
 
-    def _read_item(self, stmt: ir.Assign) -> None:
-        """`t = A[k]` (or `a, b = A[k]`) reversed: `A_bar[k] += t_bar`."""
-        assert isinstance(stmt.value, ir.Index) and isinstance(stmt.value.base, ir.Var)
-        base, key = stmt.value.base.name, stmt.value.key
+    def _read_part(self, stmt: ir.Assign) -> None:
+        """`t = A[k]` (or `a, b = A[k]`) reversed: `A_bar[k] += t_bar`; fields are like items."""
+        assert isinstance(stmt.value, ir.Index | ir.Attribute)
+        assert isinstance(stmt.value.base, ir.Var)
+        base = stmt.value.base.name
+        key = stmt.value.key if isinstance(stmt.value, ir.Index) else Field(stmt.value.name)
         if base not in self.active:
             return
         if isinstance(stmt.target, str):
@@ -139,7 +142,7 @@ class Statements:
         else:
             self._unpack(stmt.target, base, (key,))
 
-    def _unpack(self, target: ir.Target, base: str, keys: tuple[ir.Expr, ...] = ()) -> None:
+    def _unpack(self, target: ir.Target, base: str, keys: tuple[Step, ...] = ()) -> None:
         """`a, b = t` reversed: `t_bar[0] += a_bar; t_bar[1] += b_bar`."""
         if base not in self.active:
             return
@@ -148,7 +151,18 @@ class Statements:
             if self.adjoints.present(part):
                 self.adjoints.accumulate_at(base, (*keys, ir.Const(position)), part)
 
+    def _refuse_field(self, stmt: ir.Store | ir.Update) -> None:
+        """Fields are read; what a write to one does to the adjoint is not followed."""
+        base = self.presence.written_base(stmt)
+        if isinstance(stmt.target, ir.Attribute) and base in self.active:
+            raise UnsupportedError(
+                f"an attribute of `{base}` is assigned, and `{base}` carries derivatives",
+                stmt.origin.place,
+                "Make a new object with the new value, or keep the value in a variable.",
+            )
+
     def _store(self, stmt: ir.Store) -> None:
+        self._refuse_field(stmt)
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
         if base not in adjoints.state or not isinstance(stmt.target, ir.Index):
             return
@@ -178,6 +192,7 @@ class Statements:
 
     def _update(self, stmt: ir.Update) -> None:
         """`A[k] += v` (and `-=`): the entries' adjoint stays, the value gets its share."""
+        self._refuse_field(stmt)
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
         if base not in adjoints.state:
             return
