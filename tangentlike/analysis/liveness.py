@@ -48,6 +48,10 @@ class Liveness:
             self._masks[id(stmt)] = known
         return known
 
+    def take_masks(self, earlier: Liveness) -> None:
+        """Use what an earlier answer, to the same questions, worked out about statements."""
+        self.index, self._masks = earlier.index, earlier._masks
+
     def is_live_after(self, stmt: ir.Stmt, name: str) -> bool:
         """Whether the value that `name` has after `stmt` may still be read."""
         bit = self.index.get(name)
@@ -79,7 +83,7 @@ def liveness(
     live = Liveness()
     if known is not None:
         live.uses, live.defines = known.uses, known.defines
-        live.index, live._masks = known.index, known._masks
+        live.take_masks(known)
     live.mask(function.param_names)
     live.entry = _block(function.body, live.mask(pinned), 0, live)
     return live

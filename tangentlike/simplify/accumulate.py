@@ -15,7 +15,6 @@ from .effects import effect_of, expr_effect, root_names
 from .facts import Facts, numpy_name, runtime_name, words
 from .measure import LINE, depth, statement_width
 from .rewriting import map_block, map_stmt, with_body
-from .shapes import Shapes
 from .sharing import is_float, sources
 
 IADD = ir.Ref("+=", operator.iadd)
@@ -41,8 +40,8 @@ def merge_contributions(function: ir.Function, facts: Facts) -> ir.Function:
 class _Merging:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.facts = facts
-        self.shapes = Shapes(function, facts)
-        self.sharing = analyses(function, facts).sharing
+        known = analyses(function, facts)
+        self.shapes, self.sharing = known.shapes, known.sharing
 
     def block(self, block: ir.Block, indentation: int) -> ir.Block:
         out: list[ir.Stmt | None] = []

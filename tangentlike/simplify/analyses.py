@@ -8,6 +8,7 @@ from .. import ir
 from ..analysis.liveness import Liveness, liveness
 from .effects import pinned_names
 from .facts import Facts
+from .shapes import Shapes
 from .sharing import Sharing
 
 _LAST = 0  # where the latest liveness is kept: the next program has most of its statements
@@ -37,6 +38,11 @@ class Analyses:
     def sharing(self) -> Sharing:
         """Which names may share memory."""
         return Sharing(self.function, self.facts)
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        """What is known of the shapes of names."""
+        return Shapes(self.function, self.facts)
 
 
 def analyses(function: ir.Function, facts: Facts) -> Analyses:

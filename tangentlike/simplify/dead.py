@@ -80,9 +80,7 @@ class _Marking:
         for stmt in block:
             key = id(stmt)
             self.owner[key] = owner
-            effect = (
-                own_effect(stmt, self.facts) if ir.blocks(stmt) else effect_of(stmt, self.facts)
-            )
+            effect = own_effect(stmt, self.facts)
             self.effects[key] = effect
             for name in effect.binds:
                 self.makers.setdefault(name, []).append(key)
@@ -120,19 +118,20 @@ class _Sweep:
         self.sharing = sharing
         self.facts = facts
         self.pinned = pinned
+        known = facts.cache.get(_Sweep)  # of the sweep before: most statements are the same
         self.live = Liveness(self._uses, self._defines)
+        if known is not None:
+            self.live.take_masks(known[1])
+        facts.cache[_Sweep] = (None, self.live)
         self.contents: dict[str, int] = {}
 
     def _uses(self, stmt: ir.Stmt) -> list[str]:
-        effect = self._header(stmt)
+        effect = own_effect(stmt, self.facts)
         return [*effect.reads, *map(_content, effect.content)]
 
     def _defines(self, stmt: ir.Stmt) -> list[str]:
-        return [name for bound in self._header(stmt).binds for name in (bound, _content(bound))]
-
-    def _header(self, stmt: ir.Stmt) -> Effect:
-        nested = ir.blocks(stmt)
-        return own_effect(stmt, self.facts) if nested else effect_of(stmt, self.facts)
+        binds = own_effect(stmt, self.facts).binds
+        return [name for bound in binds for name in (bound, _content(bound))]
 
     def block(self, block: ir.Block, after: int, leave: int) -> tuple[ir.Block, int]:
         out: list[ir.Stmt] = []

@@ -126,13 +126,25 @@ def effect_of(stmt: ir.Stmt, facts: Facts) -> Effect:
 
 
 def _statement(stmt: ir.Stmt, facts: Facts) -> Effect:
+    if not ir.blocks(stmt):
+        return _scanned(stmt, facts)
     own = own_effect(stmt, facts)
     nested = [effect_of(s, facts) for block in ir.blocks(stmt) for s in block]
-    return join([own, *nested]) if nested else own
+    return join([own, *nested])
 
 
 def own_effect(stmt: ir.Stmt, facts: Facts) -> Effect:
     """What a statement itself does: for a compound statement, its header."""
+    if not ir.blocks(stmt):
+        return effect_of(stmt, facts)
+    known = facts.cache.get((own_effect, id(stmt)))
+    if known is None or known[0] is not stmt:
+        known = facts.cache[own_effect, id(stmt)] = (stmt, _scanned(stmt, facts))
+    effect: Effect = known[1]
+    return effect
+
+
+def _scanned(stmt: ir.Stmt, facts: Facts) -> Effect:
     scan = _Scan(facts, is_trusted(stmt), stmt.origin.role in ("save", "restore"))
     for expr in ir.expressions(stmt):
         scan.expr(expr)

@@ -24,6 +24,7 @@ from .algebra import (
     product_of,
     terms_of,
 )
+from .analyses import analyses
 from .effects import is_pure
 from .facts import Facts, numpy_name, runtime_name
 from .rewriting import map_block, map_expr, map_stmt, with_body
@@ -46,7 +47,7 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
     x_bar = x_bar - 2.0 * y_bar * x_bar
     return x_bar
     """
-    fold = _Fold(facts, Shapes(function, facts))
+    fold = _Fold(facts, analyses(function, facts).shapes)
     return with_body(function, map_block(function.body, fold.statement))
 
 

@@ -47,7 +47,7 @@ class _Nesting:
             known = stmt
             stmt = self._nested_blocks(stmt, indentation)
             used = sorted(
-                (candidates[n], n) for n in own_effect_reads(known, self.facts) & candidates.keys()
+                (candidates[n], n) for n in own_effect(known, self.facts).reads & candidates.keys()
             )
             for slot, name in reversed(used):
                 new = self._into(stmt, known, name, slot, slots, indentation)
@@ -146,11 +146,6 @@ class _Nesting:
         if not other.binds.isdisjoint(effect.reads):
             return True
         return bool(other.writes) and self.sharing.meet(effect.content, other.writes)
-
-
-def own_effect_reads(stmt: ir.Stmt, facts: Facts) -> frozenset[str]:
-    """Names that a statement itself reads: the header of a compound one."""
-    return own_effect(stmt, facts).reads if ir.blocks(stmt) else effect_of(stmt, facts).reads
 
 
 def _is_derived(stmt: ir.Stmt) -> bool:

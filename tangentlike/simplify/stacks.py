@@ -45,11 +45,14 @@ def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
 def _created(function: ir.Function) -> set[str]:
     """Names bound once, to a new empty list."""
     found: set[str] = set()
-    bound = Counter(function.param_names)
     for stmt in ir.statements(function.body):
-        bound.update(ir.binds(stmt))
-        if isinstance(stmt, ir.Assign) and stmt.value == ir.Display("list", ()):
-            found.update(ir.target_names(stmt.target))
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Display):
+            if stmt.value == ir.Display("list", ()):
+                found.update(ir.target_names(stmt.target))
+    if not found:
+        return found
+    bound = Counter(function.param_names)
+    bound.update(name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
     return {name for name in found if bound[name] == 1}
 
 
