@@ -7,15 +7,15 @@ a derivative made without it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import leaves
-from .kind import UNKNOWN, Kind
+from .kind import UNKNOWN, Kind, Shape
 
-__all__ = ["UNSTATED", "broken", "claims_of", "stand_in"]
+__all__ = ["UNSTATED", "broken", "claims_of", "kept", "stand_in"]
 
 UNSTATED = type("Unstated", (), {})()  # an example that promises nothing
 
@@ -42,13 +42,28 @@ def broken(claims: Mapping[str, Kind], given: Mapping[str, Any]) -> list[str]:
     return [name for name, kind in claims.items() if not _holds(kind, given.get(name), sizes)]
 
 
+def kept(kinds: Sequence[Kind | None], given: Sequence[Any]) -> bool:
+    """Whether arguments are what is promised of those in their places: asked at every call."""
+    sizes: dict[str, int] = {}
+    for kind, value in zip(kinds, given, strict=True):
+        if kind is not None and not _holds(kind, value, sizes):
+            return False
+    return True
+
+
 def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
+    if type(value) is float and kind.form == "number":
+        return kind.dtype in ("float", "complex", "?")
+    if type(value) is np.ndarray and kind.form == "array":
+        if kind.dtype != "?" and kind.dtype != _CLASSES.get(value.dtype.kind):
+            return False
+        return _shape_holds(kind.shape, value.shape, sizes)
     if kind.form == "unknown":
         return True
     if kind.form in ("number", "array", "value"):
         if leaves.is_array(value):
             fits = kind.form != "number" and _class_holds(kind, value.dtype.kind, exact=True)
-            return fits and _shape_holds(kind, value.shape, sizes)
+            return fits and _shape_holds(kind.shape, value.shape, sizes)
         if kind.form == "array" or not isinstance(
             value, (int, float, complex, np.number, np.bool_)
         ):
@@ -75,15 +90,16 @@ def _class_holds(kind: Kind, letter: str, exact: bool) -> bool:
     return found == kind.dtype if exact else found in _FITS[kind.dtype]
 
 
-def _shape_holds(kind: Kind, shape: tuple[int, ...], sizes: dict[str, int]) -> bool:
-    if not isinstance(kind.shape, tuple):
+def _shape_holds(promised: Shape, shape: tuple[int, ...], sizes: dict[str, int]) -> bool:
+    if not isinstance(promised, tuple):
         return True
-    if len(kind.shape) != len(shape):
+    if len(promised) != len(shape):
         return False
-    for promised, size in zip(kind.shape, shape, strict=True):
-        if isinstance(promised, str) and sizes.setdefault(promised, size) != size:
-            return False
-        if isinstance(promised, int) and promised != size:
+    for dim, size in zip(promised, shape, strict=True):
+        if type(dim) is str:
+            if sizes.setdefault(dim, size) != size:
+                return False
+        elif dim is not None and dim != size:
             return False
     return True
 

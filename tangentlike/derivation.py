@@ -17,10 +17,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import leaves
-from .claims import UNSTATED, broken, claims_of, stand_in
+from .claims import UNSTATED, broken, claims_of, kept, stand_in
 from .errors import TangentlikeError, UnsupportedError
 from .primal import Primal, global_names, plain_signature
-from .runtime import require_apart, require_array, require_ndim, scalar_seed
+from .runtime import Mirror, Record, require_apart, require_array, require_ndim, scalar_seed
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -63,14 +63,17 @@ class Derivation:
         an example says need a derivation that does not trust these.
         """
         found = self
-        if not self.request.has_complex:
-            given = (*args, *kwargs.values()) if kwargs else args
-            if any(map(leaves.is_complex, given)):
+        given = (*args, *kwargs.values()) if kwargs else args
+        if not all(map(leaves.is_plain, given)):
+            if not self.request.has_complex and any(map(leaves.is_complex, given)):
                 found = self.for_complex
-        if not self.request.has_foreign and any(map(leaves.is_foreign, (*args, *kwargs.values()))):
-            found = found.for_foreign
-        if found.primal.inner is None and not found.claims:
-            return found
+            if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
+                found = found.for_foreign
+        if found.primal.inner is None:
+            if not found.claims:
+                return found
+            if not kwargs and len(args) == len(found._promised) and kept(found._promised, args):
+                return found
         by_name = self._by_name(args, kwargs)
         return found if by_name is None else found._believing(by_name)
 
@@ -81,6 +84,13 @@ class Derivation:
         example = self.request.example
         stated = None if example is None else self._signature.bind_partial(*example).arguments
         return claims_of({p.name: p.annotation for p in params}, stated)
+
+    @cached_property
+    def _promised(self) -> tuple[Kind | None, ...]:
+        """The claims in the order of the parameters, where a call may give these by position."""
+        if self._simple is None:
+            return ()
+        return tuple(map(self.claims.get, self.names))
 
     def _believing(self, given: Mapping[str, Any]) -> Derivation:
         """This derivation if the arguments keep its promises, else one that is not given them."""

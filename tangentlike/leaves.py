@@ -7,15 +7,16 @@ and dtypes of the arguments, and memory of their own.
 from __future__ import annotations
 
 import copy
-import dataclasses
-import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from .errors import InternalError, TangentlikeError
+from .runtime.records import Mirror, fields_of, names_of, record_like
 
+_BARE = (float, int, str, np.generic, type(None))  # what shares no memory with anything
+_PLAIN = frozenset((float, int, bool, str, type(None)))
 WORK: Any = 100_000  # how long to think about whether two arrays overlap
 
 
@@ -46,16 +47,6 @@ def is_leaf(value: Any) -> bool:
     return is_number(value) or (is_array(value) and dtype_class(value) in "fc")
 
 
-def fields_of(value: Any) -> dict[str, Any] | None:
-    """The attributes of a dataclass instance or of a plain object, None for anything else."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    if isinstance(value, (type, types.ModuleType)) or callable(value) or is_array(value):
-        return None
-    attributes = getattr(value, "__dict__", None)
-    return attributes if isinstance(attributes, dict) else None
-
-
 def children(value: Any) -> list[tuple[str, Any]] | None:
     """What a container holds, each with the text that reaches it (`[0]`, `['w']`, `.bias`)."""
     if isinstance(value, (list, tuple)):
@@ -84,6 +75,14 @@ def has_leaf(value: Any) -> bool:
     return next(leaves(value), None) is not None
 
 
+def is_plain(value: Any) -> bool:
+    """Whether it is real and NumPy's at first sight, as most arguments of most calls are."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return bool(value.dtype.kind != "c")
+    return kind in _PLAIN
+
+
 def is_complex(value: Any) -> bool:
     """Whether a number or an array is complex, or anything in a container."""
     if type(value) is float:
@@ -97,6 +96,13 @@ def is_complex(value: Any) -> bool:
     return any(is_complex(leaf) for _, leaf in leaves(value))
 
 
+def is_foreign(value: Any) -> bool:
+    """Whether a value is an array that is not NumPy's, or holds one."""
+    if isinstance(value, (np.ndarray, float, int, complex, str, np.generic, type(None))):
+        return False
+    return any(not isinstance(array, np.ndarray) for array in arrays(value))
+
+
 def arrays(value: Any, above: frozenset[int] = frozenset()) -> Iterator[Any]:
     """All arrays inside a value, of whatever dtype."""
     if is_array(value):
@@ -108,8 +114,12 @@ def arrays(value: Any, above: frozenset[int] = frozenset()) -> Iterator[Any]:
 
 def rebuild(value: Any, items: list[Any]) -> Any:
     """A container of the same type with other items, in the order of `children`."""
-    if isinstance(value, dict):
+    if type(value) is dict:
         return dict(zip(value, items, strict=True))
+    if isinstance(value, dict):
+        result = copy.copy(value)
+        result.update(zip(value, items, strict=True))
+        return result
     if isinstance(value, tuple):
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, list):
@@ -223,7 +233,7 @@ def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:
     for other in others:
         if type(other) is np.ndarray:
             taken.append(other)
-        elif other is not None and type(other) is not float:
+        elif not isinstance(other, _BARE):
             taken.extend(arrays(other))
     return [_owned(result, taken) for result in results]
 
@@ -243,7 +253,10 @@ def _is_taken(result: Any, taken: list[Any]) -> bool:
     """Whether writing the array would be seen elsewhere, or is forbidden."""
     if type(result) is np.ndarray and result.base is None:
         # It owns its memory, so it shares it only with itself and with views of it.
-        return any(o is result or getattr(o, "base", None) is result for o in taken)
+        for other in taken:  # noqa: SIM110 (a generator costs more than the search)
+            if other is result or getattr(other, "base", None) is result:
+                return True
+        return False
     return any(may_share(result, other) for other in taken) or not _writeable(result)
 
 
@@ -304,6 +317,7 @@ def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> 
     """A tangent or adjoint given by the caller, checked against the value it belongs to.
 
     None stands for zeros; a seed keeps the caller's structure and gets the value's dtype.
+    Namedtuples and objects become mirrors, which have entries and no code.
     """
     if is_leaf(value):
         return _seed_leaf(value, seed, what + path)
@@ -317,6 +331,8 @@ def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> 
         )
     parts = _seed_parts(value, seed, what + path)
     items = [seed_like(v, s, what, path + step) for (step, v), s in zip(inside, parts, strict=True)]
+    if names_of(value) is not None or not isinstance(value, (list, tuple, dict)):
+        return record_like(value, *items)
     return rebuild(value, items)
 
 
@@ -330,8 +346,9 @@ def _seed_parts(value: Any, seed: Any, what: str) -> list[Any]:
     elif isinstance(value, (list, tuple)):
         if isinstance(seed, (list, tuple)) and len(seed) == len(value):
             return list(seed)
-    elif type(seed) is type(value):
-        return [item for _, item in children(seed) or []]
+    elif type(seed) is type(value) or isinstance(seed, Mirror):
+        given = fields_of(seed) or {}
+        return [given.get(name) for name in fields_of(value) or ()]
     raise TangentlikeError(
         f"{what} must be a {type(value).__name__} of {len(inside)}, as what it belongs to is; "
         f"got {_describe(seed)}"
