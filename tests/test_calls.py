@@ -68,7 +68,21 @@ def result_unused(x):
     return np.sum(y * y)
 
 
+def write_front(p):
+    p[:2] = p[1:] * 0.5
+
+
+def items_of_what_a_callee_writes(x):
+    a = x * 1.0
+    s = 0.0
+    for e in a:  # the item is read before the call changes it
+        write_front(a)
+        s = s + np.sin(e) * s + e
+    return s
+
+
 GOOD = [
+    items_of_what_a_callee_writes,
     annotated_wrongly,
     derivative_inside,
     returns_its_argument,

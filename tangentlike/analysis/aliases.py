@@ -22,6 +22,23 @@ from .sharing import Sharing, owner
 from .structure import Structure
 
 
+def rebased(view: ir.Expr, base: ir.Expr) -> ir.Expr:
+    """The same view of another array: `row = m[i].T` rebased on `m_bar` is `m_bar[i].T`."""
+    match view:
+        case ir.Var():
+            return base
+        case ir.Index(inner, key):
+            return ir.Index(rebased(inner, base), key)
+        case ir.Attribute(inner, name):
+            return ir.Attribute(rebased(inner, base), name)
+        case ir.Call(fn=ir.Attribute() as fn):
+            return ir.Call(rebased(fn, base), view.args, view.kwargs)
+        case ir.Call(args=(first, *rest)):
+            return ir.Call(view.fn, (rebased(first, base), *rest), view.kwargs)
+        case _:
+            return view
+
+
 @dataclass
 class Aliases:
     """`classes`: name -> representative; `written`: representatives of classes somebody writes;
@@ -45,6 +62,14 @@ class Aliases:
         """The written classes that hold what is behind a name and, for a container, in it."""
         found = dict.fromkeys((self.class_of(name), self.class_of(element(name))))
         return tuple(c for c in found if c in self.written)
+
+    def through(self, name: str) -> ir.Expr:
+        """A name as a view of its root: `row` is `m[i]` where that is its path."""
+        if name not in self.paths:
+            return ir.Var(name)
+        view = self.paths[name]
+        (base,) = base_names(view)
+        return rebased(view, self.through(base))
 
     def root(self, name: str) -> str:
         """The name whose adjoint buffer serves `name` (itself unless it is a path)."""

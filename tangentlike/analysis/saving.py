@@ -234,7 +234,7 @@ class Recording:
                 self._stored.add(id(stmt))
                 self.changed = True
             if key in self.saves.stores:
-                for expr in (*place_of(stmt), ir.Var(base)):
+                for expr in (*place_of(stmt), self.aliases.through(base)):
                     read = needs_of(expr, self.aliases, self.facts.home.__contains__)
                     needed |= self.sets.mask(read)
                 needed |= self.sets.mask(_taken_back(stmt))

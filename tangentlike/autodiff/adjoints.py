@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import ir
-from ..analysis.aliases import Aliases
-from ..analysis.memory import surely_basic
+from ..analysis.aliases import Aliases, rebased
+from ..analysis.memory import base_names, surely_basic
 from ..errors import Place
 from .context import ADD, IADD, Context
 from .contributions import BROADCAST
@@ -59,21 +59,8 @@ class Adjoints:
         if name not in self.aliases.paths:
             return self.bar(name)
         view = self.aliases.paths[name]
-        base = self._base(view)
-        return ir.substitute(_keep_keys(view), {"$" + base: self.adjoint(base)})
-
-    def _base(self, view: ir.Expr) -> str:
-        while not isinstance(view, ir.Var):
-            match view:
-                case ir.Index(base, _) | ir.Attribute(base, _):
-                    view = base
-                case ir.Call(fn=ir.Attribute(base, _)):
-                    view = base
-                case ir.Call(args=(base, *_)):
-                    view = base
-                case _:
-                    raise AssertionError(view)
-        return view.name
+        (base,) = base_names(view)
+        return rebased(view, self.adjoint(base))
 
     def present(self, name: str) -> bool:
         return self.aliases.root(name) in self.state
@@ -260,20 +247,3 @@ def weakest(first: Mapping[str, str], second: Mapping[str, str]) -> State:
         for name in first
         if name in second
     }
-
-
-def _keep_keys(view: ir.Expr) -> ir.Expr:
-    """Mark the base name of a view as `$name`, leaving the same name in keys alone."""
-    match view:
-        case ir.Var(name):
-            return ir.Var("$" + name)
-        case ir.Index(base, key):
-            return ir.Index(_keep_keys(base), key)
-        case ir.Attribute(base, name):
-            return ir.Attribute(_keep_keys(base), name)
-        case ir.Call(fn=ir.Attribute() as fn):
-            return ir.Call(_keep_keys(fn), view.args, view.kwargs)
-        case ir.Call(args=(first, *rest)):
-            return ir.Call(view.fn, (_keep_keys(first), *rest), view.kwargs)
-        case _:
-            return view

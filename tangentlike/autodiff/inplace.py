@@ -16,7 +16,9 @@ import numpy as np
 
 from .. import ir
 from ..errors import UnsupportedError
+from ..kind import INT
 from .context import Context
+from .loops import indexed, sources_of
 
 
 def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
@@ -51,10 +53,20 @@ class _Rewriter:
                     effect = ir.Do(call, stmt.origin)
                     return [effect, dataclasses.replace(stmt, value=given_back)]
                 return self._call(stmt, call, stmt.target) or [stmt]
+            case ir.For() if self._writes_items(stmt):
+                index = self.context.names.fresh("index")
+                self.context.kinds[index] = INT
+                return [indexed(stmt, index, self.block(stmt.body))]
             case ir.If() | ir.For() | ir.While():
                 return [ir.map_statement(stmt, block=self.block)]
             case _:
                 return [stmt]
+
+    def _writes_items(self, stmt: ir.For) -> bool:
+        """Whether a loop writes through its variable, or the sequence that it runs over."""
+        sources = self.context.sources()
+        concerned = {*ir.target_names(stmt.target), *sources_of(stmt.iter)}
+        return any(concerned & set(sources.written(s)) for s in ir.statements(stmt.body))
 
     def _given_back(self, call: ir.Call) -> ir.Expr | None:
         """The argument that a user's function writes and returns as it is: `y = g(x)` is
@@ -110,9 +122,9 @@ class _Rewriter:
             if mask is None:
                 return [self._store(stmt, target, value)]
             return self._masked(stmt, target, mask, value)
-        if obj is np.putmask and len(call.args) == 3:
-            if self.context.kind_of(call.args[2]).form == "number":  # (others it repeats)
-                return self._masked(stmt, *call.args)
+        repeats = len(call.args) == 3 and self.context.kind_of(call.args[2]).form != "number"
+        if obj is np.putmask and len(call.args) == 3 and not repeats:
+            return self._masked(stmt, *call.args)
         if obj is np.fill_diagonal and len(call.args) == 2:
             target, value = call.args
             name = self.context.names.fresh("diagonal")

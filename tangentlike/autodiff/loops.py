@@ -90,3 +90,22 @@ def backwards(iterable: ir.Expr, count: str | None) -> ir.Expr | None:
 def rounds(count: ir.Expr) -> ir.Expr:
     """`range(count)`, backwards."""
     return ir.Call(REVERSED, (ir.Call(RANGE, (count,)),))
+
+
+def indexed(stmt: ir.For, index: str, body: ir.Block) -> ir.For:
+    """`for row in A: B` -> `for i in range(len(A)): row = A[i]; B`: the items get their names in
+    statements of their own, which a write in the body can come after."""
+    items = tuple(
+        ir.Assign(leaf.target, leaf.item, stmt.origin)
+        for leaf in leaves(stmt.target, stmt.iter, ir.Var(index))
+    )
+    return ir.For(index, ir.Call(RANGE, (length(stmt.iter),)), (*items, *body), stmt.origin)
+
+
+def sources_of(iterable: ir.Expr) -> tuple[str, ...]:
+    """The names of the sequences that a loop header takes items from."""
+    if isinstance(iterable, ir.Var):
+        return (iterable.name,)
+    if isinstance(iterable, ir.Call) and not is_call(iterable, range):
+        return tuple(n for arg in iterable.args for n in sources_of(arg))
+    return ()

@@ -15,7 +15,8 @@ from ..analysis.aliases import Aliases
 from ..analysis.memory import surely_basic
 from ..analysis.structure import Structure
 from ..kind import BOOL, INT, UNKNOWN
-from .context import BINARY_OF, RANGE, Context
+from .context import BINARY_OF, Context
+from .loops import indexed, sources_of
 
 _ACCUMULATING = (operator.iadd, operator.isub)
 
@@ -90,24 +91,11 @@ class Preparation:
         return [start, new]
 
     def _for(self, stmt: ir.For) -> list[ir.Stmt]:
+        if any(map(self.aliases.is_written, sources_of(stmt.iter))):
+            stmt = indexed(stmt, self._fresh("index", INT), stmt.body)
         if _breaks(stmt.body):
             return self._counted(stmt, "count")
-        if self._writes_items(stmt) and isinstance(stmt.iter, ir.Var):
-            return [self._indexed(stmt)]
         return [dataclasses.replace(stmt, body=self.block(stmt.body))]
-
-    def _writes_items(self, stmt: ir.For) -> bool:
-        return any(self.aliases.is_written(n) for n in ir.target_names(stmt.target)) and any(
-            self.context.kind_of(ir.Var(n)).form not in ("number", "other")
-            for n in ir.target_names(stmt.target)
-        )
-
-    def _indexed(self, stmt: ir.For) -> ir.For:
-        """`for row in A: B` -> `for i in range(len(A)): row = A[i]; B`."""
-        index = self._fresh("index", INT)
-        size = ir.Call(ir.Ref("len", len), (stmt.iter,))
-        item = ir.Assign(stmt.target, ir.Index(stmt.iter, ir.Var(index)), stmt.origin)
-        return ir.For(index, ir.Call(RANGE, (size,)), (item, *self.block(stmt.body)), stmt.origin)
 
     # ---------------------------------------------------------------------- single statements
 

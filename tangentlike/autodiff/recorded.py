@@ -105,10 +105,15 @@ class Recorder:
         return before, after
 
     def _pushed_at_definition(self, name: str, key: BlockKey) -> bool:
-        """Whether a local is pushed right where its only definition binds it."""
+        """Whether a local is pushed right where its only definition binds it.
+
+        What is written through it is pushed when it is complete: a stack that refers to an array
+        still to be written could not be differentiated again.
+        """
         single = self.facts.single(name)
         if single is not None and self.facts.block_of[id(single)] == key:
-            return not isinstance(single, ir.For)
+            if name not in self.aliases.direct:
+                return not isinstance(single, ir.For)
         if not self._assigned.is_bound_after(key, name):
             self._initialise(name)
         return False
@@ -206,7 +211,9 @@ class Recorder:
         origin = _restore(stmt)
         for name in self._written(stmt):
             if not _undone(stmt):
-                out.append(ir.Store(self._entries(stmt, name), saved(name, "entries"), origin))
+                entries = self._entries(stmt, name)
+                place = ir.Index(self.aliases.through(name), entries.key)
+                out.append(ir.Store(place, saved(name, "entries"), origin))
             elif is_pop(stmt):
                 back = ir.Call(ir.Attribute(ir.Var(name), "append"), (ir.Var(ir.binds(stmt)[0]),))
                 out.append(ir.Do(back, origin))
