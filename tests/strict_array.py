@@ -2,7 +2,7 @@
 
 `StrictArray` behaves as CuPy's arrays do where it matters for emitted code: it cannot be
 turned into an ndarray by accident (`np.asarray` raises), it does not mix with ndarrays, its
-reductions give 0-d arrays instead of numbers, and it speaks the array protocols
+reductions and entries are 0-d arrays instead of numbers, and it speaks the array protocols
 (`__array_ufunc__`, `__array_function__`). `xp` is the module to write programs with.
 """
 
@@ -134,7 +134,10 @@ class StrictArray:
     # -------------------------------------------------------------- indexing
 
     def __getitem__(self, key: Any) -> Any:
-        found = self._data[_inside(key)]
+        key = _inside(key)
+        found = self._data[key]
+        if isinstance(found, np.generic):  # an entry is a view without dimensions
+            found = self._data[(*key, ...) if isinstance(key, tuple) else (key, ...)]
         return StrictArray(np.asarray(found))
 
     def __setitem__(self, key: Any, value: Any) -> None:

@@ -16,7 +16,7 @@ from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Kind
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from .operations import is_container_method, is_stop_gradient, rule_object
 
-__all__ = ["element_kind", "key_parts", "kind_of"]
+__all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
 
 _INTEGERS = Kind("tuple", "int", item=INT)
 _SHAPE_KINDS = {
@@ -70,7 +70,8 @@ def kind_of(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
             return _display(expr, kinds, book)
         case ir.Index(base, key):
             base_kind = kind_of(base, kinds, book)
-            return index_kind(base_kind, key, lambda e: kind_of(e, kinds, book))
+            found = index_kind(base_kind, key, lambda e: kind_of(e, kinds, book))
+            return _entry(base_kind, found, book)
         case ir.Attribute(base, name):
             return _attribute(expr, kind_of(base, kinds, book), name, kinds, book)
         case ir.Lazy(form, items):
@@ -83,6 +84,16 @@ def kind_of(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
             return _call(expr, kinds, book)
         case _:
             return UNKNOWN
+
+
+def _entry(base: Kind, found: Kind, book: Any) -> Kind:
+    """The kind of what is read from `base`: entries of arrays are as the book says."""
+    return book.entry_kind(found) if book and base.form in ("array", "value") else found
+
+
+def item_kind(base: Kind, book: Any) -> Kind:
+    """What iteration over a value of this kind yields."""
+    return _entry(base, element_kind(base), book)
 
 
 def _literal(value: Any) -> Kind:

@@ -11,7 +11,7 @@ from ..kind import INT, UNKNOWN, Kind
 from .contents import contents
 from .declared import kind_from_annotation, kinds_from_example
 from .evidence import evidence
-from .kind_of import element_kind, kind_of
+from .kind_of import item_kind, kind_of
 
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
 
@@ -195,7 +195,7 @@ class _Inference:
                 kind = kind_of(value, self.kinds, self.book)
                 if isinstance(target, str) and isinstance(value, ir.Display):
                     kind = self._container(target, kind)
-                return _spread(target, kind)
+                return _spread(target, kind, self.book)
             case ir.Update(target=ir.Var(name), op=op, value=value):
                 old = self.kinds[name]
                 if old.form in ("array", "list", "dict"):
@@ -203,7 +203,7 @@ class _Inference:
                 call = ir.Call(op, (stmt.target, value))
                 return [(name, kind_of(call, self.kinds, self.book).join(old))]
             case ir.For(target=target, iter=iterable):
-                return _spread(target, self._iterated(iterable))
+                return _spread(target, self._iterated(iterable), self.book)
             case _:
                 return [(name, UNKNOWN) for name in ir.binds(stmt)]
 
@@ -237,10 +237,10 @@ class _Inference:
             if obj is reversed and args:
                 return self._iterated(args[0])
         kind = kind_of(iterable, self.kinds, self.book)
-        return UNKNOWN if kind.form == "dict" else element_kind(kind)
+        return UNKNOWN if kind.form == "dict" else item_kind(kind, self.book)
 
 
-def _spread(target: ir.Target, kind: Kind) -> list[tuple[str, Kind]]:
+def _spread(target: ir.Target, kind: Kind, book: Any = None) -> list[tuple[str, Kind]]:
     """The kinds of the names of an unpacking target.
 
     >>> pair = Kind("tuple", items=(INT, UNKNOWN))
@@ -252,7 +252,7 @@ def _spread(target: ir.Target, kind: Kind) -> list[tuple[str, Kind]]:
     found: list[tuple[str, Kind]] = []
     for position, part in enumerate(target):
         if kind.items is not None and len(kind.items) == len(target):
-            found += _spread(part, kind.items[position])
+            found += _spread(part, kind.items[position], book)
         else:
-            found += _spread(part, element_kind(kind))
+            found += _spread(part, item_kind(kind, book), book)
     return found

@@ -162,6 +162,10 @@ class RuleBook:
         kind = self._lookup(self._constant, obj)
         return UNKNOWN if kind is None else kind(as_function_call(call), kind_of)
 
+    def entry_kind(self, kind: Kind) -> Kind:
+        """The kind of an entry of an array, given what it is in NumPy."""
+        return kind
+
     def rules(self) -> Iterator[tuple[Any, Rule]]:
         """All (operation, rule) pairs, in the order in which they were registered."""
         self._resolve_waiting()
