@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .. import ir
 from .memory import MUTATING_METHODS, Sources, base_names, element
+from .operations import rule_object, written_position
 from .structure import Structure
 
 Pairs = frozenset[tuple[str, str]]
@@ -47,8 +48,7 @@ class Sharing:
             case ir.For():
                 return self._loop(stmt, pairs)
         live = self.facts.live_after[id(stmt)]
-        if isinstance(stmt, ir.Store | ir.Update) and isinstance(stmt.target, ir.Index):
-            self.indexed |= base_names(stmt.target)
+        self.indexed |= self._indexed_by(stmt)
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
             for a, b in pairs:
@@ -58,6 +58,16 @@ class Sharing:
             pairs = self._bind(stmt.target, stmt.value, pairs)
         pairs = self._stored(stmt, pairs)
         return frozenset(p for p in pairs if owner(p[0]) in live and owner(p[1]) in live)
+
+    def _indexed_by(self, stmt: ir.Stmt) -> frozenset[str]:
+        """The name whose items a statement writes: `a[k] = v`, `np.add.at(a, k, v)`."""
+        match stmt:
+            case ir.Store(target=ir.Index() as target) | ir.Update(target=ir.Index() as target):
+                return base_names(target)
+            case ir.Do(value=ir.Call(args=(ir.Var(name), *_)) as call):
+                if written_position(rule_object(call, self.sources.kinds)) is not None:
+                    return frozenset((name,))
+        return frozenset()
 
     def _loop(self, stmt: ir.For | ir.While, pairs: Pairs) -> Pairs:
         while True:

@@ -6,7 +6,7 @@ import dataclasses
 
 from .. import ir
 from ..analysis.aliases import Aliases
-from ..analysis.operations import is_python_function, rule_object
+from ..analysis.operations import is_python_function, rule_object, written_position
 from ..errors import UnsupportedError
 from ..kind import OTHER
 from .callees import CallSite, Effects
@@ -52,6 +52,8 @@ class CallConversion:
             return False
         if book.find(obj) is not None or book.is_nondifferentiable(obj):
             return False
+        if written_position(obj) is not None:
+            return False  # `add_at` accumulates: a statement of its own
         actuals = self.context.callees.bind(call)
         taken = {f for f, a in actuals.items() if ir.names_in(a) & self.active}
         effects = self.context.callees.effects(obj) or Effects()

@@ -74,14 +74,17 @@ def _updated(function: ir.Function) -> dict[str, ir.Stmt]:
 def _private_updates(
     function: ir.Function, sharing: Sharing, shared: frozenset[str], context: Context
 ) -> set[str]:
-    """Names only ever written by `name op= value`, and never seen through another name."""
+    """Names never seen through another name. Arrays that are written in other ways as well are
+    left alone; for what may be a number, rebinding is the one reading that is always right."""
     written: set[str] = set()
     sources = context.sources()
     for stmt in ir.statements(function.body):
         if not (isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var)):
             written.update(sources.written(stmt))
     seen = {name for name, _ in sharing.conflicts}
-    return {n for n in _updated(function) if n not in written | seen | shared}
+    arrays = {n for n in written if context.kind_of(ir.Var(n)).form in ("array", "list")}
+    left = arrays | (written & sharing.indexed) | seen | shared
+    return {n for n in _updated(function) if n not in left}
 
 
 def _require_arrays(function: ir.Function, sharing: Sharing, context: Context) -> None:
@@ -132,6 +135,7 @@ def _assumed_ranks(
     """Parameter -> the number of dimensions that makes `names` numbers, not views (None: an
     array of any rank)."""
     ranks: dict[str, int | None] = {}
+    names = names | _held(function, names)
     for stmt in ir.statements(function.body):
         match stmt:
             case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)) if name in names:
@@ -147,6 +151,17 @@ def _assumed_ranks(
         if name in function.param_names and context.kinds[name].form in _OPEN:
             ranks.setdefault(name, None if name in shared else 0)
     return {p: n for p, n in ranks.items() if context.kinds[p].rank is None}
+
+
+def _held(function: ir.Function, names: frozenset[str]) -> frozenset[str]:
+    """The names that are put into lists of those names: `xs.append(t)`."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(xs), "append"), args=(ir.Var(item),))):
+                if xs in names:
+                    found.add(item)
+    return frozenset(found)
 
 
 def _like_parameter(name: str, function: ir.Function, context: Context) -> str:
