@@ -47,20 +47,34 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
     x_bar = x_bar - 2.0 * y_bar * x_bar
     return x_bar
     """
-    fold = _Fold(facts, analyses(function, facts).shapes)
+    shapes = analyses(function, facts).shapes
+    before, settled = facts.cache.get(_Fold, (shapes, {}))
+    if not shapes.is_within(before):
+        settled = {}
+    facts.cache[_Fold] = (shapes, settled)
+    fold = _Fold(facts, shapes, settled)
     return with_body(function, map_block(function.body, fold.statement))
 
 
 class _Fold:
-    def __init__(self, facts: Facts, shapes: Shapes) -> None:
+    """`settled`: statements by id that nothing can be folded in, as far as shapes are known."""
+
+    def __init__(self, facts: Facts, shapes: Shapes, settled: dict[int, ir.Stmt]) -> None:
         self.facts = facts
         self.shapes = shapes
+        self.settled = settled
 
     def statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
         if ir.blocks(stmt):
             return (map_stmt(stmt, block=lambda b: map_block(b, self.statement)),)
-        if stmt.origin.role not in _DERIVED:
+        if stmt.origin.role not in _DERIVED or self.settled.get(id(stmt)) is stmt:
             return (stmt,)
+        folded = self._folded(stmt)
+        if len(folded) == 1 and folded[0] is stmt:
+            self.settled[id(stmt)] = stmt
+        return folded
+
+    def _folded(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
         match stmt:
             case ir.Assign(target=target, value=value, origin=origin):
                 new = self.owned(value)

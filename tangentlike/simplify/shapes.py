@@ -30,6 +30,10 @@ class Shapes:
                     if name not in facts.kinds and count[name] == 1:
                         self._names[name] = self.of(value)
 
+    def is_within(self, other: Shapes) -> bool:
+        """Whether whatever is known here is known in the same way there."""
+        return self._names.items() <= other._names.items()
+
     def is_number(self, expr: ir.Expr) -> bool:
         """Whether the value is surely a number, not an array."""
         match expr:
