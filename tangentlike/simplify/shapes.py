@@ -28,7 +28,9 @@ class Shapes:
             match stmt:
                 case ir.Assign(target=str(name), value=value):
                     if name not in facts.kinds and count[name] == 1:
-                        self._names[name] = self.of(value)
+                        shape = self.of(value)
+                        if shape is not None:
+                            self._names[name] = shape
 
     def is_within(self, other: Shapes) -> bool:
         """Whether whatever is known here is known in the same way there."""
