@@ -47,7 +47,8 @@ class Request:
     """What is asked of one function. `mode`: "grad", "value_and_grad", "adjoint", "tangent",
     or "pair"; `wrt` are names; `bare`: a single gradient is returned by itself; `has_complex`:
     some argument is complex (the derivative then allows for it everywhere); `has_foreign`:
-    some argument is an array that is not NumPy's."""
+    some argument is an array that is not NumPy's; `structures`: what is known of arguments that
+    hold dicts with numbers for keys."""
 
     mode: str
     wrt: tuple[str, ...]
@@ -57,6 +58,7 @@ class Request:
     target: str = "numpy"
     has_complex: bool = False
     has_foreign: bool = False
+    structures: tuple[tuple[str, Kind], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,10 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
     lowered = as_numpy(lower(fn))
     check(lowered.function)
-    given = {}
+    given = dict(request.structures)
     if request.example is not None:
         bound = inspect.signature(fn).bind_partial(*request.example)
-        given = kinds_from_example(bound.arguments)
+        given.update(kinds_from_example(bound.arguments))
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     used = default_book() if book is None else book
     build = _Builder(ForeignBook(used) if foreign else used)
@@ -238,7 +240,10 @@ class _Builder:
         """Everything the reverse transform needs to know of one function."""
         context = self._context(lowered, given)
         function = writes_as_stores(lowered.function, context)
-        function = share_loads(function, frozenset(lowered.temporaries), context.sources())
+        shared_loads = share_loads(function, frozenset(lowered.temporaries), context.sources())
+        if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
+            function = shared_loads
+            context.kinds.update(infer_kinds(function, given, self.book))
         function, facts, aliases = rebind_updates(function, context, frozenset(shared))
         preparation = Preparation(function, facts, aliases, context)
         function = preparation.run()

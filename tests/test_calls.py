@@ -209,3 +209,47 @@ def test_writes_that_are_not_known_are_refused(fn) -> None:
 def test_a_result_that_is_constant_must_be_a_scalar_all_the_same() -> None:
     with pytest.raises(tl.TangentlikeError, match=r"shape \(3,\)"):
         tl.grad(np.floor)(X)
+
+
+# ---------------------------------------------------------------- the caller's own arrays
+
+
+def update_of_a_parameter(x: np.ndarray):
+    x += 1.0
+    return np.sum(x * x)
+
+
+def update_by_its_own_view(m: np.ndarray):
+    m -= m.T * 0.5
+    return np.sum(np.sin(m))
+
+
+def update_in_a_loop(x: np.ndarray):
+    for _ in range(3):
+        x *= x + 0.5
+    return np.sum(x)
+
+
+def update_in_a_branch(x: np.ndarray):
+    if x[0] > 0.0:
+        x *= 2.0
+    return np.sum(x * x)
+
+
+OWN = [update_of_a_parameter, update_by_its_own_view, update_in_a_loop, update_in_a_branch]
+
+
+@pytest.mark.parametrize("fn", OWN, ids=lambda fn: fn.__name__)
+@pytest.mark.parametrize("known", [False, True])
+def test_a_gradient_leaves_its_arguments_alone(fn, known) -> None:
+    x = np.outer(X, X) if fn is update_by_its_own_view else X.copy()
+    before = x.copy()
+    df = tl.grad(fn, example=(x,) if known else None)
+    gradient = df(x)
+    np.testing.assert_array_equal(x, before)
+    tl.jvp(fn, (x,), (np.ones_like(x),))
+    np.testing.assert_array_equal(x, before)
+    value, pullback = tl.vjp(fn, x)
+    np.testing.assert_allclose(pullback(1.0)[0], gradient)
+    np.testing.assert_array_equal(x, before)
+    tl.check_grads(lambda a: fn(a.copy()), (x,))

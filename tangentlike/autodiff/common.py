@@ -45,7 +45,8 @@ def share_loads(
             out.append(stmt)
         return tuple(out)
 
-    return dataclasses.replace(function, body=block(function.body))
+    body = block(function.body)
+    return function if body == function.body else dataclasses.replace(function, body=body)
 
 
 def put(stmt: ir.Stmt, renamed: dict[str, ir.Expr]) -> ir.Stmt:

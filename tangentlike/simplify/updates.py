@@ -35,6 +35,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
     return A
     """
     sharing = analyses(function, facts).sharing
+    guarding = _guarding(function)
 
     def one(stmt: ir.Stmt) -> tuple[ir.Stmt]:
         stmt = map_stmt(stmt, block=lambda b: map_block(b, one))
@@ -44,6 +45,8 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
                     rest = _without(call, place)
                     if rest is not None and _is_repeatable(place, rest, facts):
                         return (ir.Update(place, _IN_PLACE[text], rest, stmt.origin),)
+            case ir.Assign() if any(stmt is g for g in guarding):
+                return (stmt,)  # `x = x + e` of a parameter: the caller's array is left alone
             case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(text=text)) as call):
                 first = text in _IN_PLACE and call.args[0] == ir.Var(name)
                 rest = _without(call, ir.Var(name)) if first else None
@@ -53,6 +56,16 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
         return (stmt,)
 
     return with_body(function, map_block(function.body, one))
+
+
+def _guarding(function: ir.Function) -> list[ir.Stmt]:
+    """The first binding of each parameter: until then it is the caller's object."""
+    found: dict[str, ir.Stmt] = {}
+    for stmt in ir.statements(function.body):
+        for name in ir.binds(stmt):
+            if name in function.param_names:
+                found.setdefault(name, stmt)
+    return list(found.values())
 
 
 def _is_ours(stmt: ir.Stmt) -> bool:
