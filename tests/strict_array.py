@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -49,14 +50,19 @@ def _outside(value: Any) -> Any:
     return value
 
 
+# By its data, so that the owner of a view is one object.
+_MADE: weakref.WeakValueDictionary[int, StrictArray] = weakref.WeakValueDictionary()
+
+
 class StrictArray:
     """An array of the stand-in device."""
 
-    __slots__ = ("_data",)
+    __slots__ = ("__weakref__", "_data")
     __array_priority__ = 1000
 
     def __init__(self, data: np.ndarray) -> None:
         self._data = data
+        _MADE[id(data)] = self
 
     # ------------------------------------------------------------ protocols
 
@@ -93,7 +99,11 @@ class StrictArray:
 
     @property
     def base(self) -> StrictArray | None:
-        return None if self._data.base is None else StrictArray(self._data.base)
+        data = self._data.base
+        if data is None:
+            return None
+        made = _MADE.get(id(data))
+        return made if made is not None and made._data is data else StrictArray(data)
 
     def get(self) -> np.ndarray:
         """The deliberate way to the host."""

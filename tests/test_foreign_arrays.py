@@ -101,3 +101,22 @@ def test_name_that_is_not_needed_may_be_lacking() -> None:
     derivative = tl.grad(program("return lib.sum(x * lib.tanh(x))", lib=lacking))
     assert "lib." in derivative.source and "np." not in derivative.source
     derivative(to_strict(X))
+
+
+def test_pullback_runs_as_often_as_asked() -> None:
+    """Or says that it cannot: its tape is copied, with what shares memory in it."""
+    bodies = [
+        "y = x * 1.0\nfor i in range(1, 4):\n    y[i] = y[i] * y[i - 1]\nreturn xp.sum(y * y)",
+        "y = xp.zeros(4)\ny[:] = x * x\nlow = y[:2]\nlow *= y[2:] * low\nreturn xp.sum(y * y * x)",
+        "y = xp.zeros(4)\ny[:] = x * x\nlow = y[:2]\nfor i in range(3):\n    low *= low\nreturn xp.sum(low * y[1:3])",
+    ]
+    for body in bodies:
+        fn = program(body)
+        _, pullback = tl.vjp(fn, to_strict(X))
+        for _ in range(2):
+            try:
+                (bar,) = from_strict(pullback(to_strict(np.array(1.0))))
+            except NotImplementedError as refusal:
+                assert "use grad instead of vjp" in str(refusal)
+                continue
+            np.testing.assert_allclose(bar, differences(fn), rtol=1e-5)

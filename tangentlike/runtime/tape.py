@@ -55,7 +55,7 @@ def _is_array(value: Any) -> bool:
 
 def _copied_array(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:
     if not isinstance(array, np.ndarray):
-        return array.copy()
+        return _copied_foreign(array, made)
     owner = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -89,3 +89,19 @@ def _window(array: np.ndarray, low: int, memory: np.ndarray) -> np.ndarray:
         return array.copy()
     offset = array.__array_interface__["data"][0] - low
     return np.ndarray(array.shape, array.dtype, memory, offset, array.strides)  # type: ignore[arg-type]
+
+
+def _copied_foreign(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:
+    """A copy of an array that is not NumPy's: where it lies in its owner's memory is not known
+    in general, so of arrays that share memory there may be one only."""
+    owner = array
+    while getattr(owner, "base", None) is not None:
+        owner = owner.base
+    if id(owner) in made:
+        raise NotImplementedError(
+            "a pullback that restores arrays in place keeps two views of one array, which are "
+            "not copied for arrays of type " + type(array).__name__ + "; use grad instead of vjp"
+        )
+    result = array.copy()
+    made[id(owner)] = (owner, result)
+    return result
