@@ -96,8 +96,10 @@ class Adjoints:
         elif status == OWNED:
             self.update(bar, stripped)
         else:
-            self.assign(bar.name, ir.Call(ADD, (bar, stripped)))
-            if not (status == NARROW and narrow):  # else both are scalars still
+            # (`bar = bar + e` may become `bar += e` later, which a narrow `bar` has no room for.)
+            terms = (stripped, bar) if status == NARROW else (bar, stripped)
+            self.assign(bar.name, ir.Call(ADD, terms))
+            if not (status == NARROW and narrow):  # else both stand for a full array still
                 self.state[name] = OWNED
 
     def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = IADD) -> None:
