@@ -51,7 +51,7 @@ class Sharing:
         self.indexed |= self._indexed_by(stmt)
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
-            for a, b in pairs:
+            for a, b in sorted(pairs):
                 if a == node and owner(b) != owner(node) and owner(b) in live:
                     self.conflicts.setdefault((node, b), stmt)
         if isinstance(stmt, ir.Assign):
