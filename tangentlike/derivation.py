@@ -21,6 +21,7 @@ from .claims import UNSTATED, broken, claims_of, kept, stand_in
 from .errors import TangentlikeError, UnsupportedError
 from .primal import Primal, global_names, plain_signature
 from .runtime import Mirror, Record, require_apart, require_array, require_ndim, scalar_seed
+from .structures import Structures, structures_of
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -69,6 +70,9 @@ class Derivation:
                 found = self.for_complex
             if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
                 found = found.for_foreign
+            told = structures_of(self._by_name(args, kwargs) or {})
+            if told != found.request.structures:
+                found = found.for_structures(told)
         if found.primal.inner is None:
             if not found.claims:
                 return found
@@ -138,6 +142,14 @@ class Derivation:
         if inner is not None:
             primal = replace(primal, function=inner.for_foreign.emitted, inner=inner.for_foreign)
         return derivation_of(primal, replace(self.request, has_foreign=True))
+
+    def for_structures(self, told: Structures) -> Derivation:
+        """The same derivative for arguments of these structures."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None:
+            inner = inner.for_structures(tuple((n, k) for n, k in told if n in inner.names))
+            primal = replace(primal, function=inner.emitted, inner=inner)
+        return derivation_of(primal, replace(self.request, structures=told))
 
     @cached_property
     def writes_tape(self) -> bool:
@@ -225,6 +237,13 @@ class Derivation:
             step = step.tb_next
         if step is None:
             return None
+        if isinstance(error, AttributeError) and isinstance(error.obj, (Mirror, Record)):
+            return UnsupportedError(
+                f"the attribute `{error.name}` is no field: its class computes it, or it was "
+                "added later",
+                self._place(error),
+                "Compute it in the function, from fields.",
+            )
         if step.tb_frame.f_code in _REFUSING:
             message, _, hint = str(error).partition(": ")
             hint = hint.replace("example=", "`example=`")
@@ -334,7 +353,8 @@ def derivation_of(primal: Primal, request: Request) -> Derivation:
     return found
 
 
-_REQUEST = ("mode", "wrt", "bare", "has_aux", "target", "has_complex", "has_foreign")
+_REQUEST = ("mode", "wrt", "bare", "has_aux", "target")
+_REQUEST += ("has_complex", "has_foreign", "structures")
 
 
 def _key(primal: Primal, request: Request) -> tuple[Any, ...]:

@@ -59,6 +59,16 @@ def children(value: Any) -> list[tuple[str, Any]] | None:
     return None if fields is None else [(f".{name}", item) for name, item in fields.items()]
 
 
+def named_children(value: Any) -> dict[str, Any] | None:
+    """What a namedtuple or an object holds, by field."""
+    names = names_of(value)
+    if names is not None:
+        return dict(zip(names, value, strict=True))
+    if isinstance(value, (list, tuple, dict)) or children(value) is None:
+        return None
+    return fields_of(value)
+
+
 def leaves(
     value: Any, path: str = "", above: frozenset[int] = frozenset()
 ) -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import ir
-from .analysis.activity import active_names, refuse_unknown
+from .analysis.activity import active_names, refuse_unknown, varied_names
 from .analysis.aliases import analyse_aliases, effects_of
 from .analysis.kinds import computes_complex, infer_kinds, kind_of, kinds_from_example
 from .analysis.memory import Effects
@@ -25,6 +26,7 @@ from .autodiff.context import Context
 from .autodiff.forward import forward
 from .autodiff.inplace import writes_as_stores
 from .autodiff.pairs import reverse_pair
+from .autodiff.mappings import reads_by_key, reads_dicts
 from .autodiff.prepare import Preparation
 from .autodiff.reverse import Primal, reverse
 from .autodiff.updates import rebind_updates
@@ -210,6 +212,22 @@ class _Builder:
             frozenset(n for s in ir.statements(function.body) for n in ir.reads(s)),
         )
 
+    def _spelled(
+        self, lowered: Lowered, wrt: tuple[str, ...], given: Mapping[str, Kind]
+    ) -> tuple[Lowered, Context]:
+        """A function whose reads of dicts that carry derivatives are spelled out."""
+        context = self._context(lowered, given)
+        function, effects = lowered.function, context.sources().effects
+        if not reads_dicts(function):
+            return lowered, context
+        varied = varied_names(function, wrt, context.kinds, self.book, effects)
+        made = reads_by_key(function, varied, context.temporaries, context.names)
+        if made is function:
+            return lowered, context
+        temporaries = frozenset(context.temporaries)
+        lowered = dataclasses.replace(lowered, function=made, temporaries=temporaries)
+        return lowered, self._context(lowered, given)
+
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
         """Whether a function or one that it calls may compute with complex numbers."""
         function = lowered.function
@@ -238,7 +256,7 @@ class _Builder:
         shared: tuple[str, ...],
     ) -> tuple[Primal, Context]:
         """Everything the reverse transform needs to know of one function."""
-        context = self._context(lowered, given)
+        lowered, context = self._spelled(lowered, wrt, given)
         function = writes_as_stores(lowered.function, context)
         shared_loads = share_loads(function, frozenset(lowered.temporaries), context.sources())
         if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
@@ -269,7 +287,7 @@ class _Builder:
         given: Mapping[str, Kind],
         protect: bool,
     ) -> tuple[ir.Function, tuple[str, ...]]:
-        context = self._context(lowered, given)
+        lowered, context = self._spelled(lowered, wrt, given)
         function = writes_as_stores(lowered.function, context)
         sources = context.sources()
         active = active_names(function, wrt, context.kinds, self.book, effects=sources.effects)

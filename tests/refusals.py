@@ -12,6 +12,5 @@ REFUSED: dict[str, str] = {
 }
 REFUSED_REVERSE: dict[str, str] = {
     "inplace.element_swap": "`y` is written in place while `y_0` may share its memory",
-    "containers_readonly.dict_items": "no derivative rule for this use of `params`",
 }
 REFUSED_FORWARD: dict[str, str] = {}

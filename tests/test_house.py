@@ -22,7 +22,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"errors"},
     {"ir", "kind", "names"},
-    {"leaves", "primal"},
+    {"leaves", "structures", "primal"},
     {"frontend"},
     {"check"},
     {"rules"},

@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import ir
 from ..kind import UNKNOWN, Kind
-from .aliases import Effects
+from .memory import Effects
 from .operations import (
     bind_actuals,
     is_constant,
@@ -181,6 +181,8 @@ class _Reader:
                 for arg in args:
                     self._iterate(target, arg, stmt)
                 return None
+        if isinstance(iterable, ir.Var) and self._kind(iterable.name).form == "dict":
+            return None  # keys carry no derivative
         key = ir.Index(iterable, ir.Var("$any"))
         return self._bind(target, key, stmt)
 

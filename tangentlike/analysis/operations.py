@@ -117,10 +117,14 @@ def is_constant(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
         return True
     obj = rule_object(expr, kinds)
     if obj is None:
-        return False
+        return isinstance(expr, ir.Call) and _gives_keys(expr)
     if is_stop_gradient(obj):
         return True
     return book is not None and bool(book.is_nondifferentiable(obj))
+
+
+def _gives_keys(call: ir.Call) -> bool:
+    return isinstance(call.fn, ir.Attribute) and call.fn.name == "keys" and not call.args
 
 
 def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, ...]:

@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Mirror", "Record", "fields_of", "mirror", "record_like"]
+__all__ = ["Mirror", "Record", "added", "fields_of", "mirror", "names_of", "record_like"]
+
+_NO_OBJECTS = (type, types.ModuleType, str, bytes, int, float, complex, type(None))
+_NO_OBJECTS += (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
 
 
 class Mirror(types.SimpleNamespace):
@@ -78,7 +81,7 @@ def fields_of(value: Any) -> dict[str, Any] | None:
     what is no such object."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    if isinstance(value, (type, types.ModuleType, str, bytes, int, float)) or callable(value):
+    if isinstance(value, _NO_OBJECTS):
         return None
     if isinstance(value, (list, tuple, dict, np.generic)) or hasattr(value, "dtype"):
         return None
@@ -116,7 +119,11 @@ def record_like(value: Any, *items: Any) -> Any:
     names = names_of(value)
     if names is not None:
         return Record(names, items)
-    return Mirror(**dict(zip(fields_of(value) or (), items, strict=True)))
+    shared = {
+        name: np.zeros_like(v) if hasattr(v, "shape") else 0.0
+        for name, v in _of_class(type(value)).items()
+    }
+    return Mirror(**{**shared, **dict(zip(fields_of(value) or (), items, strict=True))})
 
 
 def names_of(value: Any) -> tuple[str, ...] | None:
