@@ -25,8 +25,8 @@ from .autodiff.common import share_loads
 from .autodiff.context import Context
 from .autodiff.forward import forward
 from .autodiff.inplace import writes_as_stores
-from .autodiff.pairs import reverse_pair
 from .autodiff.mappings import reads_by_key, reads_dicts
+from .autodiff.pairs import reverse_pair
 from .autodiff.prepare import Preparation
 from .autodiff.reverse import Primal, reverse
 from .autodiff.updates import rebind_updates
@@ -41,7 +41,8 @@ from .rules.foreign import ForeignBook
 from .rules.twins import as_numpy
 from .simplify import Facts, simplify
 
-_EFFECTS = ("add_at", "require_apart", "require_array", "require_ndim", "require_scalar")  # of the runtime: what is called for its effect
+# Functions of the runtime that are called for their effect.
+_EFFECTS = ("add_at", "require_apart", "require_array", "require_ndim", "require_scalar")
 
 
 @dataclass(frozen=True)

@@ -184,7 +184,13 @@ def copy(y, x):
 
 # ------------------------------------------------------------------ writes and selections
 
-nondifferentiable(runtime.survivors, runtime.require_ndim, runtime.require_apart, runtime.require_array, runtime.require_scalar)
+nondifferentiable(
+    runtime.survivors,
+    runtime.require_ndim,
+    runtime.require_apart,
+    runtime.require_array,
+    runtime.require_scalar,
+)
 
 
 @rule(runtime.masked, kind=same_as(0))
