@@ -1,4 +1,4 @@
-"""Callees that write an argument through a view of it, and return nothing: right, or refused."""
+"""Callees that write an argument, under another name or several of them: right, or refused."""
 
 from __future__ import annotations
 
@@ -65,7 +65,66 @@ def by_item(v):
     return np.sum(xs[0] * xs[0])
 
 
-@pytest.mark.parametrize("f", [by_row, by_reshaped, by_scatter, by_rows, by_item])
+def writes_list(xs, v):
+    xs[0] = v * v
+    return xs
+
+
+def by_list(v):
+    xs = [v, 2.0 * v]
+    ys = writes_list(xs, v)
+    return np.sum(ys[0] * ys[1] * xs[1] * xs[0])
+
+
+def writes_either(x, y, v):
+    x[0] = v[0] * v[1]
+    y[1] = x[0] * v[1]
+    return x if v[0] > 0 else y
+
+
+def by_either(v):
+    x = v.copy()
+    z = v * v
+    y = writes_either(x, z, v)
+    return np.sum(y * z * v)
+
+
+def writes_then_rebinds(x, v):
+    x[0] = v[0] * v[1]
+    for _ in range(2):
+        x = x * v
+        x[1] = 3.0 * v[2] * x[0]
+    return x
+
+
+def by_rebinding(v):
+    x = v.copy()
+    y = writes_then_rebinds(x, v)
+    return np.sum(y * x * v)
+
+
+def writes_constant(c, v):
+    c[0] = 5.0
+    return v * c
+
+
+def by_constant(v):
+    c = np.ones(3)
+    s = 0.0
+    for i in range(3):
+        y = v * c
+        s = s + np.sum(y * y)
+        z = writes_constant(c, v)
+        c[0] = i + 2.0
+        s = s + np.sum(z * c)
+    return s
+
+
+CALLERS = [by_row, by_reshaped, by_scatter, by_rows, by_item]
+CALLERS += [by_list, by_either, by_rebinding, by_constant]
+
+
+@pytest.mark.parametrize("f", CALLERS)
 def test_right_or_refused(f: Callable[..., Any]) -> None:
     v = np.array([1.0, 2.0, 3.0])
     expected = [(f(v + 1e-6 * e) - f(v - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
@@ -77,6 +136,19 @@ def test_right_or_refused(f: Callable[..., Any]) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-6)
     _, change = tl.jvp(f, (v,), (np.ones(3),))
     np.testing.assert_allclose(change, np.sum(expected), rtol=1e-6)
+
+
+def sums_of_both_axes(x):
+    y = 2.0 * x
+    across = y.sum(axis=1, keepdims=True) ** 2
+    return np.sum(y.sum(axis=0, keepdims=True) ** 2) + np.sum(across) + np.sum(y)
+
+
+def test_adjoints_of_several_sums() -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    y = 2.0 * x
+    expected = 2.0 + 4.0 * (y.sum(0, keepdims=True) + y.sum(1, keepdims=True))
+    np.testing.assert_allclose(tl.grad(sums_of_both_axes)(x), expected)
 
 
 def test_a_row_is_followed() -> None:

@@ -41,6 +41,7 @@ class Adjoints:
         self.context = context
         self.aliases = aliases
         self.state: State = {}
+        self.given: frozenset[str] = frozenset()  # names whose adjoint buffer is the caller's
         self.masks: dict[str, ir.Expr] = {}  # see masks.py
         self.bars: dict[str, str] = {}
         self.out: list[ir.Stmt] = []
@@ -90,6 +91,9 @@ class Adjoints:
             self.assign(bar.name, stripped)
             fresh = OWNED if self.fresh(value) else (inherit or BORROWED)
             self.state[name] = NARROW if narrow else fresh
+        elif self._is_container(name, value) and name in self.given:
+            call = ir.Call(self.context.helper("add_at"), (bar, ir.Const(Ellipsis), value))
+            self.out.append(ir.Do(call, self.origin))
         elif self._is_container(name, value):
             self.assign(bar.name, ir.Call(self.context.helper("accumulate"), (bar, value)))
             self.state[name] = OWNED
@@ -215,8 +219,11 @@ class Adjoints:
         kind = self.context.kinds.get(name)
         if kind is not None and kind.form in ("list", "tuple", "dict"):
             return True
-        made = isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref)
-        return made and value.fn.text in _MAKES_LISTS and (kind is None or kind.form == "unknown")
+        if kind is not None and kind.form != "unknown":
+            return False
+        if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
+            return value.fn.text in _MAKES_LISTS
+        return isinstance(value, ir.Var | ir.Index | ir.Attribute | ir.Call)  # of unknown make
 
     def _is_number(self, name: str) -> bool:
         kind = self.context.kinds.get(name)

@@ -36,6 +36,7 @@ def reverse_pair(
     params = [ir.Param(tape)]
     if takes_seed:
         params.append(ir.Param(seed))
+    transform.adjoints.given = frozenset(written)
     for formal in written:
         transform.adjoints.state[formal] = OWNED
         params.append(ir.Param(transform.adjoints.bar(formal).name))

@@ -14,7 +14,7 @@ from ..analysis.kinds import infer_kinds
 from ..analysis.memory import key_parts
 from ..analysis.sharing import Sharing
 from ..analysis.structure import Structure, structure
-from ..errors import SharingError
+from ..errors import SharingError, UnsupportedError
 from ..frontend import names_of, reaching, renamed_webs
 from ..kind import Kind
 from .context import BINARY_OF, Context
@@ -57,6 +57,7 @@ def _rebind_private(
         sharing = Sharing(facts, context.sources())
         private = _private_updates(function, sharing, shared, context)
         if not private:
+            _refuse_rebound(facts, shared)
             _require_arrays(function, sharing, context)
             return function, facts, analyse_aliases(sharing)
         function = _rebind(function, private, context)
@@ -85,6 +86,16 @@ def _private_updates(
     arrays = {n for n in written if context.kind_of(ir.Var(n)).form in ("array", "list")}
     left = arrays | (written & sharing.indexed) | seen | shared
     return {n for n in _updated(function) if n not in left}
+
+
+def _refuse_rebound(facts: Structure, shared: frozenset[str]) -> None:
+    """A parameter whose writes the caller sees must stay the caller's object throughout."""
+    for name in sorted(shared & facts.definitions.keys()):
+        raise UnsupportedError(
+            f"`{name}` is written in place for the caller, and bound to another object here",
+            facts.definitions[name][0].origin.place,
+            f"Give the new object a name of its own, as in `new_{name} = ...`.",
+        )
 
 
 def _require_arrays(function: ir.Function, sharing: Sharing, context: Context) -> None:

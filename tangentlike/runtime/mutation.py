@@ -22,8 +22,15 @@ def accumulate(a: Any, b: Any) -> Any:
 
 
 def add_at(x_bar: Any, key: Any, g: Any) -> Any:
-    """Add `g` to `x_bar[key]` in place and return `x_bar`; repeated indices count."""
-    if isinstance(x_bar, (list, dict)):
+    """Add `g` to `x_bar[key]` in place and return `x_bar`; repeated indices count.
+
+    With `...` for the key, all of `x_bar`, be it an array or a container.
+    """
+    if key is Ellipsis and isinstance(x_bar, list):
+        x_bar[:] = accumulate(x_bar, g)
+    elif key is Ellipsis and isinstance(x_bar, dict):
+        x_bar.update(accumulate(x_bar, g))
+    elif isinstance(x_bar, (list, dict)):
         x_bar[key] = accumulate(x_bar[key], g)
     elif not _is_fancy(key):
         x_bar[key] += g
