@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections import namedtuple
 from typing import Any
 
 import numpy as np
 import pytest
 
+import tangentlike as tl
+from tangentlike import ir
 from tangentlike.analysis.kinds import computes_complex, infer_kinds, kinds_from_example
 from tangentlike.errors import UnsupportedError
 from tangentlike.frontend import lower
-from tangentlike.kind import FLOAT, INT, Kind
+from tangentlike.kind import FLOAT, INT, UNKNOWN, Kind
 from tangentlike.rules.book import default_book
+from tangentlike.rules.index_kinds import index_kind
 from tests import generator
 from tests.claims import false_claims
 from tests.programs import PROGRAMS, Program
@@ -75,6 +79,79 @@ def test_indexing_follows_numpy(key: str, form: str, shape: Any) -> None:
     function = lower_nested(program(f"y = {key}; return y")).function
     found = infer_kinds(function, {"a": MATRIX}, default_book())
     assert (found["y"].form, found["y"].shape) == (form, shape), text
+
+
+def _slices() -> list[slice]:
+    bounds = (None, -3, -2, -1, 0, 1, 2, 3)
+    return [slice(*b) for b in itertools.product(bounds, bounds, (None, -1, 1, 2))]
+
+
+def _key(part: slice) -> ir.Slice:
+    bounds = (part.start, part.stop, part.step)
+    return ir.Slice(*(None if b is None else ir.Const(b) for b in bounds))
+
+
+@pytest.mark.parametrize("whole", [Kind("array", "float", ("n",)), Kind("array", "float", "a")])
+def test_slices_with_equal_symbols_have_equal_lengths(whole: Kind) -> None:
+    """Of arrays of every length, also where bounds are clamped; slices of slices too."""
+    lengths: dict[Any, set[tuple[int, ...]]] = {}
+    once = [(part, index_kind(whole, _key(part), kind_of_literal)) for part in _slices()]
+    for part, kind in once:
+        found = tuple(len(range(n)[part]) for n in range(8))
+        lengths.setdefault(kind.shape, set()).add(found)
+    for first, kind in once[::7]:
+        for second in _slices()[::3]:
+            again = index_kind(kind, _key(second), kind_of_literal)
+            found = tuple(len(range(n)[first][second]) for n in range(8))
+            lengths.setdefault(again.shape, set()).add(found)
+    assert all(len(found) == 1 for found in lengths.values())
+    assert len({kind.shape for _, kind in once}) < len(once)
+
+
+def kind_of_literal(expr: ir.Expr) -> Kind:
+    return INT if isinstance(expr, ir.Const) else UNKNOWN
+
+
+def test_slices_of_one_array_are_compared() -> None:
+    def f(a, b, n):
+        for _ in range(n):
+            a[1:-1] += 0.5 * (a[:-2] * a[2:]) + b[1:]
+        left, middle, right, other = a[:-2], a[1:-1], a[2:], b[2:]
+        short, rows = a[3:], a[1:-1, 0]
+        return left, middle, right, other, short, rows
+
+    found = kinds(f)
+    assert found["left"].same_shape(found["middle"]) and found["left"].same_shape(found["right"])
+    assert not found["left"].same_shape(found["other"])
+    assert not found["left"].same_shape(found["short"])
+    assert not found["left"].same_shape(found["rows"])
+
+
+def test_integers_spell_sizes() -> None:
+    def f(w, x):
+        n = len(x)
+        m, _ = w.shape
+        k = 0
+        for _ in range(n):
+            k = k + 1
+        return np.zeros(n), np.ones((m, 3)), np.zeros(w.shape[1]), np.zeros(k), n
+
+    found = kinds(f, x=VECTOR, w=Kind("array", "float", ("p", "q")))
+    shapes = [kind.shape for kind in found.values() if kind.form == "array"]
+    assert found["n"].spells == "n" and found["m"].spells == "p" and found["k"].spells is None
+    assert {("n",), ("p", 3), ("q",)} <= set(shapes)
+
+
+def test_a_carried_state_keeps_its_shape() -> None:
+    def f(w, u, xs):
+        h = np.zeros(w.shape[0])
+        for x in xs:
+            h = np.tanh(w @ h + u @ x)
+        return h
+
+    example = {"w": np.ones((4, 4)), "u": np.ones((4, 3)), "xs": np.ones((5, 3))}
+    found = kinds(f, **kinds_from_example(example))
+    assert found["h"].shape == ("w.0",) and found["wh"].same_shape(found["ux"])
 
 
 def test_fancy_and_unknown_keys_are_not_taken_for_numbers() -> None:
@@ -222,7 +299,7 @@ def test_complex_programs_are_recognised() -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_claims_hold_in_the_programs(program: Program) -> None:
     args = program.arguments()
-    example = kinds_from_example(dict(zip(inspect.signature(program.fn).parameters, args)))  # noqa: B905
+    example = kinds_from_example(dict(zip(inspect.signature(program.fn).parameters, args)))
     for given in ({}, example):
         try:
             assert false_claims(program.fn, args, given) == []
@@ -234,7 +311,7 @@ def test_claims_hold_in_the_programs(program: Program) -> None:
 def test_claims_hold_in_generated_programs(seed: int) -> None:
     args = generator.arguments(seed)
     f = generator.load(generator.generate(seed, "containers"), f"claims{seed}")
-    example = kinds_from_example(dict(zip(inspect.signature(f).parameters, args)))  # noqa: B905
+    example = kinds_from_example(dict(zip(inspect.signature(f).parameters, args)))
     for given in ({}, example):
         assert false_claims(f, args, given) == []
 
@@ -262,3 +339,23 @@ def test_a_long_function_is_inferred_in_linear_time() -> None:
 
     seconds(50)
     assert seconds(1000) < 30 * max(seconds(100), 0.003)
+
+
+def test_sums_over_known_axes_are_plain() -> None:
+    """`np.sum(g, axis=0)` instead of a helper, right for sizes of 1 as well."""
+
+    def loss(x, w, b, scale):
+        return np.sum(np.sin(x * w + b) * scale)
+
+    column = np.linspace(0.1, 0.4, 4)[:, None]
+    arguments = (np.ones((4, 3)), column, np.linspace(1.0, 2.0, 3), 0.5)
+    derivative = tl.grad(loss, wrt=(1, 2, 3), example=arguments)
+    assert "unbroadcast" not in derivative.source
+    assert "axis=1, keepdims=True)" in derivative.source and "axis=0)" in derivative.source
+    for rows in (4, 1):
+        args = tuple(a[:rows] if np.ndim(a) == 2 else a for a in arguments)
+        tl.check_grads(loss, args, wrt=(1, 2, 3))
+        expected = tl.grad(loss, wrt=(1, 2, 3))(*args)
+        for got, value in zip(derivative(*args), expected, strict=True):
+            np.testing.assert_allclose(got, value)
+            assert type(got) is type(value) and np.shape(got) == np.shape(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from operator import neg
 
 import numpy as np
@@ -16,6 +17,7 @@ from .context import ISUB, MUL, Context
 from .contributions import Chain, Contribution
 from .masks import selections, under_mask
 from .presence import Presence, popped_from
+from .sums import plain_sum
 
 
 class Statements:
@@ -82,6 +84,7 @@ class Statements:
         for name, value in chain.temporaries:
             adjoints.assign(name, value)
         contributions, masks = self._masked(stmt, chain, names)
+        contributions = tuple(self._summed(c, stmt) for c in contributions)
         own = [c for c in contributions if c.name in names]
         sharing = [c for c in contributions if not adjoints.fresh(c.value)]
         status = adjoints.state.get(names[0], "") if len(names) == 1 else ""
@@ -99,6 +102,13 @@ class Statements:
                 adjoints.state[c.name] = status or BORROWED
             else:
                 adjoints.contribute(c.name, c.value)
+
+    def _summed(self, c: Contribution, stmt: ir.Assign) -> Contribution:
+        """The contribution of an elementwise operation with sums that say what they sum."""
+        if not c.elementwise or not isinstance(stmt.target, str):
+            return c
+        whole = self.context.kind_of(ir.Var(stmt.target))
+        return dataclasses.replace(c, value=plain_sum(c.value, whole, self.context))
 
     def _masked(
         self, stmt: ir.Assign, chain: Chain, names: tuple[str, ...]
@@ -188,7 +198,8 @@ class Statements:
         stored = self.context.kind_of(stmt.value)
         if form == "number" or stored.same_shape(self.context.kind_of(stmt.target)):
             return value
-        return ir.Call(self.context.helper("unbroadcast"), (value, stmt.value))
+        summed = ir.Call(self.context.helper("unbroadcast"), (value, stmt.value))
+        return plain_sum(summed, self.context.kind_of(stmt.target), self.context)
 
     def _update(self, stmt: ir.Update) -> None:
         """`A[k] += v` (and `-=`): the entries' adjoint stays, the value gets its share."""
@@ -208,6 +219,7 @@ class Statements:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
         if not (written.form == "number" or stored.same_shape(written)):
             entry = ir.Call(self.context.helper("unbroadcast"), (entry, stmt.value))
+            entry = plain_sum(entry, written, self.context)
         name = stmt.value.name
         if name not in adjoints.state and not adjoints.fresh(entry) and written.form != "number":
             entry = ir.Call(self.context.helper("copy"), (entry,))

@@ -109,6 +109,8 @@ def unreduce(y, g, like, axis=None, keepdims=False):
         text = broadcast_like(g, like)  # the lost axis is the first: shapes align at the last
     elif rank(like) == 2 and axis in (1, -1) and keepdims is False:
         text = broadcast_like(g[:, None], like)
+    elif rank(like) in (3, 4) and axis == -1 and keepdims is False:
+        text = broadcast_like(g[..., None], like)
     elif is_literal(axis) and keepdims is False:
         text = broadcast_like(np.expand_dims(g, axis), like)
 

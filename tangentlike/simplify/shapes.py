@@ -55,8 +55,8 @@ class Shapes:
                 return NUMBER if isinstance(value, (int, float, complex)) else None
             case ir.Var(name):
                 return self._of_name(name)
-            case ir.Call(fn=ir.Ref() as fn, args=args):
-                return self._of_call(fn, args)
+            case ir.Call(fn=ir.Ref() as fn, args=args, kwargs=kwargs):
+                return self._of_call(fn, args, kwargs)
             case ir.Call(fn=ir.Attribute(base, "copy")):
                 return self.of(base)
             case ir.Index(base, key):
@@ -77,7 +77,9 @@ class Shapes:
             return None
         return kind.shape
 
-    def _of_call(self, fn: ir.Ref, args: tuple[ir.Expr, ...]) -> Hashable:
+    def _of_call(
+        self, fn: ir.Ref, args: tuple[ir.Expr, ...], kwargs: tuple[tuple[str, ir.Expr], ...]
+    ) -> Hashable:
         if fn.text in _BINARY:
             return self._joined(args)
         name = runtime_name(fn.obj)
@@ -85,8 +87,23 @@ class Shapes:
             return self.of(args[1])
         if (name or numpy_name(fn.obj)) in _LIKE and args:
             return self.of(args[0])
+        if numpy_name(fn.obj) == "sum" and len(args) == 1:
+            return self._summed(self.of(args[0]), dict(kwargs))
         if isinstance(fn.obj, np.ufunc) and fn.obj.signature is None and fn.obj.nout == 1:
             return self._joined(args)
+        return None
+
+    def _summed(self, shape: Hashable, options: dict[str, ir.Expr]) -> Hashable:
+        """The shape of `np.sum(x, axis=0)` and of `np.sum(x, axis=1, keepdims=True)`."""
+        if not options:
+            return NUMBER
+        keep = options.get("keepdims", ir.Const(False))
+        match options.get("axis"):
+            case ir.Const(int() as axis) if isinstance(shape, tuple) and 0 <= axis < len(shape):
+                if not isinstance(keep, ir.Const):
+                    return None
+                one = (1,) if keep.value else ()
+                return (*shape[:axis], *one, *shape[axis + 1 :])
         return None
 
     def _joined(self, args: tuple[ir.Expr, ...]) -> Hashable:

@@ -20,7 +20,7 @@ from .effects import (
     is_trusted,
     stack_content,
 )
-from .facts import FIRST_ONLY_RUNTIME, NUMERIC, Facts, operation, runtime_name
+from .facts import FIRST_ONLY_RUNTIME, NUMERIC, Facts, numpy_name, operation, runtime_name
 
 _OUTSIDE_ONLY = frozenset((OUTSIDE,))
 
@@ -137,7 +137,10 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
         case ir.Call(fn=ir.Ref(text="**"), args=(base, _)):
             return is_float(base, facts)
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *_)):
-            return runtime_name(obj) in FIRST_ONLY_RUNTIME and is_float(first, facts)
+            keeps = runtime_name(obj) in FIRST_ONLY_RUNTIME
+            if numpy_name(obj) == "sum" and expr.args == (first,):
+                keeps = "dtype" not in dict(expr.kwargs)
+            return keeps and is_float(first, facts)
         case ir.Call(fn=ir.Attribute(base, "copy")):
             return is_float(base, facts)
         case _:
