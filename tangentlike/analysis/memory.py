@@ -5,10 +5,11 @@ A *node* is a name, or `name[*]` for all elements of a container of that name.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from .. import ir
+from .. import ir, runtime
 from ..kind import Kind
 from .operations import rule_object, written_position
 
@@ -16,6 +17,8 @@ MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update")
     + ("setdefault", "popitem", "fill", "partition", "put", "resize", "itemset", "add", "discard")
 )
+_HELPERS = runtime.__name__
+_JOINING = (operator.add, operator.mul)
 _SHAPE_ATTRIBUTES = frozenset(["shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides"])
 
 
@@ -74,13 +77,36 @@ class Sources:
             case ir.Index(base, _) | ir.Attribute(base, _):
                 return self.elements(base)
             case ir.Call():
+                if self.joins_lists(expr):
+                    return self._all(expr.args)
                 if self.view_of(expr) == "no" or not self.holds_memory(expr):
                     return frozenset()
+                if getattr(rule_object(expr, self.kinds), "__module__", "").startswith(_HELPERS):
+                    return self._all(expr.args[:1])  # what else they get, they only look at
                 return self._all(self._given_back(expr))
             case ir.Lazy() | ir.Opaque():
                 return self._all(e for e in ir.children(expr) if not isinstance(e, ir.Ref))
             case _:
                 return frozenset()
+
+    def joins_lists(self, call: ir.Call) -> bool:
+        """Whether a call is `xs + ys` or `2 * xs`, whose result holds the same items again."""
+        obj = rule_object(call, self.kinds)
+        forms = ("list", "tuple")
+        return obj in _JOINING and any(self.kind_of(a).form in forms for a in call.args)
+
+    def items(self, expr: ir.Expr) -> tuple[frozenset[str], ...]:
+        """What each item of a new container may share memory with; an item that a repetition
+        holds several times comes twice."""
+        match expr:
+            case ir.Display(items=items):
+                return tuple(self.nodes(e) | self.elements(e) for e in items)
+            case ir.Call(args=args) if self.joins_lists(expr):
+                found = tuple(self.elements(a) for a in args)
+                repeats = rule_object(expr, self.kinds) is not operator.add
+                return found * 2 if repeats else found
+            case _:
+                return ()
 
     def _all(self, exprs: Iterable[ir.Expr]) -> frozenset[str]:
         found: frozenset[str] = frozenset()
@@ -118,6 +144,9 @@ class Sources:
     def written(self, stmt: ir.Stmt) -> tuple[str, ...]:
         """The names a statement writes through (not those it binds)."""
         match stmt:
+            case ir.Update(target=ir.Index(base, _) as target) if self._may_hold_arrays(base, target):
+                bases = base_names(target)  # `xs[0] += v` writes into the item, if it is an array
+                return tuple(sorted(bases | {element(name) for name in bases}))
             case ir.Store() | ir.Update(target=ir.Index() | ir.Attribute()):
                 return tuple(sorted(base_names(stmt.target)))
             case ir.Update(target=ir.Var(name)):
@@ -126,6 +155,10 @@ class Sources:
                 return tuple(sorted(self._written_by(call)))
             case _:
                 return ()
+
+    def _may_hold_arrays(self, base: ir.Expr, item: ir.Index) -> bool:
+        containers = ("list", "tuple", "dict", "unknown")
+        return self.kind_of(base).form in containers and self.holds_memory(item)
 
     def _written_by(self, call: ir.Call) -> frozenset[str]:
         found: set[str] = set()
