@@ -18,6 +18,7 @@ from .analysis.memory import Effects
 from .analysis.operations import is_python_function
 from .analysis.sharing import Sharing
 from .analysis.structure import structure
+from .autodiff.arguments import spell_arguments
 from .autodiff.callees import Callees, KnownCallees, Pair
 from .autodiff.callees import Request as CalleeRequest
 from .autodiff.calls import CallConversion
@@ -216,17 +217,18 @@ class _Builder:
     def _spelled(
         self, lowered: Lowered, wrt: tuple[str, ...], given: Mapping[str, Kind]
     ) -> tuple[Lowered, Context]:
-        """A function whose reads of dicts that carry derivatives are spelled out."""
+        """A function whose reads of dicts that carry derivatives, and whose calls with starred
+        arguments, are spelled out."""
         context = self._context(lowered, given)
         function, effects = lowered.function, context.sources().effects
-        if not reads_dicts(function):
-            return lowered, context
-        varied = varied_names(function, wrt, context.kinds, self.book, effects)
-        made = reads_by_key(function, varied, context.temporaries, context.names)
-        if made is function:
+        if reads_dicts(function):
+            varied = varied_names(function, wrt, context.kinds, self.book, effects)
+            function = reads_by_key(function, varied, context.temporaries, context.names)
+        function = spell_arguments(function, context)
+        if function is lowered.function:
             return lowered, context
         temporaries = frozenset(context.temporaries)
-        lowered = dataclasses.replace(lowered, function=made, temporaries=temporaries)
+        lowered = dataclasses.replace(lowered, function=function, temporaries=temporaries)
         return lowered, self._context(lowered, given)
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
@@ -301,6 +303,7 @@ class _Builder:
     def _done(
         self, functions: tuple[ir.Function, ...], context: Context, active: frozenset[str]
     ) -> tuple[ir.Function, ...]:
+        functions = tuple(map(self.callees.variants.restored, functions))
         for function in functions:
             check_program(function)
             self.facts[function.name] = Facts(

@@ -6,8 +6,6 @@ Each must raise `UnsupportedError`; `python -m tests.survey` shows which entries
 from __future__ import annotations
 
 REFUSED: dict[str, str] = {
-    "calls.starred": "`total` takes a variable number of arguments",
-    "calls.function_argument": "which function is called shows only when the program runs",
     "recursion.tree_of_numbers": "operator.mul has no derivative by its argument `a`",
 }
 REFUSED_REVERSE: dict[str, str] = {

@@ -61,7 +61,11 @@ def _makes_complex(expr: ir.Expr) -> bool:
         return expr.name in ("imag", "real", "conj", "conjugate")
     if not isinstance(expr, ir.Ref):
         return False
-    return expr.obj is complex or any(word in expr.text for word in ("complex", "fft.", "eig"))
+    if expr.obj is complex or any(word in expr.text for word in ("complex", "fft.", ".eig")):
+        return True
+    module, name = (str(getattr(expr.obj, key, "")) for key in ("__module__", "__name__"))
+    library = module.partition(".")[0] in ("numpy", "scipy", "cupy")
+    return library and ("fft" in module or "fft" in name or name.startswith("eig"))
 
 
 class _Inference:

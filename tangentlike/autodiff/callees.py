@@ -16,13 +16,14 @@ from typing import Any, Protocol
 
 from .. import ir
 from ..analysis.memory import Effects
-from ..errors import UnsupportedError
+from ..errors import InternalError, UnsupportedError
 from ..frontend import Lowered, lower
 from ..kind import FLOAT, UNKNOWN, Kind
 from ..names import Names
 from ..primal import emitted_of
 from ..rules.book import RuleBook
 from ..rules.twins import as_numpy
+from .variants import Variants, is_starred
 
 _MOST_RESULTS = 500  # (function, kinds of arguments) pairs followed in one transform
 
@@ -120,12 +121,17 @@ class Callees:
     _unfinished: list[Any] = field(default_factory=list)
     _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
 
+    def __post_init__(self) -> None:
+        self.variants = Variants(self.lowered)
+
     def lowered(self, obj: Any) -> Lowered:
         """The callee's lowered form (refused with a place in the callee, if it must be).
 
         Without its annotations: what a call passes is known from the call, and nothing checks
         that it keeps them. A function that we emitted is read instead of what guards it.
         """
+        if id(obj) in self.variants.lowered:
+            return self.variants.lowered[id(obj)]
         if id(obj) not in self._lowered:
             self._keep.append(obj)
             found = as_numpy(lower(emitted_of(obj) or obj))
@@ -134,6 +140,9 @@ class Callees:
             function = dataclasses.replace(found.function, params=params)
             self._lowered[id(obj)] = dataclasses.replace(found, function=function)
         return self._lowered[id(obj)]
+
+    def _annotations_of(self, obj: Any) -> dict[str, str]:
+        return self._annotations[id(self.variants.original.get(id(obj), obj))]
 
     def effects(self, obj: Any) -> Effects | None:
         """What a call may write and return of its arguments; None if it has no source."""
@@ -185,6 +194,12 @@ class Callees:
         """The actual expression of each formal that a call gives one."""
         assert isinstance(call.fn, ir.Ref)
         signature = inspect.signature(call.fn.obj)
+        if any(map(is_starred, call.args)):
+            raise UnsupportedError(
+                f"how many arguments this call gives `{call.fn.text}` shows only when it runs",
+                call.at,
+                "Unpack a tuple whose length can be seen, or write the arguments one by one.",
+            )
         try:
             bound = signature.bind(*call.args, **dict(call.kwargs))
         except TypeError as error:
@@ -194,13 +209,11 @@ class Callees:
         actuals: dict[str, ir.Expr] = {}
         for name, value in bound.arguments.items():
             kind = signature.parameters[name].kind
-            if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-                raise UnsupportedError(
-                    f"`{call.fn.text}` takes a variable number of arguments",
-                    call.at,
-                    "Calls of functions with *args or **kwargs are not differentiated yet: "
-                    "give the parameters names.",
-                )
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                value = ir.Display("tuple", tuple(value))
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                keys = tuple(map(ir.Const, value))
+                value = ir.Display("dict", tuple(value.values()), keys)
             actuals[name] = value
         return actuals
 
@@ -234,13 +247,22 @@ class Callees:
         assert self.builder is not None
         lowered = self.lowered(obj)
         known = {p: _rough(k) for p, k in (kinds or {}).items()}
-        request = Request(lowered, active, known, self._annotations[id(obj)])
+        request = Request(lowered, active, known, self._annotations_of(obj))
         key = self._key(obj, request)
         if key not in self._tangents:
             name = self.names.fresh(f"{lowered.function.name}_jvp")
             self._tangents[key] = emitted(name)
             self.functions.append(self.builder.tangent(name, request))
         return self._tangents[key]
+
+    def bind_loosely(self, call: ir.Call) -> dict[str, ir.Expr]:
+        """What each formal may be given, where which it is cannot be seen."""
+        if not any(map(is_starred, call.args)):
+            return self.bind(call)
+        assert isinstance(call.fn, ir.Ref)
+        values = (v for a in ir.children(call)[1:] for v in (ir.children(a) or (a,)))
+        anything = ir.Display("tuple", tuple(values))
+        return dict.fromkeys(inspect.signature(call.fn.obj).parameters, anything)
 
     def _request(
         self, call: ir.Call, active: frozenset[str], kind_of: Callable[[ir.Expr], Kind]
@@ -249,13 +271,16 @@ class Callees:
         lowered = self.lowered(call.fn.obj)
         actuals = self.bind(call)
         formals = lowered.function.param_names
+        for actual in actuals.values():
+            if isinstance(actual, ir.Display) and ir.names_in(actual) & active:
+                raise InternalError("calls", f"several arguments for one parameter in {call}")
         chosen = tuple(
             p
             for p in formals
             if isinstance(actuals.get(p), ir.Var) and actuals[p].name in active  # type: ignore[union-attr]
         )
         kinds = {p: _rough(kind_of(e)) for p, e in actuals.items()}
-        return Request(lowered, chosen, kinds, self._annotations[id(call.fn.obj)])
+        return Request(lowered, chosen, kinds, self._annotations_of(call.fn.obj))
 
     def _key(self, obj: Any, request: Request) -> Any:
         self._keep.append(obj)

@@ -11,7 +11,7 @@ from typing import Any
 from .. import ir, runtime
 from ..analysis.kinds import kind_of
 from ..analysis.memory import Effects, Sources
-from ..analysis.operations import is_field, rule_object
+from ..analysis.operations import is_field, rule_object, written_position
 from ..kind import OTHER, Kind
 from ..names import Names
 from ..rules.bind import Instance
@@ -125,11 +125,13 @@ class Context:
     def _effects(self, call: ir.Call) -> Effects | None:
         if self._view_of(call) != "user" or not isinstance(call.fn, ir.Ref):
             return None
+        if written_position(call.fn.obj) is not None:
+            return None  # a function that is known to write its first argument, and no other
         return self.callees.effects(call.fn.obj)
 
     def _bind(self, call: ir.Call) -> Mapping[str, ir.Expr]:
         assert isinstance(call.fn, ir.Ref)
-        return self.callees.bind(call)
+        return self.callees.bind_loosely(call)
 
 
 def _is_math(obj: Any) -> bool:
