@@ -89,6 +89,13 @@ def analyse_aliases(sharing: Sharing) -> Aliases:
 
 def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing: Sharing) -> None:
     """Make the views among two sharing names paths of their common base, or refuse."""
+    if written == other:
+        raise SharingError(
+            f"{_spoken(written)} is written in place, and another one may be the same array",
+            stmt.origin.place,
+            f"Put a copy of each into `{owner(written)}`, as in `[row.copy(), row.copy()]`.",
+            (owner(written),),
+        )
     for name in (written, other):
         _follow(name, aliases, sharing)
     if owner(aliases.root(written)) == owner(aliases.root(other)):

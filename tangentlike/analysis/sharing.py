@@ -1,6 +1,7 @@
 """Which live names may share memory at each statement: pairs, followed forward.
 
-A write in place that may be seen through another live name is a *conflict*.
+A write in place that may be seen through another live name is a *conflict*. A pair of a node
+`xs[*]` with itself says that two items of `xs` may share memory, as in `[row] * 2`.
 """
 
 from __future__ import annotations
@@ -51,13 +52,20 @@ class Sharing:
         self.indexed |= self._indexed_by(stmt)
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
-            for a, b in sorted(pairs):
-                if a == node and owner(b) != owner(node) and owner(b) in live:
-                    self.conflicts.setdefault((node, b), stmt)
+            self._written(node, stmt, pairs, live)
         if isinstance(stmt, ir.Assign):
             pairs = self._bind(stmt.target, stmt.value, pairs)
         pairs = self._stored(stmt, pairs)
         return frozenset(p for p in pairs if owner(p[0]) in live and owner(p[1]) in live)
+
+    def _written(self, node: str, stmt: ir.Stmt, pairs: Pairs, live: frozenset[str]) -> None:
+        """The live nodes that see a write, and the containers of which two items see it."""
+        for a, b in sorted(pairs):
+            if a == node and owner(b) in live:
+                if owner(b) != owner(node):
+                    self.conflicts.setdefault((node, b), stmt)
+                if (b, b) in pairs:
+                    self.conflicts.setdefault((b, b), stmt)
 
     def _indexed_by(self, stmt: ir.Stmt) -> frozenset[str]:
         """The name whose items a statement writes: `a[k] = v`, `np.add.at(a, k, v)`."""
@@ -83,6 +91,7 @@ class Sharing:
         """New pairs for names bound to (items of) a value."""
         names = ir.target_names(target)
         bound = {n for name in names for n in (name, element(name))}
+        twice = self._overlap(self.sources.items(value), pairs)
         items = self.sources.elements(value)
         whole = self.sources.nodes(value) | (items if isinstance(target, tuple) else frozenset())
         items |= frozenset(b for a, b in pairs if a in items)  # (the value may be the old `m`,
@@ -93,6 +102,8 @@ class Sharing:
                 pairs = self._join(name, whole - bound, pairs)
                 if self.sources.kind_of(ir.Var(name)).form not in ("array", "value"):
                     pairs = self._join(element(name), items - bound, pairs)
+                    if twice:
+                        pairs |= {(element(name), element(name))}
         return pairs
 
     def _join(self, node: str, shared: frozenset[str], pairs: Pairs) -> Pairs:
@@ -100,13 +111,32 @@ class Sharing:
         more = shared | {b for a, b in pairs if a in shared}
         for other in more - {node}:
             self.edges.add((node, other))
-        new = {(node, o) for o in more} | {(o, node) for o in more}
-        return pairs | frozenset(p for p in new if p[0] != p[1])
+        new = {(node, o) for o in more if o != node}
+        new |= {(o, node) for o in more if o != node}
+        if node == element(node) and any((o, o) in pairs for o in shared):
+            new.add((node, node))
+        return pairs | new
+
+    def _overlap(self, items: tuple[frozenset[str], ...], pairs: Pairs) -> bool:
+        """Whether two of the items may share memory."""
+        seen: set[str] = set()
+        for item in items:
+            reached = item | {b for a, b in pairs if a in item}
+            if reached & seen:
+                return True
+            seen |= reached
+        return False
 
     def _stored(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
         """A value put into a container stays reachable through it."""
         container, values = _container_store(stmt, self.sources)
-        return self._join(element(container), values, pairs) if container else pairs
+        if not container:
+            return pairs
+        held = element(container)
+        there = frozenset((held, *(b for a, b in pairs if a == held)))
+        if self._overlap((there, values), pairs):
+            pairs |= {(held, held)}
+        return self._join(held, values, pairs)
 
 
 def owner(node: str) -> str:

@@ -119,8 +119,10 @@ class Preparation:
             return [stmt]
         if isinstance(target, ir.Var):
             target = ir.Index(target, ir.Const(Ellipsis), stmt.origin.place)
-        if stmt.op.obj in _ACCUMULATING and surely_basic(target.key, self.context.kind_of):
-            return [stmt]
+        holds = self.context.kind_of(target.base).form in ("list", "tuple", "dict")
+        basic = surely_basic(target.key, self.context.kind_of)
+        if stmt.op.obj in _ACCUMULATING and basic and not (holds and self._is_array(target)):
+            return [stmt]  # (an array in a list is replaced: nobody else may see it written)
         text, op = BINARY_OF[stmt.op.obj]
         old = self._fresh("old", self.context.kind_of(target))
         call = ir.Call(ir.Ref(text, op), (ir.Var(old), stmt.value), at=stmt.origin.place)
@@ -130,6 +132,9 @@ class Preparation:
             ir.Assign(new, call, stmt.origin),
             ir.Store(target, ir.Var(new), stmt.origin),
         ]
+
+    def _is_array(self, item: ir.Expr) -> bool:
+        return self.context.kind_of(item).form not in ("number", "other")
 
     def _assign(self, stmt: ir.Assign) -> list[ir.Stmt]:
         """`h = h ** p`, whose rule reads both the new and the old `h`, gets a temporary; so do
