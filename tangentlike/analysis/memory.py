@@ -6,19 +6,21 @@ A *node* is a name, or `name[*]` for all elements of a container of that name.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .. import ir, runtime
+import numpy as np
+
+from .. import ir
 from ..kind import Kind
-from .operations import rule_object, written_position
+from .operations import joins_lists, rule_object, written_position
 
 MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update")
     + ("setdefault", "popitem", "fill", "partition", "put", "resize", "itemset", "add", "discard")
 )
-_HELPERS = runtime.__name__
-_JOINING = (operator.add, operator.mul)
+_OF_ALL = (max, min, np.broadcast_arrays)  # what may give back any of their arguments
+_COLLECTING = (list, tuple, sorted)
 _SHAPE_ATTRIBUTES = frozenset(["shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides"])
 
 
@@ -79,21 +81,23 @@ class Sources:
             case ir.Call():
                 if self.joins_lists(expr):
                     return self._all(expr.args)
+                if self._collects(expr):
+                    return self._item_of(expr.args[0])
                 if self.view_of(expr) == "no" or not self.holds_memory(expr):
                     return frozenset()
-                if getattr(rule_object(expr, self.kinds), "__module__", "").startswith(_HELPERS):
-                    return self._all(expr.args[:1])  # what else they get, they only look at
-                return self._all(self._given_back(expr))
+                return self._all(self._shared_by(expr))
             case ir.Lazy() | ir.Opaque():
                 return self._all(e for e in ir.children(expr) if not isinstance(e, ir.Ref))
             case _:
                 return frozenset()
 
+    def _collects(self, call: ir.Call) -> bool:
+        """Whether a call is `list(xs)` or the like: a new container of the same items."""
+        return len(call.args) == 1 and rule_object(call, self.kinds) in _COLLECTING
+
     def joins_lists(self, call: ir.Call) -> bool:
         """Whether a call is `xs + ys` or `2 * xs`, whose result holds the same items again."""
-        obj = rule_object(call, self.kinds)
-        forms = ("list", "tuple")
-        return obj in _JOINING and any(self.kind_of(a).form in forms for a in call.args)
+        return joins_lists(call, self.kinds)
 
     def items(self, expr: ir.Expr) -> tuple[frozenset[str], ...]:
         """What each item of a new container may share memory with; an item that a repetition
@@ -123,15 +127,22 @@ class Sources:
 
     def _call(self, call: ir.Call) -> frozenset[str]:
         view = self.view_of(call)
-        if view == "no":
+        if view == "no" or self._collects(call):
             return frozenset()
         if isinstance(call.fn, ir.Attribute) and call.fn.name in ("pop", "get", "setdefault"):
             return self._item_of(call.fn.base) | self._all(call.args[1:])
-        if view in ("view", "maybe"):
-            if isinstance(call.fn, ir.Attribute):
-                return self.nodes(call.fn.base)
-            return self._all(call.args[:1])
-        return self._all(self._given_back(call))
+        if view in ("view", "maybe") and isinstance(call.fn, ir.Attribute):
+            return self.nodes(call.fn.base)
+        return self._all(self._shared_by(call))
+
+    def _shared_by(self, call: ir.Call) -> Sequence[ir.Expr]:
+        """The arguments that the result of a call may share memory with: the first one, for an
+        operation with a rule."""
+        if self.view_of(call) not in ("view", "maybe"):
+            return self._given_back(call)
+        if isinstance(call.fn, ir.Attribute):
+            return (call.fn.base,)
+        return call.args if rule_object(call, self.kinds) in _OF_ALL else call.args[:1]
 
     def _given_back(self, call: ir.Call) -> list[ir.Expr]:
         """The arguments that the result of a user's function may share memory with."""
@@ -144,7 +155,7 @@ class Sources:
     def written(self, stmt: ir.Stmt) -> tuple[str, ...]:
         """The names a statement writes through (not those it binds)."""
         match stmt:
-            case ir.Update(target=ir.Index(base, _) as target) if self._may_hold_arrays(base, target):
+            case ir.Update(target=ir.Index() as target) if self._may_hold_arrays(target):
                 bases = base_names(target)  # `xs[0] += v` writes into the item, if it is an array
                 return tuple(sorted(bases | {element(name) for name in bases}))
             case ir.Store() | ir.Update(target=ir.Index() | ir.Attribute()):
@@ -156,9 +167,9 @@ class Sources:
             case _:
                 return ()
 
-    def _may_hold_arrays(self, base: ir.Expr, item: ir.Index) -> bool:
+    def _may_hold_arrays(self, item: ir.Index) -> bool:
         containers = ("list", "tuple", "dict", "unknown")
-        return self.kind_of(base).form in containers and self.holds_memory(item)
+        return self.kind_of(item.base).form in containers and self.holds_memory(item)
 
     def _written_by(self, call: ir.Call) -> frozenset[str]:
         found: set[str] = set()
