@@ -194,7 +194,9 @@ class Derivation:
         """The arguments at `wrt` in a call, checked to be differentiable."""
         found = []
         for name, position, default in self._slots:
-            if position is not None and position < len(args):
+            if position is not None and name == self.primal.starred:
+                value = args[position:]
+            elif position is not None and position < len(args):
                 value = args[position]
             else:
                 value = kwargs.get(name, default)

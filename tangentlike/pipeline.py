@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 
 from . import ir
-from .analysis.activity import active_names, refuse_unknown, varied_names
+from .analysis.activity import (
+    active_names,
+    has_fields_like_arrays,
+    refuse_fields_like_arrays,
+    refuse_unknown,
+    varied_names,
+)
 from .analysis.aliases import analyse_aliases, effects_of
 from .analysis.kinds import computes_complex, infer_kinds, kind_of, kinds_from_example
 from .analysis.memory import Effects
@@ -221,8 +227,9 @@ class _Builder:
         arguments, are spelled out."""
         context = self._context(lowered, given)
         function, effects = lowered.function, context.sources().effects
-        if reads_dicts(function):
+        if reads_dicts(function) or has_fields_like_arrays(function):
             varied = varied_names(function, wrt, context.kinds, self.book, effects)
+            refuse_fields_like_arrays(function, varied)
             function = reads_by_key(function, varied, context.temporaries, context.names)
         function = spell_arguments(function, context)
         if function is lowered.function:

@@ -12,8 +12,10 @@ from typing import Any
 from .. import ir
 from ..errors import UnsupportedError
 from ..kind import UNKNOWN, Kind
+from ..structures import OF_ARRAYS
 from .flow import OUTSIDE, EffectsOf, Flow, flow_edges
 from .operations import is_stop_gradient, rule_object
+from .record_types import record_values
 from .refusals import refuse_unknown
 
 __all__ = ["active_names", "refuse_unknown", "rule_object", "varied_names", "written_parameters"]
@@ -59,6 +61,27 @@ def varied_names(
     flow = flow_edges(function, kinds, book, effects)
     found = _reachable(wrt, flow.successors, kinds)
     return _names_only(found)
+
+
+def refuse_fields_like_arrays(function: ir.Function, varied: Collection[str]) -> None:
+    """`Box(v).size` is taken for the size of an array: no field of that name may be `v`."""
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(value=ir.Call() as call):
+                for field, value in (record_values(call) or {}).items():
+                    if field in OF_ARRAYS and ir.names_in(value) & frozenset(varied):
+                        raise UnsupportedError(
+                            f"the field `{field}` carries derivatives, and arrays have an "
+                            "attribute of that name",
+                            stmt.origin.place,
+                            f"Rename the field: `{field}_` could be told apart.",
+                        )
+
+
+def has_fields_like_arrays(function: ir.Function) -> bool:
+    """Whether the function makes objects that have a field named as an attribute of arrays."""
+    values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
+    return any(OF_ARRAYS & (record_values(v) or {}).keys() for v in values if v is not None)
 
 
 def _names_only(nodes: Iterable[str]) -> frozenset[str]:

@@ -25,10 +25,12 @@ from .operations import (
     bind_actuals,
     is_constant,
     is_container_method,
+    joins_lists,
     operands,
     rule_object,
     written_position,
 )
+from .record_types import record_fields
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
@@ -121,6 +123,8 @@ class _Reader:
             case ir.Update(target=target, value=value):
                 name = target if isinstance(target, ir.Var) else target.base
                 self._store(name, value, stmt, whole=isinstance(target, ir.Var))
+                if isinstance(target, ir.Index):
+                    self._write_items(target.base, value, stmt)
             case ir.Do(value=value):
                 self._bind((), value, stmt)
             case ir.For(target=target, iter=iterable):
@@ -139,6 +143,15 @@ class _Reader:
             if self._kind(name).form not in ("array", "value", "number"):
                 for held in self.operands(value):
                     self._hold(name, held)
+
+    def _write_items(self, base: ir.Expr, value: ir.Expr, stmt: ir.Stmt) -> None:
+        """`xs[i] += value` writes into the item, if that is an array."""
+        for name in sorted(ir.names_in(base)):
+            inside, kind = self.inside(name), self._kind(name)
+            held = kind.items or (kind.item,)
+            if inside != name and not all(k is not None and k.form == "number" for k in held):
+                self.flow.written.setdefault(inside, stmt)
+                self._depend((inside,), value)
 
     def _hold(self, container: str, value: str) -> None:
         """`value` is reachable through `container` from now on."""
@@ -257,6 +270,12 @@ class _Reader:
             for name in names:
                 for operand in self._returned(call, obj):
                     self._hold(name, operand)
+        elif joins_lists(call, self.kinds):
+            for name in names:
+                for operand in self.operands(call):
+                    if self.inside(operand) != operand:
+                        self.flow.share(self.inside(name), self.inside(operand))
+                        self._link(name)
         elif rule.view != "no":
             base = call.fn.base if isinstance(call.fn, ir.Attribute) else (*call.args, call)[0]
             for operand in self.operands(base):
@@ -292,6 +311,8 @@ class _Reader:
             self._written(target, self._sources(call.args[1:]), stmt)
             return
         if self._constant(call) or (known and self.book.find(obj) is not None):
+            return
+        if record_fields(obj) is not None:
             return
         owner = getattr(obj, "__module__", None) or ""
         if isinstance(obj, np.ufunc) or owner.partition(".")[0] == "numpy":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +41,20 @@ def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     if known is not None and known.form in _CONTAINERS:
         return True
     return call.fn.name in CONTAINER_METHODS
+
+
+def joins_lists(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
+    """Whether a call is `xs + ys` or `2 * xs`, whose result holds the same items again."""
+    if not isinstance(call.fn, ir.Ref) or call.fn.obj not in (operator.add, operator.mul):
+        return False
+    return any(_is_list(arg, kinds) for arg in call.args)
+
+
+def _is_list(expr: ir.Expr, kinds: Mapping[str, Kind]) -> bool:
+    if isinstance(expr, ir.Display):
+        return expr.form in ("list", "tuple")
+    known = kinds.get(expr.name) if isinstance(expr, ir.Var) else None
+    return known is not None and known.form in ("list", "tuple")
 
 
 def rule_object(expr: ir.Expr, kinds: Mapping[str, Kind]) -> Any:

@@ -18,6 +18,7 @@ from .operations import (
     rule_object,
     written_position,
 )
+from .record_types import record_fields
 
 
 def refuse_unknown(
@@ -95,6 +96,8 @@ class _Check:
     def _call(self, call: ir.Call, culprit: str, place: Place) -> None:
         obj = rule_object(call, self.kinds)
         if is_container_method(call, self.kinds) or obj in (range, zip, enumerate, reversed):
+            return
+        if record_fields(obj) is not None:
             return
         if obj is None or is_stop_gradient(obj) or is_python_function(obj):
             return  # known when it runs, or read from its source

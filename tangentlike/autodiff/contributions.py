@@ -6,12 +6,17 @@ The answer depends on the statement alone, never on where the sweep stands.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from .. import ir
+from ..analysis.record_types import record_values
 from ..errors import UnsupportedError
 from ..kind import UNKNOWN
 from ..rules.bind import Instance
+from ..rules.index_kinds import key_parts
 from .context import ADD, Context
 from .loops import is_call
 
@@ -24,6 +29,7 @@ class Contribution:
 
     `whole`: the operand has the result's shape, entry for entry, so that a result adjoint that is
     still a scalar standing for a full array will do; `full`: the value has that shape even then.
+    `narrow`: what else to add, where such a scalar will do although shapes differ.
     """
 
     name: str
@@ -31,6 +37,11 @@ class Contribution:
     whole: bool = False
     full: bool = False
     elementwise: bool = False
+    narrow: ir.Expr | None = None
+
+    def substituted(self, values: dict[str, ir.Expr]) -> Contribution:
+        narrow = None if self.narrow is None else ir.substitute(self.narrow, values)
+        return dataclasses.replace(self, value=ir.substitute(self.value, values), narrow=narrow)
 
 
 @dataclass(frozen=True)
@@ -60,6 +71,8 @@ def chain_of(
             return Chain(())
         case ir.Display():
             return Chain(tuple(_display(value, active, result_bar)))
+        case ir.Call() if record_values(value) is not None:
+            return Chain(tuple(_record(value, active, result_bar)))
     rule = context.rule_for(value)
     if rule is None:
         read = sorted(ir.names_in(value) & active)
@@ -81,6 +94,15 @@ def _display(value: ir.Display, active: frozenset[str], bar: ir.Expr) -> list[Co
             key = value.keys[position] if value.form == "dict" else ir.Const(position)
             found.append(Contribution(item.name, ir.Index(bar, key)))
     return found
+
+
+def _record(value: ir.Call, active: frozenset[str], bar: ir.Expr) -> list[Contribution]:
+    """`layer = Layer(w, b)`: the adjoint of `w` is `layer_bar.w`."""
+    return [
+        Contribution(actual.name, ir.Attribute(bar, field))
+        for field, actual in (record_values(value) or {}).items()
+        if isinstance(actual, ir.Var) and actual.name in active
+    ]
 
 
 def _by_rule(
@@ -108,12 +130,7 @@ def _by_rule(
         fresh = context.names.fresh(name.lstrip("$"))
         temporaries.append((fresh, ir.substitute(expr, values)))
         values[name] = ir.Var(fresh)
-    return Chain(
-        tuple(
-            dataclasses.replace(c, value=ir.substitute(c.value, values)) for c in merged.values()
-        ),
-        tuple(temporaries),
-    )
+    return Chain(tuple(c.substituted(values) for c in merged.values()), tuple(temporaries))
 
 
 def _target_expr(target: ir.Target) -> ir.Expr:
@@ -153,7 +170,50 @@ def _one(
     partial = instance.partials.get(param)
     whole = partial is not None and not is_call(value, context.helper("unbroadcast").obj)
     full = whole and partial is not None and _is_full(partial, name, stmt, context)
-    return Contribution(name, value, whole, full, partial is not None)
+    shared = {f"${n}": expr for n, expr in instance.temporaries}
+    narrow = None if whole else _spread_scalar(value, name, shared, context)
+    return Contribution(name, value, whole, full, partial is not None, narrow)
+
+
+def _spread_scalar(
+    value: ir.Expr, name: str, shared: Mapping[str, ir.Expr], context: Context
+) -> ir.Expr | None:
+    """`broadcast_like(y_bar[:, None] / x.shape[1], x)` without its new axes, or None.
+
+    Where every entry of `y_bar` is the same number, that number is spread over all axes alike.
+    """
+    if not is_call(value, context.helper(BROADCAST).obj):
+        return None
+    assert isinstance(value, ir.Call)
+    if len(value.args) != 2 or value.args[1] != ir.Var(name):
+        return None
+    scalar = _without_new_axes(value.args[0])
+    if not _is_scalar(ir.substitute(scalar, dict(shared)), context):
+        return None
+    return dataclasses.replace(value, args=(scalar, value.args[1]))
+
+
+def _without_new_axes(expr: ir.Expr) -> ir.Expr:
+    match expr:
+        case ir.Index(base, key) if all(map(_adds_axes, key_parts(key))):
+            return _without_new_axes(base)
+        case ir.Call(fn=ir.Ref(obj=np.expand_dims), args=(base, _)):
+            return _without_new_axes(base)
+    return ir.rebuild(expr, _without_new_axes)
+
+
+def _is_scalar(expr: ir.Expr, context: Context) -> bool:
+    """Whether an expression is a number if `y_bar` is."""
+    if expr == ir.Var("$y_bar"):
+        return True
+    match expr:
+        case ir.Call(fn=ir.Ref(text=text), args=args) if text in ("-", "*", "/"):
+            return all(_is_scalar(arg, context) for arg in args)
+    return context.kind_of(expr).form == "number"
+
+
+def _adds_axes(part: ir.Expr) -> bool:
+    return part in (ir.Slice(), ir.Const(None), ir.Const(...))
 
 
 def _is_full(partial: ir.Expr, name: str, stmt: ir.Assign, context: Context) -> bool:

@@ -11,6 +11,7 @@ from ..analysis.operations import (
     is_python_function,
     rule_object,
 )
+from ..analysis.record_types import record_fields, record_values
 from ..kind import UNKNOWN
 from ..rules.bind import Instance, bind
 from .forward_calls import user_call
@@ -26,6 +27,8 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
     if not any(name in state.active for name in ir.target_names(stmt.target)):
         return _inactive(stmt, value, state)
     if not state.operands(value):
+        if isinstance(value, ir.Call) and state.context.sources().joins_lists(value):
+            return _joined(stmt, value, state)
         return [stmt, *_zeros(stmt.target, state)]
     match value:
         case ir.Call() if is_container_method(value, state.context.kinds):
@@ -34,6 +37,8 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
             value, state.context.kinds, state.context.book
         ):
             return [stmt, *_zeros(stmt.target, state)]
+        case ir.Call() if isinstance(stmt.target, str) and record_values(value) is not None:
+            return [stmt, state.assign(state.dot(stmt.target), _record(stmt.target, value, state))]
         case ir.Call():
             return _by_rule(stmt, value, state)
         case ir.Attribute() if state.context.rule_for(value) is not None:
@@ -79,6 +84,14 @@ def _zeros(target: ir.Target, state: Tangents) -> Iterable[ir.Stmt]:
 # --------------------------------------------------------------------------- mirrored
 
 
+def _joined(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+    """`rows = [row] * 2` holds one list twice, and so do its tangents."""
+    lists = ("list", "tuple")
+    args = tuple(state.zeros(a) if state.kind_of(a).form in lists else a for a in call.args)
+    mirrored = ir.Call(call.fn, args, call.kwargs, call.at)
+    return [stmt, state.assign(state.target(stmt.target), mirrored)]
+
+
 def _mirrored(stmt: ir.Assign, value: ir.Expr, state: Tangents) -> list[ir.Stmt]:
     """Copies, items, attributes and displays: the same of the tangents."""
     tangent = state.tangent_or_zeros(value)
@@ -109,6 +122,17 @@ def _on_tangents(call: ir.Call, state: Tangents) -> ir.Call | None:
     if call.fn.name in ("get", "setdefault", "pop") and len(args) == 2:
         args = (args[0], state.tangent_or_zeros(args[1]))
     return ir.Call(ir.Attribute(base, call.fn.name), args, call.kwargs, call.at)
+
+
+def _record(name: str, call: ir.Call, state: Tangents) -> ir.Expr:
+    """The tangent of `layer = Layer(w, b)`: a mirror, which has the fields and no code."""
+    given, record = record_values(call) or {}, ir.Var(name)
+    assert isinstance(call.fn, ir.Ref)
+    parts = []
+    for field in record_fields(call.fn.obj) or ():
+        value: ir.Expr = given.get(field, ir.Attribute(record, field))
+        parts.append(state.tangent_or_zeros(value) if field in given else state.zeros(value))
+    return state.call("record_like", record, *parts)
 
 
 # ---------------------------------------------------------------------------- by rule
