@@ -359,3 +359,14 @@ def test_sums_over_known_axes_are_plain() -> None:
         for got, value in zip(derivative(*args), expected, strict=True):
             np.testing.assert_allclose(got, value)
             assert type(got) is type(value) and np.shape(got) == np.shape(value)
+
+
+def test_a_mean_of_sums_needs_no_array_of_its_weights() -> None:
+    def loss(x):
+        return np.mean(np.sum(np.exp(x), axis=1)) + np.sum(np.mean(x, axis=0))
+
+    x = np.linspace(-1.0, 1.0, 12).reshape(4, 3)
+    derivative = tl.grad(loss, example=(x,))
+    assert "_like" not in derivative.source
+    np.testing.assert_allclose(derivative(x), np.exp(x) / 4 + 0.25)
+    np.testing.assert_allclose(tl.grad(loss)(x), derivative(x))

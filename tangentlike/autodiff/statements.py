@@ -78,6 +78,7 @@ class Statements:
             for name in names:
                 if name not in adjoints.state:
                     adjoints.zero(name)
+        chain = self._narrowed(chain, names)
         for name in names:
             if not all(c.whole for c in chain.contributions):
                 adjoints.materialise(name)
@@ -102,6 +103,19 @@ class Statements:
                 adjoints.state[c.name] = status or BORROWED
             else:
                 adjoints.contribute(c.name, c.value)
+
+    def _narrowed(self, chain: Chain, names: tuple[str, ...]) -> Chain:
+        """The chain with what it adds while the result's adjoint is a scalar for all entries."""
+        scalar = len(names) == 1 and self.adjoints.state.get(names[0]) == NARROW
+        sure = all(c.whole or c.narrow is not None for c in chain.contributions)
+        bar = self.adjoints.bar(names[0]).name
+        if not scalar or not sure or any(bar in ir.names_in(e) for _, e in chain.temporaries):
+            return chain
+        found = (
+            c if c.narrow is None else dataclasses.replace(c, value=c.narrow, whole=True)
+            for c in chain.contributions
+        )
+        return Chain(tuple(found), chain.temporaries)
 
     def _summed(self, c: Contribution, stmt: ir.Assign) -> Contribution:
         """The contribution of an elementwise operation with sums that say what they sum."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from .. import ir
 from .effects import (
     MUTATORS,
@@ -138,6 +140,8 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
             return is_float(base, facts)
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *_)):
             keeps = runtime_name(obj) in FIRST_ONLY_RUNTIME
+            if _makes_floats(obj):
+                return True
             if numpy_name(obj) == "sum" and expr.args == (first,):
                 keeps = "dtype" not in dict(expr.kwargs)
             return keeps and is_float(first, facts)
@@ -145,6 +149,13 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
             return is_float(base, facts)
         case _:
             return False
+
+
+def _makes_floats(obj: object) -> bool:
+    """Whether a function gives floats for whatever it takes, as `np.exp` does."""
+    if not isinstance(obj, np.ufunc) or obj.nout != 1:
+        return False
+    return all(loop.rpartition("->")[2] in "efdgFDGO" for loop in obj.types)
 
 
 class Sharing:
