@@ -6,7 +6,6 @@ Each must raise `UnsupportedError`; `python -m tests.survey` shows which entries
 from __future__ import annotations
 
 REFUSED: dict[str, str] = {
-    "recursion.tree_of_numbers": "operator.mul has no derivative by its argument `a`",
 }
 REFUSED_REVERSE: dict[str, str] = {
     "inplace.element_swap": "`y` is written in place while `y_0` may share its memory",

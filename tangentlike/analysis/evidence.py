@@ -30,6 +30,21 @@ def evidence(function: ir.Function) -> dict[str, Kind]:
     return _block(function.body)
 
 
+def told_apart(function: ir.Function) -> frozenset[str]:
+    """Parameters of which the function itself asks what they are: `isinstance(tree, tuple)`.
+
+    One kind would make nonsense of the branch for the others.
+    """
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                match part:
+                    case ir.Call(fn=ir.Ref(obj=builtins.isinstance), args=(ir.Var(name), _)):
+                        found.add(name)
+    return frozenset(found.intersection(function.param_names))
+
+
 def _block(block: ir.Block) -> dict[str, Kind]:
     found: dict[str, Kind] = {}
     for stmt in block:

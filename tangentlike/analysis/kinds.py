@@ -10,7 +10,7 @@ from .. import ir
 from ..kind import INT, UNKNOWN, Kind
 from .contents import contents
 from .declared import kind_from_annotation, kinds_from_example
-from .evidence import evidence
+from .evidence import evidence, told_apart
 from .kind_of import item_kind, kind_of
 
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
@@ -106,6 +106,7 @@ class _Inference:
                 self._index(inner, looping or isinstance(stmt, (ir.For, ir.While)))
 
     def _parameters(self, given: Mapping[str, Kind]) -> None:
+        apart = told_apart(self.function)
         for param in self.function.params:
             if param.kind == "*":
                 kind = Kind("tuple", item=given.get(param.name))
@@ -113,6 +114,8 @@ class _Inference:
                 kind = Kind("dict", item=given.get(param.name))
             else:
                 kind = given.get(param.name, UNKNOWN)
+                if kind.form in ("list", "tuple", "dict") and param.name in apart:
+                    kind = UNKNOWN
                 if kind == UNKNOWN:
                     kind = kind_from_annotation(param.annotation)
             if param.name in self.contents and kind.form in ("list", "dict"):

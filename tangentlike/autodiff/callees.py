@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from .. import ir
+from ..analysis.evidence import told_apart
 from ..analysis.memory import Effects
 from ..errors import InternalError, UnsupportedError
 from ..frontend import Lowered, lower
@@ -175,7 +176,7 @@ class Callees:
             lowered = self.lowered(call.fn.obj)
         except UnsupportedError:
             return UNKNOWN
-        kinds = {p: _rough(kind_of(e)) for p, e in actuals.items()}
+        kinds = _known({p: kind_of(e) for p, e in actuals.items()}, lowered)
         key = (id(call.fn.obj), tuple(sorted(kinds.items(), key=lambda i: i[0])))
         if key not in self._results:
             if len(self._results) > _MOST_RESULTS:
@@ -246,7 +247,7 @@ class Callees:
         """The tangent function of a callee, with tangents for the active formals."""
         assert self.builder is not None
         lowered = self.lowered(obj)
-        known = {p: _rough(k) for p, k in (kinds or {}).items()}
+        known = _known(kinds or {}, lowered)
         request = Request(lowered, active, known, self._annotations_of(obj))
         key = self._key(obj, request)
         if key not in self._tangents:
@@ -279,12 +280,18 @@ class Callees:
             for p in formals
             if isinstance(actuals.get(p), ir.Var) and actuals[p].name in active  # type: ignore[union-attr]
         )
-        kinds = {p: _rough(kind_of(e)) for p, e in actuals.items()}
+        kinds = _known({p: kind_of(e) for p, e in actuals.items()}, lowered)
         return Request(lowered, chosen, kinds, self._annotations_of(call.fn.obj))
 
     def _key(self, obj: Any, request: Request) -> Any:
         self._keep.append(obj)
         return id(obj), request.active, tuple(sorted(request.kinds.items(), key=lambda i: i[0]))
+
+
+def _known(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
+    """What a callee is told of its arguments: nothing of those that it tells apart itself."""
+    apart = told_apart(lowered.function)
+    return {p: UNKNOWN if p in apart else _rough(kind) for p, kind in kinds.items()}
 
 
 def _rough(kind: Kind) -> Kind:
