@@ -138,6 +138,19 @@ def test_right_or_refused(f: Callable[..., Any]) -> None:
     np.testing.assert_allclose(change, np.sum(expected), rtol=1e-6)
 
 
+def scatter_over_slice(v):
+    a = np.zeros(5)
+    w = v * v
+    a[2] = v[0]
+    np.add.at(a, slice(0, 3), w)
+    return np.sum(a * a)
+
+
+def test_what_is_scattered_keeps_its_adjoint() -> None:
+    v = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(tl.grad(scatter_over_slice)(v), [24.0, 32.0, 120.0])
+
+
 def sums_of_both_axes(x):
     y = 2.0 * x
     across = y.sum(axis=1, keepdims=True) ** 2

@@ -191,6 +191,8 @@ def test_sequences(case):
 
 RUNTIME = [
     (runtime.unbroadcast, matrix(2, 3), vector(3)),
+    (runtime.part_like, matrix(2, 3), vector(3)),
+    (runtime.part_like, [1.0, 2.0], [0.0, 0.0]),
     (runtime.broadcast_like, vector(3), matrix(2, 3)),
     (runtime.broadcast_like, 0.4, matrix(2, 3)),
     (runtime.reciprocal_or_zero, vector()),
@@ -218,6 +220,7 @@ RUNTIME = [
 @pytest.mark.parametrize("case", RUNTIME, ids=lambda c: f"{c[0].__name__}")
 def test_runtime_functions_have_rules(case):
     structural = (runtime.unbroadcast, runtime.broadcast_like, runtime.adjoint_of_real)
+    structural += (runtime.part_like,)
     structural += (runtime.adjoint_of_imag, runtime.sum_items_bar, runtime.join_items)
     if case[0] in (*structural, runtime.add_repeats):  # the last argument gives the shape only
         fn, *args, like = case

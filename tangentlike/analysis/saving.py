@@ -34,6 +34,7 @@ LIKE_ARGUMENTS: Mapping[str, tuple[int, ...]] = {
     "empty_like": (0,),
     "unbroadcast": (1,),
     "broadcast_like": (1,),
+    "part_like": (1,),
     "len": (0,),
     "shape": (0,),
     "ndim": (0,),

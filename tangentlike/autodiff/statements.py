@@ -8,7 +8,7 @@ from operator import neg
 import numpy as np
 
 from .. import ir
-from ..analysis.memory import surely_basic
+from ..analysis.memory import surely_basic, surely_fancy
 from ..analysis.saving import is_scatter
 from ..errors import UnsupportedError
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
@@ -205,6 +205,8 @@ class Statements:
         if not basic:  # of repeated indices only the last one written counts
             last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
             value = ir.Call(MUL, (entry, last))
+        elif form == "unknown" and self.context.kind_of(stmt.value).form == "unknown":
+            return ir.Call(self.context.helper("part_like"), (entry, stmt.value))
         elif form == "array":
             value = ir.Call(ir.Attribute(entry, "copy"))
         elif form != "number":
@@ -262,11 +264,13 @@ class Statements:
             return
         if not isinstance(value, ir.Var) or value.name not in self.active:
             return
-        entry: ir.Expr = ir.Index(self.adjoints.adjoint(array.name), key)
+        bar = self.adjoints.adjoint(array.name)
+        entry: ir.Expr = bar if key == ir.Const(Ellipsis) else ir.Index(bar, key)
+        fresh = surely_fancy(key, self.context.kind_of)
         if call.fn.obj == np.subtract.at:
-            entry = ir.Call(ir.Ref("-", neg), (entry,))
-        entry = ir.Call(self.context.helper("unbroadcast"), (entry, value))
-        self.adjoints.contribute(value.name, entry)
+            entry, fresh = ir.Call(ir.Ref("-", neg), (entry,)), True
+        fit = self.context.helper("unbroadcast" if fresh else "part_like")
+        self.adjoints.contribute(value.name, ir.Call(fit, (entry, value)))
 
     def _popped(self, base: str, name: str) -> None:
         self.adjoints.own(self.adjoints.aliases.root(base))

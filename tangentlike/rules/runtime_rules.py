@@ -30,6 +30,13 @@ nondifferentiable(runtime.scalar_seed, kind=same_as(0))
 nondifferentiable(runtime.stop_gradient, kind=same_as(0))
 
 
+@rule(runtime.part_like, kind=same_as(1))
+def part_like(y, part, value):
+    y_dot = part_like(part_dot, value)
+    part_bar = broadcast_like(y_bar, part)
+    value_bar = 0
+
+
 @rule(runtime.adjoint_of_real, view="maybe", kind=same_as(1))
 def adjoint_of_real(y, g, like):
     y_dot = adjoint_of_real(g_dot, like)

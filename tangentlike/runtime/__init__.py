@@ -1,8 +1,7 @@
 """What emitted derivatives call: small functions on numbers and array-likes.
 
-They use methods and NumPy's protocols (`__array_function__`, `__array_ufunc__`) only, so that
-they run on NumPy, CuPy and other array types that implement these; none converts its
-argument. This package imports NumPy and nothing of tangentlike.
+They use methods and NumPy's protocols only, so that they run on NumPy, CuPy and other arrays that
+implement these; none converts its argument. This package imports NumPy and nothing of ours.
 """
 
 from .broadcasting import (
@@ -98,7 +97,7 @@ from .linalg import (
     tensorsolve_seed,
     ungaps,
 )
-from .mutation import accumulate, add_at, copy, stop_gradient
+from .mutation import accumulate, add_at, copy, part_like, stop_gradient
 from .norms import (
     cond_slope,
     matrix_norm_slope,
@@ -306,6 +305,7 @@ __all__ = [
     "pad_entries",
     "pad_widths",
     "partition_order",
+    "part_like",
     "pinv_bar",
     "pinv_dot",
     "polyder_matrix",

@@ -117,6 +117,10 @@ def broadcast_like(g: Any, y: Any) -> Any:
             return full
     if isinstance(y, _NUMBERS):
         return g
+    if isinstance(g, (list, tuple)):
+        return [broadcast_like(part, item) for part, item in zip(g, y, strict=True)]
+    if isinstance(g, dict):
+        return {key: broadcast_like(g[key], item) for key, item in y.items()}
     if isinstance(y, (list, tuple)):
         if getattr(g, "shape", ()):
             shape = _nested_shape(y)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .records import Mirror, Record, added
+from .broadcasting import unbroadcast
+from .records import Mirror, Record, added, copied_fields
 
-__all__ = ["accumulate", "add_at", "copy", "stop_gradient"]
+__all__ = ["accumulate", "add_at", "copy", "part_like", "stop_gradient"]
 
 
 def stop_gradient(x: Any) -> Any:
@@ -30,6 +31,8 @@ def add_at(x_bar: Any, key: Any, g: Any) -> Any:
         x_bar[:] = accumulate(x_bar, g)
     elif key is Ellipsis and isinstance(x_bar, dict):
         x_bar.update(accumulate(x_bar, g))
+    elif key is Ellipsis and isinstance(x_bar, Mirror):
+        vars(x_bar).update(vars(accumulate(x_bar, g)))
     elif isinstance(x_bar, (list, dict)):
         x_bar[key] = accumulate(x_bar[key], g)
     elif not _is_fancy(key):
@@ -39,6 +42,16 @@ def add_at(x_bar: Any, key: Any, g: Any) -> Any:
     else:
         np.add.at(x_bar, key, g)
     return x_bar
+
+
+def part_like(part: Any, value: Any) -> Any:
+    """The adjoint of `value` where `part`, an item or entries of an adjoint, is what it was put
+    into: an object of its own, summed to the shape of `value`; containers as they are."""
+    if isinstance(part, (list, dict, Mirror)):
+        return copy(part)
+    found = unbroadcast(part, value)
+    shared = found is part or getattr(found, "base", None) is not None
+    return copy(found) if shared else found
 
 
 def _is_fancy(key: Any) -> bool:
@@ -85,7 +98,7 @@ def copy(x: Any) -> Any:
         return {key: copy(item) for key, item in x.items()}
     if hasattr(x, "shape") and hasattr(x, "copy"):
         return x.copy(order="K")
-    return x
+    return copied_fields(x, copy)
 
 
 def _copy_array(x: np.ndarray) -> np.ndarray:
