@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from .. import ir
 from .memory import MUTATING_METHODS, Sources, base_names, element
+from .namesets import NameSets
 from .operations import rule_object, written_position
+from .pairs import Pairs
 from .structure import Structure
-
-Pairs = frozenset[tuple[str, str]]
 
 
 class Sharing:
     """Forward flow of the pairs of live names that may share memory, run when made.
 
-    `edges`: nodes that may ever share; `direct`: node written through -> where; `conflicts`:
+    `edges`: nodes that may ever share, by one step or several; `direct`: node written through -> where; `conflicts`:
     (node written, live node that may see it) -> where.
     """
 
@@ -28,7 +28,7 @@ class Sharing:
         self.direct: dict[str, ir.Stmt] = {}
         self.indexed: set[str] = set()  # names written through an index: no numbers
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
-        self.block(facts.function.body, frozenset())
+        self.block(facts.function.body, Pairs(NameSets()))
 
     @property
     def classes(self) -> dict[str, str]:
@@ -56,16 +56,16 @@ class Sharing:
         if isinstance(stmt, ir.Assign):
             pairs = self._bind(stmt.target, stmt.value, pairs)
         pairs = self._stored(stmt, pairs)
-        return frozenset(p for p in pairs if owner(p[0]) in live and owner(p[1]) in live)
+        return pairs.kept(lambda node: owner(node) in live)
 
     def _written(self, node: str, stmt: ir.Stmt, pairs: Pairs, live: frozenset[str]) -> None:
         """The live nodes that see a write, and the containers of which two items see it."""
-        for a, b in sorted(pairs):
-            if a == node and owner(b) in live:
-                if owner(b) != owner(node):
-                    self.conflicts.setdefault((node, b), stmt)
-                if (b, b) in pairs:
-                    self.conflicts.setdefault((b, b), stmt)
+        for other in sorted(pairs.partners((node,))):
+            if owner(other) in live:
+                if owner(other) != owner(node):
+                    self.conflicts.setdefault((node, other), stmt)
+                if (other, other) in pairs:
+                    self.conflicts.setdefault((other, other), stmt)
 
     def _indexed_by(self, stmt: ir.Stmt) -> frozenset[str]:
         """The name whose items a statement writes: `a[k] = v`, `np.add.at(a, k, v)`."""
@@ -94,34 +94,31 @@ class Sharing:
         twice = self._overlap(self.sources.items(value), pairs)
         items = self.sources.elements(value)
         whole = self.sources.nodes(value) | (items if isinstance(target, tuple) else frozenset())
-        items |= frozenset(b for a, b in pairs if a in items)  # (the value may be the old `m`,
-        whole |= frozenset(b for a, b in pairs if a in whole)  # as in `m = m.T`)
-        pairs = frozenset(p for p in pairs if p[0] not in bound and p[1] not in bound)
+        items |= pairs.partners(items)  # (the value may be the old `m`, as in `m = m.T`)
+        whole |= pairs.partners(whole)
+        pairs = pairs.kept(lambda node: node not in bound)
         for name in names:
             if self.sources.holds_memory(ir.Var(name)):
                 pairs = self._join(name, whole - bound, pairs)
                 if self.sources.kind_of(ir.Var(name)).form not in ("array", "value"):
                     pairs = self._join(element(name), items - bound, pairs)
                     if twice:
-                        pairs |= {(element(name), element(name))}
+                        pairs = pairs.linked(element(name), (element(name),))
         return pairs
 
     def _join(self, node: str, shared: frozenset[str], pairs: Pairs) -> Pairs:
         """`node` may share memory with `shared`, and with what these share memory with."""
-        more = shared | {b for a, b in pairs if a in shared}
-        for other in more - {node}:
-            self.edges.add((node, other))
-        new = {(node, o) for o in more if o != node}
-        new |= {(o, node) for o in more if o != node}
+        self.edges.update((node, other) for other in shared if other != node)
+        more = (shared | pairs.partners(shared)) - {node}
         if node == element(node) and any((o, o) in pairs for o in shared):
-            new.add((node, node))
-        return pairs | new
+            more |= {node}
+        return pairs.linked(node, more)
 
     def _overlap(self, items: tuple[frozenset[str], ...], pairs: Pairs) -> bool:
         """Whether two of the items may share memory."""
         seen: set[str] = set()
         for item in items:
-            reached = item | {b for a, b in pairs if a in item}
+            reached = item | pairs.partners(item)
             if reached & seen:
                 return True
             seen |= reached
@@ -133,9 +130,9 @@ class Sharing:
         if not container:
             return pairs
         held = element(container)
-        there = frozenset((held, *(b for a, b in pairs if a == held)))
+        there = pairs.partners((held,)) | {held}
         if self._overlap((there, values), pairs):
-            pairs |= {(held, held)}
+            pairs = pairs.linked(held, (held,))
         return self._join(held, values, pairs)
 
 
