@@ -90,15 +90,14 @@ def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> N
     work = [(expr, False)]  # parts, and whether only their shape is looked at
     while work:
         part, shape_only = work.pop()
-        kind = type(part)
-        if kind is ir.Var:
+        if isinstance(part, ir.Var):
             if known(part.name):
                 found.add(part.name)
                 if not shape_only:
                     found.update(content(part.name, aliases))
-        elif kind is ir.Attribute:
+        elif isinstance(part, ir.Attribute):
             work.append((part.base, part.name in _SHAPE_ATTRIBUTES))
-        elif kind is ir.Call and isinstance(part.fn, ir.Ref):
+        elif isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
             like = LIKE_ARGUMENTS.get(part.fn.text.rpartition(".")[2], ())
             work.extend((arg, position in like) for position, arg in enumerate(part.args))
             work.extend((value, False) for _, value in part.kwargs)

@@ -17,8 +17,8 @@ from .structure import Structure
 class Sharing:
     """Forward flow of the pairs of live names that may share memory, run when made.
 
-    `edges`: nodes that may ever share, by one step or several; `direct`: node written through -> where; `conflicts`:
-    (node written, live node that may see it) -> where.
+    `edges`: nodes that may ever share, by one step or several; `direct`: node written through
+    -> where; `conflicts`: (node written, live node that may see it) -> where.
     """
 
     def __init__(self, facts: Structure, sources: Sources) -> None:

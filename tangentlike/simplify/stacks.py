@@ -46,9 +46,9 @@ def _created(function: ir.Function) -> set[str]:
     """Names bound once, to a new empty list."""
     found: set[str] = set()
     for stmt in ir.statements(function.body):
-        if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Display):
-            if stmt.value == ir.Display("list", ()):
-                found.update(ir.target_names(stmt.target))
+        match stmt:
+            case ir.Assign(target=target, value=ir.Display(form="list", items=())):
+                found.update(ir.target_names(target))
     if not found:
         return found
     bound = Counter(function.param_names)
