@@ -96,9 +96,10 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
             f"Put a copy of each into `{owner(written)}`, as in `[row.copy(), row.copy()]`.",
             (owner(written),),
         )
-    for name in (written, other):
+    owners = (owner(written), owner(other))
+    for name in owners:
         _follow(name, aliases, sharing)
-    if owner(aliases.root(written)) == owner(aliases.root(other)):
+    if aliases.root(owners[0]) == aliases.root(owners[1]):
         return  # (an item of `a` is the same view of `a_bar`, be `a` an array or a list)
     seen, name = _spoken(other), owner(other)
     raise SharingError(

@@ -11,7 +11,7 @@ import builtins
 import operator
 from collections.abc import Iterator
 
-from .. import ir
+from .. import ir, runtime
 from ..kind import INT, Kind
 
 ARRAY = Kind("array")
@@ -85,6 +85,12 @@ def _statement(stmt: ir.Stmt) -> Iterator[tuple[str, Kind]]:
         case ir.Assign(target=tuple(parts), value=ir.Attribute(ir.Var(name), "shape")):
             if all(isinstance(part, str) for part in parts):
                 yield name, Kind("array", shape=(None,) * len(parts))
+        case ir.Do(value=ir.Call(fn=ir.Ref(obj=runtime.require_array), args=(ir.Var(name),))):
+            yield name, ARRAY
+        case ir.Do(value=ir.Call(fn=ir.Ref(obj=runtime.require_ndim), args=(ir.Var(name), rank))):
+            if isinstance(rank, ir.Const):
+                form = "array" if rank.value else "number"
+                yield name, Kind(form, shape=(None,) * rank.value)
     for expr in ir.expressions(stmt):
         yield from _expression(expr)
 

@@ -7,6 +7,7 @@ say, and it matters, the function gets a check at its head of what its derivativ
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 
 from .. import ir
 from ..analysis.aliases import Aliases, analyse_aliases
@@ -121,47 +122,80 @@ def _with_assumptions(
 
     Were `A` of higher rank, `t` would be a view: `t -= v` would write into `A`, and a later
     write to `A` would be seen in `t`. Only where that would matter is this asked for. The
-    checks stand at the head of the function: `require_ndim(A, 2)`, `require_ndim(x, 0)`. What a
-    callee writes by `p += v` is taken for an array: `require_array(p)`.
+    checks stand at the head of the function or after the definition of a local name:
+    `require_ndim(A, 2)`, `require_ndim(x, 0)`. What a callee writes by `p += v` is taken for an
+    array: `require_array(p)`. What was checked is known: `infer_kinds` reads it from the text.
     """
     given = {p: context.kinds[p] for p in function.param_names}
-    checks: list[ir.Stmt] = []
     for name, rank in ranks.items():
-        if rank is None:
-            given[name] = Kind("array", given[name].dtype)
-            check = ir.Call(context.helper("require_array"), (ir.Var(name),))
-        else:
-            form = "array" if rank else "number"
-            given[name] = Kind(form, given[name].dtype, (None,) * rank)
-            check = ir.Call(context.helper("require_ndim"), (ir.Var(name), ir.Const(rank)))
-        checks.append(ir.Do(check, ir.Origin(function.place)))
+        if name in given:
+            form = "number" if rank == 0 else "array"
+            shape = None if rank is None else (None,) * rank
+            given[name] = Kind(form, given[name].dtype, shape)
+
+    def checks(names: Iterable[str], origin: ir.Origin) -> ir.Block:
+        return tuple(_check(n, ranks[n], origin, context) for n in names if n in ranks)
+
+    def block(stmts: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for stmt in stmts:
+            out.append(ir.map_statement(stmt, block=block))
+            if isinstance(stmt, ir.Assign):
+                out.extend(checks(ir.target_names(stmt.target), stmt.origin))
+        return tuple(out)
+
+    head = checks(function.param_names, ir.Origin(function.place))
+    function = dataclasses.replace(function, body=(*head, *block(function.body)))
     context.kinds.clear()
     context.kinds.update(infer_kinds(function, given, context.book))
-    return dataclasses.replace(function, body=(*checks, *function.body))
+    return function
+
+
+def _check(name: str, rank: int | None, origin: ir.Origin, context: Context) -> ir.Stmt:
+    if rank is None:
+        return ir.Do(ir.Call(context.helper("require_array"), (ir.Var(name),)), origin)
+    call = ir.Call(context.helper("require_ndim"), (ir.Var(name), ir.Const(rank)))
+    return ir.Do(call, origin)
 
 
 def _assumed_ranks(
     function: ir.Function, names: frozenset[str], shared: frozenset[str], context: Context
 ) -> dict[str, int | None]:
-    """Parameter -> the number of dimensions that makes `names` numbers, not views (None: an
+    """Array -> the number of dimensions that makes `names` numbers, not views (None: an
     array of any rank)."""
     ranks: dict[str, int | None] = {}
+    higher: set[str] = set()  # what has items that are arrays
     names = names | _held(function, names)
+    indexed = _indexed(function)
     for stmt in ir.statements(function.body):
         match stmt:
-            case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)) if name in names:
+            case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)):
                 parts = key_parts(key)
-                param = _like_parameter(base, function, context)
-                integers = all(context.kind_of(p).integer for p in parts)
-                if param and integers and context.kinds[name].form in _OPEN:
-                    ranks.setdefault(param, len(parts))
+                array = _like_parameter(base, function, context)
+                if not array or not all(context.kind_of(p).integer for p in parts):
+                    continue
+                if context.kinds[name].form not in (*_OPEN, "number") or name in indexed:
+                    higher.add(array)
+                elif name in names and context.kinds[name].form in _OPEN:
+                    ranks.setdefault(array, len(parts))
             case ir.Assign(target=str(name), value=ir.Var(base)) if name in names:
                 if base in function.param_names and context.kinds[base].form in _OPEN:
                     ranks.setdefault(base, 0)
     for name in sorted(names & set(_updated(function))):
         if name in function.param_names and context.kinds[name].form in _OPEN:
             ranks.setdefault(name, None if name in shared else 0)
-    return {p: n for p, n in ranks.items() if context.kinds[p].rank is None}
+    return {p: n for p, n in ranks.items() if context.kinds[p].rank is None and p not in higher}
+
+
+def _indexed(function: ir.Function) -> frozenset[str]:
+    """The names of which items are read or written: `name[...]`."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        exprs = (stmt.target, stmt.value) if isinstance(stmt, ir.Store) else ir.expressions(stmt)
+        for part in (part for expr in exprs for part in ir.walk(expr)):
+            if isinstance(part, ir.Index) and isinstance(part.base, ir.Var):
+                found.add(part.base.name)
+    return frozenset(found)
 
 
 def _held(function: ir.Function, names: frozenset[str]) -> frozenset[str]:
@@ -176,12 +210,16 @@ def _held(function: ir.Function, names: frozenset[str]) -> frozenset[str]:
 
 
 def _like_parameter(name: str, function: ir.Function, context: Context) -> str:
-    """The parameter that `name` is, or has the shape of; '' if there is none."""
+    """The parameter that `name` is, or has the shape of, or else `name` itself, where all that
+    binds it is assignments; '' otherwise."""
     params = function.param_names
     token = context.kinds[name].shape
     if name in params:
         return name
-    return token if isinstance(token, str) and token in params else ""
+    if isinstance(token, str) and token in params:
+        return token
+    bound = [s for s in ir.statements(function.body) if name in ir.binds(s)]
+    return name if all(isinstance(s, (ir.Assign, ir.Update)) for s in bound) else ""
 
 
 def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Function:
