@@ -7,7 +7,7 @@ a derivative made without it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from . import leaves
 from .kind import UNKNOWN, Kind, Shape
 
-__all__ = ["UNSTATED", "broken", "claims_of", "kept", "stand_in"]
+__all__ = ["UNSTATED", "broken", "claims_of", "stand_in"]
 
 UNSTATED = type("Unstated", (), {})()  # an example that promises nothing
 
@@ -40,15 +40,6 @@ def broken(claims: Mapping[str, Kind], given: Mapping[str, Any]) -> list[str]:
     """The parameters whose arguments are not what is promised of them."""
     sizes: dict[str, int] = {}
     return [name for name, kind in claims.items() if not _holds(kind, given.get(name), sizes)]
-
-
-def kept(kinds: Sequence[Kind | None], given: Sequence[Any]) -> bool:
-    """Whether arguments are what is promised of those in their places: asked at every call."""
-    sizes: dict[str, int] = {}
-    for kind, value in zip(kinds, given, strict=True):
-        if kind is not None and not _holds(kind, value, sizes):
-            return False
-    return True
 
 
 def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:

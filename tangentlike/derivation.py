@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import leaves
-from .claims import UNSTATED, broken, claims_of, kept, stand_in
+from .claims import UNSTATED, broken, claims_of, stand_in
 from .errors import TangentlikeError, UnsupportedError
 from .primal import Primal, global_names, plain_signature
 from .runtime import Mirror, Record, require_apart, require_array, require_ndim, scalar_seed
@@ -43,6 +43,7 @@ class Derivation:
         self.request = request
         self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
         self._derived: Derived | None = None
+        self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._slots = [(name, *_slot(primal.function, name)) for name in request.wrt]
 
     @property
@@ -63,21 +64,27 @@ class Derivation:
         arrays that are not NumPy's give no numbers; arguments that are not what an annotation or
         an example says need a derivation that does not trust these.
         """
+        forms = None if kwargs else leaves.forms(args)
+        if forms is None:
+            return self._suited(args, kwargs)
+        known, chosen = self._latest
+        if forms != known:
+            chosen = self._suited(args, kwargs)
+            self._latest = (forms, chosen)
+        return chosen
+
+    def _suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         found = self
         given = (*args, *kwargs.values()) if kwargs else args
-        if not all(map(leaves.is_plain, given)):
-            if not self.request.has_complex and any(map(leaves.is_complex, given)):
-                found = self.for_complex
-            if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
-                found = found.for_foreign
-            told = structures_of(self._by_name(args, kwargs) or {})
-            if told != found.request.structures:
-                found = found.for_structures(told)
-        if found.primal.inner is None:
-            if not found.claims:
-                return found
-            if not kwargs and len(args) == len(found._promised) and kept(found._promised, args):
-                return found
+        if not self.request.has_complex and any(map(leaves.is_complex, given)):
+            found = self.for_complex
+        if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
+            found = found.for_foreign
+        told = structures_of(self._by_name(args, kwargs) or {})
+        if told != found.request.structures:
+            found = found.for_structures(told)
+        if found.primal.inner is None and not found.claims:
+            return found
         by_name = self._by_name(args, kwargs)
         return found if by_name is None else found._believing(by_name)
 
@@ -88,13 +95,6 @@ class Derivation:
         example = self.request.example
         stated = None if example is None else self._signature.bind_partial(*example).arguments
         return claims_of({p.name: p.annotation for p in params}, stated)
-
-    @cached_property
-    def _promised(self) -> tuple[Kind | None, ...]:
-        """The claims in the order of the parameters, where a call may give these by position."""
-        if self._simple is None:
-            return ()
-        return tuple(map(self.claims.get, self.names))
 
     def _believing(self, given: Mapping[str, Any]) -> Derivation:
         """This derivation if the arguments keep its promises, else one that is not given them."""

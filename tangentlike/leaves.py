@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from .errors import InternalError, TangentlikeError
-from .runtime.records import Mirror, fields_of, names_of, record_like
+from .runtime.records import Mirror, Record, fields_of, names_of, record_like
 
 _BARE = (float, int, str, np.generic, type(None))  # what shares no memory with anything
-_PLAIN = frozenset((float, int, bool, str, type(None)))
+_PLAIN = frozenset((float, int, bool, complex, str, np.float64, type(None)))
 WORK: Any = 100_000  # how long to think about whether two arrays overlap
 
 
@@ -85,12 +85,22 @@ def has_leaf(value: Any) -> bool:
     return next(leaves(value), None) is not None
 
 
-def is_plain(value: Any) -> bool:
-    """Whether it is real and NumPy's at first sight, as most arguments of most calls are."""
-    kind = type(value)
-    if kind is np.ndarray:
-        return bool(value.dtype.kind != "c")
-    return kind in _PLAIN
+def forms(values: Iterable[Any]) -> list[Any] | None:
+    """Types of numbers, shapes and dtypes of arrays; None if there is anything else.
+
+    Calls with equal forms are alike in all that a derivative depends on.
+    """
+    found: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            found.append(value.shape)
+            found.append(value.dtype)
+        elif kind in _PLAIN:
+            found.append(kind)
+        else:
+            return None
+    return found
 
 
 def is_complex(value: Any) -> bool:
@@ -130,6 +140,8 @@ def rebuild(value: Any, items: list[Any]) -> Any:
         result = copy.copy(value)
         result.update(zip(value, items, strict=True))
         return result
+    if isinstance(value, Record):
+        return record_like(value, *items)
     if isinstance(value, tuple):
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, list):
@@ -344,6 +356,14 @@ def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> 
     if names_of(value) is not None or not isinstance(value, (list, tuple, dict)):
         return record_like(value, *items)
     return rebuild(value, items)
+
+
+def with_lists(seed: Any) -> Any:
+    """A seed with lists for its tuples: the reverse sweep adds to items in place."""
+    if names_of(seed) is None and isinstance(seed, (list, tuple)):
+        return [with_lists(item) for item in seed]
+    inside = None if is_leaf(seed) else children(seed)
+    return seed if not inside else rebuild(seed, [with_lists(item) for _, item in inside])
 
 
 def _seed_parts(value: Any, seed: Any, what: str) -> list[Any]:
