@@ -243,7 +243,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
     value = leaves.own_memory([value], [tape])[0]  # the caller may write it before the pullback
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        seed = leaves.seed_like(value, y_bar)
+        seed = leaves.with_lists(leaves.seed_like(value, y_bar))
         again = fresh_tape(tape, derivation.writes_tape)
         bars = derivation.guarded(backward, (again, seed), {})
         found = dict(zip(wrt, finished([given[n] for n in wrt], bars, (*args, seed)), strict=True))

@@ -193,6 +193,7 @@ class Derivation:
     def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The arguments at `wrt` in a call, checked to be differentiable."""
         found = []
+        value: Any
         for name, position, default in self._slots:
             if position is not None and name == self.primal.starred:
                 value = args[position:]
@@ -355,8 +356,10 @@ def derivation_of(primal: Primal, request: Request) -> Derivation:
     return found
 
 
-_REQUEST = ("mode", "wrt", "bare", "has_aux", "target")
-_REQUEST += ("has_complex", "has_foreign", "structures")
+_REQUEST = (
+    *("mode", "wrt", "bare", "has_aux", "target"),
+    *("has_complex", "has_foreign", "structures"),
+)
 
 
 def _key(primal: Primal, request: Request) -> tuple[Any, ...]:

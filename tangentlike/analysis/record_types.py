@@ -40,11 +40,12 @@ def _is_generated(method: Any) -> bool:
     return code is not None and code.co_filename.startswith("<")
 
 
-def _sets_plainly(cls: type) -> bool:
+def _sets_plainly(cls: Any) -> bool:
     """Whether setting a field stores the value and does nothing else."""
-    if cls.__setattr__ is not object.__setattr__ and not _is_generated(cls.__setattr__):
+    setter: Any = cls.__setattr__
+    if setter is not object.__setattr__ and not _is_generated(setter):
         return False
-    names = {f.name for f in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    names = {f.name for f in dataclasses.fields(cls)}
     found = [vars(base).get(n) for base in cls.__mro__ for n in names]
     return not any(hasattr(v, "__set__") and not inspect.ismemberdescriptor(v) for v in found)
 

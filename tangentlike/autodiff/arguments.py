@@ -41,9 +41,7 @@ def _wanted(stmt: ir.Stmt) -> bool:
     return False
 
 
-def _spelled(
-    call: ir.Call, origin: ir.Origin, context: Context
-) -> tuple[list[ir.Stmt], ir.Call]:
+def _spelled(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[ir.Stmt], ir.Call]:
     before: list[ir.Stmt] = []
     if any(map(is_starred, call.args)):
         args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))

@@ -189,9 +189,12 @@ class _Speller:
         self.changed = True
         made, keys = self.keys(view, origin)
         before += made
-        key, value = target if items else ("", target)  # type: ignore[misc]
+        key: ir.Target = ""
+        value: ir.Target = target
+        if items and isinstance(target, tuple):
+            key, value = target
         name = key if isinstance(key, str) and key else self.temporary("key")
-        if name != key and items:
+        if isinstance(key, tuple):
             self.unpack(key, ir.Var(name), origin, reads)
         self.unpack(value, ir.Index(view.source, ir.Var(name), origin.place), origin, reads)
         return name, keys

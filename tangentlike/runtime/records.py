@@ -7,6 +7,7 @@ attribute of its mirror, rather than a wrong derivative.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import types
 from collections.abc import Callable
@@ -16,8 +17,10 @@ import numpy as np
 
 __all__ = ["Mirror", "Record", "added", "fields_of", "mirror", "names_of", "record_like"]
 
-_NO_OBJECTS = (type, types.ModuleType, str, bytes, int, float, complex, type(None))
-_NO_OBJECTS += (types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+_NO_OBJECTS = (
+    *(type, types.ModuleType, str, bytes, int, float, complex, type(None)),
+    *(types.FunctionType, types.BuiltinFunctionType, types.MethodType),
+)
 
 
 class Mirror(types.SimpleNamespace):
@@ -124,6 +127,17 @@ def record_like(value: Any, *items: Any) -> Any:
         for name, v in _of_class(type(value)).items()
     }
     return Mirror(**{**shared, **dict(zip(fields_of(value) or (), items, strict=True))})
+
+
+def copied_fields(value: Any, item: Callable[[Any], Any]) -> Any:
+    """A copy of an object with `item` of each of its fields; other values as they are."""
+    fields = fields_of(value)
+    if not fields:
+        return value
+    made = copy.copy(value)
+    for name, field in fields.items():
+        object.__setattr__(made, name, made if field is value else item(field))
+    return made
 
 
 def names_of(value: Any) -> tuple[str, ...] | None:
