@@ -253,3 +253,14 @@ def test_a_gradient_leaves_its_arguments_alone(fn, known) -> None:
     np.testing.assert_allclose(pullback(1.0)[0], gradient)
     np.testing.assert_array_equal(x, before)
     tl.check_grads(lambda a: fn(a.copy()), (x,))
+
+
+def item_of_a_list_replaced(x):
+    p = [x * 2.0, x * x]
+    p[0] = np.sin(p[1])
+    y = x if x[0] > 5.0 else p[0]
+    return np.sum(p[0] * p[1] * y)
+
+
+def test_the_adjoint_of_a_replaced_item_has_its_shape() -> None:
+    tl.check_grads(item_of_a_list_replaced, (X,))

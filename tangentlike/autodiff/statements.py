@@ -8,7 +8,7 @@ from operator import neg
 import numpy as np
 
 from .. import ir
-from ..analysis.memory import surely_basic, surely_fancy
+from ..analysis.memory import MUTATING_METHODS, surely_basic, surely_fancy
 from ..analysis.saving import is_scatter
 from ..errors import UnsupportedError
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
@@ -192,12 +192,27 @@ class Statements:
             return
         assert isinstance(stmt.target.base, ir.Var)
         adjoints.own(base)
+        self._refuse_slice_of_list(stmt, stmt.target)
         entry = ir.Index(adjoints.adjoint(stmt.target.base.name), stmt.target.key)
         element = self.context.kind_of(stmt.target)
         basic = surely_basic(stmt.target.key, self.context.kind_of)
         if isinstance(stmt.value, ir.Var) and stmt.value.name in self.active:
             adjoints.contribute(stmt.value.name, self._taken(stmt, entry, element.form, basic))
-        adjoints.store(entry, ir.Const(0.0))
+        zero: ir.Expr = ir.Const(0.0)
+        arrays = self.context.kind_of(stmt.target.base).form == "array"
+        if not arrays and element.form != "number":  # an item of a list may be an array
+            zero = ir.Call(self.context.helper("zeros_like"), (entry,))
+        adjoints.store(entry, zero)
+
+    def _refuse_slice_of_list(self, stmt: ir.Store, target: ir.Index) -> None:
+        """`xs[1:] = ys` may change the length of a list, and with it where its items are."""
+        is_list = self.context.kind_of(target.base).form == "list"
+        if is_list and isinstance(target.key, ir.Slice):
+            raise UnsupportedError(
+                "a slice of a list that carries derivatives is assigned",
+                stmt.origin.place,
+                "Store the items one by one, or use an array.",
+            )
 
     def _taken(self, stmt: ir.Store, entry: ir.Index, form: str, basic: bool) -> ir.Expr:
         """The adjoint of the stored value: what the entries hold, copied before they are zeroed."""
@@ -254,6 +269,14 @@ class Statements:
                     self.adjoints.contribute(value.name, popped)
                 else:
                     self.adjoints.out.append(ir.Do(popped, self.adjoints.origin))
+            case ir.Call(fn=ir.Attribute(ir.Var(base), method)) if method in MUTATING_METHODS:
+                if base in self.active and method != "pop":
+                    raise UnsupportedError(
+                        f"`{method}` of a container that carries derivatives",
+                        stmt.origin.place,
+                        "Which item goes where is not followed backwards. Use `append`, `pop()` "
+                        "and stores to items, or build a new container.",
+                    )
 
     def _scatter(self, call: ir.Expr) -> None:
         """`np.add.at(a, k, v)` reversed: `v_bar += a_bar[k]`."""
