@@ -15,6 +15,7 @@ from .errors import TangentlikeError, UnsupportedError
 from .handback import Operator, finish, hand_back
 from .primal import Primal, Wrt, is_library, library_path, plain_signature, primal_of, wrt_names
 from .runtime.tape import fresh_tape
+from .seeds import seed_like, with_lists
 
 __all__ = ["autodiff", "grad", "jvp", "value_and_grad", "vjp"]
 
@@ -209,7 +210,7 @@ def jvp(
     derivation = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
     values = derivation.values(full_args, full_kwargs)
     dots = {
-        dot: leaves.seed_like(value, seeds[name], f"the tangent of `{name}`")
+        dot: seed_like(value, seeds[name], f"the tangent of `{name}`")
         for dot, name, value in zip(seed_names(derivation), wrt, values, strict=True)
     }
     value, tangent = derivation.call(full_args, {**full_kwargs, **dots})
@@ -243,7 +244,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
     value = leaves.own_memory([value], [tape])[0]  # the caller may write it before the pullback
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        seed = leaves.with_lists(leaves.seed_like(value, y_bar))
+        seed = with_lists(seed_like(value, y_bar))
         again = fresh_tape(tape, derivation.writes_tape)
         bars = derivation.guarded(backward, (again, seed), {})
         found = dict(zip(wrt, finished([given[n] for n in wrt], bars, (*args, seed)), strict=True))

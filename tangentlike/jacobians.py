@@ -17,6 +17,7 @@ from .errors import TangentlikeError, UnsupportedError
 from .handback import Operator, finish, hand_back
 from .primal import Primal, Wrt, primal_of, wrt_names
 from .runtime.tape import fresh_tape
+from .seeds import seed_like
 
 __all__ = ["hessian", "hvp", "jacobian"]
 
@@ -124,7 +125,7 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0) -> Any:
         if len(vectors) != len(names):
             raise TangentlikeError(f"v must have {len(names)} parts, one for each of {names}")
         dots = {
-            dot: leaves.seed_like(value, part, f"v for `{name}`")
+            dot: seed_like(value, part, f"v for `{name}`")
             for dot, name, value, part in zip(
                 seed_names(outer), names, values, vectors, strict=True
             )
@@ -315,11 +316,9 @@ def _nth_seed(value: Any, number: int, index: tuple[int, ...]) -> Any:
     counted = iter(range(_count(value)))
     zero = _map_leaves(
         value,
-        lambda leaf: (
-            _unit(leaf, index) if next(counted) == number else leaves.seed_like(leaf, None)
-        ),
+        lambda leaf: _unit(leaf, index) if next(counted) == number else seed_like(leaf, None),
     )
-    return leaves.seed_like(value, zero)
+    return seed_like(value, zero)
 
 
 def _count(value: Any) -> int:

@@ -22,7 +22,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"errors"},
     {"ir", "kind", "names"},
-    {"leaves", "structures", "primal"},
+    {"leaves", "structures", "seeds", "primal"},
     {"frontend"},
     {"check"},
     {"rules"},

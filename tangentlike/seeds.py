@@ -1,0 +1,98 @@
+"""Seeds: tangents and adjoints that a caller gives, checked against what they belong to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import TangentlikeError
+from .leaves import (
+    children,
+    dtype_class,
+    filled,
+    has_leaf,
+    is_array,
+    is_leaf,
+    is_zero,
+    rebuild,
+    zeros,
+)
+from .runtime.records import Mirror, fields_of, names_of, record_like
+
+__all__ = ["seed_like", "with_lists"]
+
+
+def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> Any:
+    """A tangent or adjoint given by the caller, checked against the value it belongs to.
+
+    None stands for zeros; a seed keeps the caller's structure and gets the value's dtype.
+    Namedtuples and objects become mirrors, which have entries and no code.
+    """
+    if is_leaf(value):
+        return _seed_leaf(value, seed, what + path)
+    inside = children(value)
+    if inside is None:
+        if seed is None or has_leaf(seed) is False or is_zero(seed):
+            return 0.0
+        raise TangentlikeError(
+            f"{what}{path} must be None: what it belongs to is a {type(value).__name__}, "
+            "which carries no derivative"
+        )
+    parts = _seed_parts(value, seed, what + path)
+    items = [seed_like(v, s, what, path + step) for (step, v), s in zip(inside, parts, strict=True)]
+    if names_of(value) is not None or not isinstance(value, (list, tuple, dict)):
+        return record_like(value, *items)
+    return rebuild(value, items)
+
+
+def with_lists(seed: Any) -> Any:
+    """A seed with lists for its tuples: the reverse sweep adds to items in place."""
+    if names_of(seed) is None and isinstance(seed, (list, tuple)):
+        return [with_lists(item) for item in seed]
+    inside = None if is_leaf(seed) else children(seed)
+    return seed if not inside else rebuild(seed, [with_lists(item) for _, item in inside])
+
+
+def _seed_parts(value: Any, seed: Any, what: str) -> list[Any]:
+    inside = children(value) or []
+    if seed is None:
+        return [None] * len(inside)
+    if isinstance(value, dict):
+        if isinstance(seed, dict) and set(seed) <= set(value):
+            return [seed.get(key) for key in value]
+    elif isinstance(value, (list, tuple)):
+        if isinstance(seed, (list, tuple)) and len(seed) == len(value):
+            return list(seed)
+    elif type(seed) is type(value) or isinstance(seed, Mirror):
+        given = fields_of(seed) or {}
+        return [given.get(name) for name in fields_of(value) or ()]
+    raise TangentlikeError(
+        f"{what} must be a {type(value).__name__} of {len(inside)}, as what it belongs to is; "
+        f"got {_describe(seed)}"
+    )
+
+
+def _seed_leaf(value: Any, seed: Any, what: str) -> Any:
+    shape = tuple(getattr(value, "shape", ()))
+    if seed is None:
+        return zeros(value) if is_array(value) else type(value)(0.0)
+    if not isinstance(seed, (int, float, complex, np.generic)) and not is_array(seed):
+        raise TangentlikeError(f"{what} must be a number or an array, got {_describe(seed)}")
+    if tuple(getattr(seed, "shape", ())) != shape:
+        raise TangentlikeError(
+            f"{what} must have shape {shape}, that of what it belongs to; got {_describe(seed)}"
+        )
+    real = not isinstance(value, (complex, np.complexfloating)) and dtype_class(value) != "c"
+    if real and (isinstance(seed, complex) or dtype_class(seed) == "c"):
+        raise TangentlikeError(f"{what} must be real, as what it belongs to is")
+    if not is_array(value):
+        return type(value)(seed.item() if hasattr(seed, "item") else seed)
+    if not is_array(seed):
+        return filled(value, seed)
+    return seed if seed.dtype == value.dtype else seed.astype(value.dtype)
+
+
+def _describe(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return type(value).__name__ if shape is None else f"shape {tuple(shape)}"
