@@ -1,6 +1,7 @@
 """Value and gradient: the emitted code beside a hand-written gradient and HIPS autograd.
 
-All contenders are checked against each other (and the hand-written one against central
+"Emitted" knows nothing of its arguments; "with example=" was told their ranks by example
+arguments. All contenders are checked against each other (and the hand-written one against central
 differences), then timed in turns in one run; the minimum of the repeats counts.
 
     python examples/benchmarks/gradients.py [--repeats 7] [--only mlp,rnn]
@@ -137,8 +138,12 @@ def check(case: Case, contenders: dict[str, Callable[..., Any]]) -> None:
 
 def measure(case: Case, repeats: int) -> dict[str, float]:
     """Seconds of one call for the primal and each contender."""
-    emitted = tl.value_and_grad(case.fn, wrt=tuple(range(case.active)))
-    contenders = {"by hand": case.by_hand, "emitted": emitted}
+    wrt = tuple(range(case.active))
+    contenders = {
+        "by hand": case.by_hand,
+        "emitted": tl.value_and_grad(case.fn, wrt=wrt),
+        "shapes known": tl.value_and_grad(case.fn, wrt=wrt, example=case.args),
+    }
     peer = by_autograd(case)
     if peer is not None:
         contenders["autograd"] = peer
@@ -159,6 +164,7 @@ def rows(names: Iterable[str], repeats: int) -> list[list[str]]:
                 "-" if peer is None else f"{1e6 * peer:,.1f}",
                 f"{seconds['emitted'] / seconds['primal']:.2f}",
                 f"{seconds['emitted'] / seconds['by hand']:.2f}",
+                f"{seconds['shapes known'] / seconds['by hand']:.2f}",
                 "-" if peer is None else f"{peer / seconds['emitted']:.2f}",
             ]
         )
@@ -173,6 +179,7 @@ COLUMNS = (
     "autograd us",
     "emitted / primal",
     "emitted / by hand",
+    "with example=",
     "autograd / emitted",
 )
 
