@@ -170,7 +170,10 @@ class _Builder:
             pair.adjoints = tuple(p for p in pair.adjoints if p in primal.active)
         order = (pair.adjoints, pair.written)
         names = (pair.fwd.text, pair.bwd.text)
-        fwd, bwd, pair.result_active = reverse_pair(primal, context, names, order, True, False)
+        seeded = pair.result_active if pair.recursive else None
+        fwd, bwd, pair.result_active = reverse_pair(
+            primal, context, names, order, True, False, seeded
+        )
         made = self._done((request.annotated(fwd), bwd), context, primal.active)
         self.scopes.update({f.name: request.lowered.scope for f in made})
         return made[0], made[1]

@@ -120,11 +120,11 @@ class _Reader:
                 self._bind(target, value, stmt)
             case ir.Store(target=target, value=value):
                 self._store(target.base, value, stmt)
+            case ir.Update(target=ir.Index(base, _), value=value):
+                self._write_items(base, value, stmt)
             case ir.Update(target=target, value=value):
                 name = target if isinstance(target, ir.Var) else target.base
                 self._store(name, value, stmt, whole=isinstance(target, ir.Var))
-                if isinstance(target, ir.Index):
-                    self._write_items(target.base, value, stmt)
             case ir.Do(value=value):
                 self._bind((), value, stmt)
             case ir.For(target=target, iter=iterable):
@@ -145,13 +145,18 @@ class _Reader:
                     self._hold(name, held)
 
     def _write_items(self, base: ir.Expr, value: ir.Expr, stmt: ir.Stmt) -> None:
-        """`xs[i] += value` writes into the item, if that is an array."""
+        """`xs[i] += value` writes into the item, if that is an array; it holds no new one."""
+        if not ir.names_in(base):
+            self._depend((OUTSIDE,), value)
         for name in sorted(ir.names_in(base)):
+            self.flow.written.setdefault(name, stmt)
+            self._depend((name,), value)
             inside, kind = self.inside(name), self._kind(name)
             held = kind.items or (kind.item,)
             if inside != name and not all(k is not None and k.form == "number" for k in held):
                 self.flow.written.setdefault(inside, stmt)
                 self._depend((inside,), value)
+                self.flow.edge(name, inside)
 
     def _hold(self, container: str, value: str) -> None:
         """`value` is reachable through `container` from now on."""
@@ -265,7 +270,8 @@ class _Reader:
             return
         if is_container_method(call, self.kinds):
             assert isinstance(call.fn, ir.Attribute)
-            self._part_of(names, *sorted(ir.names_in(call.fn.base))[:1])
+            for base in sorted(ir.names_in(call.fn.base))[:1]:
+                self._part_of(names, base)
         elif rule is None:
             for name in names:
                 for operand in self._returned(call, obj):

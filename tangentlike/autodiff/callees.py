@@ -234,6 +234,7 @@ class Callees:
             written = (self.effects(call.fn.obj) or Effects()).written
             pair.adjoints = tuple(p for p in request.active if p not in written)
             pair.written = tuple(p for p in request.active if p in written)
+            pair.result_active = _gives_value(request.lowered.function)
             self._unfinished.append(key)
             self.functions.extend(self.builder.pair(pair, request))
             self._unfinished.remove(key)
@@ -292,6 +293,12 @@ def _known(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
     """What a callee is told of its arguments: nothing of those that it tells apart itself."""
     apart = told_apart(lowered.function)
     return {p: UNKNOWN if p in apart else _rough(kind) for p, kind in kinds.items()}
+
+
+def _gives_value(function: ir.Function) -> bool:
+    """Whether a function returns anything but None."""
+    last = function.body[-1] if function.body else None
+    return isinstance(last, ir.Return) and last.value not in (None, ir.Const(None))
 
 
 def _rough(kind: Kind) -> Kind:

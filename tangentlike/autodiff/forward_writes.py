@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from .. import ir
+from ..analysis.memory import base_names
 from ..analysis.operations import adds_values, is_container_method, rule_object, written_position
 from ..kind import UNKNOWN
 from ..rules.bind import Instance
@@ -17,6 +18,7 @@ from .forward_state import Tangents
 
 _ACCUMULATING = (operator.iadd, operator.isub)
 IMUL = ir.Ref("*=", operator.imul)
+_CONTAINERS = ("list", "tuple", "dict")
 _SCALING = (operator.imul, operator.itruediv)
 _ARRAY_WRITERS = {"fill": 0, "put": 1}  # the same for methods of arrays
 _MIRRORED = frozenset(("append", "insert", "extend", "update", "setdefault"))
@@ -96,9 +98,9 @@ def _replaced(
     if either and instance.partials:
         lines += _scaled_and_moved(dot, values, state)
     elif either:
-        assert isinstance(stmt.target, ir.Var)
         raise state.refuse(
-            f"`{stmt.target.name}` may be a number (rebound here) or an array (written in place)",
+            f"`{_written_name(stmt)}` may be a number (rebound here) or an array (written "
+            "in place)",
             "Another name may share its memory, so the two differ. Annotate the parameter it "
             "comes from (`x: float` or `x: np.ndarray`), or pass `example=` arguments.",
         )
@@ -109,11 +111,20 @@ def _replaced(
 
 def _either_form(stmt: ir.Update, state: Tangents) -> bool:
     """Whether `a op= v` may write into shared memory or rebind a number, and we cannot tell."""
-    if not isinstance(stmt.target, ir.Var):
+    if isinstance(stmt.target, ir.Index):
+        if state.kind_of(stmt.target.base).form not in _CONTAINERS:
+            return False
+    elif not isinstance(stmt.target, ir.Var):
         return False
-    name, form = stmt.target.name, state.kind_of(stmt.target).form
-    alone = state.flow.is_alone(name) and name not in state.parameters
+    name, form = _written_name(stmt), state.kind_of(stmt.target).form
+    node = f"{name}[*]" if isinstance(stmt.target, ir.Index) else name
+    alone = state.flow.is_alone(node) and name not in state.parameters
     return form not in ("number", "array") and not alone
+
+
+def _written_name(stmt: ir.Update) -> str:
+    (name,) = base_names(stmt.target) or ("",)
+    return name
 
 
 def _dots(instance: Instance, state: Tangents) -> dict[str, ir.Expr | None]:
@@ -164,11 +175,18 @@ def _prepared(
     return lines, put
 
 
+def _is_item(stmt: ir.Update, state: Tangents) -> bool:
+    """Whether `xs[i] op= v` writes into an array that a container holds."""
+    if not isinstance(stmt.target, ir.Index) or state.kind_of(stmt.target).form != "array":
+        return False
+    return state.kind_of(stmt.target.base).form in _CONTAINERS
+
+
 def _put(
     stmt: ir.Update, dot: ir.Var | ir.Index | ir.Attribute, tangent: ir.Expr, state: Tangents
 ) -> ir.Stmt:
     """Write a tangent where `a op= v` writes: into an array, or over a number."""
-    if not isinstance(dot, ir.Var):
+    if not isinstance(dot, ir.Var) and not _is_item(stmt, state):
         return ir.Store(dot, tangent, state.tangent_origin())
     if state.kind_of(stmt.target).form == "array":
         whole = ir.Index(dot, ir.Const(...))

@@ -10,6 +10,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ import numpy as np
 from .. import ir
 from ..errors import UnsupportedError
 from ..kind import INT
-from .context import Context
+from .context import IADD, Context
 from .loops import indexed, sources_of
 
 
@@ -26,14 +28,15 @@ def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
 
     `np.copyto(a, b)` -> `a[...] = b`; `np.exp(x, out=y)` -> `exp = np.exp(x); y[...] = exp`.
     """
-    rewriter = _Rewriter(context)
+    rewriter = _Rewriter(context, _iterated_only(function))
     body = rewriter.block(function.body)
     return function if body == function.body else dataclasses.replace(function, body=body)
 
 
 class _Rewriter:
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, iterated: frozenset[str] = frozenset()) -> None:
         self.context = context
+        self.iterated = iterated  # names that only headers of loops read
 
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
@@ -45,8 +48,22 @@ class _Rewriter:
         if isinstance(stmt, ir.Do | ir.Assign):
             stmt = dataclasses.replace(stmt, value=_known_method(stmt.value))
         match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var() as base, "extend"), args=(items,))):
+                if {self.context.kind_of(e).form for e in (base, items)} == {"list"}:
+                    return [ir.Update(base, IADD, items, stmt.origin)]
+                return [stmt]
             case ir.Do(value=ir.Call() as call):
                 return self._call(stmt, call, None) or [stmt]
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj)) as call) if (
+                name in self.iterated and _is_iterator(obj)
+            ):
+                once = self.context.names.fresh(name)
+                again = ir.Call(ir.Ref("list", list), (ir.Var(once),))
+                self.context.kinds[once] = self.context.kinds[name]
+                return [
+                    ir.Assign(once, call, stmt.origin),
+                    ir.Assign(name, again, stmt.origin),
+                ]
             case ir.Assign(value=ir.Call() as call):
                 given_back = self._given_back(call)
                 if given_back is not None:
@@ -66,7 +83,36 @@ class _Rewriter:
         """Whether a loop writes through its variable, or the sequence that it runs over."""
         sources = self.context.sources()
         concerned = {*ir.target_names(stmt.target), *sources_of(stmt.iter)}
+        if self._may_be_keys(stmt):
+            return False
+        self._refuse_resizing(stmt)
         return any(concerned & set(sources.written(s)) for s in ir.statements(stmt.body))
+
+    def _may_be_keys(self, stmt: ir.For) -> bool:
+        """Whether the loop may run over the keys of a dict: a key is no item by its number."""
+        forms = {self.context.kind_of(ir.Var(name)).form for name in sources_of(stmt.iter)}
+        if "dict" in forms:
+            return True
+        keys = frozenset(ir.target_names(stmt.target))
+        return "unknown" in forms and any(
+            isinstance(part, ir.Index)
+            and ir.names_in(part.base) & frozenset(sources_of(stmt.iter))
+            and isinstance(part.key, ir.Var)
+            and part.key.name in keys
+            for inner in ir.statements(stmt.body)
+            for part in _places(inner)
+        )
+
+    def _refuse_resizing(self, stmt: ir.For) -> None:
+        for inner in ir.statements(stmt.body):
+            match getattr(inner, "value", None):
+                case ir.Call(fn=ir.Attribute(ir.Var(base), method)):
+                    if method in _RESIZING and base in sources_of(stmt.iter):
+                        raise UnsupportedError(
+                            f"`{method}` of `{base}` in a loop over `{base}`",
+                            inner.origin.place,
+                            f"Run over a copy, `for item in list({base})`, or use `while`.",
+                        )
 
     def _given_back(self, call: ir.Call) -> ir.Expr | None:
         """The argument that a user's function writes and returns as it is: `y = g(x)` is
@@ -128,7 +174,9 @@ class _Rewriter:
         if obj is np.fill_diagonal and len(call.args) == 2:
             target, value = call.args
             name = self.context.names.fresh("diagonal")
-            where = ir.Call(self.context.numpy("diag_indices_from"), (target,))
+            shortest = ir.Call(ir.Ref("min", min), (ir.Attribute(target, "shape"),))
+            axes = ir.Attribute(target, "ndim")
+            where = ir.Call(self.context.numpy("diag_indices"), (shortest, axes))
             store = ir.Store(ir.Index(target, ir.Var(name), call.at), value, stmt.origin)
             return [ir.Assign(name, where, stmt.origin), store]
         if _is_for_effect(obj):
@@ -185,6 +233,36 @@ class _Rewriter:
         return name
 
 
+def _iterated_only(function: ir.Function) -> frozenset[str]:
+    """The names that nothing but headers of loops reads."""
+    iterated: set[str] = set()
+    read: set[str] = set()
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.For) and isinstance(stmt.iter, ir.Var):
+            iterated.add(stmt.iter.name)
+        else:
+            read |= ir.reads(stmt)
+    return frozenset(iterated - read)
+
+
+def _is_iterator(obj: Any) -> bool:
+    """Whether calling `obj` makes something finite that is run through once (`np.ndindex(n)`):
+    the reverse sweep runs through it a second time.
+
+    >>> _is_iterator(np.ndindex), _is_iterator(range), _is_iterator(itertools.count)
+    (True, False, False)
+    """
+    endless = (itertools.count, itertools.cycle, itertools.repeat)
+    return inspect.isclass(obj) and hasattr(obj, "__next__") and obj not in endless
+
+
+def _places(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+    """All expressions of a statement, the place that it writes among them."""
+    target = getattr(stmt, "target", None)
+    for expr in (*ir.expressions(stmt), *([target] if isinstance(target, ir.Index) else [])):
+        yield from ir.walk(expr)
+
+
 def _known_method(expr: ir.Expr) -> ir.Expr:
     """`np.add.at(...)`: a method of a known ufunc is itself a known object."""
     match expr:
@@ -193,6 +271,8 @@ def _known_method(expr: ir.Expr) -> ir.Expr:
             return dataclasses.replace(expr, fn=fn)
     return expr
 
+
+_RESIZING = ("append", "extend", "insert", "pop", "remove", "clear")
 
 # Where array methods, and functions whose signature cannot be read, take `out`.
 _METHOD_OUT = (

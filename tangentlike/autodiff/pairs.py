@@ -21,16 +21,19 @@ def reverse_pair(
     order: tuple[tuple[str, ...], tuple[str, ...]],
     bare: bool,
     protect: bool,
+    seeded: bool | None = None,
 ) -> tuple[ir.Function, ir.Function, bool]:
     """`f_fwd`, `f_bwd`, and whether `f_bwd` takes an adjoint of the result.
 
-    `order` is (formals whose adjoints are returned, formals whose buffers are passed in).
+    `order` is (formals whose adjoints are returned, formals whose buffers are passed in);
+    `seeded` says whether `f_bwd` takes that adjoint, where calls of it were already made.
     """
     transform = Reverse(primal, context)
     returned, written = order
     result = transform.result
     value = result.value if result is not None and result.value is not None else ir.Const(None)
-    takes_seed = bool(ir.names_in(value) & primal.active) or protect
+    depends = bool(ir.names_in(value) & primal.active) or protect
+    takes_seed = depends if seeded is None else seeded
     tape = context.names.fresh("tape")
     seed = context.names.fresh(seed_name(value, transform.adjoints))
     params = [ir.Param(tape)]
@@ -40,7 +43,7 @@ def reverse_pair(
     for formal in written:
         transform.adjoints.state[formal] = OWNED
         params.append(ir.Param(transform.adjoints.bar(formal).name))
-    seeds = transform.seed(value, ir.Var(seed)) if takes_seed else []
+    seeds = transform.seed(value, ir.Var(seed)) if takes_seed and depends else []
     before, after = transform.run(seeds, returned)
     origin = ir.Origin(primal.function.place, "adjoint")
     bars = tuple(transform.adjoints.adjoint(formal) for formal in returned)

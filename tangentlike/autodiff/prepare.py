@@ -91,7 +91,9 @@ class Preparation:
         return [start, new]
 
     def _for(self, stmt: ir.For) -> list[ir.Stmt]:
-        if any(map(self.aliases.is_written, sources_of(stmt.iter))):
+        sequences = sources_of(stmt.iter)
+        keys = any(self.context.kind_of(ir.Var(name)).form == "dict" for name in sequences)
+        if not keys and any(map(self.aliases.is_written, sequences)):
             stmt = indexed(stmt, self._fresh("index", INT), stmt.body)
         if _breaks(stmt.body):
             return self._counted(stmt, "count")

@@ -264,6 +264,7 @@ class Statements:
             case ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(value,)):
                 if not self.adjoints.present(base):
                     return
+                self.adjoints.own(self.adjoints.aliases.root(base))
                 popped = ir.Call(ir.Attribute(self.adjoints.adjoint(base), "pop"))
                 if isinstance(value, ir.Var) and value.name in self.active:
                     self.adjoints.contribute(value.name, popped)

@@ -146,7 +146,10 @@ def is_repeatable(expr: Expr) -> bool:
 
 
 _PURE_BUILTINS = frozenset(
-    map(id, (abs, len, min, max, sum, float, int, bool, complex, round, pow, isinstance, tuple))
+    map(
+        id,
+        (abs, len, min, max, sum, float, int, bool, complex, round, pow, isinstance, tuple, slice),
+    )
 )
 
 

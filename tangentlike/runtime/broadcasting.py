@@ -57,6 +57,8 @@ def _sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     extra = len(own) - len(shape)
     if extra > 0 and own[extra:] == shape:
         return g.sum(axis=tuple(range(extra)), keepdims=True).reshape(shape)
+    if extra < 0 and shape[:-extra] == (1,) * -extra:  # NumPy stores a row in a 1-d slice
+        return _sum_to(g, shape[-extra:]).reshape(shape)
     axes = list(range(extra))
     for axis, n in enumerate(shape, extra):
         if extra < 0 or n not in (1, own[axis]):
