@@ -172,7 +172,8 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
         case ir.Index(_, key):
             # An item that may be a number is no view; what has items itself is none.
             indexed = name in sharing.indexed or sources.kind_of(ir.Var(name)).form == "array"
-            return indexed and surely_basic(key, sources.kind_of)
+            fixed = sources.kind_of(view.base).form == "tuple"  # (its items are never replaced)
+            return (indexed or fixed) and surely_basic(key, sources.kind_of)
         case ir.Attribute(_, attribute):
             return attribute in ("T", "real", "imag", "mT")
         case ir.Call():

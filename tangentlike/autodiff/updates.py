@@ -19,6 +19,7 @@ from ..errors import SharingError, UnsupportedError
 from ..frontend import names_of, reaching, renamed_webs
 from ..kind import Kind
 from .context import BINARY_OF, Context
+from .unpacking import items_of_unpacked
 
 _OPEN = ("unknown", "value")  # forms that may be a number or an array
 
@@ -32,6 +33,7 @@ def rebind_updates(
     name shares memory with. `shared` are parameters that a caller sees written.
     """
     assumed: dict[str, int | None] = {}
+    function = items_of_unpacked(function, context, shared)
     kinds = dict(context.kinds)
     checked = function
     while True:
