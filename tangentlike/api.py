@@ -259,10 +259,15 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
 
 def finished(values: Sequence[Any], bars: Any, others: Sequence[Any]) -> list[Any]:
     """Adjoints as the caller gets them: structured like the values, memory of their own."""
-    shaped = [leaves.like(value, bar) for value, bar in zip(values, bars, strict=True)]
-    if len(shaped) == 1 and isinstance(shaped[0], float):
-        return shaped
-    return leaves.own_memory(shaped, others)
+    shaped = []
+    numbers = True
+    for value, bar in zip(values, bars, strict=True):
+        if type(value) is float and type(bar) is float:
+            shaped.append(bar)
+        else:
+            numbers = False
+            shaped.append(leaves.like(value, bar))
+    return shaped if numbers else leaves.own_memory(shaped, others)
 
 
 def seed_names(derivation: Derivation) -> tuple[str, ...]:
