@@ -219,12 +219,20 @@ class Callees:
         return actuals
 
     def pair(
-        self, call: ir.Call, active: frozenset[str], kind_of: Callable[[ir.Expr], Kind]
+        self,
+        call: ir.Call,
+        active: frozenset[str],
+        kind_of: Callable[[ir.Expr], Kind],
+        wanted: bool = True,
     ) -> Pair:
-        """The forward and backward functions for a call whose active names are given."""
+        """The forward and backward functions for a call whose active names are given; `wanted`
+        says whether the caller has a use for the result."""
         assert isinstance(call.fn, ir.Ref) and self.builder is not None
         request = self._request(call, active, kind_of)
-        key = self._key(call.fn.obj, request)
+        wanted = wanted or not _gives_value(request.lowered.function)
+        key = (wanted, self._key(call.fn.obj, request))
+        if not wanted:
+            request = dataclasses.replace(request, lowered=_without_result(request.lowered))
         if key not in self._pairs:
             name = request.lowered.function.name
             pair = Pair(
@@ -293,6 +301,16 @@ def _known(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
     """What a callee is told of its arguments: nothing of those that it tells apart itself."""
     apart = told_apart(lowered.function)
     return {p: UNKNOWN if p in apart else _rough(kind) for p, kind in kinds.items()}
+
+
+def _without_result(lowered: Lowered) -> Lowered:
+    """A function that is called for what it does to its arguments."""
+    *body, last = lowered.function.body
+    assert isinstance(last, ir.Return)
+    ended = (*body, dataclasses.replace(last, value=None))
+    return dataclasses.replace(
+        lowered, function=dataclasses.replace(lowered.function, body=ended)
+    )
 
 
 def _gives_value(function: ir.Function) -> bool:

@@ -94,7 +94,8 @@ class CallConversion:
     def _convert(self, stmt: ir.Assign | ir.Do, call: ir.Call) -> ir.Assign:
         context = self.context
         assert isinstance(call.fn, ir.Ref)
-        pair = context.callees.pair(call, self.active, context.kind_of)
+        wanted = isinstance(stmt, ir.Assign)
+        pair = context.callees.pair(call, self.active, context.kind_of, wanted)
         actuals = context.callees.bind(call)
         tape = context.names.fresh(f"{call.fn.text.rpartition('.')[2]}_tape")
         context.kinds[tape] = OTHER

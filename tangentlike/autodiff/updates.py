@@ -237,11 +237,10 @@ def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Func
                 return ir.Assign(name, call, stmt.origin)
         return ir.map_statement(stmt, block=block)
 
-    before = function
-    function = dataclasses.replace(function, body=block(function.body))
-    if function == before:
+    rebound = dataclasses.replace(function, body=block(function.body))
+    if rebound == function:
         return function
-    function, before = renamed_webs(function, reaching(function), names_of(function))
+    function, before = renamed_webs(rebound, reaching(rebound), names_of(rebound))
     context.original.update({n: context.original.get(b, b) for n, b in before.items()})
     given = {p: context.kinds[p] for p in function.param_names if p in context.kinds}
     context.kinds.clear()
