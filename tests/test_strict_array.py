@@ -23,7 +23,7 @@ from tests.strict_array import StrictArray, from_strict, to_strict, xp
 register_array_module(xp)
 
 THEMES = tuple(sorted({p.theme for p in PROGRAMS}))
-# Refused or not possible on such arrays only: name of the program -> the reason.
+# Refused by reverse mode on such arrays only: name of the program -> the reason.
 STRICT_ONLY = {"simulations.predator_prey": "entries are views: that others are written shows late"}
 
 
@@ -104,7 +104,7 @@ def test_reverse(program: Program) -> None:
         np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("program", CASES[::3])
+@pytest.mark.parametrize("program", [pytest.param(*c.values, id=c.id) for c in CASES[::3]])
 def test_forward(program: Program) -> None:
     args = program.arguments()
     directions = agreement.directions_for(args, program.wrt, 1)
