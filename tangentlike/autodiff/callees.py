@@ -308,9 +308,7 @@ def _without_result(lowered: Lowered) -> Lowered:
     *body, last = lowered.function.body
     assert isinstance(last, ir.Return)
     ended = (*body, dataclasses.replace(last, value=None))
-    return dataclasses.replace(
-        lowered, function=dataclasses.replace(lowered.function, body=ended)
-    )
+    return dataclasses.replace(lowered, function=dataclasses.replace(lowered.function, body=ended))
 
 
 def _gives_value(function: ir.Function) -> bool:
