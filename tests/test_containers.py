@@ -205,6 +205,22 @@ def keys_that_are_numbers(table, x):
     return s
 
 
+def keys_listed(table, x):
+    first, second = table
+    s = x * first + second
+    for power in sorted(table):
+        s = s + np.sum(x**power) * table[power]
+    return np.sum(s) * max(table) * sum(table)
+
+
+def keys_filtered(tables, x):
+    s = 0.0
+    for table in tables:
+        for key in [k for k in table if k != 1]:
+            s = s + np.sum(table[key] * x) * key
+    return s
+
+
 def dict_of_dicts(tables, x):
     for inner in tables.values():
         for key, value in inner.items():
@@ -360,6 +376,8 @@ PROGRAMS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (keys_in_loop, (TABLE, X)),
     (get_or_else, (TABLE, X)),
     (keys_that_are_numbers, ({1: 0.5, 3: -0.2}, X)),
+    (keys_listed, ({2: 0.5, 3: -0.2}, X)),
+    (keys_filtered, ([{1: X, 2: Y}, {3: X}], X)),
     (dict_of_dicts, ({"s": {"u": X, "v": Y}, "t": {"u": Y}}, X)),
     (dict_comprehension, (TABLE, X)),
     (namedtuple_returned, (State(X, Y), 0.1)),

@@ -16,6 +16,7 @@ from ..kind import INT, Kind
 
 ARRAY = Kind("array")
 VALUE = Kind("value")
+DICT = Kind("dict")  # (records of a structured array carry no derivatives)
 _NUMERIC = (operator.sub, operator.truediv, operator.pow, operator.floordiv)
 _IN_PLACE = (operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv)
 
@@ -27,7 +28,27 @@ def evidence(function: ir.Function) -> dict[str, Kind]:
     >>> evidence(ir.Function("f", (), (use,), None))["a"].form
     'array'
     """
-    return _block(function.body)
+    found = _block(function.body)
+    for name in _looked_up_by_own_keys(function):
+        found.setdefault(name, DICT)
+    return found
+
+
+def _looked_up_by_own_keys(function: ir.Function) -> Iterator[str]:
+    """What `for k in d: ... d[k]` says of `d`, also with `sorted(d)`: where it is no dict, `k` is
+    an integer, and as little is lost by taking `k` for a key."""
+    ordered: dict[str, str] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(of),))):
+                if obj in (sorted, list):
+                    ordered[name] = of
+            case ir.For(target=str(key), iter=ir.Var(name)):
+                name = ordered.get(name, name)
+                wanted = ir.Index(ir.Var(name), ir.Var(key))
+                inside = (e for s in ir.statements(stmt.body) for e in ir.expressions(s))
+                if any(part == wanted for e in inside for part in ir.walk(e)):
+                    yield name
 
 
 def told_apart(function: ir.Function) -> frozenset[str]:
@@ -114,6 +135,8 @@ def _expression(expr: ir.Expr) -> Iterator[tuple[str, Kind]]:
                     yield factor.name, VALUE
         case ir.Index(ir.Var(name), key) if _is_tuple(key):
             yield name, ARRAY
+        case ir.Index(ir.Var(name), ir.Const(str())):
+            yield name, DICT
         case ir.Index(ir.Attribute(ir.Var(name), "shape"), ir.Const(int())):
             yield name, ARRAY
     for child in ir.children(expr):

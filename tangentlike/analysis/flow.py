@@ -172,6 +172,8 @@ class _Reader:
             self.flow.edge(inside, container)
 
     def _bind(self, target: ir.Target, value: ir.Expr, stmt: ir.Stmt) -> None:
+        if isinstance(target, tuple) and self._is_dict(value):
+            return  # what is unpacked are keys
         names = ir.target_names(target)
         self._depend(names, value)
         self._share(target, value)
@@ -199,7 +201,7 @@ class _Reader:
                 for arg in args:
                     self._iterate(target, arg, stmt)
                 return None
-        if isinstance(iterable, ir.Var) and self._kind(iterable.name).form == "dict":
+        if self._is_dict(iterable):
             return None  # keys carry no derivative
         key = ir.Index(iterable, ir.Var("$any"))
         return self._bind(target, key, stmt)
@@ -224,6 +226,9 @@ class _Reader:
         return is_constant(expr, self.kinds, self.book)
 
     # ---------------------------------------------------------------------- sharing
+
+    def _is_dict(self, expr: ir.Expr) -> bool:
+        return isinstance(expr, ir.Var) and self._kind(expr.name).form == "dict"
 
     def _kind(self, name: str) -> Kind:
         return self.kinds.get(name, UNKNOWN)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import Kind
+from ..kind import UNKNOWN, Kind
 from .inert import differentiable_arguments
 
 SHAPE_QUERIES = frozenset(
@@ -23,6 +23,7 @@ CONTAINER_METHODS = frozenset(
 MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "update", "setdefault", "add", "fill", "put", "itemset")
 )  # methods that put their arguments into the object
+_ITERATING = (list, tuple, set, sorted, min, max, sum, iter)  # of a dict they see the keys
 _LIBRARIES = ("numpy", "cupy", "scipy")  # what has no rule there is refused, not read
 _CONTAINERS = ("list", "tuple", "dict")
 
@@ -79,7 +80,7 @@ def rule_object(expr: ir.Expr, kinds: Mapping[str, Kind]) -> Any:
 def _of_array(base: ir.Expr, name: str) -> Any:
     if isinstance(base, ir.Ref) and isinstance(base.obj, np.ufunc):
         return getattr(base.obj, name, None)  # np.add.at, np.multiply.outer
-    return getattr(np.ndarray, name, None)
+    return None if name.startswith("__") else getattr(np.ndarray, name, None)
 
 
 # Functions that move or add values into their first argument: position of what they put there.
@@ -131,15 +132,23 @@ def is_constant(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
     if isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES:
         return True
     obj = rule_object(expr, kinds)
+    if isinstance(expr, ir.Call) and _gives_keys(expr, obj, kinds):
+        return True
     if obj is None:
-        return isinstance(expr, ir.Call) and _gives_keys(expr)
+        return False
     if is_stop_gradient(obj):
         return True
     return book is not None and bool(book.is_nondifferentiable(obj))
 
 
-def _gives_keys(call: ir.Call) -> bool:
-    return isinstance(call.fn, ir.Attribute) and call.fn.name == "keys" and not call.args
+def _gives_keys(call: ir.Call, obj: Any, kinds: Mapping[str, Kind]) -> bool:
+    """Whether a result is made of the keys of a dict: `d.keys()`, `list(d)`, `max(d)`."""
+    if isinstance(call.fn, ir.Attribute):
+        return call.fn.name == "keys" and not call.args
+    if not any(obj is reader for reader in _ITERATING) or not call.args:
+        return False
+    first = call.args[0]
+    return isinstance(first, ir.Var) and kinds.get(first.name, UNKNOWN).form == "dict"
 
 
 def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, ...]:
