@@ -275,8 +275,8 @@ class _Reader:
             return
         if is_container_method(call, self.kinds):
             assert isinstance(call.fn, ir.Attribute)
-            for base in sorted(ir.names_in(call.fn.base))[:1]:
-                self._part_of(names, base)
+            for whole in sorted(ir.names_in(call.fn.base))[:1]:
+                self._part_of(names, whole)
         elif rule is None:
             for name in names:
                 for operand in self._returned(call, obj):
