@@ -181,8 +181,9 @@ def _assumed_ranks(
                 elif name in names and context.kinds[name].form in _OPEN:
                     ranks.setdefault(array, len(parts))
             case ir.Assign(target=str(name), value=ir.Var(base)) if name in names:
-                if base in function.param_names and context.kinds[base].form in _OPEN:
-                    ranks.setdefault(base, 0)
+                whole = _like_parameter(base, function, context)
+                if whole in function.param_names and context.kinds[base].form in _OPEN:
+                    ranks.setdefault(whole, 0)
     for name in sorted(names & set(_updated(function))):
         if name in function.param_names and context.kinds[name].form in _OPEN:
             ranks.setdefault(name, None if name in shared else 0)

@@ -1,0 +1,265 @@
+"""Derivatives of derivatives: every mode over every mode, and orders three and four.
+
+The witnesses of a second derivative along two directions are central differences of the first
+one, and the four ways of composing the modes, which must agree with each other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+from tests.programs import BY_NAME, Program
+
+CHOSEN = ["straight_line.nested_expression", "straight_line.augmented_numbers", "straight_line.two_layers", "branches.huber", "branches.nested_if", "branches.one_branch_only", "branches.where_and_masks", "loops.power", "loops.tuple_of_arrays", "loops.with_break", "loops.tanh_rnn", "loops.running_maximum", "while_loops.newton_root", "while_loops.nested_while", "calls.several_results", "calls.nested_calls", "calls.in_loop", "calls.inner_closure", "recursion.fast_power", "recursion.de_casteljau", "indexing.gather_rows", "indexing.masked", "indexing.moving_slice_bounds", "indexing.interpolated", "inplace.parameter_written", "inplace.view_of_row", "inplace.helper_writes", "inplace.row_swap", "inplace.list_items", "inplace.out_argument", "numbers.math_module", "numbers.complex_modulus", "broadcasting.standardised", "broadcasting.softmax_rows", "broadcasting.reductions", "broadcasting.stacked", "containers_readonly.nested_dict", "containers_readonly.layers_loop", "factorizations.lu_logdet", "factorizations.gram_schmidt", "factorizations.gauss_jordan_inverse", "solvers.forward_substitution", "solvers.thomas", "solvers.conjugate_gradient", "grids.gauss_seidel_2d", "grids.burgers", "simulations.pendulum_trajectory", "simulations.spring_chain", "signals.recursive_filter", "signals.prefix_sums", "signals.sparse_matvec"]
+
+# Reverse over reverse of these is refused: a view or a tape is kept while its array is written.
+REFUSED = ["inplace.swapped_buffers", "inplace.gathered_store", "inplace.transposed_view", "grids.wave_2d", "factorizations.householder", "signals.sparse_scatter"]
+
+
+class Point:
+    """A program at its arguments, with two directions to differentiate along."""
+
+    def __init__(self, name: str) -> None:
+        self.program: Program = BY_NAME[name]
+        self.wrt = self.program.wrt
+        self.args = self.program.arguments()
+        self.u = agreement.directions_for(self.args, self.wrt, 1)
+        self.v = agreement.directions_for(self.args, self.wrt, 2)
+        self.gradient = tl.grad(self.program.fn, wrt=self.wrt)
+
+    def chosen(self, values: Any) -> list[Any]:
+        return [values[k] for k in self.wrt]
+
+    def along(self, direction: list[Any], gradient: Any) -> float:
+        return agreement.inner(self.chosen(direction), list(gradient))
+
+    @functools.cached_property
+    def expected(self) -> float:
+        """The second derivative along u and v by central differences of the first."""
+
+        def first(*args: Any) -> float:
+            return self.along(self.u, self.gradient(*args))
+
+        return agreement.slope(first, self.args, self.v)
+
+    def check(self, got: float) -> None:
+        tolerance = max(self.program.tolerance, 1e-5)
+        assert agreement.close(got, self.expected, tolerance), (got, self.expected)
+
+
+@functools.cache
+def point(name: str) -> Point:
+    return Point(name)
+
+
+def quietly(fn: Callable[..., Any], *args: Any) -> Any:
+    with contextlib.redirect_stdout(io.StringIO()):
+        return fn(*args)
+
+
+def forward_over_reverse(p: Point) -> float:
+    _, change = quietly(tl.jvp, p.gradient, p.args, tuple(p.v))
+    return p.along(p.u, change)
+
+
+def reverse_over_reverse(p: Point) -> float:
+    _, pullback = quietly(tl.vjp, p.gradient, *p.args)
+    return p.along(p.v, p.chosen(quietly(pullback, tuple(p.chosen(p.u)))))
+
+
+def reverse_over_forward(p: Point) -> float:
+    derivative = tl.autodiff(p.program.fn, wrt=p.wrt, mode="forward")
+    _, pullback = quietly(tl.vjp, derivative, *p.args, *p.chosen(p.u))
+    return p.along(p.v, p.chosen(quietly(pullback, (0.0, 1.0))))
+
+
+def forward_over_forward(p: Point) -> float:
+    derivative = tl.autodiff(p.program.fn, wrt=p.wrt, mode="forward")
+    dots = p.chosen(p.u)
+    _, (_, change) = quietly(tl.jvp, derivative, (*p.args, *dots), (*p.v, *(None for _ in dots)))
+    return float(change)
+
+
+def hessian_product(p: Point) -> float:
+    product = quietly(tl.hvp(p.program.fn, wrt=p.wrt), *p.args, tuple(p.chosen(p.v)))
+    return p.along(p.u, product)
+
+
+WAYS = [
+    forward_over_reverse,
+    reverse_over_reverse,
+    reverse_over_forward,
+    forward_over_forward,
+    hessian_product,
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.parametrize("name", CHOSEN)
+def test_second_derivative(name: str, way: Callable[[Point], float]) -> None:
+    point(name).check(way(point(name)))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_in_reverse_over_reverse_only(name: str) -> None:
+    """Forward over either is right; a stale entry fails."""
+    p = point(name)
+    for way in (forward_over_reverse, forward_over_forward):
+        p.check(way(p))
+    with pytest.raises(tl.UnsupportedError):
+        reverse_over_reverse(p)
+
+
+# --------------------------------------------------------------- the operators of one array
+
+OF_ONE_ARRAY = ["straight_line.rosenbrock", "branches.early_return", "loops.with_continue", "indexing.elements", "inplace.slice_store", "inplace.masked_store", "inplace.overwritten_every_step", "inplace.list_items", "broadcasting.cumulative", "solvers.durbin", "numbers.unary", "recursion.halves_sum"]
+
+
+@pytest.mark.parametrize("name", OF_ONE_ARRAY)
+def test_operators(name: str) -> None:
+    """`hessian`, `jacobian` in both modes, `hvp`, and the gradient of what uses a gradient."""
+    p = point(name)
+    (x,), f = p.args, p.program.fn
+    u, v = p.u[0], p.v[0]
+    gradient = tl.grad(f)
+    hessian = tl.hessian(f)(x)
+    p.check(float(u @ hessian @ v))
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-9, atol=1e-11)
+    for mode in ("forward", "reverse", "auto"):
+        matrix = tl.jacobian(gradient, mode=mode)(x)
+        np.testing.assert_allclose(matrix, hessian, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(tl.hvp(f)(x, v), hessian @ v, rtol=1e-9, atol=1e-11)
+
+    def along_v(x: Any) -> Any:
+        return np.sum(gradient(x) * v)
+
+    value, product = tl.value_and_grad(along_v)(x)
+    np.testing.assert_allclose(product, hessian @ v, rtol=1e-9, atol=1e-11)
+    assert agreement.close(float(value), float(gradient(x) @ v), 1e-12)
+
+
+# ------------------------------------------------------------------------ orders three, four
+
+
+def cubic(x: float) -> float:
+    return x**3 - 2.0 * x * x + x
+
+
+def wave(x: float) -> float:
+    return math.sin(2.0 * x) * math.exp(-x)
+
+
+def quotient(x: float) -> float:
+    return x / (1.0 + x * x)
+
+
+def branch(x: float) -> float:
+    if x > 0.0:
+        y = np.log(1.0 + x)
+    else:
+        y = -x
+    return y * y
+
+
+def repeated(x: float) -> float:
+    y = x
+    for _ in range(3):
+        y = np.sin(y) * x
+    return y
+
+
+def root(x: float) -> float:
+    y = x
+    while abs(y * y - x) > 1e-14:
+        y = 0.5 * (y + x / y)
+    return y
+
+
+def squared(x: float) -> float:
+    return x * x
+
+
+def by_helper(x: float) -> float:
+    return squared(np.cos(x)) * squared(x)
+
+
+def in_place(x: float) -> float:
+    a = np.zeros(3)
+    a[0] = x
+    for i in range(2):
+        a[i + 1] = a[i] * x + np.tanh(x)
+    return a[2]
+
+
+def in_list(x: float) -> float:
+    terms = [1.0]
+    for i in range(4):
+        terms.append(terms[-1] * x / (i + 1.0))
+    return terms[2] + terms[3] * terms[4]
+
+
+def powers(x: float) -> float:
+    return x**2.5 + 2.0**x + np.sqrt(x)
+
+
+OF_NUMBERS = [cubic, wave, quotient, branch, repeated, root, by_helper, in_place, in_list, powers]
+
+
+def derivatives(f: Callable[..., Any], order: int) -> Callable[..., Any]:
+    for _ in range(order):
+        f = tl.grad(f)
+    return f
+
+
+@pytest.mark.parametrize("f", OF_NUMBERS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_higher_orders(f: Callable[..., Any], order: int) -> None:
+    """Each order against differences of the one before, and forward mode over it."""
+    before = derivatives(f, order - 1)
+    expected = agreement.slope(before, (0.7,), [1.0], 1e-3)
+    assert agreement.close(float(derivatives(f, order)(0.7)), expected, 1e-6)
+    _, change = tl.jvp(before, (0.7,), (1.0,))
+    assert agreement.close(float(change), expected, 1e-6)
+
+
+# ------------------------------------------------------------------- what was found on the way
+
+
+def looping(a: Any, s: Any) -> Any:
+    for _ in range(3):
+        a = np.sin(a) * s
+    return a
+
+
+def calls_looping(a: Any, b: Any) -> Any:
+    c = looping(a, 2.0)
+    return c * b
+
+
+def test_tape_with_stacks() -> None:
+    """The stacks in a callee's tape are emptied by its backward function, and filled again."""
+    first = tl.grad(calls_looping)
+    expected = agreement.slope(first, (0.7, 1.3), [1.0, None])
+    assert agreement.close(tl.grad(first)(0.7, 1.3), expected, 1e-8)
+
+
+def tanh_energy(x: Any) -> Any:
+    h = np.tanh(x)
+    return np.sum(h * x)
+
+
+def test_names_say_what_they_are() -> None:
+    assert "x_bar_dot" in tl.hvp(tanh_energy).source
+    assert "h_dot" in tl.hvp(tanh_energy).source
+    source = tl.autodiff(tl.autodiff(tanh_energy, mode="forward"), wrt="x").source
+    assert "x_dot" in source and "x_bar" in source
