@@ -8,7 +8,13 @@ from typing import Any
 
 from .. import ir
 from ..analysis.memory import base_names
-from ..analysis.operations import adds_values, is_container_method, rule_object, written_position
+from ..analysis.operations import (
+    SHAPE_QUERIES,
+    adds_values,
+    is_container_method,
+    rule_object,
+    written_position,
+)
 from ..kind import UNKNOWN
 from ..rules.bind import Instance
 from .context import BINARY_OF, IADD
@@ -28,6 +34,12 @@ _REORDERING = frozenset(("sort", "partition", "resize", "remove", "itemset"))
 
 def store(stmt: ir.Store, state: Tangents) -> list[ir.Stmt]:
     """`A[k] = v` with `A_dot[k] = v_dot`."""
+    if isinstance(stmt.target, ir.Attribute) and stmt.target.name in SHAPE_QUERIES:
+        if state.tangent(stmt.target.base) is not None:
+            raise state.refuse(
+                f"`{stmt.target.name}` of what carries derivatives is assigned",
+                "Make a new array: `x = x.reshape(shape)`, `x = x.astype(dtype)`.",
+            )
     target = state.tangent(stmt.target)
     if target is None:
         return [stmt]

@@ -70,6 +70,13 @@ class _Rewriter:
                     effect = ir.Do(call, stmt.origin)
                     return [effect, dataclasses.replace(stmt, value=given_back)]
                 return self._call(stmt, call, stmt.target) or [stmt]
+            case ir.Store(target=ir.Attribute(base, "real" | "imag" as part)) if (
+                self.context.kind_of(base).form == "array"
+            ):
+                view = self.context.names.fresh(part)
+                self.context.kinds[view] = self.context.kind_of(stmt.target)
+                named = ir.Assign(view, stmt.target, stmt.origin)
+                return [named, self._store(stmt, ir.Var(view), stmt.value)]
             case ir.For() if self._writes_items(stmt):
                 index = self.context.names.fresh("index")
                 self.context.kinds[index] = INT
@@ -86,6 +93,10 @@ class _Rewriter:
         if self._may_be_keys(stmt):
             return False
         self._refuse_resizing(stmt)
+        for inner in ir.statements(stmt.body):
+            match inner:
+                case ir.Assign(target=str(name), value=ir.Var(other)) if other in concerned:
+                    concerned.add(name)
         return any(concerned & set(sources.written(s)) for s in ir.statements(stmt.body))
 
     def _may_be_keys(self, stmt: ir.For) -> bool:

@@ -278,6 +278,12 @@ class Statements:
                         "Which item goes where is not followed backwards. Use `append`, `pop()` "
                         "and stores to items, or build a new container.",
                     )
+            case ir.Call(fn=ir.Attribute(ir.Var(base), "__setitem__")) if base in self.active:
+                raise UnsupportedError(
+                    "`__setitem__` is called by its name",
+                    stmt.origin.place,
+                    f"Write `{base}[k] = v`.",
+                )
 
     def _scatter(self, call: ir.Expr) -> None:
         """`np.add.at(a, k, v)` reversed: `v_bar += a_bar[k]`."""

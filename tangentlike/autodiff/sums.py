@@ -50,6 +50,8 @@ def _options(whole: Kind, part: Kind) -> tuple[tuple[str, ir.Expr], ...] | None:
     if not isinstance(whole.shape, tuple):
         return None
     lead = len(whole.shape) - len(part.shape)
+    if lead < 0:
+        return None
     pairs = list(enumerate(zip(whole.shape[lead:], part.shape, strict=True)))
     ones = [i for i, (n, m) in pairs if m == 1 and n != 1]
     if any(m is None or n != m for i, (n, m) in pairs if i not in ones):

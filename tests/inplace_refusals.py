@@ -1,0 +1,250 @@
+"""The programs of tests/test_inplace.py that are refused, with what each refusal says."""
+
+from __future__ import annotations
+
+REFUSED: dict[str, dict[str, str]] = {
+    "multiply_at": {
+        "reverse": "no derivative rule for np.multiply.at",
+        "example": "no derivative rule for np.multiply.at",
+        "forward": "no derivative rule for np.multiply.at",
+    },
+    "maximum_at": {
+        "reverse": "no derivative rule for np.maximum.at",
+        "example": "no derivative rule for np.maximum.at",
+        "forward": "no derivative rule for np.maximum.at",
+    },
+    "out_given_back": {
+        "reverse": "`z` may be a number (rebound here) or an array (written in place)",
+    },
+    "put_flat": {
+        "reverse": "`np.put` as a statement",
+        "example": "`np.put` as a statement",
+        "forward": "`np.put` as a statement",
+    },
+    "put_method": {
+        "reverse": "no derivative rule for np.ndarray.put",
+        "example": "no derivative rule for np.ndarray.put",
+        "forward": "no derivative rule for np.ndarray.put",
+    },
+    "put_along_axis": {
+        "reverse": "`np.put_along_axis` as a statement",
+        "example": "`np.put_along_axis` as a statement",
+        "forward": "`np.put_along_axis` as a statement",
+    },
+    "place_and_putmask": {
+        "reverse": "`np.putmask` as a statement",
+        "example": "`np.putmask` as a statement",
+        "forward": "`np.putmask` as a statement",
+    },
+    "placed": {
+        "reverse": "`np.place` as a statement",
+        "example": "`np.place` as a statement",
+        "forward": "`np.place` as a statement",
+    },
+    "swap_elements": {
+        "reverse": "`y` is written in place while `y_i` may share its memory",
+    },
+    "swap_of_parameter": {
+        "reverse": "`x` is written in place while `x_i` may share its memory",
+    },
+    "swap_rows_aliased": {
+        "reverse": "where it got an array of 2 dimensions",
+    },
+    "views_in_list": {
+        "reverse": "`rows_0` is written in place while `b` may share its memory",
+        "example": "`rows_0` is written in place while `b` may share its memory",
+    },
+    "views_in_list_by_loop": {
+        "reverse": "`row` may be a number (rebound here) or an array (written in place)",
+        "example": "`row` may be a number (rebound here) or an array (written in place)",
+    },
+    "rows_of_array": {
+        "reverse": "`row` may be a number (rebound here) or an array (written in place)",
+    },
+    "views_in_tuple": {
+        "reverse": "`halves_1` is written in place while `y` may share its memory",
+        "example": "`halves_1` is written in place while `y` may share its memory",
+    },
+    "split_views": {
+        "reverse": "`left` is written in place while `y` may share its memory",
+        "example": "`left` is written in place while `y` may share its memory",
+    },
+    "flat_write": {
+        "reverse": "`b_flat` is written in place while `b` may share its memory",
+        "example": "`b_flat` is written in place while `b` may share its memory",
+    },
+    "ravel_write": {
+        "reverse": "`v` is written in place while `b` may share its memory",
+        "example": "`v` is written in place while `b` may share its memory",
+    },
+    "diagonal_by_stride": {
+        "reverse": "`reshape_b` is written in place while `b` may share its memory",
+        "example": "`reshape_b` is written in place while `b` may share its memory",
+    },
+    "fancy_chain_no_effect": {
+        "reverse": "`y_part2` is written in place while `y` may share its memory",
+    },
+    "asarray_effect": {
+        "reverse": "`z` is written in place while `y` may share its memory",
+        "example": "`z` is written in place while `y` may share its memory",
+    },
+    "view_method": {
+        "reverse": "`z` is written in place while `y` may share its memory",
+        "example": "`z` is written in place while `y` may share its memory",
+        "forward": "no derivative rule for np.ndarray.view",
+    },
+    "squeeze_swap": {
+        "reverse": "`squeeze_b_part` is written in place while `b` may share its memory",
+    },
+    "ascontiguous": {
+        "reverse": "`z` is written in place while `y` may share its memory",
+        "example": "`z` is written in place while `y` may share its memory",
+    },
+    "astype_no_copy": {
+        "forward": "a tangent is laid out in memory differently from its value",
+        "reverse": "`z` is written in place while `y` may share its memory",
+        "example": "`z` is written in place while `y` may share its memory",
+    },
+    "row_view_rebound": {
+        "reverse": "`row` is written in place while `b` may share its memory",
+        "example": "`row` is written in place while `b` may share its memory",
+    },
+    "shape_attribute": {
+        "reverse": "an attribute of `y` is assigned, and `y` carries derivatives",
+        "example": "an attribute of `y` is assigned, and `y` carries derivatives",
+        "forward": "`shape` of what carries derivatives is assigned",
+    },
+    "real_update": {
+        "reverse": "an attribute of `z` is assigned, and `z` carries derivatives",
+        "example": "an attribute of `z` is assigned, and `z` carries derivatives",
+    },
+    "global_buffer": {
+        "reverse": "`product` carries derivatives into `_BUFFER`",
+        "example": "`product` carries derivatives into `_BUFFER`",
+        "forward": "`product` carries derivatives into `_BUFFER`",
+    },
+    "over_ndenumerate": {
+        "reverse": "no derivative rule for np.ndenumerate",
+        "example": "no derivative rule for np.ndenumerate",
+        "forward": "no derivative rule for np.ndenumerate",
+    },
+    "loop_target_item": {
+        "reverse": "a loop can only bind names",
+        "example": "a loop can only bind names",
+        "forward": "a loop can only bind names",
+    },
+    "matmul_in_place": {
+        "forward": "`b` may be a number (rebound here) or an array (written in place)",
+    },
+    "nan_to_num_in_place": {
+        "reverse": "`np.nan_to_num` as a statement",
+        "example": "`np.nan_to_num` as a statement",
+        "forward": "`np.nan_to_num` as a statement",
+    },
+    "shuffled": {
+        "reverse": "`shuffle` writes its argument in an order that only the run knows",
+        "example": "`shuffle` writes its argument in an order that only the run knows",
+        "forward": "`shuffle` writes its argument in an order that only the run knows",
+    },
+    "lambda_writes": {
+        "reverse": "`__setitem__` is called by its name",
+        "example": "`__setitem__` is called by its name",
+        "forward": "`__setitem__` may write its arguments, which carry derivatives",
+    },
+    "list_items": {
+        "reverse": "`del` of an item or attribute is not supported",
+        "example": "`del` of an item or attribute is not supported",
+        "forward": "`del` of an item or attribute is not supported",
+    },
+    "dict_of_arrays": {
+        "reverse": "`d_w2` is written in place while an element of `d` may share its memory",
+        "example": "`d_w2` is written in place while an element of `d` may share its memory",
+    },
+    "list_sorted": {
+        "reverse": "`sort` of a container that carries derivatives",
+        "example": "`sort` of a container that carries derivatives",
+        "forward": "`sort` of a list that carries derivatives",
+    },
+    "object_state": {
+        "reverse": "no derivative rule for Model",
+        "example": "no derivative rule for Model",
+        "forward": "no derivative rule for Model",
+    },
+    "list_reverse": {
+        "reverse": "`reverse` of a container that carries derivatives",
+        "example": "`reverse` of a container that carries derivatives",
+    },
+    "list_insert": {
+        "reverse": "`insert` of a container that carries derivatives",
+        "example": "`insert` of a container that carries derivatives",
+    },
+    "list_clear": {
+        "reverse": "`clear` of a container that carries derivatives",
+        "example": "`clear` of a container that carries derivatives",
+    },
+    "list_pop_index": {
+        "reverse": "no derivative rule for this use of `xs`",
+        "example": "no derivative rule for this use of `xs`",
+    },
+    "list_remove": {
+        "reverse": "`remove` of a container that carries derivatives",
+        "example": "`remove` of a container that carries derivatives",
+        "forward": "`remove` of a list that carries derivatives",
+    },
+    "list_slice_store": {
+        "reverse": "a slice of a list that carries derivatives is assigned",
+        "example": "a slice of a list that carries derivatives is assigned",
+    },
+    "list_repeat_shared": {
+        "reverse": "an element of `t` is written in place, and another one may be the same array",
+        "example": "an element of `t` is written in place, and another one may be the same array",
+    },
+    "list_repeat_arrays": {
+        "reverse": "an element of `t` is written in place, and another one may be the same array",
+        "example": "an element of `t` is written in place, and another one may be the same array",
+    },
+    "list_same_twice": {
+        "reverse": "an element of `t` is written in place, and another one may be the same array",
+        "example": "an element of `t` is written in place, and another one may be the same array",
+    },
+    "list_of_lists_alias": {
+        "reverse": "an element of `t` is written in place, and another one may be the same array",
+        "example": "an element of `t` is written in place, and another one may be the same array",
+    },
+    "list_row_alias": {
+        "reverse": "an element of `row` is written in place, and another one may be the same array",
+        "example": "an element of `t` is written in place, and another one may be the same array",
+    },
+    "list_copy_shallow": {
+        "reverse": "`u_0` is written in place while an element of `t` may share its memory",
+        "example": "`u_0` is written in place while an element of `t` may share its memory",
+    },
+    "list_concat_shares": {
+        "reverse": "`t_0` is written in place while `r` may share its memory",
+        "example": "`t_0` is written in place while `r` may share its memory",
+    },
+    "dict_update": {
+        "reverse": "`update` of a container that carries derivatives",
+        "example": "`update` of a container that carries derivatives",
+    },
+    "dict_setdefault": {
+        "reverse": "`setdefault` of a container that carries derivatives",
+        "example": "`setdefault` of a container that carries derivatives",
+    },
+    "dict_pop": {
+        "reverse": "no derivative rule for this use of `d`",
+        "example": "no derivative rule for this use of `d`",
+    },
+    "dict_keys_updated": {
+        "reverse": "`k` may be a number (rebound here) or an array (written in place)",
+        "example": "`k` may be a number (rebound here) or an array (written in place)",
+    },
+    "list_written_in_loop": {
+        "reverse": "an element of `xs` is written in place, and another one may be the same array",
+    },
+    "list_grown_in_loop": {
+        "reverse": "`append` of `xs` in a loop over `xs`",
+        "example": "`append` of `xs` in a loop over `xs`",
+        "forward": "`append` of `xs` in a loop over `xs`",
+    },
+}

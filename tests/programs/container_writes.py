@@ -1,0 +1,329 @@
+"""Writes into lists, dicts and objects, and into the arrays that they hold."""
+
+import numpy as np
+
+from .registry import Program, vector
+
+_VECTOR = vector(4, 0.2, 1.5)
+
+
+def _matrix(n, m):
+    return lambda rng: (rng.uniform(0.2, 1.5, (n, m)),)
+
+
+def list_items(x):
+    xs = [x[0], x[1], x[2]]
+    xs[0], xs[1] = (xs[1] * xs[2], xs[0])
+    xs.reverse()
+    xs.insert(0, x[3] * xs[1])
+    last = xs.pop()
+    del xs[1]
+    xs += [last * last]
+    return xs[0] * xs[1] * xs[2]
+
+
+def table_of_lists(x):
+    table = [[0.0] * 4 for _ in range(3)]
+    for j in range(4):
+        table[0][j] = x[j]
+    for i in range(1, 3):
+        for j in range(1, 4):
+            table[i][j] = table[i - 1][j - 1] * x[j] + 0.5 * table[i][j - 1]
+    return table[2][3] ** 2 + table[1][2]
+
+
+def dict_accumulated(x):
+    d = {}
+    for i in range(4):
+        k = i % 2
+        if k not in d:
+            d[k] = 0.0
+        d[k] += x[i] ** 2
+    return d[0] * d[1]
+
+
+def dict_get(x):
+    d = {"a": x[0]}
+    d["b"] = d["a"] * x[1]
+    d["a"] = d["b"] * d["b"]
+    return d["a"] + d["b"]
+
+
+def dict_of_arrays(x):
+    d = {"w": x * x, "g": np.zeros(4)}
+    d["g"] += d["w"] * x
+    d["w"] -= 0.1 * d["g"]
+    d["w"][0] = d["g"][1]
+    return np.sum(d["w"] ** 2)
+
+
+def list_sorted(x):
+    xs = [x[3], x[0] * 2, x[1]]
+    xs.sort()
+    return xs[0] + 2 * xs[1] + 3 * xs[2]
+
+
+class Model:
+    def __init__(self, w):
+        self.w = w
+        self.h = np.zeros(4)
+
+    def step(self, x):
+        self.h[1:] = self.h[:-1] * self.w[1:]
+        self.h += x * self.w
+        self.w = self.w * 0.9
+
+
+def object_state(x):
+    m = Model(x * x)
+    for _ in range(3):
+        m.step(x)
+    return np.sum(m.h**2) + np.sum(m.w)
+
+
+def list_reverse(x):
+    xs = [x[0], x[1] * 2, x[2]]
+    xs.reverse()
+    return xs[0] + 2 * xs[1] ** 2 + 3 * xs[2]
+
+
+def list_insert(x):
+    xs = [x[0], x[1] * 2]
+    xs.insert(1, x[2] * x[3])
+    return xs[0] + 2 * xs[1] ** 2 + 3 * xs[2]
+
+
+def list_extend(x):
+    xs = [x[0]]
+    xs.extend([x[1] * 2, x[2]])
+    return xs[0] + 2 * xs[1] ** 2 + 3 * xs[2]
+
+
+def list_iadd(x):
+    xs = [x[0]]
+    xs += [x[1] * 2, x[2]]
+    return xs[0] + 2 * xs[1] ** 2 + 3 * xs[2]
+
+
+def list_clear(x):
+    xs = [x[0]]
+    s = xs[0] ** 2
+    xs.clear()
+    xs.append(x[1])
+    return s * xs[0]
+
+
+def list_pop_index(x):
+    xs = [x[0], x[1] * 2, x[2]]
+    y = xs.pop(0)
+    return y * xs[0] + xs[1] ** 2
+
+
+def list_remove(x):
+    xs = [x[0], x[1] * 2, x[2]]
+    xs.remove(xs[1])
+    return xs[0] * xs[1] ** 2
+
+
+def list_slice_store(x):
+    xs = [x[0], x[1] * 2, x[2]]
+    xs[1:] = [x[3], x[0]]
+    return xs[0] * xs[1] ** 2 * xs[2]
+
+
+def list_repeat_shared(x):
+    t = [[0.0, 0.0]] * 2
+    t[0][1] = x[0]
+    t[1][0] = x[1]
+    return t[1][1] * t[0][0]
+
+
+def list_repeat_arrays(x):
+    t = [x * x] * 2
+    t[0][1] = 3.0 * x[0]
+    return np.sum(t[1] ** 2)
+
+
+def list_same_twice(x):
+    r = x * x
+    t = [r, r]
+    t[0][1] = 3.0 * x[0]
+    return np.sum(t[1] ** 2)
+
+
+def list_of_lists_alias(x):
+    r = [x[0], x[1]]
+    t = [r, r]
+    t[0][1] = 3.0 * x[2]
+    return t[1][1] ** 2 * t[1][0]
+
+
+def list_row_alias(x):
+    t = [[x[0], x[1]], [x[2], x[3]]]
+    row = t[0]
+    row[1] = 3.0 * x[2]
+    t[1] = row
+    t[1][0] = x[3] * 2
+    return t[0][0] * t[0][1] * t[1][1]
+
+
+def list_copy_shallow(x):
+    t = [[x[0], x[1]], [x[2], x[3]]]
+    u = t.copy()
+    u[0][1] = x[2] * 5
+    u[1] = [x[0], x[0]]
+    return t[0][1] * t[1][1] * u[1][0]
+
+
+def list_concat_shares(x):
+    r = [x[0], x[1]]
+    t = [r] + [r]
+    t[0][0] = x[2]
+    return t[1][0] * r[1]
+
+
+def dict_update(x):
+    d = {"a": x[0], "b": x[1]}
+    d.update({"a": x[2] * 2})
+    return d["a"] * d["b"]
+
+
+def dict_setdefault(x):
+    d = {"a": x[0]}
+    d.setdefault("a", x[1])
+    d.setdefault("b", x[2] * 2)
+    return d["a"] * d["b"]
+
+
+def dict_pop(x):
+    d = {"a": x[0], "b": x[1]}
+    y = d.pop("a")
+    return y * d["b"]
+
+
+def dict_del(x):
+    d = {"a": x[0], "b": x[1]}
+    d["a"] = d["b"] * x[2]
+    s = 0.0
+    for k in d:
+        s += d[k] ** 2
+    for k, v in d.items():
+        s += v * x[3]
+    return s
+
+
+def dict_keys_updated(x):
+    d = {0: x[0], 1: x[1]}
+    s = 0.0
+    for k in d:
+        k += 0
+        s += d[k] ** 2 * (k + 1)
+    return s
+
+
+def dict_written_in_loop(x):
+    d = {5: x[0], 7: x[1]}
+    for k in d:
+        d[k] = d[k] * x[k - 5]
+    for k, v in d.items():
+        d[k] = v * v
+    return d[5] * d[7]
+
+
+def list_written_in_loop(x):
+    xs = [x[0], x[1], x[2]]
+    for i, v in enumerate(xs):
+        xs[i] = v * v * x[3]
+    for v in xs:
+        xs[0] += v
+    return xs[0] * xs[1] * xs[2]
+
+
+def list_grown_in_loop(x):
+    xs = [x[0]]
+    for v in xs:
+        if len(xs) < 4:
+            xs.append(v * x[1])
+    return xs[3] * xs[1]
+
+
+def reversed_list_written(x):
+    xs = [x[0], x[1], x[2]]
+    for v in reversed(xs):
+        xs[0] = v * v
+    return xs[0] * xs[1]
+
+
+def tuple_of_state(x):
+    state = (x * x, np.zeros(4))
+    for _ in range(3):
+        p, v = state
+        v = v - 0.1 * p
+        state = (p + 0.1 * v, v)
+    return np.sum(state[0] * state[1])
+
+
+def state_list_in_place(x):
+    state = [x * x, np.zeros(4)]
+    for _ in range(3):
+        state[1] = state[1] - 0.1 * state[0]
+        state[0] = state[0] + 0.1 * state[1] * x
+    return np.sum(state[0] * state[1])
+
+
+def state_list_arrays_written(x):
+    state = [x * x, np.zeros(4)]
+    for _ in range(3):
+        state[1] -= 0.1 * state[0]
+        state[0][1:] += 0.1 * state[1][:-1] * x[1:]
+    return np.sum(state[0] * state[1])
+
+
+def inner(ws):
+    ws[0] = ws[0] * ws[1]
+    ws[1] += ws[0]
+    ws.append(ws[1] * 2)
+    return np.sum(ws[0] * ws[2])
+
+
+def param_list_written(x):
+    return inner([x * x, x])
+
+
+PROGRAMS = [
+    Program(list_items, _VECTOR),
+    Program(table_of_lists, _VECTOR),
+    Program(dict_accumulated, _VECTOR),
+    Program(dict_get, _VECTOR),
+    Program(dict_of_arrays, _VECTOR),
+    Program(list_sorted, _VECTOR),
+    Program(object_state, _VECTOR),
+    Program(list_reverse, _VECTOR),
+    Program(list_insert, _VECTOR),
+    Program(list_extend, _VECTOR),
+    Program(list_iadd, _VECTOR),
+    Program(list_clear, _VECTOR),
+    Program(list_pop_index, _VECTOR),
+    Program(list_remove, _VECTOR),
+    Program(list_slice_store, _VECTOR),
+    Program(list_repeat_shared, _VECTOR),
+    Program(list_repeat_arrays, _VECTOR),
+    Program(list_same_twice, _VECTOR),
+    Program(list_of_lists_alias, _VECTOR),
+    Program(list_row_alias, _VECTOR),
+    Program(list_copy_shallow, _VECTOR),
+    Program(list_concat_shares, _VECTOR),
+    Program(dict_update, _VECTOR),
+    Program(dict_setdefault, _VECTOR),
+    Program(dict_pop, _VECTOR),
+    Program(dict_del, _VECTOR),
+    Program(dict_keys_updated, _VECTOR),
+    Program(dict_written_in_loop, _VECTOR),
+    Program(list_written_in_loop, _VECTOR),
+    Program(list_grown_in_loop, _VECTOR),
+    Program(reversed_list_written, _VECTOR),
+    Program(tuple_of_state, _VECTOR),
+    Program(state_list_in_place, _VECTOR),
+    Program(state_list_arrays_written, _VECTOR),
+    Program(param_list_written, _VECTOR),
+]

@@ -1,0 +1,91 @@
+"""Writes in place of every sort: right against central differences, or refused with the line.
+
+Each program runs in three ways: in reverse mode as it stands, in reverse mode with example
+arguments (which tell ranks), and in forward mode. What is refused is listed.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+from tests.inplace_refusals import REFUSED
+from tests.programs import (
+    container_writes,
+    key_writes,
+    library_writes,
+    loop_writes,
+    view_writes,
+)
+from tests.programs.registry import Program
+
+MODULES = (library_writes, key_writes, view_writes, loop_writes, container_writes)
+PROGRAMS = {program.fn.__name__: program for m in MODULES for program in m.PROGRAMS}
+
+
+def by_reverse(program: Program, args: tuple[Any, ...], directions: list[Any]) -> float:
+    """<gradient, direction>."""
+    gradient = tl.grad(program.fn, wrt=program.wrt)(*args)
+    return agreement.inner([directions[k] for k in program.wrt], list(gradient))
+
+
+def by_example(program: Program, args: tuple[Any, ...], directions: list[Any]) -> float:
+    """<gradient, direction>, the gradient made with the ranks of its arguments known."""
+    gradient = tl.grad(program.fn, wrt=program.wrt, example=args)(*args)
+    return agreement.inner([directions[k] for k in program.wrt], list(gradient))
+
+
+def by_forward(program: Program, args: tuple[Any, ...], directions: list[Any]) -> float:
+    """The tangent along the direction."""
+    value, tangent = tl.jvp(program.fn, args, tuple(directions))
+    assert agreement.close(float(value), float(agreement.call(program.fn, args)), 1e-12)
+    return float(tangent)
+
+
+WAYS: dict[str, Callable[..., float]] = {
+    "reverse": by_reverse,
+    "example": by_example,
+    "forward": by_forward,
+}
+
+
+def cases() -> list[Any]:
+    return [pytest.param(name, way, id=f"{name}-{way}") for name in PROGRAMS for way in WAYS]
+
+
+@pytest.mark.parametrize(("name", "way"), cases())
+def test_right_or_refused(name: str, way: str) -> None:
+    program = PROGRAMS[name]
+    refusal = REFUSED.get(name, {}).get(way)
+    for seed in (0, 1):
+        args = program.arguments(seed)
+        directions = agreement.directions_for(args, program.wrt, 1)
+        before = copy.deepcopy(args)
+        if refusal is not None:
+            with pytest.raises((tl.TangentlikeError, ValueError)) as caught:
+                WAYS[way](program, args, directions)
+            assert refusal in str(caught.value)
+            if isinstance(caught.value, tl.TangentlikeError):
+                assert "^" in str(caught.value), "the refusal shows no place"
+            return
+        with np.errstate(all="ignore"):
+            expected = agreement.slope(program.fn, args, directions, step(program))
+            got = WAYS[way](program, args, directions)
+        assert agreement.close(got, expected, program.tolerance), (got, expected)
+        assert agreement.same_bits(args, before), "an argument was changed"
+
+
+def step(program: Program) -> float:
+    """How far the differences go: further where the program computes in single precision."""
+    return 3e-2 if program.tolerance > 1e-4 else 1e-4
+
+
+def test_refusals_are_of_programs() -> None:
+    assert set(REFUSED) <= set(PROGRAMS)
+    assert len(PROGRAMS) == sum(len(m.PROGRAMS) for m in MODULES)
