@@ -34,7 +34,7 @@ HELD_OUT = 24
 def loss(w, u, b, v, c, xs, targets):
     h = np.zeros(w.shape[0])
     total = 0.0
-    for x, target in zip(xs, targets):  # noqa: B905
+    for x, target in zip(xs, targets):
         h = np.tanh(w @ h + u @ x + b)
         total = total + (v @ h + c - target) ** 2
     return total / len(xs) + 0.02 * (np.sum(w * w) + np.sum(u * u) + np.sum(v * v))

@@ -63,7 +63,7 @@ LABELS = tuple(CORPUS)
 
 def loss(table, w1, b1, w2, b2, sentences, labels):
     total = 0.0
-    for words, label in zip(sentences, labels):  # noqa: B905
+    for words, label in zip(sentences, labels):
         x = np.mean(table[words], axis=0)
         h = np.maximum(x @ w1 + b1, 0.0)
         z = h @ w2 + b2

@@ -210,14 +210,20 @@ VECTOR, MATRIX = np.ones(4), np.ones((4, 3))
 GOLDEN = {
     "loss": (loss, "grad", ("w", "b"), None),
     "loss_known_ranks": (
-        loss, "grad", ("w", "b"), (np.ones((3, 2)), np.ones(2), np.ones((5, 3)), np.ones((5, 2))),
+        loss,
+        "grad",
+        ("w", "b"),
+        (np.ones((3, 2)), np.ones(2), np.ones((5, 3)), np.ones((5, 2))),
     ),
     "loss_value_and_grad": (loss, "value_and_grad", ("w",), None),
     "loss_jvp": (loss, "tangent", ("w",), None),
     "loss_pair": (loss, "pair", ("w", "b"), None),
     "final_state": (final_state, "grad", ("w", "u"), None),
     "final_state_known_ranks": (
-        final_state, "grad", ("w", "u"), (np.ones((3, 3)), np.ones((3, 2)), np.ones((7, 2))),
+        final_state,
+        "grad",
+        ("w", "u"),
+        (np.ones((3, 3)), np.ones((3, 2)), np.ones((7, 2))),
     ),
     "smooth": (smooth, "grad", ("a",), None),
     "smooth_jvp": (smooth, "tangent", ("a",), None),

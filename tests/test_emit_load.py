@@ -150,9 +150,7 @@ def test_functions_of_a_file_call_each_other() -> None:
     source = "def even(n):\n    return True if n == 0 else odd(n - 1)\n"
     stands_for = {"odd": object(), "even": object()}
     even = read_function(source, stands_for)
-    odd = read_function(
-        "def odd(n):\n    return False if n == 0 else even(n - 1)\n", stands_for
-    )
+    odd = read_function("def odd(n):\n    return False if n == 0 else even(n - 1)\n", stands_for)
     made = load(emit(ir.Module((even, odd)), Scope.of_names({})))
     assert made["even"](10) is True
     assert made["odd"](10) is False

@@ -205,11 +205,7 @@ def test_folding_opens_the_outermost_brackets() -> None:
 def test_long_target_is_folded_and_its_names_are_packed() -> None:
     names = [f"name_{i}" for i in range(12)]
     assert show(program(f"{', '.join(names)} = tape\nx = 1").body) == (
-        "(\n"
-        f"    {', '.join(names[:10])},\n"
-        f"    {', '.join(names[10:])},\n"
-        ") = tape\n"
-        "x = 1"
+        f"(\n    {', '.join(names[:10])},\n    {', '.join(names[10:])},\n) = tape\nx = 1"
     )
 
 

@@ -84,7 +84,7 @@ def test_loops_run_over_values_and_tangents() -> None:
         s = 0.0
         for i, x in enumerate(xs):
             s = s + x * i
-        for x, y in zip(xs, ys):  # noqa: B905
+        for x, y in zip(xs, ys):
             s = s + x * y
         for y in reversed(ys):
             s = s * y

@@ -136,7 +136,7 @@ def loop_variables(n, xs):
         i = i * 2
         if i > 6:
             break
-    for x in xs:  # noqa: B007
+    for x in xs:
         xs = xs[1:]
         for i in range(len(xs)):
             xs = xs + [i]

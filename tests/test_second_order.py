@@ -20,10 +20,69 @@ import tangentlike as tl
 from tests import agreement
 from tests.programs import BY_NAME, Program
 
-CHOSEN = ["straight_line.nested_expression", "straight_line.augmented_numbers", "straight_line.two_layers", "branches.huber", "branches.nested_if", "branches.one_branch_only", "branches.where_and_masks", "loops.power", "loops.tuple_of_arrays", "loops.with_break", "loops.tanh_rnn", "loops.running_maximum", "while_loops.newton_root", "while_loops.nested_while", "calls.several_results", "calls.nested_calls", "calls.in_loop", "calls.inner_closure", "recursion.fast_power", "recursion.de_casteljau", "indexing.gather_rows", "indexing.masked", "indexing.moving_slice_bounds", "indexing.interpolated", "inplace.parameter_written", "inplace.view_of_row", "inplace.helper_writes", "inplace.row_swap", "inplace.list_items", "inplace.out_argument", "numbers.math_module", "numbers.complex_modulus", "broadcasting.standardised", "broadcasting.softmax_rows", "broadcasting.reductions", "broadcasting.stacked", "containers_readonly.nested_dict", "containers_readonly.layers_loop", "factorizations.lu_logdet", "factorizations.gram_schmidt", "factorizations.gauss_jordan_inverse", "solvers.forward_substitution", "solvers.thomas", "solvers.conjugate_gradient", "grids.gauss_seidel_2d", "grids.burgers", "simulations.pendulum_trajectory", "simulations.spring_chain", "signals.recursive_filter", "signals.prefix_sums", "signals.sparse_matvec"]
+CHOSEN = [
+    "straight_line.nested_expression",
+    "straight_line.augmented_numbers",
+    "straight_line.two_layers",
+    "branches.huber",
+    "branches.nested_if",
+    "branches.one_branch_only",
+    "branches.where_and_masks",
+    "loops.power",
+    "loops.tuple_of_arrays",
+    "loops.with_break",
+    "loops.tanh_rnn",
+    "loops.running_maximum",
+    "while_loops.newton_root",
+    "while_loops.nested_while",
+    "calls.several_results",
+    "calls.nested_calls",
+    "calls.in_loop",
+    "calls.inner_closure",
+    "recursion.fast_power",
+    "recursion.de_casteljau",
+    "indexing.gather_rows",
+    "indexing.masked",
+    "indexing.moving_slice_bounds",
+    "indexing.interpolated",
+    "inplace.parameter_written",
+    "inplace.view_of_row",
+    "inplace.helper_writes",
+    "inplace.row_swap",
+    "inplace.list_items",
+    "inplace.out_argument",
+    "numbers.math_module",
+    "numbers.complex_modulus",
+    "broadcasting.standardised",
+    "broadcasting.softmax_rows",
+    "broadcasting.reductions",
+    "broadcasting.stacked",
+    "containers_readonly.nested_dict",
+    "containers_readonly.layers_loop",
+    "factorizations.lu_logdet",
+    "factorizations.gram_schmidt",
+    "factorizations.gauss_jordan_inverse",
+    "solvers.forward_substitution",
+    "solvers.thomas",
+    "solvers.conjugate_gradient",
+    "grids.gauss_seidel_2d",
+    "grids.burgers",
+    "simulations.pendulum_trajectory",
+    "simulations.spring_chain",
+    "signals.recursive_filter",
+    "signals.prefix_sums",
+    "signals.sparse_matvec",
+]
 
 # Reverse over reverse of these is refused: a view or a tape is kept while its array is written.
-REFUSED = ["inplace.swapped_buffers", "inplace.gathered_store", "inplace.transposed_view", "grids.wave_2d", "factorizations.householder", "signals.sparse_scatter"]
+REFUSED = [
+    "inplace.swapped_buffers",
+    "inplace.gathered_store",
+    "inplace.transposed_view",
+    "grids.wave_2d",
+    "factorizations.householder",
+    "signals.sparse_scatter",
+]
 
 
 class Point:
@@ -122,7 +181,20 @@ def test_refused_in_reverse_over_reverse_only(name: str) -> None:
 
 # --------------------------------------------------------------- the operators of one array
 
-OF_ONE_ARRAY = ["straight_line.rosenbrock", "branches.early_return", "loops.with_continue", "indexing.elements", "inplace.slice_store", "inplace.masked_store", "inplace.overwritten_every_step", "inplace.list_items", "broadcasting.cumulative", "solvers.durbin", "numbers.unary", "recursion.halves_sum"]
+OF_ONE_ARRAY = [
+    "straight_line.rosenbrock",
+    "branches.early_return",
+    "loops.with_continue",
+    "indexing.elements",
+    "inplace.slice_store",
+    "inplace.masked_store",
+    "inplace.overwritten_every_step",
+    "inplace.list_items",
+    "broadcasting.cumulative",
+    "solvers.durbin",
+    "numbers.unary",
+    "recursion.halves_sum",
+]
 
 
 @pytest.mark.parametrize("name", OF_ONE_ARRAY)

@@ -34,12 +34,12 @@ _REORDERING = frozenset(("sort", "partition", "resize", "remove", "itemset"))
 
 def store(stmt: ir.Store, state: Tangents) -> list[ir.Stmt]:
     """`A[k] = v` with `A_dot[k] = v_dot`."""
-    if isinstance(stmt.target, ir.Attribute) and stmt.target.name in SHAPE_QUERIES:
-        if state.tangent(stmt.target.base) is not None:
-            raise state.refuse(
-                f"`{stmt.target.name}` of what carries derivatives is assigned",
-                "Make a new array: `x = x.reshape(shape)`, `x = x.astype(dtype)`.",
-            )
+    reshapes = isinstance(stmt.target, ir.Attribute) and stmt.target.name in SHAPE_QUERIES
+    if reshapes and state.tangent(stmt.target.base) is not None:
+        raise state.refuse(
+            f"`{stmt.target.name}` of what carries derivatives is assigned",
+            "Make a new array: `x = x.reshape(shape)`, `x = x.astype(dtype)`.",
+        )
     target = state.tangent(stmt.target)
     if target is None:
         return [stmt]

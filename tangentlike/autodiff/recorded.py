@@ -111,9 +111,9 @@ class Recorder:
         still to be written could not be differentiated again.
         """
         single = self.facts.single(name)
-        if single is not None and self.facts.block_of[id(single)] == key:
-            if name not in self.aliases.direct:
-                return not isinstance(single, ir.For)
+        here = single is not None and self.facts.block_of[id(single)] == key
+        if here and name not in self.aliases.direct:
+            return not isinstance(single, ir.For)
         if not self._assigned.is_bound_after(key, name):
             self._initialise(name)
         return False

@@ -152,5 +152,3 @@ def _commented(texts: list[str], comment: str, pad: str) -> list[str]:
     if len(quote) > room:
         quote = quote[: max(room, 12) - 3].rstrip() + "..."
     return [f"{pad}# {quote}", *texts]
-
-

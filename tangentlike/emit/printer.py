@@ -20,7 +20,6 @@ with warnings.catch_warnings():
     from astor.op_util import Precedence, get_op_symbol, precedence_data, symbol_data
 
 
-
 def _teach(table: dict[Any, Any]) -> None:
     """Give gast's classes the entries of Python's: astor looks nodes up by class."""
     for theirs in [key for key in table if isinstance(key, type)]:

@@ -87,4 +87,3 @@ nondifferentiable(
     kind=other,
 )
 nondifferentiable(np.load, np.loadtxt, np.genfromtxt, np.fromfile)
-

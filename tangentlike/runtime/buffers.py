@@ -69,8 +69,7 @@ def require_apart(a: Any, b: Any) -> None:
     """
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.shares_memory(a, b):
         raise ValueError(
-            "two arguments of a function that writes one of them share memory: "
-            "pass a copy of one"
+            "two arguments of a function that writes one of them share memory: pass a copy of one"
         )
 
 

@@ -1,7 +1,5 @@
 """Matrix factorizations in place: Cholesky, LU with and without row swaps, Gram-Schmidt, QR."""
 
-# ruff: noqa: RUF059 (programs as people write them)
-
 import numpy as np
 
 from .registry import Program

@@ -1,7 +1,5 @@
 """Writes: elements, slices, masks and gathers of local arrays and parameters, views, aliases."""
 
-# ruff: noqa: B007 (programs as people write them)
-
 import numpy as np
 
 from .registry import Program, vector

@@ -1,7 +1,5 @@
 """Loops: over ranges of any bounds and step, arrays, lists, tuples, zip, enumerate, reversed."""
 
-# ruff: noqa: B905 (programs as people write them)
-
 import numpy as np
 
 from .registry import Program, numbers, vector

@@ -1,7 +1,5 @@
 """Straight-line code: nested expressions, unpacking, reassignment, augmented assignment."""
 
-# ruff: noqa: RUF059 (programs as people write them)
-
 import numpy as np
 
 from .registry import Program, numbers, vector
