@@ -14,7 +14,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "forward": "no derivative rule for np.maximum.at",
     },
     "out_given_back": {
-        "reverse": "`z` may be a number (rebound here) or an array (written in place)",
+        "reverse": "this derivative is written for a number where it got an array",
     },
     "put_flat": {
         "reverse": "`np.put` as a statement",
