@@ -207,14 +207,10 @@ def normalise(x: np.ndarray):  # names bound again in a straight line
 
 # name of the golden file -> (function, mode, wrt, example arguments or None)
 VECTOR, MATRIX = np.ones(4), np.ones((4, 3))
+LOSS = (np.ones((3, 2)), np.ones(2), np.ones((5, 3)), np.ones((5, 2)))  # arguments of `loss`
 GOLDEN = {
     "loss": (loss, "grad", ("w", "b"), None),
-    "loss_known_ranks": (
-        loss,
-        "grad",
-        ("w", "b"),
-        (np.ones((3, 2)), np.ones(2), np.ones((5, 3)), np.ones((5, 2))),
-    ),
+    "loss_known_ranks": (loss, "grad", ("w", "b"), LOSS),
     "loss_value_and_grad": (loss, "value_and_grad", ("w",), None),
     "loss_jvp": (loss, "tangent", ("w",), None),
     "loss_pair": (loss, "pair", ("w", "b"), None),
@@ -252,4 +248,9 @@ GOLDEN = {
     "running_product": (running_product, "grad", ("xs",), (VECTOR,)),
     "interpolate": (interpolate, "grad", ("x", "table"), None),
     "normalise": (normalise, "grad", ("x",), None),
+    # Second derivatives: of the derivative that another entry makes.
+    "loss_grad_jvp": ("loss_known_ranks", "tangent", ("w", "b"), LOSS),
+    "loss_grad_vjp": ("loss_known_ranks", "adjoint", ("w", "b"), LOSS),
+    "smooth_grad_jvp": ("smooth", "tangent", ("a",), (VECTOR, 4)),
+    "textbook_jvp_vjp": ("textbook_jvp", "adjoint", ("x1", "x2"), None),
 }

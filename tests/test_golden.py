@@ -10,16 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from tangentlike.pipeline import Request, derive
+from tangentlike.pipeline import Derived, Request, derive
 from tests.golden_programs import GOLDEN
 
 FOLDER = Path(__file__).parent / "golden"
 
 
+def derived(name: str) -> Derived:
+    """The derivative of an entry; of a derivative, where it names another entry."""
+    fn, mode, wrt, example = GOLDEN[name]
+    if isinstance(fn, str):
+        fn = derived(fn).function
+    return derive(fn, Request(mode, wrt, bare=len(wrt) == 1, example=example))
+
+
 @pytest.mark.parametrize("name", GOLDEN)
 def test_emitted_text(name: str, request: pytest.FixtureRequest) -> None:
-    fn, mode, wrt, example = GOLDEN[name]
-    source = derive(fn, Request(mode, wrt, bare=len(wrt) == 1, example=example)).source
+    source = derived(name).source
     file = FOLDER / f"{name}.py"
     if request.config.getoption("--rewrite-golden"):
         file.write_text(source)

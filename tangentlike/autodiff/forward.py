@@ -16,6 +16,7 @@ import dataclasses
 from collections.abc import Collection, Sequence
 
 from .. import ir
+from ..analysis.declared import kind_from_annotation
 from ..analysis.flow import Flow, flow_edges
 from ..names import Names
 from .context import Context
@@ -78,9 +79,19 @@ def _signature(function: ir.Function, named: dict[str, str]) -> tuple[ir.Param, 
     """Tangents are ordinary parameters where f has only such, else keyword-only ones."""
     plain = all(p.kind in ("any", "positional") and p.default is None for p in function.params)
     kind = "any" if plain else "keyword"
-    dots = tuple(ir.Param(dot, kind) for dot in named.values())
+    annotations = {p.name: p.annotation for p in function.params}
+    dots = tuple(
+        ir.Param(dot, kind, annotation=_of_tangent(annotations.get(name, "")))
+        for name, dot in named.items()
+    )
     rest = tuple(p for p in function.params if p.kind == "**")
     return (*(p for p in function.params if p.kind != "**"), *dots, *rest)
+
+
+def _of_tangent(annotation: str) -> str:
+    """The annotation of a tangent: that of its value, if this is a number or an array."""
+    known = kind_from_annotation(annotation).form in ("number", "array")
+    return annotation if known else ""
 
 
 def _entry(

@@ -26,7 +26,7 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
         return user_call(stmt, stmt.target, value, state)
     if not any(name in state.active for name in ir.target_names(stmt.target)):
         return _inactive(stmt, value, state)
-    if not state.operands(value):
+    if not state.operands(value) and not isinstance(value, ir.Display):
         if isinstance(value, ir.Call) and state.context.sources().joins_lists(value):
             return _joined(stmt, value, state)
         return [stmt, *_zeros(stmt.target, state)]

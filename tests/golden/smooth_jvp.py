@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def smooth_jvp(a: np.ndarray, steps, a_dot):
+def smooth_jvp(a: np.ndarray, steps, a_dot: np.ndarray):
     a = a.copy()
     a_dot = a_dot.copy()
     for _ in range(steps):

@@ -1,0 +1,18 @@
+import numpy as np
+
+
+def loss_grad_jvp(w, b, x, y, w_dot, b_dot):
+    p = np.tanh(x @ w + b)
+    p_dot = (1.0 - p * p) * (x @ w_dot + b_dot)
+    r = p - y
+    r_bar = 2.0 * r
+    r_bar_dot = 2.0 * p_dot
+    difference = 1.0 - p * p
+    total_bar = r_bar * difference
+    total_bar_dot = difference * r_bar_dot - 2.0 * r_bar * (p * p_dot)
+    b_bar = np.sum(total_bar, axis=0)
+    b_bar_dot = np.sum(total_bar_dot, axis=0)
+    x_T = x.T
+    w_bar = x_T @ total_bar
+    w_bar_dot = x_T @ total_bar_dot
+    return (w_bar, b_bar), (w_bar_dot, b_bar_dot)

@@ -1,0 +1,24 @@
+import numpy as np
+
+
+def loss_grad_vjp(w, b, x, y, y_bar):
+    # primal
+    p = np.tanh(x @ w + b)
+    r = p - y
+    r_bar = 2.0 * r
+    difference = 1.0 - p * p
+    total_bar = r_bar * difference
+    b_bar = np.sum(total_bar, axis=0)
+    x_T = x.T
+    w_bar = x_T @ total_bar
+    # adjoint
+    total_bar_bar = x_T.T @ y_bar[0]         # w_bar = x.T @ total_bar
+    total_bar_bar += y_bar[1]                # b_bar = np.sum(total_bar, axis=0)
+    r_bar_bar = total_bar_bar * difference   # total_bar = r_bar * (1.0 - p * p)
+    p_bar = -2.0 * (total_bar_bar * r_bar) * p
+    r_bar2 = 2.0 * r_bar_bar                 # r_bar = 2.0 * r
+    p_bar += r_bar2                          # r = p - y
+    total_bar2 = p_bar * (1.0 - p * p)       # p = np.tanh(x @ w + b)
+    b_bar2 = np.sum(total_bar2, axis=0)
+    w_bar2 = x.T @ total_bar2
+    return (w_bar, b_bar), (w_bar2, b_bar2)
