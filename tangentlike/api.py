@@ -13,7 +13,7 @@ from .derivation import Derivation, derivation_of, functions_of
 from .derived import OPERATORS, encode
 from .errors import TangentlikeError, UnsupportedError
 from .handback import Operator, finish, hand_back
-from .primal import Primal, Wrt, is_library, library_path, plain_signature, primal_of, wrt_names
+from .primal import Primal, Wrt, is_library, library_path, primal_of, wrt_names
 from .runtime.tape import fresh_tape
 from .seeds import seed_like, with_lists
 
@@ -272,9 +272,7 @@ def finished(values: Sequence[Any], bars: Any, others: Sequence[Any]) -> list[An
 
 def seed_names(derivation: Derivation) -> tuple[str, ...]:
     """The parameters of an emitted forward function that take the tangents, in order of wrt."""
-    own = plain_signature(derivation.primal.function).parameters
-    emitted = plain_signature(derivation.emitted).parameters
-    return tuple(name for name in emitted if name not in own)
+    return derivation.seeds
 
 
 def _derivation(

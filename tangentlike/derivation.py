@@ -171,6 +171,12 @@ class Derivation:
         return tuple(self._signature.parameters)
 
     @cached_property
+    def seeds(self) -> tuple[str, ...]:
+        """The parameters that the emitted function has besides those of the function."""
+        emitted = plain_signature(self.emitted).parameters
+        return tuple(name for name in emitted if name not in self.names)
+
+    @cached_property
     def _simple(self) -> dict[str, Any] | None:
         """Parameters with their defaults; None if some take several arguments."""
         parameters = self._signature.parameters.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -43,6 +44,7 @@ def jacobian(fn: Function | None = None, wrt: Wrt = 0, mode: str = "auto") -> An
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
+    @functools.cache
     def derive() -> Derivation:
         return _derivation(primal, "tangent" if mode == "forward" else "pair", names)
 
@@ -78,6 +80,7 @@ def hessian(fn: Function | None = None, wrt: Wrt = 0) -> Any:
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
+    @functools.cache
     def derive() -> Derivation:
         gradient = _derivation(primal, "grad", names, single)
         return _derivation(_emitted_primal(primal, gradient), "tangent", names)
@@ -112,6 +115,7 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0) -> Any:
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
+    @functools.cache
     def derive() -> Derivation:
         gradient = _derivation(primal, "grad", names, single)
         return _derivation(_emitted_primal(primal, gradient), "tangent", names)
