@@ -39,7 +39,7 @@ from .autodiff.reverse import Primal, reverse
 from .autodiff.updates import rebind_updates
 from .check import check, check_program
 from .emit import Stages, emit, load, standalone
-from .errors import TangentlikeError
+from .errors import TangentlikeError, UnsupportedError
 from .frontend import Lowered, Scope, lower
 from .kind import OTHER, Kind
 from .names import Names
@@ -95,6 +95,10 @@ class Derived:
 
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
+    if request.target != "numpy":
+        raise UnsupportedError(
+            f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
+        )
     lowered = as_numpy(lower(fn))
     check(lowered.function)
     given = dict(request.structures)

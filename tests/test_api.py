@@ -563,3 +563,11 @@ def test_an_example_binds_nobody() -> None:
         expected = tl.grad(affine, wrt=wrt)(x, b)
         for got, wanted in zip(df(x, b), expected, strict=True):
             np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_target_that_is_not_there_is_refused() -> None:
+    def f(x):
+        return x * x
+
+    with pytest.raises(tl.UnsupportedError, match="no target 'numba' yet"):
+        tl.grad(f, target="numba")
