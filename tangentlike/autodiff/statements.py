@@ -196,13 +196,21 @@ class Statements:
         entry = ir.Index(adjoints.adjoint(stmt.target.base.name), stmt.target.key)
         element = self.context.kind_of(stmt.target)
         basic = surely_basic(stmt.target.key, self.context.kind_of)
-        if isinstance(stmt.value, ir.Var) and stmt.value.name in self.active:
-            adjoints.contribute(stmt.value.name, self._taken(stmt, entry, element.form, basic))
+        given, own = stmt.value, ""
+        if isinstance(given, ir.Var) and given.name in self.active:
+            taken = self._taken(stmt, entry, element.form, basic)
+            if adjoints.aliases.root(given.name) == base:  # `a[::-1][:] = a`: zero comes first
+                own = self.context.names.fresh(f"{given.name}_part")
+                adjoints.assign(own, taken)
+            else:
+                adjoints.contribute(given.name, taken)
         zero: ir.Expr = ir.Const(0.0)
         arrays = self.context.kind_of(stmt.target.base).form == "array"
         if not arrays and element.form != "number":  # an item of a list may be an array
             zero = ir.Call(self.context.helper("zeros_like"), (entry,))
         adjoints.store(entry, zero)
+        if own and isinstance(given, ir.Var):
+            adjoints.contribute(given.name, ir.Var(own))
 
     def _refuse_slice_of_list(self, stmt: ir.Store, target: ir.Index) -> None:
         """`xs[1:] = ys` may change the length of a list, and with it where its items are."""

@@ -24,6 +24,7 @@ from .repeat import repeat_short_reads
 from .restores import delay_restores
 from .rewriting import distinct
 from .stacks import remove_unread_stacks
+from .taking import take_entries
 from .updates import restore_updates
 
 __all__ = ["PASSES", "Facts", "simplify"]
@@ -37,6 +38,7 @@ PASSES: tuple[Pass, ...] = (
     delay_restores,
     sink_zeros,
     merge_contributions,
+    take_entries,
     remove_needless_copies,
     tidy_branches,
     nest_single_uses,

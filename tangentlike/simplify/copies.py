@@ -57,7 +57,7 @@ class _Copies:
         """A copy that is an operand of arithmetic is read once and gone."""
         new = map_expr(expr, self._operands)
         if isinstance(new, ir.Call) and isinstance(new.fn, ir.Ref) and new.fn.text in _ARITHMETIC:
-            return map_expr(new, lambda part: _source_of(part) or part)
+            return map_expr(new, lambda part: source_of(part) or part)
         return new
 
     def _unneeded(self, stmt: ir.Stmt, source: ir.Expr, following: ir.Block) -> bool:
@@ -83,7 +83,7 @@ class _Copies:
 def _consumed(stmt: ir.Stmt) -> ir.Stmt:
     """What an in-place operation adds is read once and gone."""
     if isinstance(stmt, ir.Update) and stmt.op.obj in _IN_PLACE:
-        source = _source_of(stmt.value)
+        source = source_of(stmt.value)
         if source is not None:
             return ir.Update(stmt.target, stmt.op, source, stmt.origin)
     return stmt
@@ -95,11 +95,11 @@ def _is_plain_rebinding(stmt: ir.Stmt) -> bool:
 
 def _copied(stmt: ir.Stmt) -> ir.Expr | None:
     if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
-        return _source_of(stmt.value)
+        return source_of(stmt.value)
     return None
 
 
-def _source_of(expr: ir.Expr) -> ir.Expr | None:
+def source_of(expr: ir.Expr) -> ir.Expr | None:
     """`X` of `X.copy()` or `copy(X)`."""
     match expr:
         case ir.Call(fn=ir.Attribute(base, "copy"), args=(), kwargs=()):
