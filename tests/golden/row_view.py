@@ -10,7 +10,7 @@ def row_view_grad(m: np.ndarray, n: int):
     # adjoint
     m_bar = 2.0 * m                          # return np.sum(m * m)
     for i in reversed(range(n)):
-        product_bar = m_bar[i][1:].copy()    # row[1:] = row[:-1] * 0.5
+        row_part_bar = 0.5 * m_bar[i][1:]    # row[1:] = row[:-1] * 0.5
         m_bar[i][1:] = 0.0
-        m_bar[i][:-1] += 0.5 * product_bar
+        m_bar[i][:-1] += row_part_bar
     return m_bar
