@@ -16,8 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .. import ir
+from ..analysis.saving import is_pop
 from ..analysis.structure import BlockKey, Structure, block_key, bound_by
-from .adjoints import Adjoints, weakest
+from .adjoints import NARROW, Adjoints, State, weakest
 from .callees import CallSite
 from .context import Context
 from .loops import Leaf, backwards, leaves, length, rounds
@@ -107,6 +108,7 @@ class Sweep:
             bound = frozenset(bound_by(stmt))
             reads_new = any(ir.reads(s) & bound for s in adjoints.out)
             reads_new = reads_new and not (bound & ir.reads(stmt))
+            reads_new = reads_new or is_pop(stmt)  # (its adjoint starts from the shortened list)
             (step.entry if reads_new else step.exit).extend(adjoints.out)
         adjoints.out = outer
         return step
@@ -135,6 +137,7 @@ class Sweep:
             adjoints.place(stmt.origin.place)
             for name in sorted(union - frozenset(adjoints.state)):
                 adjoints.zero(name)
+            self._full_where_not_narrow(before)
             reversed_block.tail, adjoints.out = adjoints.out, []
             after.append(adjoints.state)
             done.append(reversed_block)
@@ -158,7 +161,7 @@ class Sweep:
         state = dict(adjoints.state)
         while True:
             adjoints.state = dict(state)
-            body = self._round(stmt, step, head)
+            body = self._round(stmt, step, head, state)
             weaker = weakest(state, adjoints.state)
             if weaker == state:
                 break
@@ -168,7 +171,7 @@ class Sweep:
         return step
 
     def _round(
-        self, stmt: ir.For | ir.While, step: Reversed, head: frozenset[str]
+        self, stmt: ir.For | ir.While, step: Reversed, head: frozenset[str], state: State
     ) -> ReversedBlock:
         """One reversed round, from the state at its head."""
         adjoints = self.adjoints
@@ -181,6 +184,7 @@ class Sweep:
             self._return_to_source(leaf, at_head)
         for name in sorted(head - frozenset(adjoints.state)):
             adjoints.zero(name)
+        self._full_where_not_narrow(state)
         body.tail, adjoints.out = adjoints.out, []
         return body
 
@@ -197,6 +201,12 @@ class Sweep:
             if name in present:
                 keys = (leaf.key, ir.Const(position))
                 adjoints.accumulate_at(leaf.source.name, keys, str(name))
+
+    def _full_where_not_narrow(self, before: State) -> None:
+        """Scalars that came to stand for arrays inside a block get their shapes at its end."""
+        for name, status in sorted(self.adjoints.state.items()):
+            if status == NARROW and before.get(name) != NARROW:
+                self.adjoints.materialise(name)
 
     def _widen(self, stmt: ir.Stmt, names: frozenset[str]) -> None:
         """Narrow adjoints that a branch or loop touches become full before it."""
