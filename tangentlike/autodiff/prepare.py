@@ -55,6 +55,9 @@ class Preparation:
                 return self._update(stmt)
             case ir.Assign():
                 return self._assign(stmt)
+            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(), "pop"), args=()) as call):
+                popped = self._fresh("popped", self.context.kind_of(call))
+                return [ir.Assign(popped, call, stmt.origin)]
             case _:
                 return [stmt]
 
@@ -115,7 +118,8 @@ class Preparation:
         return [named], dataclasses.replace(stmt, target=target)
 
     def _update(self, stmt: ir.Update) -> list[ir.Stmt]:
-        """`A[k] op= v` -> `old = A[k]; new = old op v; A[k] = new`, unless it accumulates."""
+        """`A[k] op= v` -> `old = A[k]; new = old op v; A[k] = new`, unless it accumulates;
+        `A op= v` -> `new = A op v; A[...] = new`."""
         target = stmt.target
         if isinstance(target, ir.Attribute):
             return [stmt]
@@ -126,11 +130,16 @@ class Preparation:
         if stmt.op.obj in _ACCUMULATING and basic and not (holds and self._is_array(target)):
             return [stmt]  # (an array in a list is replaced: nobody else may see it written)
         text, op = BINARY_OF[stmt.op.obj]
-        old = self._fresh("old", self.context.kind_of(target))
-        call = ir.Call(ir.Ref(text, op), (ir.Var(old), stmt.value), at=stmt.origin.place)
+        before: list[ir.Stmt] = []
+        if isinstance(stmt.target, ir.Var):
+            operand = stmt.target
+        else:
+            operand = ir.Var(self._fresh("old", self.context.kind_of(target)))
+            before.append(ir.Assign(operand.name, target, stmt.origin))
+        call = ir.Call(ir.Ref(text, op), (operand, stmt.value), at=stmt.origin.place)
         new = self._fresh("new", self.context.kind_of(call))
         return [
-            ir.Assign(old, target, stmt.origin),
+            *before,
             ir.Assign(new, call, stmt.origin),
             ir.Store(target, ir.Var(new), stmt.origin),
         ]
