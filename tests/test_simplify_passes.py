@@ -152,8 +152,8 @@ BLOCKS = {
     ),
     "writes into what nobody reads": (
         remove_dead_code,
-        "A = np.zeros(3)\nA[0] = 1.0\nB = np.zeros_like(A)\nA[1] = 2.0\nreturn B\n",
-        "A = np.zeros(3)\nB = np.zeros_like(A)\nreturn B\n",
+        "a = np.zeros(3)\na[0] = 1.0\nc = np.zeros_like(a)\na[1] = 2.0\nreturn c\n",
+        "a = np.zeros(3)\nc = np.zeros_like(a)\nreturn c\n",
     ),
     "overwritten before read": (
         remove_dead_code,

@@ -43,13 +43,15 @@ def rebased(view: ir.Expr, base: ir.Expr) -> ir.Expr:
 class Aliases:
     """`classes`: name -> representative; `written`: representatives of classes somebody writes;
     `direct`: names written through; `paths`: name -> the view it is, of another name; `rigid`:
-    bases whose adjoint must have their memory layout, for a `reshape` of it to be a view."""
+    bases whose adjoint must have their memory layout, for a `reshape` of it to be a view;
+    `resized`: representatives of classes that may hold lists whose length changes."""
 
     classes: dict[str, str] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
     direct: frozenset[str] = frozenset()
     paths: dict[str, ir.Expr] = field(default_factory=dict)
     rigid: frozenset[str] = frozenset()
+    resized: frozenset[str] = frozenset()
 
     def class_of(self, name: str) -> str:
         return self.classes.get(name, name)
@@ -57,6 +59,10 @@ class Aliases:
     def is_written(self, name: str) -> bool:
         """Whether the content behind a name may change after the name was bound."""
         return bool(self.contents(name))
+
+    def is_resized(self, name: str) -> bool:
+        """Whether a name may be a list whose length changes after the name was bound."""
+        return self.class_of(name) in self.resized
 
     def contents(self, name: str) -> tuple[str, ...]:
         """The written classes that hold what is behind a name and, for a container, in it."""
@@ -82,6 +88,9 @@ def analyse_aliases(sharing: Sharing) -> Aliases:
     """Alias classes, written classes and paths; refuses sharing that is not understood."""
     aliases = Aliases(sharing.classes, direct=frozenset(sharing.direct))
     aliases.written = frozenset(aliases.class_of(name) for name in sharing.direct)
+    kind_of = sharing.sources.kind_of
+    lists = (n for n in sharing.resized if kind_of(ir.Var(owner(n))).form != "array")
+    aliases.resized = frozenset(aliases.class_of(name) for name in lists)
     for (written, other), stmt in sharing.conflicts.items():
         _resolve(written, other, stmt, aliases, sharing)
     return aliases

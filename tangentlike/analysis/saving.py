@@ -93,7 +93,7 @@ def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> N
         if isinstance(part, ir.Var):
             if known(part.name):
                 found.add(part.name)
-                if not shape_only:
+                if not shape_only or aliases.is_resized(part.name):
                     found.update(content(part.name, aliases))
         elif isinstance(part, ir.Attribute):
             work.append((part.base, part.name in _SHAPE_ATTRIBUTES))

@@ -27,6 +27,7 @@ class Sharing:
         self.edges: set[tuple[str, str]] = set()
         self.direct: dict[str, ir.Stmt] = {}
         self.indexed: set[str] = set()  # names written through an index: no numbers
+        self.resized: set[str] = set()  # written by calls: of a list, the length may change
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
         self.block(facts.function.body, Pairs(NameSets()))
 
@@ -53,6 +54,8 @@ class Sharing:
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
             self._written(node, stmt, pairs, live)
+            if not self._indexed_by(stmt) and not isinstance(stmt, ir.Store | ir.Update):
+                self.resized.add(node)
         if isinstance(stmt, ir.Assign):
             pairs = self._bind(stmt.target, stmt.value, pairs)
         pairs = self._stored(stmt, pairs)

@@ -55,6 +55,9 @@ class Statements:
     def _assign(self, stmt: ir.Assign) -> None:
         adjoints = self.adjoints
         names = ir.target_names(stmt.target)
+        shortened = popped_from(stmt)
+        if shortened and adjoints.present(shortened) and not adjoints.present(names[0]):
+            adjoints.zero(names[0])  # its place in the list's adjoint
         if not any(adjoints.present(n) for n in names) or self.severed & set(names):
             return
         if all(n in adjoints.aliases.paths for n in names):

@@ -31,6 +31,7 @@ VIEW_METHODS = words(
 )
 SHAPE_ATTRIBUTES = words("shape ndim size dtype itemsize nbytes strides")
 _SHAPE_FUNCTIONS = frozenset(["zeros_like", "ones_like", "empty_like", "shape", "ndim", "size"])
+_RESIZED = ("list", "dict", "unknown")  # what may have another length after it was written
 _CALL_IN_TEXT = re.compile(r"([\w.]*[\w\])}'\"])\s*\(")
 _KEYWORDS = words("if in for and or not is else lambda")
 _EVERYTHING = "*"
@@ -204,7 +205,7 @@ class _Scan:
         match expr:
             case ir.Var(name):
                 self.reads.add(name)
-                if content:
+                if content or self.facts.kind(name).form in _RESIZED:
                     self.content.add(name)
             case ir.Ref(obj=obj):
                 if content and not callable(obj):

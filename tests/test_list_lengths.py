@@ -1,0 +1,127 @@
+"""Lists that grow and shrink: their adjoints have the length that they had at that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+
+def looped_then_popped(b):
+    p = [b, 2.0 * b]
+    s = 0.0
+    for x in p:
+        s = s + np.sum(x * x)
+    v = p.pop()
+    return s + np.sum(v * v * v)
+
+
+def looped_then_appended(b):
+    p = [b, 2.0 * b]
+    s = 0.0
+    for x in p:
+        s = s + np.sum(x * x)
+    p.append(b * b)
+    return s
+
+
+def shrinking_in_a_loop(b):
+    p = [b, 2.0 * b]
+    s = 0.0
+    for _ in range(2):
+        for x in p:
+            s = s + np.sum(x * x)
+        v = p.pop()
+        s = s + np.sum(v * v * v)
+    return s
+
+
+def stack_of_work(b):
+    p = [b, 2.0 * b]
+    s = 0.0
+    while p:
+        v = p.pop()
+        s = s + np.sum(v * v * v)
+        if len(p) == 1 and np.sum(v) > 0.0:
+            p.append(v * v * 0.1)
+            p.append(-v)
+    return s
+
+
+def under_another_name(b):
+    p = [b, 2.0 * b]
+    q = p
+    s = np.sum(p[0] * len(q))
+    for x in q:
+        s = s + np.sum(x * x)
+    p.append(b * b)
+    for x in q:
+        s = s + np.sum(x * x * x)
+    q.pop()
+    for x in p:
+        s = s + np.sum(x * x * x * x)
+    return s
+
+
+def popped_unused(b):
+    p = [b, 2.0 * b, b * b]
+    v = p.pop()
+    n = len(v)
+    return np.sum(p[0] * p[1]) * n
+
+
+def popped_for_nothing(b):
+    p = [b]
+    for i in range(3):
+        p.append(b * p[-1])
+        if i == 1:
+            p.pop()
+    return np.sum(p[0] * p[1] * p[2])
+
+
+def pop_of_what_is_still_read(a, b):
+    p = []
+    p.append(b)
+    p.append(np.sin(b))
+    c = p.pop() + p[0] * 0.3
+    a[1:] += c[:-1]
+    return np.sum(a * a)
+
+
+LISTS = [looped_then_popped, looped_then_appended, shrinking_in_a_loop, stack_of_work]
+LISTS += [under_another_name, popped_unused, popped_for_nothing]
+
+
+@pytest.mark.parametrize("f", LISTS, ids=lambda f: f.__name__)
+def test_gradient(f: Callable[..., Any]) -> None:
+    b = np.array([1.0, 2.0, 3.0])
+    expected = [(f(b + 1e-6 * e) - f(b - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+    np.testing.assert_allclose(tl.grad(f)(b), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("f", LISTS, ids=lambda f: f.__name__)
+def test_second_derivative(f: Callable[..., Any]) -> None:
+    b, v = np.array([1.0, 2.0, 3.0]), np.array([0.3, -0.2, 0.5])
+    gradient = tl.grad(f)
+    product = tl.hvp(f)(b, v)
+    step = 1e-6 * v
+    differences = (gradient(b + step) - gradient(b - step)) / 2e-6
+    np.testing.assert_allclose(product, differences, rtol=1e-5)
+    try:
+        _, pullback = tl.vjp(gradient, b)
+    except tl.UnsupportedError:  # the items of a list that shrinks are on a stack
+        return
+    np.testing.assert_allclose(pullback(v)[0], product, rtol=1e-9)
+
+
+def test_second_derivative_of_a_popped_list() -> None:
+    a, b, v = np.array([0.1, 0.2, 0.3]), np.array([1.0, 2.0, 3.0]), np.array([0.3, -0.2, 0.5])
+    gradient = tl.grad(pop_of_what_is_still_read, wrt=("a", "b"))
+    _, pullback = tl.vjp(gradient, a, b)
+    by_a, by_b = pullback((v, v))
+    (_, (dot_a, dot_b)) = tl.jvp(gradient, (a, b), (v, v))
+    np.testing.assert_allclose(np.concatenate([by_a, by_b]), np.concatenate([dot_a, dot_b]))
