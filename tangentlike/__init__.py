@@ -6,8 +6,6 @@ gradient = tl.grad(loss, wrt=("w", "b"))    # an ordinary Python function
 print(gradient.source)                      # its text
 """
 
-# The subpackage of this name is loaded before the public function takes the name.
-from . import autodiff as _transforms  # noqa: F401
 from . import testing
 from .api import autodiff, grad, jvp, value_and_grad, vjp
 from .errors import TangentlikeError, UnsupportedError

@@ -24,19 +24,6 @@ from .analysis.memory import Effects
 from .analysis.operations import is_python_function
 from .analysis.sharing import Sharing
 from .analysis.structure import structure
-from .autodiff.arguments import spell_arguments
-from .autodiff.callees import Callees, KnownCallees, Pair
-from .autodiff.callees import Request as CalleeRequest
-from .autodiff.calls import CallConversion
-from .autodiff.common import share_loads
-from .autodiff.context import Context
-from .autodiff.forward import forward
-from .autodiff.inplace import writes_as_stores
-from .autodiff.mappings import reads_by_key, reads_dicts
-from .autodiff.pairs import reverse_pair
-from .autodiff.prepare import Preparation
-from .autodiff.reverse import Primal, reverse
-from .autodiff.updates import rebind_updates
 from .check import check, check_program
 from .emit import Stages, emit, load, standalone
 from .errors import TangentlikeError, UnsupportedError
@@ -47,6 +34,19 @@ from .rules.book import RuleBook, default_book
 from .rules.foreign import ForeignBook
 from .rules.twins import as_numpy
 from .simplify import Facts, simplify
+from .transform.arguments import spell_arguments
+from .transform.callees import Callees, KnownCallees, Pair
+from .transform.callees import Request as CalleeRequest
+from .transform.calls import CallConversion
+from .transform.common import share_loads
+from .transform.context import Context
+from .transform.forward import forward
+from .transform.inplace import writes_as_stores
+from .transform.mappings import reads_by_key, reads_dicts
+from .transform.pairs import reverse_pair
+from .transform.prepare import Preparation
+from .transform.reverse import Primal, reverse
+from .transform.updates import rebind_updates
 
 # Functions of the runtime that are called for their effect.
 _EFFECTS = ("add_at", "require_apart", "require_array", "require_ndim", "require_scalar")

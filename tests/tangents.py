@@ -14,14 +14,14 @@ from tangentlike.analysis.activity import active_names, refuse_unknown, written_
 from tangentlike.analysis.aliases import Effects
 from tangentlike.analysis.flow import flow_edges
 from tangentlike.analysis.kinds import infer_kinds
-from tangentlike.autodiff.callees import Callees, Request
-from tangentlike.autodiff.context import Context
-from tangentlike.autodiff.forward import forward
-from tangentlike.autodiff.inplace import writes_as_stores
 from tangentlike.emit import show
 from tangentlike.frontend import Lowered, lower, names_of
 from tangentlike.kind import Kind
 from tangentlike.rules.book import default_book
+from tangentlike.transform.callees import Callees, Request
+from tangentlike.transform.context import Context
+from tangentlike.transform.forward import forward
+from tangentlike.transform.inplace import writes_as_stores
 
 
 class Builder:

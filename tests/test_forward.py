@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tangentlike.autodiff.forward import tangent_parameters
 from tangentlike.errors import UnsupportedError
 from tangentlike.frontend import lower
 from tangentlike.kind import FLOAT, Kind
+from tangentlike.transform.forward import tangent_parameters
 from tests import agreement
 from tests.tangents import tangent_function, tangent_source
 

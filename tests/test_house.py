@@ -27,7 +27,7 @@ LAYERS = [
     {"check"},
     {"rules"},
     {"analysis"},
-    {"autodiff"},
+    {"transform"},
     {"simplify"},
     {"emit"},
     {"pipeline"},

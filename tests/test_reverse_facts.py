@@ -11,15 +11,15 @@ from tangentlike.analysis.assigned import definitely_assigned
 from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.analysis.sharing import Sharing
 from tangentlike.analysis.structure import ROOT, structure
-from tangentlike.autodiff.callees import Callees
-from tangentlike.autodiff.context import Context
-from tangentlike.autodiff.loops import backwards, leaves, length
 from tangentlike.emit import show
 from tangentlike.errors import UnsupportedError
 from tangentlike.frontend import lower
 from tangentlike.names import Names
 from tangentlike.pipeline import Request, derive
 from tangentlike.rules.book import default_book
+from tangentlike.transform.callees import Callees
+from tangentlike.transform.context import Context
+from tangentlike.transform.loops import backwards, leaves, length
 
 
 def _aliases(fn):

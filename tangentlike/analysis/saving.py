@@ -44,7 +44,7 @@ _SHAPE_ATTRIBUTES = ("shape", "size", "ndim", "dtype")
 
 
 class Step(Protocol):
-    """A reversed statement, as the sweep made it (see `autodiff.sweep.Reversed`)."""
+    """A reversed statement, as the sweep made it (see `transform.sweep.Reversed`)."""
 
     stmt: ir.Stmt
     entry: list[ir.Stmt]

@@ -3,7 +3,7 @@
     sweep (what the adjoint statements are) -> recording (what they need saved) -> weaving
 
 `Reverse` is the transform of one function, step by step; `reverse` builds one function with the
-primal and the reverse sweep in it. `autodiff.pairs` builds two, with a tape between them.
+primal and the reverse sweep in it. `transform.pairs` builds two, with a tape between them.
 """
 
 from __future__ import annotations
