@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from .. import ir
 from ..analysis.aliases import Aliases
+from ..analysis.memory import surely_basic
 from ..analysis.recompute import Costs, Recomputed, Rematerialisation
 from ..analysis.saving import Reads, Recording, Saves, content, statement_needs
 from ..analysis.structure import ROOT, Structure, structure
@@ -208,7 +209,10 @@ class Reverse:
         """Whether a value is surely an alias or a view: what it refers to is restored in place."""
         if isinstance(stmt.value, ir.Var) or stmt.target in self.primal.aliases.paths:
             return True
-        return self.context.kind_of(stmt.value).form == "array" and isinstance(stmt.value, ir.Index)
+        if not isinstance(stmt.value, ir.Index):
+            return False
+        basic = surely_basic(stmt.value.key, self.context.kind_of)  # (else it may be a copy)
+        return basic and self.context.kind_of(stmt.value).form == "array"
 
     # --------------------------------------------------------------------------- results
 

@@ -287,7 +287,19 @@ def zip_written(x):
     return z @ y
 
 
+def entries_before_write(x):
+    y = x * 1.0
+    total = 0.0
+    for _ in range(3):
+        some = y[[0, 1, 1]]
+        y[0] = y[0] * x[1]
+        y[1:] *= 0.5
+        total += np.sum(some * some)
+    return total + y[3]
+
+
 PROGRAMS = [
+    Program(entries_before_write, _VECTOR),
     Program(quicksort, _VECTOR),
     Program(recursive_views, _VECTOR),
     Program(over_ndindex, _matrix(2, 3)),
