@@ -8,6 +8,8 @@ print(gradient.source)                      # its text
 
 from . import testing
 from .api import autodiff, grad, jvp, value_and_grad, vjp
+from .called import derive_call as _derive_call
+from .checkpoints import checkpoint, checkpointed
 from .errors import TangentlikeError, UnsupportedError
 from .jacobians import hessian, hvp, jacobian
 from .rules import nondifferentiable, rule
@@ -22,6 +24,8 @@ __all__ = [
     "autodiff",
     "check_grads",
     "check_rule",
+    "checkpoint",
+    "checkpointed",
     "grad",
     "hessian",
     "hvp",

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from .checkpoints import inside_checkpoint
 from .errors import TangentlikeError, UnsupportedError
 
 Wrt = int | str | Sequence[int | str]
@@ -87,6 +88,9 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
     known = _KNOWN.get(id(fn))
     if known is not None and known.origin is fn:
         return known
+    inside = inside_checkpoint(fn)
+    if inside is not None:  # nothing is kept outside of the whole function
+        return primal_of(inside, arity, literals)
     derived = emitted_of(fn)
     if derived is not None:
         operator = fn.__tangentlike__

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import ir
+from ..checkpoints import checkpointed
 from ..errors import UnsupportedError
 from ..ir import (
     Assign,
@@ -41,6 +42,7 @@ from .comprehensions import Comprehension, becomes_loop, is_consumed, is_generat
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
 from .keys import fixed_key, flat_key
+from .lifting import Lambdas, rebound_names
 from .naming import Variables, names_of
 from .nested import Closure, Define, Walrus, in_blocks
 from .operands import (
@@ -55,13 +57,16 @@ from .operands import (
     takes_shape,
 )
 from .operators import is_truth
+from .resolve import Scope
 
 # Loop headers whose operands are named, and which then stay as they are.
-HEADERS = frozenset(map(id, (range, zip, enumerate, reversed)))
+HEADERS = frozenset(map(id, (range, zip, enumerate, reversed, checkpointed)))
 _APART = "Assign the value in a statement of its own first."
 
 
-def flatten(function: Function, names: Names | None = None) -> Function:
+def flatten(
+    function: Function, names: Names | None = None, scope: Scope | None = None
+) -> Function:
     """Give each intermediate value a name, made from what it holds.
 
     before::                                 after::
@@ -73,7 +78,9 @@ def flatten(function: Function, names: Names | None = None) -> Function:
     """
     names = names_of(function) if names is None else names
     special = find_special(function, names)
-    flattener = _Flattener(Variables(function, names), special, [], Origin(function.place))
+    lambdas = Lambdas(Scope.of_names({}) if scope is None else scope, rebound_names(function))
+    origin = Origin(function.place)
+    flattener = _Flattener(Variables(function, names), special, lambdas, [], origin)
     return dataclasses.replace(function, body=flattener.block(function.body))
 
 
@@ -83,6 +90,7 @@ class _Flattener:
 
     names: Variables
     special: Special
+    lambdas: Lambdas
     out: list[Stmt]
     origin: Origin
     calling: tuple[str, ...] = ()
@@ -266,6 +274,8 @@ class _Flattener:
 
     def operand(self, expr: Expr) -> Expr:
         """An atom for the value of an expression (or what stays nested as an operand)."""
+        if isinstance(expr, Closure):
+            expr = self.lambdas.lifted(expr, self.origin)
         return expr if stays_nested(expr) else self.named(expr)
 
     def named(self, expr: Expr) -> Var:
@@ -293,6 +303,8 @@ class _Flattener:
         if stays_nested(expr) or (is_comparison(expr) and not self.special.within(expr)):
             return expr
         match expr:
+            case Closure():
+                return self.operation(self.lambdas.lifted(expr, self.origin))
             case Walrus() | Lazy() if self.special.within(expr):
                 return self.named(expr)
             case Call(fn=Var(name)) if name in self.special.functions:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from .. import runtime
+from ..runtime import schedules
 from .book import nondifferentiable, rule
-from .kinds_of import elementwise, first, same_as, unknown
+from .kinds_of import elementwise, first, other, same_as, unknown
 
 # ----------------------------------------------------------------------- shape of adjoints
 
@@ -204,3 +205,8 @@ nondifferentiable(
 def masked(y, x, mask):
     y_dot = masked(x_dot, mask)
     x_bar = masked(y_bar, mask)
+
+
+# --------------------------------------------------------------------- checkpointed loops
+
+nondifferentiable(schedules.stretches, schedules.moves_back, kind=other)

@@ -41,16 +41,18 @@ def reverse_pair(
         params.append(ir.Param(seed))
     transform.adjoints.given = frozenset(written)
     for formal in written:
-        transform.adjoints.state[formal] = OWNED
+        if primal.aliases.has_variable(formal):
+            transform.adjoints.state[formal] = OWNED
         params.append(ir.Param(transform.adjoints.bar(formal).name))
+    given = transform.seed_shared(written)
     seeds = transform.seed(value, ir.Var(seed)) if takes_seed and depends else []
-    before, after = transform.run(seeds, returned)
+    before, after = transform.run(given + seeds, returned, written)
     origin = ir.Origin(primal.function.place, "adjoint")
-    bars = tuple(transform.adjoints.adjoint(formal) for formal in returned)
+    bars = tuple(map(transform.result_adjoint, returned))
     answer = ir.Return(bundle(bars, bare) if bars else None, origin)
     backward = (*after, answer)
     taped = _taped(backward, before, primal, {p.name for p in params})
-    unpack = _unpack_tape(tape, taped, origin)
+    unpack = unpack_tape(tape, taped, origin)
     end = ir.Return(
         ir.Display("tuple", (value, ir.Display("tuple", tuple(map(ir.Var, taped))))),
         result.origin if result is not None else origin,
@@ -66,24 +68,25 @@ def reverse_pair(
 def _taped(backward: ir.Block, before: ir.Block, primal: Primal, own: set[str]) -> tuple[str, ...]:
     """The names that the backward function reads and the forward function binds, in order."""
     free: list[str] = []
-    _free_names(backward, set(own), free)
+    free_names(backward, set(own), free)
     made = list(primal.function.param_names)
     made += [n for s in ir.statements(before) for n in ir.binds(s)]
     wanted = set(free)
     return tuple(dict.fromkeys(n for n in made if n in wanted))
 
 
-def _free_names(block: ir.Block, bound: set[str], free: list[str]) -> None:
+def free_names(block: ir.Block, bound: set[str], free: list[str]) -> None:
     """Names read in a block before it certainly binds them."""
     for stmt in block:
         free.extend(n for n in sorted(ir.reads(stmt)) if n not in bound)
         for inner in ir.blocks(stmt):
-            _free_names(inner, set(bound) | set(ir.binds(stmt)), free)
+            free_names(inner, set(bound) | set(ir.binds(stmt)), free)
         if not ir.blocks(stmt) and not isinstance(stmt, ir.Update):
             bound.update(ir.binds(stmt))
 
 
-def _unpack_tape(tape: str, taped: tuple[str, ...], origin: ir.Origin) -> ir.Block:
+def unpack_tape(tape: str, taped: tuple[str, ...], origin: ir.Origin) -> ir.Block:
+    """`a, b = tape`, for the names that were taped."""
     origin = dataclasses.replace(origin, role="restore")
     if not taped:
         return ()
@@ -93,7 +96,7 @@ def _unpack_tape(tape: str, taped: tuple[str, ...], origin: ir.Origin) -> ir.Blo
 def _bind_everywhere(before: ir.Block, taped: tuple[str, ...], primal: Primal) -> ir.Block:
     """A taped name that only one branch binds is None where that branch is not taken."""
     sure = set(primal.function.param_names) | {
-        n for s in before if not ir.blocks(s) for n in ir.binds(s)
+        n for s in before if not ir.blocks(s) or isinstance(s, ir.Try) for n in ir.binds(s)
     }
     for stmt in before:
         if isinstance(stmt, ir.If):

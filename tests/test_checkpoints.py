@@ -1,0 +1,342 @@
+"""Checkpointed calls and loops: recomputations counted, what is kept, what is refused."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import tempfile
+import tracemalloc
+from collections.abc import Callable
+from math import comb
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.runtime.schedules import moves_back, stretches
+from tests.programs import checkpoints as programs
+
+RNG = np.random.default_rng(7)
+W = 0.6 * RNG.standard_normal((3, 3))
+H = RNG.standard_normal(3)
+XS = RNG.standard_normal((10, 3))
+
+# ------------------------------------------------------------------------------ schedules
+
+
+@functools.cache
+def fewest(rounds: int, snapshots: int) -> int:
+    """Forward rounds that reversing needs at least, by the recurrence of the problem."""
+    if rounds <= 1:
+        return 0
+    if snapshots == 1:
+        return rounds * (rounds - 1) // 2
+    return min(
+        m + fewest(rounds - m, snapshots - 1) + fewest(m, snapshots) for m in range(1, rounds)
+    )
+
+
+def closed_form(rounds: int, snapshots: int) -> int:
+    """The same by Griewank and Walther's formula."""
+    r = 0
+    while comb(snapshots + r, snapshots) < rounds:
+        r += 1
+    return r * rounds - comb(snapshots + r, r - 1) if r else 0
+
+
+def recomputed(rounds: int, snapshots: int) -> int:
+    """Rounds that a schedule repeats, with every move checked on a stack of round numbers."""
+    stack = [start for start, _ in stretches(rounds, snapshots=snapshots)]
+    again, reversed_rounds = 0, []
+    for keep, start, stop in moves_back(rounds, snapshots=snapshots):
+        assert stack[-1] == start
+        if keep:
+            again += stop - start
+            stack.append(stop)
+        else:
+            assert stack.pop() == start and stop == start + 1
+            reversed_rounds.append(start)
+        assert len(stack) <= snapshots + 1  # (one of them is the state at hand)
+    assert reversed_rounds == list(reversed(range(rounds))) and not stack
+    return again
+
+
+@pytest.mark.parametrize("snapshots", [1, 2, 3, 5, 9])
+def test_binomial_schedule_is_optimal(snapshots: int) -> None:
+    for rounds in range(1, 70):
+        best = fewest(rounds, snapshots)
+        assert closed_form(rounds, snapshots) == best
+        # The first sweep of the theory, to the last round, is our primal sweep.
+        assert recomputed(rounds, snapshots) == best - (rounds - 1)
+
+
+@pytest.mark.parametrize("snapshots", [10, 30, 100])
+def test_binomial_schedule_of_many_rounds(snapshots: int) -> None:
+    rounds = 10_000
+    assert recomputed(rounds, snapshots) == closed_form(rounds, snapshots) - (rounds - 1)
+
+
+def test_one_moment_of_a_loop_is_kept_at_a_time() -> None:
+    assert stretches(0) == [] and list(moves_back(0, snapshots=3)) == []
+    assert stretches(7, every=3) == [(0, 3), (3, 6), (6, 7)]
+    assert stretches(16) == [(0, 4), (4, 8), (8, 12), (12, 16)]
+    assert stretches(1, snapshots=5) == [(0, 1)]
+    with pytest.raises(ValueError, match="at least one"):
+        stretches(4, every=0)
+
+
+# ------------------------------------------------------------------------- counted rounds
+
+CALLS = 0
+
+
+def _count(h: Any) -> Any:
+    global CALLS
+    CALLS += 1
+    return h
+
+
+@tl.rule(_count)
+def _counted_rule(y, h):  # type: ignore[no-untyped-def]
+    y_dot = h_dot  # noqa: F821, F841
+    h_bar = y_bar  # noqa: F821, F841
+
+
+def counting_loop(x: Any, n: int, c: int) -> Any:
+    for _ in tl.checkpointed(range(n), snapshots=c):
+        x = np.sin(_count(x)) * 1.1
+    return np.sum(x)
+
+
+def counting_while(x: Any, n: int, c: int) -> Any:
+    k = 0
+    while tl.checkpointed(k < n, snapshots=c):
+        x = np.sin(_count(x)) * 1.1
+        k = k + 1
+    return np.sum(x)
+
+
+def runs(f: Callable[..., Any], *args: Any) -> int:
+    global CALLS
+    df = tl.grad(f)
+    CALLS = 0
+    df(*args)
+    return CALLS
+
+
+@pytest.mark.parametrize(("rounds", "snapshots"), [(1, 1), (9, 1), (40, 3), (60, 5), (200, 10)])
+def test_steps_run_as_often_as_the_theory_says(rounds: int, snapshots: int) -> None:
+    again = closed_form(rounds, snapshots) - (rounds - 1)
+    # Once in the primal sweep, once more when it is reversed, and what is repeated in between.
+    assert runs(counting_loop, H, rounds, snapshots) == 2 * rounds + again
+
+
+@pytest.mark.parametrize(("rounds", "snapshots"), [(0, 2), (1, 2), (7, 3), (100, 5), (101, 4)])
+def test_a_loop_of_unknown_length_repeats_little_more(rounds: int, snapshots: int) -> None:
+    known = runs(counting_loop, H, rounds, snapshots)
+    assert runs(counting_while, H, rounds, snapshots) <= 2 * known
+    assert np.allclose(
+        tl.grad(counting_while)(H, rounds, snapshots), tl.grad(counting_loop)(H, rounds, snapshots)
+    )
+
+
+# ------------------------------------------------------------------------------ what is kept
+
+
+def recurrence(h: Any, n: int, c: int) -> Any:
+    for _ in tl.checkpointed(range(n), snapshots=c):
+        h = np.sin(h) * 1.01
+    return np.sum(h)
+
+
+def stored(h: Any, n: int) -> Any:
+    for _ in range(n):
+        h = np.sin(h) * 1.01
+    return np.sum(h)
+
+
+def peak(df: Callable[..., Any], *args: Any) -> int:
+    df(*args)
+    gc.collect()
+    tracemalloc.start()
+    df(*args)
+    found = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return found
+
+
+def test_memory_is_that_of_the_snapshots() -> None:
+    h = np.linspace(0.1, 1.0, 2_000)
+    few, many = peak(tl.grad(recurrence), h, 300, 5), peak(tl.grad(stored), h, 300)
+    assert few < 14 * h.nbytes < 300 * h.nbytes < many
+
+
+def test_a_checkpointed_call_keeps_its_arguments() -> None:
+    source = tl.grad(programs.decorated_call).source
+    assert "return y, (h, w, x)" in source
+    assert "_, cell_tape = cell_fwd(h, w, x)" in source
+
+
+def test_a_stretch_is_one_call() -> None:
+    source = tl.grad(programs.every_third).source
+    assert "for start, stop in reversed(stretches(rounds, every=3)):" in source
+    assert "h = h_saved.pop()" in source
+
+
+def test_forward_mode_knows_nothing_of_it() -> None:
+    source = tl.autodiff(programs.every_third, mode="forward").source
+    assert "stretches" not in source and "for t in range(len(xs)):" in source
+
+
+def to_directory(w: Any, h: Any, xs: Any, where: str) -> Any:
+    a = h * 2.0
+    for t in tl.checkpointed(range(len(xs)), snapshots=3, to=where):
+        h, a = np.tanh(w @ h + xs[t]), a * np.cos(h)
+    return np.sum(h * a)
+
+
+def in_memory(w: Any, h: Any, xs: Any) -> Any:
+    a = h * 2.0
+    for t in range(len(xs)):
+        h, a = np.tanh(w @ h + xs[t]), a * np.cos(h)
+    return np.sum(h * a)
+
+
+def test_states_on_disk() -> None:
+    with tempfile.TemporaryDirectory() as where:
+        got = tl.grad(to_directory)(W, H, XS, where)
+        gc.collect()
+        assert os.listdir(where) == [], "a file was left behind"
+    assert np.allclose(got, tl.grad(in_memory)(W, H, XS), rtol=1e-13)
+
+
+# -------------------------------------------------------------------------- second order
+
+SECOND = [programs.decorated_call, programs.every_third, programs.three_snapshots]
+
+
+@pytest.mark.parametrize("fn", SECOND, ids=lambda f: f.__name__)
+def test_forward_over_reverse(fn: Callable[..., Any]) -> None:
+    gradient = tl.grad(fn)
+    v = np.random.default_rng(1).standard_normal(W.shape)
+    _, got = tl.jvp(gradient, (W, H, XS), (v, None, None))
+    step = 1e-5
+    up, down = gradient(W + step * v, H, XS), gradient(W - step * v, H, XS)
+    assert np.allclose(got, (up - down) / (2 * step), rtol=1e-6, atol=1e-7)
+
+
+def test_a_pullback_is_used_again() -> None:
+    value, pullback = tl.vjp(programs.three_snapshots, W, H, XS)
+    first, second = pullback(1.0)[0], pullback(2.0)[0]
+    assert np.allclose(2.0 * first, second)
+    assert value == programs.three_snapshots(W, H, XS)
+
+
+# --------------------------------------------------------------------------------- refusals
+
+
+def draws(u: Any, rng: Any) -> Any:
+    for _ in tl.checkpointed(range(5), every=2):
+        u = np.sin(u) + rng.normal(size=3)
+    return np.sum(u)
+
+
+@tl.checkpoint
+def noisy(x: Any) -> Any:
+    return x * np.random.standard_normal()
+
+
+def draws_deeper(u: Any) -> Any:
+    return np.sum(noisy(u))
+
+
+def leaves_early(u: Any) -> Any:
+    for _ in tl.checkpointed(range(5), every=2):
+        u = np.sin(u)
+        if u > 3.0:
+            break
+    return np.sum(u)
+
+
+def bound_inside(u: Any) -> Any:
+    for _ in tl.checkpointed(range(5), every=2):
+        m = np.sin(u)
+        u = m * m
+    return np.sum(u * m)
+
+
+def number_or_array(u: Any) -> Any:
+    for _ in tl.checkpointed(range(5), every=2):
+        u += np.sin(u)
+    return np.sum(u)
+
+
+def grows_a_list(u: Any) -> Any:
+    xs = [u]
+    for _ in tl.checkpointed(range(5), every=2):
+        xs.append(np.sin(xs[-1]))
+    return np.sum(xs[-1])
+
+
+def hands_on_a_view(u: np.ndarray) -> Any:
+    u = np.sin(u)
+    h = u[1:3]
+    for _ in tl.checkpointed(range(5), every=2):
+        u[2] = u[2] * h[0] + h[1] * 0.5
+        h = u[1:3]
+    return np.sum(u * u) + np.sum(h)
+
+
+def swaps(u: Any) -> Any:
+    new = np.zeros_like(u)
+    for _ in tl.checkpointed(range(4)):
+        new[1:-1] = u[1:-1] + np.sin(u[:-2] * u[2:])
+        u, new = new, u
+    return np.sum(u * u)
+
+
+def length_unknown(u: Any) -> Any:
+    while tl.checkpointed(np.sum(u) < 10.0):
+        u = u * 2.0
+    return np.sum(u)
+
+
+def two_schedules(u: Any) -> Any:
+    for _ in tl.checkpointed(range(5), every=2, snapshots=3):
+        u = u * 2.0
+    return np.sum(u)
+
+
+REFUSED = {
+    draws: "gives something else when a checkpoint runs it again",
+    draws_deeper: "`np.random.standard_normal` gives something else",
+    leaves_early: "cannot be left by `break` or `return`",
+    bound_inside: "`m` may have no value yet",
+    number_or_array: "`u` may be a number .* or an array",
+    grows_a_list: "changes the list `xs`",
+    hands_on_a_view: "in place and binds it to another object",
+    swaps: "in place and binds it to another object",
+    length_unknown: "not known beforehand",
+    two_schedules: "one of every=, snapshots= and schedule=",
+}
+
+
+@pytest.mark.parametrize("fn", REFUSED, ids=lambda f: f.__name__)
+def test_refused_with_a_place(fn: Callable[..., Any]) -> None:
+    with pytest.raises(tl.UnsupportedError, match=REFUSED[fn]) as caught:
+        tl.grad(fn)
+    assert caught.value.place is not None and caught.value.hint
+
+
+def test_the_words_of_checkpointed_are_checked() -> None:
+    assert tl.checkpointed([1, 2], snapshots=1) == [1, 2]
+    for wrong in (
+        {"every": 0},
+        {"snapshots": 0},
+        {"schedule": "none"},
+        {"every": 1, "snapshots": 2},
+    ):
+        with pytest.raises(tl.TangentlikeError):
+            tl.checkpointed(range(3), **wrong)  # type: ignore[arg-type]
