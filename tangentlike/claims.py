@@ -112,3 +112,18 @@ def stand_in(value: Any, count: list[int] | None = None) -> Any:
     if isinstance(value, (bool, np.bool_)):
         return False
     return type(value)(0) if isinstance(value, (int, float, complex, np.number)) else value
+
+
+def example_key(example: Any) -> Any:
+    """What of example arguments the transform looks at: types, dtypes and shapes.
+
+    >>> example_key((1.0, [2]))
+    ('tuple', (('float',), ('list', (('int',),))))
+    """
+    name = type(example).__name__
+    if leaves.is_array(example):
+        return (name, str(example.dtype), tuple(example.shape))
+    inside = leaves.children(example)
+    if inside is None:
+        return (name,)
+    return (name, tuple(example_key(item) for _, item in inside))

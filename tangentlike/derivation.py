@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import leaves
-from .claims import UNSTATED, broken, claims_of, stand_in
+from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .errors import TangentlikeError, UnsupportedError
 from .primal import Primal, global_names, plain_signature
 from .runtime import Mirror, Record, require_apart, require_array, require_ndim, scalar_seed
-from .structures import Structures, structures_of
+from .structures import Structures, runs_over_names, structures_of
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -80,13 +80,17 @@ class Derivation:
             found = self.for_complex
         if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
             found = found.for_foreign
-        told = structures_of(self._by_name(args, kwargs) or {})
-        if told != found.request.structures:
-            found = found.for_structures(told)
+        found = found.for_structures(self._by_name(args, kwargs) or {})
         if found.primal.inner is None and not found.claims:
             return found
         by_name = self._by_name(args, kwargs)
         return found if by_name is None else found._believing(by_name)
+
+    @cached_property
+    def _runs_over_names(self) -> bool:
+        """Whether it matters which arguments are dicts, whatever their keys."""
+        derived = self.derived
+        return any(map(runs_over_names, (derived.lowered.function, *derived.module.functions)))
 
     @cached_property
     def claims(self) -> dict[str, Kind]:
@@ -143,11 +147,15 @@ class Derivation:
             primal = replace(primal, function=inner.for_foreign.emitted, inner=inner.for_foreign)
         return derivation_of(primal, replace(self.request, has_foreign=True))
 
-    def for_structures(self, told: Structures) -> Derivation:
-        """The same derivative for arguments of these structures."""
+    def for_structures(self, given: Mapping[str, Any]) -> Derivation:
+        """The same derivative for arguments of the structures of these."""
+        told = structures_of(given, self._runs_over_names)
+        return self if told == self.request.structures else self._for_told(told)
+
+    def _for_told(self, told: Structures) -> Derivation:
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
-            inner = inner.for_structures(tuple((n, k) for n, k in told if n in inner.names))
+            inner = inner._for_told(tuple((n, k) for n, k in told if n in inner.names))
             primal = replace(primal, function=inner.emitted, inner=inner)
         return derivation_of(primal, replace(self.request, structures=told))
 
@@ -380,18 +388,3 @@ def _key(primal: Primal, request: Request) -> tuple[Any, ...]:
         *(getattr(request, name) for name in _REQUEST),
         example_key(request.example),
     )
-
-
-def example_key(example: Any) -> Any:
-    """What of example arguments the transform looks at: types, dtypes and shapes.
-
-    >>> example_key((1.0, [2]))
-    ('tuple', (('float',), ('list', (('int',),))))
-    """
-    name = type(example).__name__
-    if leaves.is_array(example):
-        return (name, str(example.dtype), tuple(example.shape))
-    inside = leaves.children(example)
-    if inside is None:
-        return (name,)
-    return (name, tuple(example_key(item) for _, item in inside))

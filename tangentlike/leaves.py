@@ -172,7 +172,15 @@ def like(value: Any, bar: Any) -> Any:
     inside = children(value)
     if inside is None:
         return None
-    parts = zip(inside, _parts(value, bar), strict=True)
+    found = _parts(value, bar)
+    if len(found) != len(inside):
+        raise TangentlikeError(
+            f"the adjoint of a {type(value).__name__} of {len(inside)} came out with "
+            f"{len(found)} items",
+            hint="The derivative was made without knowing that an argument is a "
+            f"{type(value).__name__}: annotate the parameter, or pass `example=` arguments.",
+        )
+    parts = zip(inside, found, strict=True)
     return rebuild(value, [like(item, part) for (_, item), part in parts])
 
 

@@ -19,6 +19,7 @@ from .analysis.activity import (
     varied_names,
 )
 from .analysis.aliases import analyse_aliases, effects_of
+from .analysis.entangled import entangled_names
 from .analysis.kinds import computes_complex, infer_kinds, kind_of, kinds_from_example
 from .analysis.memory import Effects
 from .analysis.operations import is_python_function
@@ -32,15 +33,21 @@ from .kind import OTHER, Kind
 from .names import Names
 from .rules.book import RuleBook, default_book
 from .rules.foreign import ForeignBook
+from .rules.definitions import as_defined
 from .rules.twins import as_numpy
 from .simplify import Facts, simplify
+from .transform.all_names import all_names, outer_names
 from .transform.arguments import spell_arguments
-from .transform.callees import Callees, KnownCallees, Pair
+from .transform.callees import Callees, KnownCallees, Pair, emitted
 from .transform.callees import Request as CalleeRequest
 from .transform.calls import CallConversion
+from .transform.checkpointing import Checkpoints
 from .transform.common import share_loads
+from .transform.container_calls import calls_containers, plain_container_calls
+from .transform.container_changes import changes_as_new
 from .transform.context import Context
 from .transform.forward import forward
+from .transform.inner_functions import with_inner_functions
 from .transform.inplace import writes_as_stores
 from .transform.mappings import reads_by_key, reads_dicts
 from .transform.pairs import reverse_pair
@@ -49,13 +56,23 @@ from .transform.reverse import Primal, reverse
 from .transform.updates import rebind_updates
 
 # Functions of the runtime that are called for their effect.
-_EFFECTS = ("add_at", "require_apart", "require_array", "require_ndim", "require_scalar")
+_EFFECTS = (
+    "restore_entry",
+    "add_at",
+    "lost_statements",
+    "adjoint_of",
+    "take_adjoint",
+    "require_apart",
+    "require_array",
+    "require_ndim",
+    "require_scalar",
+)
 
 
 @dataclass(frozen=True)
 class Request:
     """What is asked of one function. `mode`: "grad", "value_and_grad", "adjoint", "tangent",
-    or "pair"; `wrt` are names; `bare`: a single gradient is returned by itself; `has_complex`:
+    "pair", or "callee" (a pair for emitted code to call); `wrt` are names; `bare`: a single gradient is returned by itself; `has_complex`:
     some argument is complex (the derivative then allows for it everywhere); `has_foreign`:
     some argument is an array that is not NumPy's; `structures`: what is known of arguments that
     hold dicts with numbers for keys."""
@@ -99,7 +116,7 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
         raise UnsupportedError(
             f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
         )
-    lowered = as_numpy(lower(fn))
+    lowered = as_defined(as_numpy(lower(fn)))
     check(lowered.function)
     given = dict(request.structures)
     if request.example is not None:
@@ -107,7 +124,9 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
         given.update(kinds_from_example(bound.arguments))
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     used = default_book() if book is None else book
-    build = _Builder(ForeignBook(used) if foreign else used)
+    keeps = request.mode != "tangent"
+    build = _Builder(ForeignBook(used) if foreign else used, keeps)
+    lowered = build.checkpoints.read(lowered, given)
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
@@ -131,10 +150,12 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
 class _Builder:
     """Makes the functions of one module; callees come back to it through `Callees`."""
 
-    def __init__(self, book: RuleBook | ForeignBook) -> None:
+    def __init__(self, book: RuleBook | ForeignBook, keeps: bool) -> None:
         self.callees = Callees(self, Names())
+        self.checkpoints = Checkpoints(self.callees, self._kinds, keeps)
         self.book: Any = KnownCallees(book, self.callees)
         self.facts: dict[str, Facts] = {}
+        self._plain_functions: dict[int, ir.Ref] = {}  # by the id of what they compute
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.real = True
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
@@ -145,17 +166,22 @@ class _Builder:
         self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
     ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
         function = lowered.function
-        self.callees.names.take((function.name, *_outer_names(function)))
+        self.callees.names.take((function.name, *outer_names(function)))
         suffix = {"grad": "grad", "value_and_grad": "value_and_grad", "adjoint": "vjp"}
         if request.mode == "tangent":
             name = self.callees.names.fresh(f"{function.name}_jvp")
             made, written = self._tangent(name, lowered, request.wrt, given, protect=True)
             return (made,), written
-        if request.mode == "pair":
+        if request.mode in ("pair", "callee"):
             names = tuple(self.callees.names.fresh(f"{function.name}_{s}") for s in ("fwd", "bwd"))
             primal, context = self._primal(lowered, request.wrt, given, shared=())
             fwd, bwd, _ = reverse_pair(
-                primal, context, (names[0], names[1]), (request.wrt, ()), False, True
+                primal,
+                context,
+                (names[0], names[1]),
+                (request.wrt, ()),
+                bare=request.mode == "callee",
+                protect=True,
             )
             return self._done((fwd, bwd), context, primal.active), primal.written
         name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
@@ -167,6 +193,11 @@ class _Builder:
 
     def pair(self, pair: Pair, request: CalleeRequest) -> tuple[ir.Function, ir.Function]:
         """The forward and backward functions of a callee."""
+        special = self.checkpoints.pair(
+            pair, request, lambda: self._context(request.lowered, request.kinds)
+        )
+        if special is not None:
+            return self._callee(request, special[0], special[1], frozenset(request.active))
         primal, context = self._primal(
             request.lowered, request.active, request.kinds, shared=pair.written
         )
@@ -178,9 +209,30 @@ class _Builder:
         fwd, bwd, pair.result_active = reverse_pair(
             primal, context, names, order, True, False, seeded
         )
-        made = self._done((request.annotated(fwd), bwd), context, primal.active)
+        return self._callee(request, (fwd, bwd), context, primal.active)
+
+    def _callee(
+        self,
+        request: CalleeRequest,
+        pair: tuple[ir.Function, ir.Function],
+        context: Context,
+        active: frozenset[str],
+    ) -> tuple[ir.Function, ir.Function]:
+        """The pair of a callee, as it will be printed."""
+        made = self._done((request.annotated(pair[0]), pair[1]), context, active)
         self.scopes.update({f.name: request.lowered.scope for f in made})
         return made[0], made[1]
+
+    def _plain(self, obj: Any, name: str) -> ir.Ref:
+        """A function of the file that only computes what a function we made does."""
+        if id(obj) in self._plain_functions:
+            return self._plain_functions[id(obj)]
+        ref, lowered = emitted(self.callees.names.fresh(name)), self.callees.lowered(obj)
+        self._plain_functions[id(obj)] = ref  # (it may call itself)
+        function = dataclasses.replace(lowered.function, name=ref.text)
+        self.callees.functions += self._done((function,), self._context(lowered, {}), frozenset())
+        self.scopes[ref.text] = lowered.scope
+        return ref
 
     def tangent(self, name: str, request: CalleeRequest) -> ir.Function:
         """The tangent function of a callee."""
@@ -214,7 +266,7 @@ class _Builder:
     def _context(self, lowered: Lowered, given: Mapping[str, Kind]) -> Context:
         function = lowered.function
         kinds = self._kinds(function, given)
-        names = Names(_all_names(function))
+        names = Names(all_names(function))
         return Context(
             dict(kinds),
             self.book,
@@ -234,10 +286,12 @@ class _Builder:
         arguments, are spelled out."""
         context = self._context(lowered, given)
         function, effects = lowered.function, context.sources().effects
-        if reads_dicts(function) or has_fields_like_arrays(function):
+        reads = reads_dicts(function) or calls_containers(function)
+        if reads or has_fields_like_arrays(function):
             varied = varied_names(function, wrt, context.kinds, self.book, effects)
             refuse_fields_like_arrays(function, varied)
             function = reads_by_key(function, varied, context.temporaries, context.names)
+            function = plain_container_calls(function, varied, context)
         function = spell_arguments(function, context)
         if function is lowered.function:
             return lowered, context
@@ -274,7 +328,8 @@ class _Builder:
     ) -> tuple[Primal, Context]:
         """Everything the reverse transform needs to know of one function."""
         lowered, context = self._spelled(lowered, wrt, given)
-        function = writes_as_stores(lowered.function, context)
+        function = changes_as_new(lowered.function, wrt, given, context)
+        function = writes_as_stores(function, context)
         shared_loads = share_loads(function, frozenset(lowered.temporaries), context.sources())
         if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
             function = shared_loads
@@ -289,6 +344,8 @@ class _Builder:
             function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
         )
         refuse_unknown(function, active, self.book, context.kinds, wrt)
+        severed = frozenset(wrt) - set(function.param_names)
+        aliases.entangled = entangled_names(function, aliases, active, severed, sources)
         written = tuple(p for p in function.param_names if aliases.is_written(p))
         conversion = CallConversion(active, aliases, context, preparation.counters)
         function = conversion.function(function)
@@ -318,6 +375,8 @@ class _Builder:
         self, functions: tuple[ir.Function, ...], context: Context, active: frozenset[str]
     ) -> tuple[ir.Function, ...]:
         functions = tuple(map(self.callees.variants.restored, functions))
+        functions = tuple(self.checkpoints.printed(f, self._plain) for f in functions)
+        functions = tuple(with_inner_functions(f, self._plain) for f in functions)
         for function in functions:
             check_program(function)
             self.facts[function.name] = Facts(
@@ -347,34 +406,3 @@ class _Builder:
         made = simplify(function, self.facts[function.name])
         check_program(made)
         return made
-
-
-def _outer_names(function: ir.Function) -> list[str]:
-    """Names the function takes from outside, as it spells them."""
-    found = []
-    for stmt in ir.statements(function.body):
-        for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                refs = part.refs if isinstance(part, ir.Opaque) else ()
-                for ref in (part, *refs):
-                    if isinstance(ref, ir.Ref):
-                        found.append(ref.text.partition(".")[0])
-        if isinstance(stmt, ir.OpaqueStmt):
-            found.extend(ref.text.partition(".")[0] for ref in stmt.refs)
-    return found
-
-
-def _all_names(function: ir.Function) -> list[str]:
-    found = [*function.param_names, *function.free, *_outer_names(function)]
-    for stmt in ir.statements(function.body):
-        found.extend(ir.binds(stmt))
-        found.extend(sorted(ir.reads(stmt)))
-    return found
-
-
-def parameter_names(fn: Callable[..., Any]) -> tuple[str, ...]:
-    """The names `wrt` may give for parameters."""
-    try:
-        return tuple(inspect.signature(fn).parameters)
-    except (TypeError, ValueError):
-        raise TangentlikeError(f"{fn!r} has no signature that can be read") from None

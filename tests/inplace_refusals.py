@@ -51,7 +51,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "reverse": "where it got an array of 2 dimensions",
     },
     "views_in_list": {
-        "reverse": "`rows_0` is written in place while `b` may share its memory",
         "example": "`rows_0` is written in place while `b` may share its memory",
     },
     "views_in_list_by_loop": {
@@ -151,49 +150,14 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`__setitem__` is called by its name",
         "forward": "`__setitem__` may write its arguments, which carry derivatives",
     },
-    "list_items": {
-        "reverse": "`del` of an item or attribute is not supported",
-        "example": "`del` of an item or attribute is not supported",
-        "forward": "`del` of an item or attribute is not supported",
-    },
     "dict_of_arrays": {
         "reverse": "`d_w2` is written in place while an element of `d` may share its memory",
         "example": "`d_w2` is written in place while an element of `d` may share its memory",
-    },
-    "list_sorted": {
-        "reverse": "`sort` of a container that carries derivatives",
-        "example": "`sort` of a container that carries derivatives",
-        "forward": "`sort` of a list that carries derivatives",
     },
     "object_state": {
         "reverse": "no derivative rule for Model",
         "example": "no derivative rule for Model",
         "forward": "no derivative rule for Model",
-    },
-    "list_reverse": {
-        "reverse": "`reverse` of a container that carries derivatives",
-        "example": "`reverse` of a container that carries derivatives",
-    },
-    "list_insert": {
-        "reverse": "`insert` of a container that carries derivatives",
-        "example": "`insert` of a container that carries derivatives",
-    },
-    "list_clear": {
-        "reverse": "`clear` of a container that carries derivatives",
-        "example": "`clear` of a container that carries derivatives",
-    },
-    "list_pop_index": {
-        "reverse": "no derivative rule for this use of `xs`",
-        "example": "no derivative rule for this use of `xs`",
-    },
-    "list_remove": {
-        "reverse": "`remove` of a container that carries derivatives",
-        "example": "`remove` of a container that carries derivatives",
-        "forward": "`remove` of a list that carries derivatives",
-    },
-    "list_slice_store": {
-        "reverse": "a slice of a list that carries derivatives is assigned",
-        "example": "a slice of a list that carries derivatives is assigned",
     },
     "list_repeat_shared": {
         "reverse": "an element of `t` is written in place, and another one may be the same array",
@@ -222,18 +186,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "list_concat_shares": {
         "reverse": "`t_0` is written in place while `r` may share its memory",
         "example": "`t_0` is written in place while `r` may share its memory",
-    },
-    "dict_update": {
-        "reverse": "`update` of a container that carries derivatives",
-        "example": "`update` of a container that carries derivatives",
-    },
-    "dict_setdefault": {
-        "reverse": "`setdefault` of a container that carries derivatives",
-        "example": "`setdefault` of a container that carries derivatives",
-    },
-    "dict_pop": {
-        "reverse": "no derivative rule for this use of `d`",
-        "example": "no derivative rule for this use of `d`",
     },
     "dict_keys_updated": {
         "reverse": "`k` may be a number (rebound here) or an array (written in place)",

@@ -33,7 +33,7 @@ REFUSED = {
     "y = x + (yield x)": ("a generator", None),
     "y = [1 for v in x if (yield v)]": ("a generator", None),
     "y = await x": ("`await`", None),
-    "del x[0]": ("`del` of an item", "x[0]"),
+    "del x.a": ("`del` of an attribute", "x.a"),
     "a, b = x, y, z": ("3 values cannot be unpacked into 2", None),
     "for a[0] in x:\n    pass": ("a loop can only bind names", "a[0]"),
     "np.random.seed = x": ("writing to `np.random.seed`", "np.random.seed"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import ir
+from .. import ir, runtime
 from ..kind import Kind
 from .operations import joins_lists, rule_object, written_position
 
@@ -19,8 +19,11 @@ MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update")
     + ("setdefault", "popitem", "fill", "partition", "put", "resize", "itemset", "add", "discard")
 )
+VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 _OF_ALL = (max, min, np.broadcast_arrays)  # what may give back any of their arguments
-_COLLECTING = (list, tuple, sorted)
+_COLLECTING = (list, tuple, sorted, dict)
+# What is made of some items of its first argument.
+_SELECTING = (runtime.take_items, runtime.without, runtime.replaced)
 _SHAPE_ATTRIBUTES = frozenset(["shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides"])
 
 
@@ -93,7 +96,10 @@ class Sources:
 
     def _collects(self, call: ir.Call) -> bool:
         """Whether a call is `list(xs)` or the like: a new container of the same items."""
-        return len(call.args) == 1 and rule_object(call, self.kinds) in _COLLECTING
+        obj = rule_object(call, self.kinds)
+        return any(obj is made for made in _SELECTING) or (
+            len(call.args) == 1 and any(obj is made for made in _COLLECTING)
+        )
 
     def joins_lists(self, call: ir.Call) -> bool:
         """Whether a call is `xs + ys` or `2 * xs`, whose result holds the same items again."""
@@ -107,7 +113,7 @@ class Sources:
                 return tuple(self.nodes(e) | self.elements(e) for e in items)
             case ir.Call(args=args) if self.joins_lists(expr):
                 found = tuple(self.elements(a) for a in args)
-                repeats = rule_object(expr, self.kinds) is not operator.add
+                repeats = rule_object(expr, self.kinds) is operator.mul
                 return found * 2 if repeats else found
             case _:
                 return ()

@@ -24,7 +24,7 @@ MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "update", "setdefault", "add", "fill", "put", "itemset")
 )  # methods that put their arguments into the object
 _ITERATING = (list, tuple, set, sorted, min, max, sum, iter)  # of a dict they see the keys
-_LIBRARIES = ("numpy", "cupy", "scipy")  # what has no rule there is refused, not read
+_LIBRARIES = ("numpy", "cupy", "scipy", "dataclasses")  # what has no rule is refused, not read
 _CONTAINERS = ("list", "tuple", "dict")
 
 
@@ -45,17 +45,21 @@ def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
 
 
 def joins_lists(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
-    """Whether a call is `xs + ys` or `2 * xs`, whose result holds the same items again."""
-    if not isinstance(call.fn, ir.Ref) or call.fn.obj not in (operator.add, operator.mul):
+    """Whether a call is `xs + ys`, `2 * xs` or `d | e`, whose result holds the same items again."""
+    if not isinstance(call.fn, ir.Ref):
         return False
-    return any(_is_list(arg, kinds) for arg in call.args)
+    forms = next((forms for obj, forms in _JOINING if obj is call.fn.obj), ())
+    return any(_form(arg, kinds) in forms for arg in call.args)
 
 
-def _is_list(expr: ir.Expr, kinds: Mapping[str, Kind]) -> bool:
+_SEQUENCES = ("list", "tuple")
+_JOINING = ((operator.add, _SEQUENCES), (operator.mul, _SEQUENCES), (operator.or_, ("dict",)))
+
+
+def _form(expr: ir.Expr, kinds: Mapping[str, Kind]) -> str:
     if isinstance(expr, ir.Display):
-        return expr.form in ("list", "tuple")
-    known = kinds.get(expr.name) if isinstance(expr, ir.Var) else None
-    return known is not None and known.form in ("list", "tuple")
+        return expr.form
+    return kinds.get(expr.name, UNKNOWN).form if isinstance(expr, ir.Var) else ""
 
 
 def rule_object(expr: ir.Expr, kinds: Mapping[str, Kind]) -> Any:
@@ -163,6 +167,8 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
     match expr:
         case ir.Var(name):
             return (name,)
+        case ir.Index(ir.Ref(obj=obj), key) if makes_of_key(obj):
+            parts = tuple(ir.Var(name) for name in sorted(ir.names_in(key)))
         case ir.Index(base, _):
             return operands(base, kinds, book)
         case ir.Attribute(base, _):
@@ -206,6 +212,16 @@ def is_field(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
     return not known and not is_constant(expr, kinds, book)
 
 
+def makes_of_key(obj: Any) -> bool:
+    """Whether indexing an object makes something new of the key, as `np.mgrid` does.
+
+    >>> makes_of_key(np.mgrid), makes_of_key([1.0]), makes_of_key(np.float64)
+    (True, False, False)
+    """
+    held = (np.ndarray, list, tuple, dict, str, range, type)
+    return not isinstance(obj, held) and (type(obj).__module__ or "").startswith("numpy.lib")
+
+
 def is_python_function(obj: Any) -> bool:
     """Whether an object is a user's function, with Python source that a transform can enter."""
     if not inspect.isfunction(obj):
@@ -223,7 +239,7 @@ def bind_actuals(obj: Any, call: ir.Call) -> dict[str, tuple[ir.Expr, ...]] | No
     {'x': (Var(name='a'),)}
     """
     try:
-        signature = inspect.signature(obj)
+        signature = inspect.signature(obj, follow_wrapped=False)
         bound = signature.bind(*call.args, **dict(call.kwargs))
     except (TypeError, ValueError):
         return None

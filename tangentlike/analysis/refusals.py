@@ -8,12 +8,14 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
+from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
 from .operations import (
     MUTATING_METHODS,
     is_container_method,
     is_python_function,
     is_stop_gradient,
+    makes_of_key,
     operands,
     rule_object,
     written_position,
@@ -49,6 +51,8 @@ class _Check:
 
     def statement(self, stmt: ir.Stmt) -> None:
         self._outside(stmt)
+        if isinstance(stmt, ir.Enter):
+            self._entered(stmt)
         for expr in _operations(stmt, self.active):
             culprits = self._culprits(expr)
             if culprits:
@@ -56,6 +60,20 @@ class _Check:
 
     def _culprits(self, expr: ir.Expr) -> list[str]:
         return [n for n in operands(expr, self.kinds, self.book) if n in self.active]
+
+    def _entered(self, stmt: ir.Enter) -> None:
+        """What a context manager does with its arguments is not followed."""
+        if stmt.again:
+            return
+        for name in operands(stmt.context, self.kinds, self.book):
+            form = self.kinds[name].form if name in self.kinds else "unknown"
+            if name in self.active or form in ("array", "list", "dict", "value"):
+                raise UnsupportedError(
+                    f"a context manager is given `{name}`",
+                    stmt.origin.place,
+                    "What it does with a value that is differentiated, or to an array, is not "
+                    "followed. Give it numbers and texts, and compute before or within.",
+                )
 
     def _outside(self, stmt: ir.Stmt) -> None:
         """Storing into an object of the module: who reads it there is not followed."""
@@ -92,8 +110,21 @@ class _Check:
                 )
             case ir.Call():
                 self._call(expr, culprit, place)
+            case ir.Index(ir.Ref(text=text, obj=obj)) if makes_of_key(obj):
+                raise UnsupportedError(
+                    f"`{text}[...]` is not differentiated by what stands in its brackets",
+                    place,
+                    f"{self._reason(culprit)} Write np.linspace, np.arange or np.concatenate.",
+                )
 
     def _call(self, call: ir.Call, culprit: str, place: Place) -> None:
+        for arg in call.args:
+            if isinstance(arg, Comprehension) and self._culprits(arg):
+                raise UnsupportedError(
+                    f"the items of `{arg.text}` carry derivatives, and who takes them is not known",
+                    place,
+                    "Make a list of them: write it in square brackets.",
+                )
         obj = rule_object(call, self.kinds)
         if is_container_method(call, self.kinds) or obj in (range, zip, enumerate, reversed):
             return

@@ -30,7 +30,8 @@ from ..ir import (
 from .operands import is_comparison, is_constant, is_shape_query
 
 # What a generator expression may be handed to as a list: they take all items at once.
-_CONSUMERS = frozenset(map(id, (sum, list, tuple, min, max, sorted)))
+_CONSUMERS = frozenset(map(id, (sum, list, tuple, min, max, sorted, dict)))
+_FILLED = ("extend", "update")  # methods that do the same
 # Built-ins whose result carries no derivative.
 _INERT = frozenset(map(id, (str, repr, int, len, bool, range, isinstance, type, format, id, ord)))
 
@@ -72,6 +73,8 @@ def is_consumed(call: Call) -> bool:
     match call:
         case Call(fn=Ref(obj=obj), args=(Comprehension(form="generator") as items, *_)):
             return id(obj) in _CONSUMERS and _carries(items)
+        case Call(fn=Attribute(_, method), args=(Comprehension(form="generator") as items,)):
+            return method in _FILLED and _carries(items)
     return False
 
 

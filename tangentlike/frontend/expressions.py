@@ -31,7 +31,9 @@ from ..ir import (
     Target,
     Var,
 )
+from . import displays
 from .comprehensions import Clause, Comprehension
+from .index_tricks import join_of
 from .nested import Closure, Walrus
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
@@ -113,7 +115,7 @@ class Reader:
                 self.at(node),
                 "Build the index tuple first and index with it.",
             )
-        return Index(self.read(node.value), self.read(node.slice), self.at(node))
+        return join_of(Index(self.read(node.value), self.read(node.slice), self.at(node)))
 
     def slice(self, node: gast.Slice) -> Expr:
         parts = (node.lower, node.upper, node.step)
@@ -129,6 +131,10 @@ class Reader:
                 args.append(self.opaque(word.value, prefix="**"))
             else:
                 kwargs.append((word.arg, self.read(word.value)))
+        if isinstance(fn, Ref) and fn.obj is dict and len(kwargs) == len(node.keywords):
+            entries = displays.dict_of_keywords(args, kwargs)
+            if entries is not None:
+                return entries
         return Call(fn, tuple(args), tuple(kwargs), self.at(node))
 
     def _refuse_introspection(self, fn: Expr, node: gast.Call) -> None:
@@ -186,14 +192,22 @@ class Reader:
         return Lazy("if", tuple(map(self.read, (node.test, node.body, node.orelse))))
 
     def display(self, node: gast.List | gast.Tuple) -> Expr:
-        if any(isinstance(n, gast.Starred) for n in node.elts):
-            return self.opaque(node)
         form = "list" if isinstance(node, gast.List) else "tuple"
+        if any(isinstance(n, gast.Starred) for n in node.elts):
+            stars = [isinstance(n, gast.Starred) for n in node.elts]
+            items = [
+                self.read(n.value if star else n) for n, star in zip(node.elts, stars, strict=True)
+            ]
+            if displays.is_of_sizes(items):
+                return self.opaque(node)
+            return displays.joined(form, list(zip(stars, items, strict=True)), self.at(node))
         return Display(form, tuple(map(self.read, node.elts)))
 
     def dictionary(self, node: gast.Dict) -> Expr:
         if any(key is None for key in node.keys):
-            return self.opaque(node)
+            keys = [None if key is None else self.read(key) for key in node.keys]
+            values = map(self.read, node.values)
+            return displays.merged(list(zip(keys, values, strict=True)), self.at(node))
         return Display("dict", tuple(map(self.read, node.values)), tuple(map(self.read, node.keys)))
 
     def comprehension(self, node: Any) -> Expr:
@@ -322,7 +336,11 @@ def is_closure(expr: Expr) -> bool:
 
 
 def _is_namespace(obj: Any) -> bool:
-    return isinstance(obj, types.ModuleType) or inspect.isclass(obj)
+    """Whether what hangs on an object is its for good: the functions of a module, the methods
+    of a class or of one of SciPy's distributions."""
+    if isinstance(obj, types.ModuleType) or inspect.isclass(obj):
+        return True
+    return type(obj).__module__.startswith("scipy.stats")
 
 
 def _is_number(expr: Expr) -> bool:

@@ -5,6 +5,7 @@ What the language leaves out is refused here, each construct with its own advice
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,8 +32,12 @@ from ..ir import (
 )
 from ..names import Names
 from . import nested
+from .attempts import Attempt, Handler
+from .contexts import region, suppressed
+from .exits import without_jumps
 from .expressions import Lookup, Reader
 from .loop_else import run_unless_broken
+from .matches import Patterns, captured, cases
 from .operators import UPDATE
 from .places import Line, Source
 from .refusals import STATEMENTS, reject_generators, unsupported
@@ -42,11 +47,15 @@ from .targets import split_targets
 
 @dataclass(frozen=True)
 class StatementReader:
-    """Reads the statements of one function. `names` hands out names for flags."""
+    """Reads the statements of one function. `names` hands out names for flags.
+
+    `repeated` says that they stand in a loop.
+    """
 
     source: Source
     lookup: Lookup
     names: Names
+    repeated: bool = False
 
     def block(self, nodes: Sequence[gast.AST]) -> Block:
         """The IR of a list of statements."""
@@ -102,7 +111,7 @@ class StatementReader:
     def for_loop(self, node: gast.For, line: Line, reader: Reader) -> Sequence[Any]:
         iterable = reader.read(node.iter)
         target = self._loop_target(node.target, line)
-        loop = For(target, iterable, self.block(node.body), Origin(line.whole()))
+        loop = For(target, iterable, self._round(node.body), Origin(line.whole()))
         return run_unless_broken(loop, self.block(node.orelse), self.names)
 
     def _loop_target(self, node: gast.AST, line: Line) -> ir.Target:
@@ -117,8 +126,73 @@ class StatementReader:
         )
 
     def while_loop(self, node: gast.While, line: Line, reader: Reader) -> Sequence[Any]:
-        loop = While(reader.read(node.test), self.block(node.body), Origin(line.whole()))
+        loop = While(reader.read(node.test), self._round(node.body), Origin(line.whole()))
         return run_unless_broken(loop, self.block(node.orelse), self.names)
+
+    def _round(self, nodes: Sequence[gast.AST]) -> Block:
+        """The body of a loop."""
+        return dataclasses.replace(self, repeated=True).block(nodes)
+
+    def context(self, node: gast.With, line: Line, reader: Reader) -> Sequence[Any]:
+        """A `with` of several items is one within the other."""
+        origin = Origin(line.whole())
+        before, body, after = without_jumps(self.block(node.body), self.names)
+        for item in reversed(node.items):
+            context = reader.read(item.context_expr)
+            classes = suppressed(context)
+            if classes is None:
+                name, unpacked = self._entered(item.optional_vars, line, reader)
+                body = tuple(region(context, name, (*unpacked, *body), origin))
+            else:
+                handler = Handler(ir.Display("tuple", classes), "", (), origin)
+                attempt = Attempt(body, (handler,), (), ((), ()), origin, self.repeated)
+                body = tuple(attempt.lowered(self.names))
+        return [*before, *body, *after]
+
+    def _entered(self, node: Any, line: Line, reader: Reader) -> tuple[str, Block]:
+        """The name after `as` ("" for none), and what unpacks it into other targets."""
+        if node is None:
+            return "", ()
+        target = self._target(node, line, reader)
+        if isinstance(target, ir.Var):
+            return target.name, ()
+        name = self.names.fresh("entered")
+        unpack: Any = nested.Assignment((target,), ir.Var(name), Origin(line.whole()))
+        return name, (unpack,)
+
+    def attempt(self, node: gast.Try, line: Line, reader: Reader) -> Sequence[Any]:
+        """A `try` with everything that belongs to it."""
+        handlers = [self._handler(handler) for handler in node.handlers]
+        body, orelse = self.block(node.body), self.block(node.orelse)
+        final = (self.block(node.finalbody), self.block(node.finalbody))
+        origin = Origin(line.whole())
+        whole = Attempt(body, handlers, orelse, final, origin, self.repeated)
+        return whole.lowered(self.names)
+
+    def _handler(self, node: Any) -> Handler:
+        line = self.source.line(node)
+        classes: Expr = ir.Ref("BaseException", BaseException)
+        if node.type is not None:
+            classes = Reader(self.lookup, line.place).read(node.type)
+        name = "" if node.name is None else node.name.id
+        return Handler(classes, name, self.block(node.body), Origin(line.whole()))
+
+    def matched(self, node: gast.Match, line: Line, reader: Reader) -> Sequence[Any]:
+        """A `match`: its subject is evaluated once, unless it is a name that stays what it is."""
+        subject, before = reader.read(node.subject), []
+        names = {name for case in node.cases for name in captured(case.pattern)}
+        if not isinstance(subject, ir.Var) or subject.name in names:
+            held = ir.Var(self.names.fresh("subject"))
+            before = [ir.Assign(held.name, subject, Origin(line.whole()))]
+            subject = held
+        parts = []
+        for case in node.cases:
+            at = self.source.line(case.pattern)
+            inner = Reader(self.lookup, at.place)
+            found = Patterns(inner).read(case.pattern, subject)
+            guard = None if case.guard is None else inner.read(case.guard)
+            parts.append((found, guard, self.block(case.body), Origin(at.whole())))
+        return [*before, *cases(parts, self.names)]
 
     def returned(self, node: gast.Return, line: Line, reader: Reader) -> Sequence[Any]:
         value: Expr = Const(None) if node.value is None else reader.read(node.value)
@@ -153,15 +227,27 @@ class StatementReader:
         return [nested.Define(inner, Origin(line.whole()))]
 
     def delete(self, node: gast.Delete, line: Line, reader: Reader) -> Sequence[Any]:
-        """`del x` only ends a name's life, which changes no value; items are another matter."""
+        """`del x` only ends a name's life, which changes no value; `del xs[i]` is `xs.pop(i)`
+        and `del xs[a:b]` is `xs[a:b] = []`."""
+        found: list[Any] = []
         for target in node.targets:
-            if not isinstance(target, gast.Name):
+            if isinstance(target, gast.Name):
+                continue
+            if not isinstance(target, gast.Subscript):
                 raise UnsupportedError(
-                    "`del` of an item or attribute is not supported",
+                    "`del` of an attribute is not supported",
                     line.place(target),
-                    "Build the container without it.",
+                    "Make a new object without it.",
                 )
-        return []
+            place, origin = reader.read(target), Origin(line.whole())
+            assert isinstance(place, ir.Index)
+            if isinstance(place.key, ir.Slice):
+                empty = ir.Display("list", ())
+                found.append(nested.Assignment((place,), empty, origin))
+            else:
+                pop = ir.Attribute(place.base, "pop", place.at)
+                found.append(ir.Do(ir.Call(pop, (place.key,), (), place.at), origin))
+        return found
 
     def opaque(self, node: gast.AST, line: Line, reader: Reader) -> Sequence[Any]:
         """`assert`, `raise`: carried along as they stand."""
@@ -183,6 +269,9 @@ _READERS: dict[type[Any], Callable[[StatementReader, Any, Line, Reader], Sequenc
     gast.If: StatementReader.conditional,
     gast.For: StatementReader.for_loop,
     gast.While: StatementReader.while_loop,
+    gast.Match: StatementReader.matched,
+    gast.With: StatementReader.context,
+    gast.Try: StatementReader.attempt,
     gast.Return: StatementReader.returned,
     gast.Break: StatementReader.leave,
     gast.Continue: StatementReader.go_on,

@@ -78,14 +78,25 @@ def _bind(target: nested.Place, value: Expr, origin: Origin, names: Names) -> li
         return _bind_starred(target, value, origin, names)
     if isinstance(value, Display) and value.form != "dict":
         return _bind_each(target, value, origin, names)
+    made: list[ir.Stmt] = []
+    if _takes_out(value):  # what is taken out of a container is put back as one thing
+        value = _named(value, origin, names, made)
     if not _has_star(target) and all(isinstance(part, Var) for part in _leaves(target)):
-        return [Assign(_plain(target), value, origin)]
+        return [*made, Assign(_plain(target), value, origin)]
     # Items and attributes are stored from names, left to right, after the unpacking.
     places = [leaf for leaf in _leaves(target) if not isinstance(leaf, Var)]
     late = frozenset(name for place in places for name in ir.names_in(place))
     binds: list[ir.Stmt] = []
     pattern = _pattern(target, late, origin, names, binds)
-    return [Assign(pattern, value, origin), *binds]
+    return [*made, Assign(pattern, value, origin), *binds]
+
+
+def _takes_out(value: Expr) -> bool:
+    """Whether a value is `xs.pop()` or the like, which changes the container."""
+    match value:
+        case Call(fn=Attribute(_, "pop" | "popitem" | "popleft")):
+            return True
+    return False
 
 
 def _bind_starred(

@@ -44,6 +44,7 @@ RULE_MODULES = (
     "powers",
     "complex_numbers",
     "python",
+    "containers",
     "math_module",
     "constant",
     "random_draws",

@@ -10,6 +10,7 @@ import operator
 
 import numpy as np
 
+from .. import runtime
 from .book import nondifferentiable
 from .kinds_of import boolean, comparison, elementwise, integer, integer_elementwise, other
 
@@ -28,13 +29,14 @@ nondifferentiable(
     *(np.allclose, np.array_equal, np.array_equiv, np.iscomplexobj, np.isrealobj, np.isscalar),
     *(np.shares_memory, np.may_share_memory, np.iterable, np.issubdtype, np.can_cast),
     *(isinstance, issubclass, callable, hasattr, bool),
+    *(runtime.is_sequence, runtime.is_mapping),
     *(math.isfinite, math.isinf, math.isnan, math.isclose),
     kind=boolean,
 )
 nondifferentiable(any, all, kind=boolean)
 nondifferentiable(
-    *(operator.and_, operator.or_, operator.xor, operator.invert, operator.inv),
-    *(operator.iand, operator.ior, operator.ixor, operator.lshift, operator.rshift),
+    *(operator.and_, operator.xor, operator.invert, operator.inv),
+    *(operator.iand, operator.ixor, operator.lshift, operator.rshift),
     *(operator.ilshift, operator.irshift),
     *(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift),
     *("numpy.bitwise_count", np.gcd, np.lcm),

@@ -154,10 +154,13 @@ def _form(facts: Facts, name: str, yes: tuple[str, ...]) -> bool:
     form = facts.kind(name).form
     if form in yes:
         return True
-    return _known(None if form == "unknown" or (form == "value" and yes != _SEQUENCES) else False)
+    return _known(
+        None if form == "unknown" or (form == "value" and not set(yes) & _HELD) else False
+    )
 
 
 _SEQUENCES = ("list", "tuple")
+_HELD = frozenset(("list", "tuple", "dict"))
 
 
 def _is_complex(facts: Facts, name: str) -> bool:
@@ -183,6 +186,8 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "rank": _rank,
     "is_number": lambda facts, name: _form(facts, name, ("number",)),
     "is_array": lambda facts, name: _form(facts, name, ("array",)),
+    "is_list": lambda facts, name: _form(facts, name, ("list",)),
+    "is_dict": lambda facts, name: _form(facts, name, ("dict",)),
     "is_sequence": lambda facts, name: _form(facts, name, _SEQUENCES),
     "is_complex": _is_complex,
     "is_inexact": _is_inexact,

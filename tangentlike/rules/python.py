@@ -27,8 +27,12 @@ def _joined(call: ir.Call, kind_of: KindOf) -> Kind:
 
 @rule(operator.add, operator.iadd, np.add, kind=_joined)
 def add(y, a, b):
-    if is_sequence(a) or is_sequence(b):
+    if is_list(a) or is_list(b):
         y_dot = a_dot + b_dot
+        a_bar = y_bar[: len(a)]
+        b_bar = y_bar[len(a) :]
+    elif is_sequence(a) or is_sequence(b):
+        y_dot = joined(a_dot, b_dot)
         a_bar = y_bar[: len(a)]
         b_bar = y_bar[len(a) :]
     else:

@@ -75,7 +75,11 @@ def added(a: Any, b: Any) -> Any:
     if isinstance(a, (list, tuple)):
         return [added(p, q) for p, q in zip(a, b, strict=True)]
     if isinstance(a, dict):
-        return {key: added(a[key], b[key]) for key in a}
+        both = dict.fromkeys((*a, *b))  # an entry may have come after one of the two was made
+        return {
+            key: added(a[key], b[key]) if key in a and key in b else (a if key in a else b)[key]
+            for key in both
+        }
     return a + b
 
 

@@ -42,9 +42,10 @@ class _Repeating:
         self.pinned, self.live, self.sharing = known.pinned, known.live, known.sharing
 
     def block(self, block: ir.Block) -> ir.Block:
-        stmts = list(block)
+        # Nested blocks come first, while their statements are the ones that were analysed.
+        stmts = [map_stmt(s, block=self.block) if ir.blocks(s) else s for s in block]
         removed: set[int] = set()
-        for position, stmt in enumerate(stmts):
+        for position, stmt in enumerate(block):
             if isinstance(stmt, ir.Assign) and self._is_short(stmt):
                 end = self._last_reader(stmt, block, position)
                 if end is not None:
@@ -54,7 +55,6 @@ class _Repeating:
                     values = {str(source.target): source.value}
                     for at in range(position + 1, end + 1):
                         stmts[at] = _replaced(stmts[at], values)
-        stmts = [map_stmt(s, block=self.block) if ir.blocks(s) else s for s in stmts]
         changed = removed or any(new is not old for new, old in zip(stmts, block, strict=True))
         kept = (s for at, s in enumerate(stmts) if at not in removed)
         return tuple(kept) if changed else block
@@ -92,7 +92,7 @@ class _Repeating:
             if name in found.reads:
                 readers, last = readers + 1, at
                 nested = bool(ir.blocks(other))
-                if _is_target(other, name) or (loads and _in_loop(other, name)):
+                if _tried(other) or _is_target(other, name) or (loads and _in_loop(other, name)):
                     return None
                 if (nested or found.fixed) and self._disturbs(found, effect):
                     return None
@@ -127,6 +127,11 @@ def _is_target(stmt: ir.Stmt, name: str) -> bool:
                 return True
     opaque = any(isinstance(p, ir.Opaque) for e in ir.expressions(stmt) for p in ir.walk(e))
     return (opaque and name in ir.reads(stmt)) or any(_is_target(s, name) for s in inner)
+
+
+def _tried(stmt: ir.Stmt) -> bool:
+    """Whether a `try` stands in a statement: what is read there may raise there."""
+    return any(isinstance(s, ir.Try) for s in ir.statements((stmt,)))
 
 
 def _in_loop(stmt: ir.Stmt, name: str) -> bool:

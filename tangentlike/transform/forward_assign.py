@@ -14,9 +14,10 @@ from ..analysis.operations import (
 from ..analysis.record_types import record_fields, record_values
 from ..kind import UNKNOWN
 from ..rules.bind import Instance, bind
-from .forward_calls import user_call
+from .forward_calls import late_call, user_call
 from .forward_shapes import mirrored, owned, with_shape_of
 from .forward_state import Tangents
+from .late import is_late
 
 
 def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
@@ -24,6 +25,8 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
     value = stmt.value
     if isinstance(value, ir.Call) and is_user_call(value, state):
         return user_call(stmt, stmt.target, value, state)
+    if isinstance(value, ir.Call) and is_late(value, stmt, state.active):
+        return late_call(stmt, value, state)
     if not any(name in state.active for name in ir.target_names(stmt.target)):
         return _inactive(stmt, value, state)
     if not state.operands(value) and not isinstance(value, ir.Display):
@@ -86,8 +89,8 @@ def _zeros(target: ir.Target, state: Tangents) -> Iterable[ir.Stmt]:
 
 def _joined(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
     """`rows = [row] * 2` holds one list twice, and so do its tangents."""
-    lists = ("list", "tuple")
-    args = tuple(state.zeros(a) if state.kind_of(a).form in lists else a for a in call.args)
+    held = ("list", "tuple", "dict")
+    args = tuple(state.zeros(a) if state.kind_of(a).form in held else a for a in call.args)
     mirrored = ir.Call(call.fn, args, call.kwargs, call.at)
     return [stmt, state.assign(state.target(stmt.target), mirrored)]
 
@@ -241,6 +244,10 @@ def tangent_of(
 ) -> tuple[ir.Expr | None, list[tuple[str, ir.Expr]]]:
     """The rule's tangent (`$y` still in it) and the shared temporaries it reads, by new names."""
     dots = {param: state.tangent(actual) for param, actual in instance.arguments.items()}
+    if any(dots.values()) and state.context.sources().joins_lists(instance.call):
+        for param, actual in instance.arguments.items():  # an item without tangent has a place too
+            if dots[param] is None and state.kind_of(actual).form != "number":
+                dots[param] = state.zeros(actual)
     tangent = instance.tangent_with(dots)
     if tangent is None:
         return None, []

@@ -40,7 +40,7 @@ def reads_by_key(
     function: ir.Function, varied: Collection[str], temporaries: set[str], names: Names
 ) -> ir.Function:
     """`for k, v in d.items(): s = s * v` -> `for k in list(d.keys()): v = d[k]; s = s * v`."""
-    speller = _Speller(frozenset(varied), temporaries, names)
+    speller = _Speller(frozenset(varied), temporaries, names, _looped(function))
     body = speller.block(function.body)
     if not speller.changed:
         return function
@@ -63,6 +63,7 @@ class _Speller:
     varied: frozenset[str]
     temporaries: set[str]
     names: Names
+    looped: frozenset[str] = frozenset()  # names that loops run over, sorted or not
     made: set[str] = field(default_factory=set)  # names that stand for views of dicts
     changed: bool = False
 
@@ -106,8 +107,14 @@ class _Speller:
                     return [self.get(stmt, base, args)]
             case ir.Assign(target=str(name), value=ir.Call() as call) if name in self.temporaries:
                 found = self.view(call, views)
-                if found is not None and found.method == "values":
+                if found is not None and (found.method == "values" or name not in self.looped):
                     return self.listed(name, found, stmt.origin)
+            case ir.Assign(target=tuple(), value=ir.Call() as call):
+                found = self.view(call, views)
+                if found is not None:
+                    name = self.temporary(found.method)
+                    unpacked = ir.Assign(stmt.target, ir.Var(name), stmt.origin)
+                    return [*self.listed(name, found, stmt.origin), unpacked]
         return [ir.map_statement(stmt, block=self.block)]
 
     def get(self, stmt: ir.Assign, base: ir.Var, args: tuple[ir.Expr, ...]) -> ir.Stmt:
@@ -119,15 +126,20 @@ class _Speller:
         return ir.If(ir.Call(_IN, (key, base)), (found,), (missing,), stmt.origin)
 
     def listed(self, name: str, view: _View, origin: ir.Origin) -> list[ir.Stmt]:
-        """`vs = d.values()` as the list of these values."""
+        """`vs = d.values()` as the list of these values, `d.items()` as that of pairs."""
         self.changed = True
         before, keys = self.keys(view, origin)
         key, value = self.temporary("key"), self.temporary("value")
-        append = ir.Call(ir.Attribute(ir.Var(name), "append"), (ir.Var(value),))
-        body = (
+        read: tuple[ir.Stmt, ...] = (
             ir.Assign(value, ir.Index(view.source, ir.Var(key), origin.place), origin),
-            ir.Do(append, origin),
         )
+        item = value
+        if view.method == "items":
+            item = self.temporary("pair")
+            pair = ir.Display("tuple", (ir.Var(key), ir.Var(value)))
+            read = (*read, ir.Assign(item, pair, origin))
+        append = ir.Call(ir.Attribute(ir.Var(name), "append"), (ir.Var(item),))
+        body = (*read, ir.Do(append, origin))
         empty = ir.Assign(name, ir.Display("list", ()), origin)
         return [*before, empty, ir.For(key, keys, body, origin)]
 
@@ -224,6 +236,19 @@ class _Speller:
         name = self.names.fresh(wanted)
         self.temporaries.add(name)
         return name
+
+
+def _looped(function: ir.Function) -> frozenset[str]:
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.For):
+            found |= ir.names_in(stmt.iter)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=builtins.sorted))):
+                if name in found:
+                    found |= ir.reads(stmt)
+    return frozenset(found)
 
 
 def _without(names: set[str] | frozenset[str], block: ir.Block) -> ir.Block:

@@ -17,6 +17,9 @@ from ..analysis.assigned import definitely_assigned
 from ..analysis.recompute import Recomputed
 from ..analysis.saving import Saves, is_pop, place_of
 from ..analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
+from ..errors import UnsupportedError
+from ..frontend.jumps import ends_by_raising
+from .attempts import changes_midway, protected
 from .context import Context
 from .sweep import Header, Reversed, ReversedBlock
 
@@ -43,6 +46,7 @@ class Recorder:
         self._needed_before: dict[int, list[str]] = {}  # outermost loop -> its stacks
         self._unbound: dict[BlockKey, list[str]] = {}
         self._assigned = definitely_assigned(facts.function)
+        self._tried = protected(facts.function)
 
     # ---------------------------------------------------------------------------- the primal
 
@@ -80,6 +84,9 @@ class Recorder:
             self._primal_block(b, block_key(stmt, i)) for i, b in enumerate(ir.blocks(stmt))
         )
         match stmt:
+            case ir.Try():
+                check = self._lost(stmt)
+                return dataclasses.replace(stmt, body=inner[0], orelse=check + inner[1])
             case ir.If():
                 return dataclasses.replace(stmt, body=inner[0], orelse=inner[1])
             case ir.For() | ir.While():
@@ -111,9 +118,12 @@ class Recorder:
         still to be written could not be differentiated again.
         """
         single = self.facts.single(name)
+        owner = self.facts.owner.get(key)
+        if isinstance(owner, ir.Try) and key == block_key(owner, 0):
+            single = None  # (where all went well, at its end)
         here = single is not None and self.facts.block_of[id(single)] == key
         if here and name not in self.aliases.direct:
-            return not isinstance(single, ir.For)
+            return not isinstance(single, ir.For | ir.Try)
         if not self._assigned.is_bound_after(key, name):
             self._initialise(name)
         return False
@@ -139,9 +149,15 @@ class Recorder:
         is_list = self.context.kind_of(ir.Var(name)).form == "list"
         return ir.Slice() if is_list else ir.Const(Ellipsis)
 
+    def _may_be_absent(self, entries: ir.Index) -> bool:
+        """Whether a write may make an entry that was not there, as it does in a dict."""
+        return self.context.kind_of(entries.base).form == "dict"
+
     def _old_entries(self, stmt: ir.Stmt, name: str) -> ir.Expr:
         """What an in-place write is about to overwrite, copied unless it is a number."""
         entries = self._entries(stmt, name)
+        if self._may_be_absent(entries):
+            return ir.Call(self.context.helper("saved_entry"), (entries.base, entries.key))
         kind = self.context.kind_of(entries)
         if kind.form == "number":
             return entries
@@ -153,12 +169,14 @@ class Recorder:
     def _save(
         self, stmt: ir.Stmt, key: BlockKey, name: str, value: ir.Expr, what: str = "name"
     ) -> ir.Stmt:
+        self._refuse_saved(name, self._tried.of_statement.get(id(stmt)))
         stack = self._stack((id(stmt), what), name, key)
         if not self.facts.repeated[key]:
             return ir.Assign(stack, value, _save(stmt))
         return ir.Do(ir.Call(ir.Attribute(ir.Var(stack), "append"), (value,)), _save(stmt))
 
     def _push(self, key: BlockKey, name: str, value: ir.Expr, stmt: ir.Stmt) -> ir.Stmt:
+        self._refuse_saved(name, self._tried.of_block.get(key))
         stack = self._stack((key, "end"), name, key)
         return ir.Do(ir.Call(ir.Attribute(ir.Var(stack), "append"), (value,)), _save(stmt))
 
@@ -170,6 +188,23 @@ class Recorder:
             if loop:
                 self._needed_before.setdefault(loop, []).append(fresh)
         return self._stacks[site, name]
+
+    def _lost(self, stmt: ir.Try) -> ir.Block:
+        """The check that a body that raised has changed nothing which the reverse sweep misses."""
+        saves = (*self.saves.overwrites, *(which for which, _ in self.saves.stores))
+        if not changes_midway(stmt, self.facts, self.aliases, self.context, frozenset(saves)):
+            return ()
+        call = ir.Call(self.context.helper("lost_statements"), (ir.Const(stmt.origin.place.text),))
+        return (ir.Do(call, _save(stmt)),)
+
+    def _refuse_saved(self, name: str, tried: ir.Try | None) -> None:
+        """A body that raises would leave what it pushed on a stack that outlives it."""
+        if tried is not None and self.facts.repeated[self.facts.block_of[id(tried)]]:
+            raise UnsupportedError(
+                f"`{name}` has to be saved inside a `try` that stands in a loop",
+                tried.origin.place,
+                "Put the body of the `try` into a function of its own that returns its results.",
+            )
 
     # --------------------------------------------------------------------------- the reverse
 
@@ -213,6 +248,11 @@ class Recorder:
             if not _undone(stmt):
                 entries = self._entries(stmt, name)
                 place = ir.Index(self.aliases.through(name), entries.key)
+                if self._may_be_absent(entries):
+                    args = (place.base, place.key, saved(name, "entries"))
+                    restore = ir.Call(self.context.helper("restore_entry"), args)
+                    out.append(ir.Do(restore, origin))
+                    continue
                 out.append(ir.Store(place, saved(name, "entries"), origin))
             elif is_pop(stmt):
                 back = ir.Call(ir.Attribute(ir.Var(name), "append"), (ir.Var(ir.binds(stmt)[0]),))
@@ -230,7 +270,9 @@ class Recorder:
         blocks = tuple(map(self.reverse, step.blocks))
         match step.stmt:
             case ir.If():
-                test = self._test(step.stmt)
+                test = condition(step.stmt)
+                if test is None:
+                    return list(blocks[0])
                 if blocks[0]:
                     return [ir.If(test, blocks[0], blocks[1], origin)]
                 if blocks[1]:
@@ -246,9 +288,6 @@ class Recorder:
                     ir.For(step.header.target, step.header.iterable, bindings + blocks[0], origin)
                 ]
 
-    def _test(self, stmt: ir.If) -> ir.Expr:
-        return stmt.test
-
     def _bindings(self, header: Header, body: ir.Block, origin: ir.Origin) -> ir.Block:
         """Loop variables that the reversed body reads, taken from their sequences again."""
         read = frozenset().union(*(ir.reads(s) for s in ir.statements(body)))
@@ -257,6 +296,18 @@ class Recorder:
             for leaf in header.bindings
             if set(ir.target_names(leaf.target)) & read
         )
+
+
+def condition(stmt: ir.If) -> ir.Expr | None:
+    """What says, after a branch (or a `try`), whether its body was run; None where it surely was."""
+    if not isinstance(stmt, ir.Try):
+        return stmt.test
+    if ends_by_raising(stmt.orelse):
+        return None
+    failed = ir.Var(stmt.failed)
+    if stmt.caught:
+        return ir.Call(ir.Ref("is", operator.is_), (failed, ir.Const(None)))
+    return ir.Call(ir.Ref("not", operator.not_), (failed,))
 
 
 def _append(block: ir.Block, more: ir.Block) -> ir.Block:

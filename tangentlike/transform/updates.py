@@ -18,7 +18,8 @@ from ..analysis.structure import Structure, structure
 from ..errors import SharingError, UnsupportedError
 from ..frontend import names_of, reaching, renamed_webs
 from ..kind import Kind
-from .context import BINARY_OF, Context
+from .assumptions import suggested_ranks
+from .context import BECOMES, BINARY_OF, Context
 from .unpacking import items_of_unpacked
 
 _OPEN = ("unknown", "value")  # forms that may be a number or an array
@@ -45,6 +46,9 @@ def rebind_updates(
             ranks = _assumed_ranks(function, frozenset(refusal.names), shared, context)
             more = {p: n for p, n in ranks.items() if p not in assumed}
             if not more:
+                ranks = suggested_ranks(function, refusal.together, context)
+                more = {p: n for p, n in ranks.items() if p not in assumed}
+            if not more:
                 raise
             assumed |= more
             checked = _with_assumptions(function, assumed, context)
@@ -60,6 +64,7 @@ def _rebind_private(
         sharing = Sharing(facts, context.sources())
         private = _private_updates(function, sharing, shared, context)
         if not private:
+            _refuse_changed(function)
             _refuse_rebound(facts, shared)
             _require_arrays(function, sharing, context)
             return function, facts, analyse_aliases(sharing)
@@ -68,10 +73,14 @@ def _rebind_private(
 
 def _updated(function: ir.Function) -> dict[str, ir.Stmt]:
     """Names that are targets of `name op= value`."""
-    found: dict[str, ir.Stmt] = {}
+    return {name: stmts[0] for name, stmts in _updates(function).items()}
+
+
+def _updates(function: ir.Function) -> dict[str, list[ir.Update]]:
+    found: dict[str, list[ir.Update]] = {}
     for stmt in ir.statements(function.body):
         if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
-            found.setdefault(stmt.target.name, stmt)
+            found.setdefault(stmt.target.name, []).append(stmt)
     return found
 
 
@@ -88,7 +97,29 @@ def _private_updates(
     seen = {name for name, _ in sharing.conflicts}
     arrays = {n for n in written if context.kind_of(ir.Var(n)).form in ("array", "list")}
     left = arrays | (written & sharing.indexed) | seen | shared
-    return {n for n in _updated(function) if n not in left}
+    changed = _changed(function).keys() - seen - shared
+    return {n for n in _updated(function) if n not in left or n in changed}
+
+
+def _changed(function: ir.Function) -> dict[str, ir.Stmt]:
+    """The containers that some statement changes as a whole."""
+    found: dict[str, ir.Stmt] = {}
+    for name, stmts in _updates(function).items():
+        for stmt in stmts:
+            if stmt.op is BECOMES:
+                found[name] = stmt
+    return found
+
+
+def _refuse_changed(function: ir.Function) -> None:
+    for name, stmt in _changed(function).items():
+        raise SharingError(
+            f"`{name}` is changed as a whole while another name may stand for it",
+            stmt.origin.place,
+            "Which item goes where is then not followed. Build a new container, as in "
+            f"`{name} = {name}[:i] + [v] + {name}[i:]`, or copy it where the two part.",
+            (name,),
+        )
 
 
 def _refuse_rebound(facts: Structure, shared: frozenset[str]) -> None:
@@ -141,7 +172,11 @@ def _with_assumptions(
     def block(stmts: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
         for stmt in stmts:
-            out.append(ir.map_statement(stmt, block=block))
+            inner = ir.map_statement(stmt, block=block)
+            if isinstance(inner, ir.For):
+                begin = checks(ir.target_names(inner.target), stmt.origin)
+                inner = dataclasses.replace(inner, body=(*begin, *inner.body))
+            out.append(inner)
             if isinstance(stmt, ir.Assign):
                 out.extend(checks(ir.target_names(stmt.target), stmt.origin))
         return tuple(out)
@@ -232,6 +267,8 @@ def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Func
     def statement(stmt: ir.Stmt) -> ir.Stmt:
         if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
             name = stmt.target.name
+            if name in names and stmt.op is BECOMES:
+                return ir.Assign(name, stmt.value, stmt.origin)
             if name in names:
                 text, op = BINARY_OF[stmt.op.obj]
                 call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)

@@ -1,7 +1,8 @@
 """Small real programs in plain NumPy style, and the table of all of them.
 
 Two parts: "language" goes through the constructs of the language one by one; "inplace" holds
-textbook programs of the sciences that write their arrays. Nothing here imports tangentlike.
+textbook programs of the sciences that write their arrays. Nothing but `checkpoints` imports
+tangentlike.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from . import (
     branches,
     broadcasting,
     calls,
+    checkpoints,
+    container_calls,
     containers_readonly,
     factorizations,
     grids,
@@ -34,12 +37,14 @@ _LANGUAGE = (
     loops,
     while_loops,
     calls,
+    checkpoints,
     recursion,
     indexing,
     inplace,
     numbers,
     broadcasting,
     containers_readonly,
+    container_calls,
 )
 _INPLACE = (factorizations, solvers, grids, simulations, signals)
 

@@ -1,0 +1,135 @@
+"""Rules of dicts that are made of others, and of lists whose items change places."""
+
+from __future__ import annotations
+
+import operator
+
+from .. import ir, runtime
+from ..kind import INT, UNKNOWN, Kind
+from .book import KindOf, nondifferentiable, rule
+from .kinds_of import integer_elementwise, same_as, unknown
+
+# --------------------------------------------------------------------------- dicts
+
+
+def _dict(call: ir.Call, kind_of: KindOf) -> Kind:
+    kind = kind_of(call.args[0]) if call.args else UNKNOWN
+    return Kind("dict", item=kind.item if kind.form == "dict" else None)
+
+
+@rule(dict, view="maybe", kind=_dict)
+def dict_(y, x=()):
+    if is_dict(x):
+        y_dot = dict(x_dot)
+        x_bar = dict(y_bar)
+    else:
+        y_dot = dict_dot(x, x_dot)
+        x_bar = dict_bar(y_bar, x)
+
+
+def _merged(call: ir.Call, kind_of: KindOf) -> Kind:
+    """`|` merges two dicts; everything else is an operation on integers or truth values."""
+    kinds = [kind_of(arg) for arg in call.args[:2]]
+    if any(kind.form == "dict" for kind in kinds):
+        same = kinds[0].form == kinds[1].form and kinds[0].item == kinds[1].item
+        return Kind("dict", item=kinds[0].item if same else None)
+    if all(kind.form == "unknown" and not kind.discrete for kind in kinds):
+        return UNKNOWN
+    return integer_elementwise(call, kind_of)
+
+
+@rule(operator.or_, operator.ior, kind=_merged)
+def merge(y, a, b):
+    if is_dict(a) or is_dict(b):
+        y_dot = a_dot | b_dot
+        a_bar = merged_bar(y_bar, a, b)
+        b_bar = dict_bar(y_bar, b)
+
+
+@rule(runtime.dict_dot, kind=_dict)
+def dict_dot(y, x, d):
+    y_dot = dict_dot(x, d_dot)
+    x_bar = 0
+    d_bar = dict_bar(y_bar, x)
+
+
+@rule(runtime.dict_bar, kind=same_as(1))
+def dict_bar(y, g, x):
+    y_dot = dict_bar(g_dot, x)
+    g_bar = dict_dot(x, y_bar)
+    x_bar = 0
+
+
+@rule(runtime.merged_bar, kind=same_as(1))
+def merged_bar(y, g, a, b):
+    y_dot = merged_bar(g_dot, a, b)
+    g_bar = merged_bar(y_bar, g, b)
+    a_bar = 0
+    b_bar = 0
+
+
+# --------------------------------------------------------------------------- lists
+
+
+def _list_of_items(call: ir.Call, kind_of: KindOf) -> Kind:
+    kind = kind_of(call.args[0])
+    return Kind("list", item=kind.item if kind.form in ("list", "dict") else None)
+
+
+def _the_rest(call: ir.Call, kind_of: KindOf) -> Kind:
+    kind = kind_of(call.args[0])
+    return Kind(kind.form, item=kind.item) if kind.form in ("list", "dict") else UNKNOWN
+
+
+nondifferentiable(runtime.sorting_order, kind=lambda call, kind_of: Kind("list", "int", item=INT))
+nondifferentiable(runtime.slice_bounds, kind=lambda call, kind_of: Kind("tuple", items=(INT, INT)))
+
+
+@rule(runtime.take_items, view="maybe", kind=_list_of_items)
+def take_items(y, xs, order):
+    y_dot = take_items(xs_dot, order)
+    xs_bar = put_items(y_bar, order, xs)
+
+
+@rule(runtime.put_items, kind=same_as(2))
+def put_items(y, g, order, xs):
+    y_dot = put_items(g_dot, order, xs)
+    g_bar = take_items(y_bar, order)
+    xs_bar = 0
+
+
+@rule(runtime.without, view="maybe", kind=_the_rest)
+def without(y, d, key):
+    y_dot = without(d_dot, key)
+    d_bar = without_bar(y_bar, d, key)
+
+
+@rule(runtime.without_bar, kind=same_as(1))
+def without_bar(y, g, d, key):
+    y_dot = without_bar(g_dot, d, key)
+    g_bar = without(y_bar, key)
+    d_bar = 0
+
+
+@rule(runtime.joined, kind=lambda call, kind_of: Kind("list"))
+def joined(y, a, b):
+    y_dot = joined(a_dot, b_dot)
+    a_bar = y_bar[: len(a)]
+    b_bar = y_bar[len(a) :]
+
+
+# ------------------------------------------------------------------------- records
+
+
+@rule(runtime.replaced, view="maybe", kind=unknown)
+def replaced(y, record, field, value):
+    y_dot = replaced(record_dot, field, value_dot)
+    record_bar = replaced_bar(y_bar, record, field)
+    value_bar = getattr(y_bar, field)
+
+
+@rule(runtime.replaced_bar, kind=unknown)
+def replaced_bar(y, g, record, field):
+    y_dot = replaced_bar(g_dot, record, field)
+    g_bar = replaced_bar(y_bar, record, field)
+    record_bar = 0

@@ -1,0 +1,137 @@
+"""Adjoints and tangents of dicts that are made of others, and of items put into another order."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from . import mutation
+from .broadcasting import zeros_like
+from .records import Mirror, Record
+
+__all__ = [
+    "dict_bar",
+    "dict_dot",
+    "joined",
+    "merged_bar",
+    "put_items",
+    "replaced",
+    "replaced_bar",
+    "restore_entry",
+    "saved_entry",
+    "slice_bounds",
+    "sorting_order",
+    "take_items",
+    "without",
+    "without_bar",
+]
+
+
+def replaced(record: Any, field: str, value: Any) -> Any:
+    """A namedtuple or a dataclass instance with another value in one field, or the same of its
+    mirror."""
+    if isinstance(record, (Record, Mirror)):
+        found = copy.copy(record)
+        setattr(found, field, value)
+        return found
+    if hasattr(record, "_replace"):
+        return record._replace(**{field: value})
+    if hasattr(type(record), "__post_init__"):
+        raise TypeError(
+            f"dataclasses.replace runs the __post_init__ of {type(record).__name__}, which has no "
+            "derivative here; call the class with all its fields"
+        )
+    return dataclasses.replace(record, **{field: value})
+
+
+def replaced_bar(g: Any, record: Any, field: str) -> Any:
+    """The adjoint of `record` in `replaced(record, field, value)`."""
+    return replaced(g, field, zeros_like(getattr(record, field)))
+
+
+def joined(a: Any, b: Any) -> list[Any]:
+    """The tangents of `a + b` for two lists or tuples, whichever of the two theirs are."""
+    return [*a, *b]
+
+
+def dict_dot(x: Any, x_dot: Any) -> dict[Any, Any]:
+    """The tangents of `dict(x)`: `x` is a dict, or a sequence of pairs of a key and a value."""
+    if hasattr(x, "keys"):
+        return {key: x_dot[key] for key in x.keys()}  # noqa: SIM118 (as `dict` does it)
+    return {pair[0]: dot[1] for pair, dot in zip(x, x_dot, strict=True)}
+
+
+def dict_bar(g: Any, x: Any) -> Any:
+    """The adjoint of `x` in `dict(x)`: of pairs with equal keys the last one counts."""
+    if hasattr(x, "keys"):
+        return {key: g[key] for key in x.keys()}  # noqa: SIM118
+    last = {pair[0]: place for place, pair in enumerate(x)}
+    return [
+        [0.0, g[pair[0]] if last[pair[0]] == place else zeros_like(pair[1])]
+        for place, pair in enumerate(x)
+    ]
+
+
+def merged_bar(g: Any, a: Any, b: Any) -> dict[Any, Any]:
+    """The adjoint of `a` in `a | b`: entries that `b` has as well are those of `b`."""
+    return {key: zeros_like(item) if key in b else g[key] for key, item in a.items()}
+
+
+def saved_entry(d: Any, key: Any) -> list[Any]:
+    """What `d[key]` is before it is written, in a list that is empty where there is no entry."""
+    return [mutation.copy(d[key])] if key in d else []
+
+
+def restore_entry(d: Any, key: Any, saved: list[Any]) -> None:
+    """Make `d[key]` again what it was when `saved_entry` looked at it."""
+    if saved:
+        d[key] = saved[0]
+    else:
+        del d[key]
+
+
+def without(d: Any, key: Any) -> Any:
+    """A copy of a dict that lacks one key, or of a list that lacks the item at one place."""
+    left = d.copy()
+    del left[key]
+    return left
+
+
+def without_bar(g: Any, d: Any, key: Any) -> Any:
+    """The adjoint of `d` in `without(d, key)`: nothing for what was left out."""
+    if isinstance(d, dict):
+        return {k: zeros_like(item) if k == key else g[k] for k, item in d.items()}
+    place = range(len(d))[key]
+    return [*g[:place], zeros_like(d[place]), *g[place:]]
+
+
+def slice_bounds(xs: Any, start: Any, stop: Any) -> tuple[int, int]:
+    """The places between which `xs[start:stop] = ys` puts its items."""
+    first, last, _ = slice(start, stop).indices(len(xs))
+    return first, max(first, last)
+
+
+def sorting_order(
+    xs: Any, key: Callable[[Any], Any] | None = None, reverse: bool = False
+) -> list[int]:
+    """The places of the items of `sorted(xs, key=key, reverse=reverse)` in `xs`."""
+    values = [item if key is None else key(item) for item in xs]
+    return sorted(range(len(values)), key=values.__getitem__, reverse=reverse)
+
+
+def take_items(xs: Any, order: Any) -> list[Any]:
+    """The items of `xs` at some places, in this order."""
+    return [xs[place] for place in order]
+
+
+def put_items(g: Any, order: Any, xs: Any) -> Any:
+    """The adjoint of `xs` in `take_items(xs, order)`, for places that are all different."""
+    if hasattr(xs, "shape"):
+        found = zeros_like(xs)
+        for place, item in zip(order, g, strict=True):
+            found[place] = item
+        return found
+    items = dict(zip(order, g, strict=True))
+    return [items[n] if n in items else zeros_like(x) for n, x in enumerate(xs)]

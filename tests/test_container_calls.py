@@ -1,0 +1,187 @@
+"""Containers made of others or changed as a whole: second order, refusals, what is left alone."""
+
+from __future__ import annotations
+
+import copy
+import operator
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike import runtime
+from tests.programs import container_calls as programs
+
+X = np.array([0.4, 1.2, 0.7])
+ARRAYS = [X, X[::-1] + 0.1, X * X]
+PARAMS = {"w": X, "b": 1.3}
+
+TWICE = [
+    (programs.dict_display_with_stars, PARAMS),
+    (programs.dict_pop, PARAMS),
+    (programs.dict_merged, PARAMS),
+    (programs.dict_of_pairs, PARAMS),
+    (programs.list_insert, ARRAYS),
+    (programs.list_slice_inserted, ARRAYS),
+    (programs.list_of_numbers_sorted, ARRAYS),
+    (programs.tuple_joined, ARRAYS),
+    (programs.stack_of_pairs, ARRAYS),
+]
+
+
+@pytest.mark.parametrize("fn, arg", TWICE, ids=[fn.__name__ for fn, _ in TWICE])
+def test_derivatives_of_derivatives(fn, arg):
+    before = copy.deepcopy(arg)
+    tl.check_grads(fn, (arg,), order=2)
+    for old, new in zip(
+        *(list(a.values()) if isinstance(a, dict) else a for a in (before, arg)), strict=True
+    ):
+        np.testing.assert_array_equal(old, new)
+
+
+def constants_first(xs):
+    ys = [np.ones(3)] + xs
+    return np.sum(ys[0] * ys[1])
+
+
+def constants_last(xs):
+    ys = [xs[0]] + [2.0, 3.0]
+    return np.sum(ys[0] * ys[1])
+
+
+def constants_in_tuples(xs):
+    ys = (xs[0],) + (1.0, 2.0)
+    return np.sum(ys[0] * ys[2] * ys[0])
+
+
+def constants_merged(xs):
+    made = {"a": xs[0], "b": xs[1]} | {"b": 2.0, "c": 3.0}
+    return np.sum(made["a"] * made["b"] * made["c"])
+
+
+@pytest.mark.parametrize(
+    "fn", [constants_first, constants_last, constants_in_tuples, constants_merged]
+)
+def test_items_without_derivative_keep_their_places(fn):
+    tl.check_grads(fn, (ARRAYS,))
+
+
+def in_a_loop(xs):
+    ys = list(xs)
+    total = 0.0
+    for i in range(3):
+        first = ys.pop(0)
+        ys.insert(1, first * ys[0])
+        ys[0:1] = [ys[0] * 0.5, first]
+        total = total + np.sum(ys[i] * ys[-1])
+        del ys[0]
+    return total
+
+
+def in_branches(xs):
+    ys = list(xs)
+    if np.sum(ys[0]) > 0.0:
+        ys.reverse()
+        ys.append(ys[0] * ys[1])
+    else:
+        ys.clear()
+        ys.append(xs[0])
+    last = ys.pop()
+    return np.sum(last * last * ys[0])
+
+
+def entries_in_a_loop(xs):
+    made = {}
+    total = 0.0
+    for i in range(6):
+        made.update({i % 2: xs[i % 3] * 2.0})
+        made.setdefault("all", xs[0])
+        total = total + np.sum(made[i % 2] * made["all"])
+        made["all"] = made["all"] * made.pop(i % 2)
+    return total + np.sum(made["all"])
+
+
+@pytest.mark.parametrize("fn", [in_a_loop, in_branches, entries_in_a_loop])
+def test_changed_over_and_over(fn):
+    tl.check_grads(fn, (ARRAYS,))
+
+
+def entries_come_later(xs):
+    made = {"a": xs[0]}
+    total = 0.0
+    for name in ("b", "a", "c"):
+        total = total + np.sum(made["a"] * made.get(name, xs[1]))
+        made[name] = made["a"] * xs[2]
+    return total + np.sum(made["c"] * made["b"])
+
+
+def test_entries_that_were_not_there_before():
+    tl.check_grads(entries_come_later, (ARRAYS,), order=2)
+
+
+def seen_through_another_name(xs):
+    ys = list(xs)
+    zs = ys
+    ys.insert(0, xs[1])
+    return np.sum(zs[0] * ys[1])
+
+
+def merged_unknown(a, b):
+    c = a | b
+    return np.sum(c)
+
+
+@pytest.mark.parametrize(
+    "fn, args, message",
+    [
+        (seen_through_another_name, (ARRAYS,), "changed as a whole while another name"),
+        (merged_unknown, (PARAMS, PARAMS), "no derivative by its argument"),
+    ],
+)
+def test_refused_with_the_place(fn, args, message):
+    with pytest.raises(tl.UnsupportedError, match=message):
+        tl.grad(fn)(*args)
+
+
+def repeated_unknown(xs):
+    ys = xs * 2
+    return np.sum(ys[3] * ys[1])
+
+
+def repeated_known(xs: list):
+    ys = xs * 2
+    return np.sum(ys[3] * ys[1])
+
+
+def test_a_list_that_was_taken_for_an_array_is_an_error_that_says_so():
+    with pytest.raises(tl.TangentlikeError, match="annotate the parameter"):
+        tl.grad(repeated_unknown)(ARRAYS)
+    tl.check_grads(repeated_known, (ARRAYS,))
+
+
+def test_helpers_of_the_runtime():
+    assert runtime.without([1, 2, 3], -1) == [1, 2]
+    assert runtime.without_bar([1.0, 2.0], [5.0, 6.0, 7.0], -1) == [1.0, 2.0, 0.0]
+    assert runtime.slice_bounds([1, 2, 3], 2, 1) == (2, 2)
+    assert runtime.sorting_order([3, 1, 2], reverse=True) == [0, 2, 1]
+    assert runtime.put_items([1.0, 2.0], [2, 0], [9.0, 9.0, 9.0]) == [2.0, 0.0, 1.0]
+    assert runtime.dict_bar({"a": 2.0}, [("a", 1.0), ("a", 5.0)]) == [[0.0, 0.0], [0.0, 2.0]]
+    assert runtime.merged_bar({"a": 1.0, "b": 2.0}, {"a": 0.5, "b": 0.5}, {"b": 3.0}) == {
+        "a": 1.0,
+        "b": 0.0,
+    }
+
+
+# The rules that these programs go through, by their operations.
+RULES = [
+    *(operator.or_, operator.ior, dict, runtime.dict_dot, runtime.dict_bar, runtime.merged_bar),
+    *(runtime.take_items, runtime.put_items, runtime.without, runtime.without_bar),
+    *(runtime.joined, runtime.replaced, runtime.replaced_bar),
+]
+
+
+@pytest.mark.parametrize("op", RULES)
+def test_the_operations_have_rules(op):
+    from tangentlike.rules.book import default_book
+
+    assert default_book().find(op) is not None
