@@ -36,7 +36,9 @@ def grad(
 ) -> Any:
     """The gradient of a real scalar function, as a function with the same signature.
 
-    `wrt` is a position, a parameter name, or a tuple of them (then the gradient is a tuple).
+    `wrt` is a position, a parameter name, or a tuple of them (then the gradient is a tuple). The
+    name of a local variable that `fn` assigns once gives the adjoint of that value, as if
+    it did not depend on anything.
     With `has_aux`, `fn` returns `(value, aux)` and the result is `(gradient, aux)`. `example`
     arguments tell ranks and shapes, for plainer source. The result's `.source` is its text.
     Also a decorator: `@grad`, `@grad(wrt="w")`.
@@ -78,7 +80,7 @@ def _gradient(
     mode: str, fn: Function, wrt: Wrt, has_aux: Any, example: Any, target: Any
 ) -> types.FunctionType:
     primal = primal_of(fn)
-    names, single = wrt_names(primal, wrt)
+    names, single = wrt_names(primal, wrt, allow_locals=True)
     derivation = _derivation(primal, mode, names, single, has_aux, example, target)
     options = {
         "wrt": names[0] if single else names,
@@ -98,7 +100,7 @@ def _gradient(
         values = derivation.values(args, kwargs)
         chosen = derivation.suited(args, kwargs)
         result = chosen.call(args, kwargs)
-        finish(gradient)
+        finish(gradient, chosen)
         value, bars, aux = _parts(result, mode, has_aux)
         others = (*args, *kwargs.values(), value, aux)
         bars = finished(values, [bars] if single else bars, others)
@@ -150,7 +152,7 @@ def autodiff(
     if mode not in ("reverse", "forward"):
         raise TangentlikeError(f"mode is 'reverse' or 'forward', not {mode!r}")
     primal = primal_of(fn)
-    names, single = wrt_names(primal, wrt)
+    names, single = wrt_names(primal, wrt, allow_locals=mode == "reverse")
     emitted_mode = "adjoint" if mode == "reverse" else "tangent"
     derivation = _derivation(primal, emitted_mode, names, single, False, example, "numpy")
     shown = None if example is None else "<example>"
@@ -165,7 +167,7 @@ def autodiff(
         values = derivation.values(args, kwargs)
         chosen = derivation.suited(args, kwargs)
         value, change = chosen.call(args, kwargs)
-        finish(derivative)
+        finish(derivative, chosen)
         others = (*args, *kwargs.values(), value)
         if mode == "forward":
             return value, finished([value], [change], others)[0]

@@ -20,8 +20,16 @@ from . import leaves
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .errors import TangentlikeError, UnsupportedError
 from .primal import Primal, global_names, plain_signature
-from .runtime import Mirror, Record, require_apart, require_array, require_ndim, scalar_seed
-from .structures import Structures, runs_over_names, structures_of
+from .runtime import (
+    Mirror,
+    Record,
+    require_apart,
+    require_array,
+    require_class,
+    require_ndim,
+    scalar_seed,
+)
+from .structures import Structures, has_objects, runs_over_names, structures_of
 
 if TYPE_CHECKING:
     from .kind import Kind
@@ -32,7 +40,12 @@ _CACHE: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
 _CACHE_SIZE = 1024
 
 # What emitted code calls to refuse arguments that its text was not written for.
-_REFUSING = (require_apart.__code__, require_array.__code__, require_ndim.__code__)
+_REFUSING = (
+    require_apart.__code__,
+    require_array.__code__,
+    require_class.__code__,
+    require_ndim.__code__,
+)
 
 
 class Derivation:
@@ -149,7 +162,7 @@ class Derivation:
 
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
-        told = structures_of(given, self._runs_over_names)
+        told = structures_of(given, any(map(has_objects, given.values())) or self._runs_over_names)
         return self if told == self.request.structures else self._for_told(told)
 
     def _for_told(self, told: Structures) -> Derivation:
@@ -209,6 +222,9 @@ class Derivation:
         found = []
         value: Any
         for name, position, default in self._slots:
+            if name not in self.names:  # a local variable: its adjoint has the right form
+                found.append(leaves.OF_ANY_FORM)
+                continue
             if position is not None and name == self.primal.starred:
                 value = args[position:]
             elif position is not None and position < len(args):

@@ -17,6 +17,7 @@ from .runtime.records import Record, fields_of, names_of, record_like
 
 _BARE = (float, int, str, np.generic, type(None))  # what shares no memory with anything
 _PLAIN = frozenset((float, int, bool, complex, str, np.float64, type(None)))
+OF_ANY_FORM: Any = type("OfAnyForm", (), {})()  # stands for a value that the caller does not have
 WORK: Any = 100_000  # how long to think about whether two arrays overlap
 
 
@@ -161,7 +162,7 @@ def like(value: Any, bar: Any) -> Any:
     >>> like((1.0, 2), [np.float64(0.5), 0.0])
     (0.5, None)
     """
-    if type(value) is float and type(bar) is float:
+    if (type(value) is float and type(bar) is float) or value is OF_ANY_FORM:
         return bar
     if _same_form(value, bar):
         return bar

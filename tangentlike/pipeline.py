@@ -21,6 +21,7 @@ from .analysis.activity import (
 from .analysis.aliases import analyse_aliases, effects_of
 from .analysis.entangled import entangled_names
 from .analysis.kinds import computes_complex, infer_kinds, kind_of, kinds_from_example
+from .analysis.local_inputs import refuse_local_inputs
 from .analysis.memory import Effects
 from .analysis.operations import is_python_function
 from .analysis.sharing import Sharing
@@ -49,6 +50,7 @@ from .transform.context import Context
 from .transform.forward import forward
 from .transform.inner_functions import with_inner_functions
 from .transform.inplace import writes_as_stores
+from .transform.methods import Methods
 from .transform.mappings import reads_by_key, reads_dicts
 from .transform.pairs import reverse_pair
 from .transform.prepare import Preparation
@@ -64,6 +66,7 @@ _EFFECTS = (
     "take_adjoint",
     "require_apart",
     "require_array",
+    "require_class",
     "require_ndim",
     "require_scalar",
 )
@@ -127,6 +130,7 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     keeps = request.mode != "tangent"
     build = _Builder(ForeignBook(used) if foreign else used, keeps)
     lowered = build.checkpoints.read(lowered, given)
+    lowered = build.methods.resolved(lowered, given, guard=True)
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
@@ -154,6 +158,11 @@ class _Builder:
         self.callees = Callees(self, Names())
         self.checkpoints = Checkpoints(self.callees, self._kinds, keeps)
         self.book: Any = KnownCallees(book, self.callees)
+        self.methods = Methods(
+            self.callees, self._kinds, lambda e, kinds: kind_of(e, kinds, self.book)
+        )
+        read = self.callees.read
+        self.callees.read = lambda lowered: self.methods.resolved(read(lowered), {})
         self.facts: dict[str, Facts] = {}
         self._plain_functions: dict[int, ir.Ref] = {}  # by the id of what they compute
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
@@ -328,6 +337,7 @@ class _Builder:
     ) -> tuple[Primal, Context]:
         """Everything the reverse transform needs to know of one function."""
         lowered, context = self._spelled(lowered, wrt, given)
+        refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
         function = changes_as_new(lowered.function, wrt, given, context)
         function = writes_as_stores(function, context)
         shared_loads = share_loads(function, frozenset(lowered.temporaries), context.sources())
@@ -349,6 +359,7 @@ class _Builder:
         written = tuple(p for p in function.param_names if aliases.is_written(p))
         conversion = CallConversion(active, aliases, context, preparation.counters)
         function = conversion.function(function)
+        refuse_local_inputs(function, wrt, {}, context.kinds)
         counters = preparation.counters
         primal = Primal(function, aliases, active, conversion.sites, counters, wrt, written, shared)
         return primal, context
@@ -374,6 +385,7 @@ class _Builder:
     def _done(
         self, functions: tuple[ir.Function, ...], context: Context, active: frozenset[str]
     ) -> tuple[ir.Function, ...]:
+        functions = tuple(map(self.methods.restored, functions))
         functions = tuple(map(self.callees.variants.restored, functions))
         functions = tuple(self.checkpoints.printed(f, self._plain) for f in functions)
         functions = tuple(with_inner_functions(f, self._plain) for f in functions)

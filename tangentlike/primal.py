@@ -261,11 +261,11 @@ def _documented_parameters(fn: Any) -> list[tuple[str, bool]]:
 # ----------------------------------------------------------------------- the choice of wrt
 
 
-def wrt_names(primal: Primal, wrt: Wrt) -> tuple[tuple[str, ...], bool]:
-    """The parameters that `wrt` asks for, and whether it asked for a single one."""
+def wrt_names(primal: Primal, wrt: Wrt, allow_locals: bool = False) -> tuple[tuple[str, ...], bool]:
+    """The parameters (or local variables) that `wrt` asks for, and whether it asked for one."""
     single = isinstance(wrt, (int, str))
     asked: list[Any] = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
-    names = tuple(_wrt_name(primal, item) for item in asked)
+    names = tuple(_wrt_name(primal, item, allow_locals) for item in asked)
     if not names:
         raise TangentlikeError(
             f"wrt is empty: nothing to differentiate {primal.name} with respect to",
@@ -279,9 +279,13 @@ def wrt_names(primal: Primal, wrt: Wrt) -> tuple[tuple[str, ...], bool]:
     return names, single
 
 
-def _wrt_name(primal: Primal, item: Any) -> str:
+def _wrt_name(primal: Primal, item: Any, allow_locals: bool) -> str:
     names = primal.free_names
     hint = f"The parameters of {primal.name} are {_listed(names)}." if names else ""
+    if isinstance(item, str) and _is_local(primal.function, item):
+        if allow_locals:
+            return item
+        hint = "tl.grad, tl.value_and_grad and tl.autodiff in reverse mode take local variables."
     if not names:
         raise TangentlikeError(f"{primal.name} has no parameters to differentiate by")
     if isinstance(item, str):
@@ -295,6 +299,13 @@ def _wrt_name(primal: Primal, item: Any) -> str:
             f"wrt={item} is out of range: {primal.name} has {len(names)} parameters", hint=hint
         )
     return names[int(item)]
+
+
+def _is_local(function: types.FunctionType, name: str) -> bool:
+    """Whether a name is a variable of the function, and no parameter."""
+    code = function.__code__
+    bound = (*code.co_varnames, *code.co_cellvars)
+    return name in bound and name not in plain_signature(function).parameters
 
 
 def _listed(names: Sequence[str]) -> str:

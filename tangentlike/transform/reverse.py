@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .. import ir
-from ..analysis.aliases import Aliases
+from ..analysis.aliases import Aliases, is_sure_view
 from ..analysis.memory import surely_basic
 from ..analysis.recompute import Costs, Recomputed, Rematerialisation
 from ..analysis.saving import Reads, Recording, Saves, content, statement_needs
@@ -22,7 +22,7 @@ from ..errors import UnsupportedError
 from .adjoints import BORROWED, OWNED, Adjoints
 from .callees import CallSite
 from .context import Context
-from .recorded import Recorder
+from .recorded import Recorder, condition
 from .sweep import Reversed, ReversedBlock, Sweep
 
 _CHEAP_CALLS = ("len", "int", "range", "min", "max")
@@ -56,6 +56,7 @@ class Reverse:
         self.adjoints = Adjoints(context, primal.aliases)
         params = primal.function.param_names
         self.severed = frozenset(n for n in primal.wrt if n not in params)
+        self._refuse_cut_calls()
         self.sweep = Sweep(
             self.adjoints,
             self.facts,
@@ -65,6 +66,17 @@ class Reverse:
             self.severed,
             context,
         )
+
+    def _refuse_cut_calls(self) -> None:
+        """A callee that writes arguments must be reversed, also where its result is cut off."""
+        for stmt in ir.statements(self.primal.function.body):
+            site = self.primal.calls.get(id(stmt))
+            if site is not None and site.written and self.severed & set(site.results):
+                raise UnsupportedError(
+                    f"`{site.results[0]}` comes from a call that writes its arguments in place",
+                    stmt.origin.place,
+                    "Give a copy of the result a name, and differentiate by that.",
+                )
 
     @property
     def result(self) -> ir.Return | None:
@@ -86,7 +98,7 @@ class Reverse:
                 check = ir.Call(self.context.helper("require_scalar"), (value,))
                 out.append(ir.Do(check, adjoints.origin))
             return out
-        if value.name in self.primal.aliases.paths:
+        if not self.primal.aliases.has_variable(value.name):
             adjoints.contribute(value.name, seed)
         else:
             adjoints.assign(adjoints.bar(value.name).name, seed)
@@ -106,19 +118,39 @@ class Reverse:
                 adjoints.out = out
         return out
 
+    def seed_shared(self, written: Iterable[str]) -> list[ir.Stmt]:
+        """Start the adjoints of entangled parameters from the buffers that the caller gives."""
+        adjoints, out = self._begin()
+        for name in written:
+            if name in self.primal.aliases.entangled:
+                whole = ir.Index(adjoints.adjoint(name), ir.Const(Ellipsis))
+                adjoints.store(whole, adjoints.bar(name))
+        return out
+
+    def _give_back(self, written: Iterable[str]) -> None:
+        """Hand the adjoints of entangled parameters back in the caller's buffers."""
+        for name in written:
+            if name in self.primal.aliases.entangled:
+                bar = self.adjoints.bar(name)
+                self.adjoints.store(ir.Index(bar, ir.Const(Ellipsis)), self.adjoints.adjoint(name))
+
     def _begin(self) -> tuple[Adjoints, list[ir.Stmt]]:
         out: list[ir.Stmt] = []
         self.adjoints.out = out
         if self.result is not None:
             self.adjoints.place(self.result.origin.place)
+        self.adjoints.share()
         return self.adjoints, out
 
     # ------------------------------------------------------------------------------ the sweep
 
-    def run(self, seeds: list[ir.Stmt], results: Iterable[str]) -> tuple[ir.Block, ir.Block]:
+    def run(
+        self, seeds: list[ir.Stmt], results: Iterable[str], written: Iterable[str] = ()
+    ) -> tuple[ir.Block, ir.Block]:
         """(primal statements with their saves, seeds and reverse statements).
 
-        `results` are the names whose adjoints are returned.
+        `results` are the names whose adjoints are returned, `written` parameters whose adjoints
+        are the caller's buffers.
         """
         body = self.primal.function.body
         if self.result is not None:
@@ -127,12 +159,17 @@ class Reverse:
         self.adjoints.out = []
         self.adjoints.place(self.primal.function.place)
         for name in results:
+            if name in self.primal.aliases.entangled:
+                self.adjoints.take(name)
             self.adjoints.materialise(name)
             if not self.adjoints.present(name):
                 self.adjoints.zero(name)
+        self._give_back(written)
         tree.tail = self.adjoints.out
         saves, recomputed = self._record(tree)
-        recorder = Recorder(self.facts, self.primal.aliases, saves, recomputed, self.context)
+        recorder = Recorder(
+            self.facts, self.primal.aliases, saves, recomputed, self.context, self._writes
+        )
         primal = recorder.primal()
         return primal, tuple(seeds) + recorder.reverse(tree)
 
@@ -171,6 +208,11 @@ class Reverse:
         nodes = self.context.sources().written(stmt)
         return tuple(dict.fromkeys(node.removesuffix("[*]") for node in nodes))
 
+    def _writes(self, stmt: ir.Stmt) -> tuple[str, ...]:
+        """What a statement writes in place, whoever restores it."""
+        site = self.primal.calls.get(id(stmt))
+        return self._written(stmt) if site is None else site.written
+
     def _taped(self, stmt: ir.Stmt) -> frozenset[str]:
         """Contents that a callee's tape may refer to: its arguments and its result."""
         names = (*ir.binds(stmt), *sorted(ir.reads(stmt)))
@@ -180,14 +222,18 @@ class Reverse:
         """What running a compound statement backwards evaluates first."""
         origin = step.stmt.origin
         if isinstance(step.stmt, ir.If):
-            return [ir.Do(step.stmt.test, origin)]
+            test = condition(step.stmt)
+            return [] if test is None else [ir.Do(test, origin)]
         if step.header is None:
             return []
         items = (leaf.item for leaf in step.header.bindings)
         return [ir.Do(expr, origin) for expr in (step.header.iterable, *items)]
 
     def _free(self, stmt: ir.Assign) -> bool:
-        """Aliases, items, attributes, integers and tests: as good as a push."""
+        """Aliases, items, attributes, integers and tests: as good as a push (but an array whose
+        adjoint is found by its memory must be the same array again)."""
+        if stmt.target in self.primal.aliases.entangled:
+            return is_sure_view(stmt.value, self.context.sources())
         match stmt.value:
             case ir.Var() | ir.Index() | ir.Attribute() | ir.Const():
                 return True
@@ -218,7 +264,12 @@ class Reverse:
 
     def gradient(self) -> tuple[ir.Expr, ...]:
         """The adjoints of `wrt`."""
-        return tuple(self.adjoints.adjoint(name) for name in self.primal.wrt)
+        return tuple(map(self.result_adjoint, self.primal.wrt))
+
+    def result_adjoint(self, name: str) -> ir.Expr:
+        """The adjoint of a parameter, when the sweep has ended."""
+        entangled = name in self.primal.aliases.entangled
+        return self.adjoints.bar(name) if entangled else self.adjoints.adjoint(name)
 
     def protect(self) -> ir.Block:
         """Copies of the parameters the function writes: the caller's arrays are left alone."""

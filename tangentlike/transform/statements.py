@@ -8,6 +8,7 @@ from operator import neg
 import numpy as np
 
 from .. import ir
+from ..analysis.aliases import is_sure_view
 from ..analysis.memory import MUTATING_METHODS, surely_basic, surely_fancy
 from ..analysis.saving import is_scatter
 from ..errors import UnsupportedError
@@ -42,7 +43,8 @@ class Statements:
         """Print the adjoint statements of `stmt`; the state moves to before it."""
         match stmt:
             case ir.Assign() if id(stmt) in self.calls:
-                self._call(stmt)
+                if not self._cut_off(ir.target_names(stmt.target)):
+                    self._call(stmt)
             case ir.Assign():
                 self._assign(stmt)
             case ir.Store():
@@ -51,6 +53,11 @@ class Statements:
                 self._update(stmt)
             case ir.Do():
                 self._do(stmt)
+            case ir.Leave(context=context) if context is not None:
+                enter = ir.Enter(context, "", True, self.adjoints.origin)
+                self.adjoints.out.append(enter)
+            case ir.Enter(context=context, again=True):
+                self.adjoints.out.append(ir.Leave(context, self.adjoints.origin))
 
     def _assign(self, stmt: ir.Assign) -> None:
         adjoints = self.adjoints
@@ -58,10 +65,12 @@ class Statements:
         shortened = popped_from(stmt)
         if shortened and adjoints.present(shortened) and not adjoints.present(names[0]):
             adjoints.zero(names[0])  # its place in the list's adjoint
-        if not any(adjoints.present(n) for n in names) or self.severed & set(names):
+        if self._cut_off(names) or not any(adjoints.present(n) for n in names):
             return
-        if all(n in adjoints.aliases.paths for n in names):
+        if all(n in adjoints.aliases.paths for n in names):  # (entangled ones: see `_take`)
             return  # its adjoint is a view of the base's: everything is there already
+        if adjoints.aliases.entangled & set(names) and not self._take(stmt, names):
+            return
         if self.context.is_part(stmt.value):
             self._read_part(stmt)
         elif isinstance(stmt.target, tuple) and isinstance(stmt.value, ir.Var):
@@ -73,6 +82,28 @@ class Statements:
             return
         for name in names:
             adjoints.state.pop(name, None)
+
+    def _take(self, stmt: ir.Assign, names: tuple[str, ...]) -> bool:
+        """The adjoint of an entangled array at its definition; False where there is nothing to
+        hand on: a view's adjoint is in that of its base."""
+        entangled = self.adjoints.aliases.entangled
+        sources = self.context.sources()
+        if not self.active & set(names) or is_sure_view(stmt.value, sources):
+            return False
+        made_of = sorted(sources.nodes(stmt.value) & entangled)
+        for name in names:
+            if name in entangled:
+                self.adjoints.take(name, made_of)
+        return True
+
+    def _cut_off(self, names: tuple[str, ...]) -> bool:
+        """Whether an adjoint is wanted here and goes no further; then it is complete."""
+        for name in names:
+            if name in self.severed:
+                self.adjoints.materialise(name)
+                if not self.adjoints.present(name):
+                    self.adjoints.zero(name)
+        return bool(self.severed & set(names))
 
     def _chain_rule(self, stmt: ir.Assign, names: tuple[str, ...]) -> None:
         adjoints = self.adjoints
@@ -326,6 +357,9 @@ class Statements:
         if not (touched & frozenset(adjoints.state) or site.written):
             return  # (what a callee wrote, its bwd must restore in any case)
         arguments: list[ir.Expr] = [ir.Var(site.tape)]
+        for name in site.results:
+            if name in adjoints.aliases.entangled:
+                adjoints.take(name, sorted(ir.names_in(stmt.value) & adjoints.aliases.entangled))
         if site.pair.result_active:
             for name in site.results:
                 if name not in adjoints.state:

@@ -86,7 +86,7 @@ class Sweep:
         self._at_head = frozenset(self.adjoints.state)
         self.adjoints.masks.clear()
         for name in sorted(self._at_head):
-            if self.facts.is_local(name, key):
+            if self.facts.is_local(name, key) and name not in self.statements.severed:
                 del self.adjoints.state[name]
         return done
 
