@@ -1,7 +1,7 @@
 """The intermediate representation: a small Python, as frozen dataclasses.
 
 It is closed (nothing else occurs between `lower` and `emit`) and prints one to one as Python.
-Ten expressions and ten statements. Facts about a program (activity, kinds, ...) are never
+Ten expressions and a dozen statements. Facts about a program (activity, kinds, ...) are never
 stored here: analyses return them.
 
 The user's own program arrives *flattened*: the value of an `Assign` is one operation on atoms
@@ -209,6 +209,59 @@ class If:
 
 
 @dataclass(frozen=True)
+class Try(If):
+    """`try`: the statements of `body` up to `Tried()`, the rest of `body` after them, or `orelse`
+    where they raised an exception of the classes `test`.
+
+    It binds `failed` (unless this is empty): whether an exception was caught or, with `caught`, a
+    name for Python's `as`, the exception itself or None. So this is an `If` of which one knows only
+    afterwards which block counts. A body that raised counts for nothing: where it had changed
+    something before, the reverse sweep refuses.
+    """
+
+    failed: str = ""
+    caught: str = ""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """The end of the statements of a `Try` whose exceptions are caught."""
+
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Enter:
+    """`with context as target:`, the statements up to its `Leave` in the same block its body.
+
+    `again` says that the context holds around the derivative of the body too (`np.errstate`).
+    """
+
+    context: Expr
+    target: str
+    again: bool
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Leave:
+    """The end of the body of the innermost `Enter`; `context` is given if it is entered again."""
+
+    context: Expr | None
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class With:
+    """An `Enter` and a `Leave` with what stands between them: made for printing only."""
+
+    context: Expr
+    target: str
+    body: Block
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class For:
     """`for target in iter`. `iter` is an atom, or `range`, `zip`, `enumerate`, `reversed` of atoms
     (these four may nest in each other), or opaque."""
@@ -256,7 +309,23 @@ class OpaqueStmt:
     origin: Origin = field(compare=False, repr=False)
 
 
-Stmt = Union[Assign, Store, Update, Do, If, For, While, Break, Return, OpaqueStmt]
+Stmt = Union[
+    Assign,
+    Store,
+    Update,
+    Do,
+    If,
+    For,
+    While,
+    Break,
+    Return,
+    OpaqueStmt,
+    Try,
+    Tried,
+    Enter,
+    Leave,
+    With,
+]
 Block = tuple[Stmt, ...]
 
 
@@ -425,6 +494,9 @@ _EXPRESSIONS = _ByType(
         For: lambda s: (s.iter,),
         Return: lambda s: () if s.value is None else (s.value,),
         OpaqueStmt: lambda s: s.values,
+        Enter: lambda s: (s.context,),
+        Leave: lambda s: () if s.context is None else (s.context,),
+        With: lambda s: (s.context,),
     }
 )
 
@@ -460,6 +532,9 @@ _BINDS = _ByType(
         For: lambda s: target_names(s.target),
         Update: lambda s: (s.target.name,) if isinstance(s.target, Var) else (),
         OpaqueStmt: lambda s: s.writes,
+        Try: lambda s: tuple(filter(None, (s.failed, s.caught))),
+        Enter: lambda s: (s.target,) if s.target else (),
+        With: lambda s: (s.target,) if s.target else (),
     }
 )
 
@@ -478,6 +553,7 @@ _BLOCKS = _ByType(
         If: lambda s: (s.body, s.orelse),
         For: lambda s: (s.body,),
         While: lambda s: (s.body,),
+        With: lambda s: (s.body,),
     }
 )
 
@@ -496,6 +572,12 @@ def statements(block: Block) -> Iterator[Stmt]:
         if nested is not None:
             for inner in nested(stmt):
                 yield from statements(inner)
+
+
+def tried_and_rest(stmt: Try) -> tuple[Block, Block]:
+    """The body of a `try` in two: what it protects, and what follows (with the mark between)."""
+    at = next(n for n, inner in enumerate(stmt.body) if isinstance(inner, Tried))
+    return stmt.body[:at], stmt.body[at:]
 
 
 def map_target(target: Target, fn: Callable[[str], str]) -> Target:
@@ -524,6 +606,10 @@ def map_statement(
             return Update(_mapped_place(place, expr), stmt.op, expr(stmt.value), origin)
         case Do():
             return Do(expr(stmt.value), origin)
+        case Try():
+            test, body, orelse = expr(stmt.test), block(stmt.body), block(stmt.orelse)
+            failed, caught = (n and str(target(n)) for n in (stmt.failed, stmt.caught))
+            return Try(test, body, orelse, origin, failed, caught)
         case If():
             return If(expr(stmt.test), block(stmt.body), block(stmt.orelse), origin)
         case For():
@@ -532,6 +618,14 @@ def map_statement(
             return While(expr(stmt.test), block(stmt.body), origin)
         case Return():
             return Return(None if stmt.value is None else expr(stmt.value), origin)
+        case Enter():
+            name = stmt.target and str(target(stmt.target))
+            return Enter(expr(stmt.context), name, stmt.again, origin)
+        case Leave():
+            return Leave(None if stmt.context is None else expr(stmt.context), origin)
+        case With():
+            name = stmt.target and str(target(stmt.target))
+            return With(expr(stmt.context), name, block(stmt.body), origin)
         case OpaqueStmt():
             values = tuple(map(expr, stmt.values))
             writes = tuple(str(target(name)) for name in stmt.writes)

@@ -11,9 +11,18 @@ from tangentlike import UnsupportedError
 from tangentlike.frontend import lower, lower_nested, program, read_function
 
 REFUSED = {
-    "with open(p) as h:\n    y = 1": ("`with` is not supported", "with open(p) as h:"),
-    "try:\n    y = 1\nexcept ValueError:\n    y = 2": ("`try` is not supported", None),
-    "match x:\n    case 1:\n        y = 2": ("`match` is not supported", "match x:"),
+    "while x:\n    try:\n        y = 1\n    finally:\n        break": (
+        "a jump out of `finally`",
+        None,
+    ),
+    "try:\n    y = 1\nexcept ValueError as e:\n    y = e.value": (
+        "what the caught exception `e` holds is used",
+        None,
+    ),
+    "match x:\n    case {'a': 1, **rest}:\n        y = 2": (
+        "`**rest` in a pattern",
+        "{'a': 1, **rest}",
+    ),
     "global y": ("`global`", "global y"),
     "nonlocal y": ("`nonlocal`", "nonlocal y"),
     "@np.vectorize\ndef g(x):\n    return x": ("a decorated function inside", None),

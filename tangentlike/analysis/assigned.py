@@ -44,8 +44,9 @@ def definitely_assigned(function: ir.Function) -> Assigned:
         match stmt:
             case ir.If():
                 first = block(stmt.body, bound, block_key(stmt, 0))
-                second = block(stmt.orelse, bound, block_key(stmt, 1))
-                return first & second
+                own = facts.sets.mask(ir.binds(stmt))  # (of a `try`: how it ended)
+                second = block(stmt.orelse, bound | own, block_key(stmt, 1))
+                return first & second | own
             case ir.For() | ir.While():
                 block(stmt.body, bound | facts.sets.mask(ir.binds(stmt)), block_key(stmt, 0))
                 return bound

@@ -22,6 +22,7 @@ from .. import ir
 from ..kind import UNKNOWN, Kind
 from .memory import Effects
 from .operations import (
+    is_python_function,
     bind_actuals,
     is_constant,
     is_container_method,
@@ -127,6 +128,8 @@ class _Reader:
                 self._store(name, value, stmt, whole=isinstance(target, ir.Var))
             case ir.Do(value=value):
                 self._bind((), value, stmt)
+            case ir.Enter(target=target, context=context) if target:
+                self._depend((target,), context)
             case ir.For(target=target, iter=iterable):
                 self._iterate(target, iterable, stmt)
             case _:
@@ -305,7 +308,7 @@ class _Reader:
     def _effects(self, call: ir.Call, stmt: ir.Stmt) -> None:
         """What a call writes besides its result."""
         for key, value in call.kwargs:
-            if key == "out":
+            if key == "out" and not _is_users(call):
                 self._written(self.operands(value), self.sources(call), stmt)
         if isinstance(call.fn, ir.Attribute) and is_container_method(call, self.kinds):
             at = _STORING.get(call.fn.name)
@@ -331,7 +334,10 @@ class _Reader:
         self._user_call(call, obj, stmt)
 
     def _user_call(self, call: ir.Call, obj: Any, stmt: ir.Stmt) -> None:
-        """A function without a rule may write its arguments, unless its source says which."""
+        """A function without a rule may write its arguments, unless its source says which. One
+        that only the run knows is refused then if it does (`runtime.functions`)."""
+        if isinstance(call.fn, ir.Var) and isinstance(stmt, ir.Assign):
+            return
         effects = None if self.effects is None else self.effects(call)
         actuals = None if effects is None else bind_actuals(obj, call)
         if effects is None or actuals is None:
@@ -350,3 +356,8 @@ class _Reader:
                 if source != target:
                     self.flow.edge(source, self.inside(target))
             self._link(target)
+
+
+def _is_users(call: ir.Call) -> bool:
+    """Whether a call is one of a user's function, whose parameter `out` is like any other."""
+    return isinstance(call.fn, ir.Ref) and is_python_function(call.fn.obj)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import ir
-from ..kind import INT, UNKNOWN, Kind
+from ..kind import BOOL, INT, OTHER, UNKNOWN, Kind
 from .contents import contents
 from .declared import kind_from_annotation, kinds_from_example
 from .evidence import evidence, told_apart
@@ -170,7 +170,8 @@ class _Inference:
         seen = self.evidence.get(name)
         if seen is None or kind.form not in ("unknown", "value", "array"):
             return kind
-        if kind.form == "unknown" or seen.form == "array":
+        checked = kind.form == "value" and seen.form == "number"
+        if kind.form == "unknown" or seen.form == "array" or checked:
             kind = replace(kind, form=seen.form)
         if not isinstance(kind.shape, tuple) and isinstance(seen.shape, tuple):
             kind = self._named(name, replace(kind, shape=seen.shape))
@@ -211,6 +212,8 @@ class _Inference:
                 return [(name, kind_of(call, self.kinds, self.book).join(old))]
             case ir.For(target=target, iter=iterable):
                 return _spread(target, self._iterated(iterable), self.book)
+            case ir.Try(caught=caught):
+                return [(name, OTHER if caught else BOOL) for name in ir.binds(stmt)]
             case _:
                 return [(name, UNKNOWN) for name in ir.binds(stmt)]
 

@@ -27,6 +27,7 @@ class Liveness:
     after: dict[int, int] = field(default_factory=dict)
     before: dict[int, int] = field(default_factory=dict)
     entry: int = 0
+    _raising: int = 0  # live where an exception is caught
     _exposed: dict[int, int] = field(default_factory=dict)
     _masks: dict[int, tuple[ir.Stmt, int, int]] = field(default_factory=dict)
 
@@ -94,7 +95,7 @@ def _block(block: ir.Block, after: int, leave: int, live: Liveness) -> int:
     for stmt in reversed(block):
         key = id(stmt)
         live.after[key] = live.after.get(key, 0) | after
-        after = _statement(stmt, after, leave, live)
+        after = _statement(stmt, after, leave, live) | live._raising
         live.before[key] = live.before.get(key, 0) | after
     return after
 
@@ -102,6 +103,8 @@ def _block(block: ir.Block, after: int, leave: int, live: Liveness) -> int:
 def _statement(stmt: ir.Stmt, after: int, leave: int, live: Liveness) -> int:
     _, uses, defines = live.masks(stmt)
     match stmt:
+        case ir.Try():
+            return _attempt(stmt, after, leave, live)
         case ir.If(body=body, orelse=orelse):
             inside = _block(body, after, leave, live) | _block(orelse, after, leave, live)
             return inside | uses
@@ -119,12 +122,25 @@ def _statement(stmt: ir.Stmt, after: int, leave: int, live: Liveness) -> int:
             return after & ~defines | uses
 
 
+def _attempt(stmt: ir.Try, after: int, leave: int, live: Liveness) -> int:
+    """A `try` may be left for its other block at any of the statements that it protects."""
+    _, uses, defines = live.masks(stmt)
+    tried, rest = ir.tried_and_rest(stmt)
+    caught = _block(stmt.orelse, after, leave, live)
+    after = _block(rest, after, leave, live)
+    around, live._raising = live._raising, live._raising | caught & ~defines
+    body = _block(tried, after | caught, leave, live)
+    live._raising = around
+    return (body | caught) & ~defines | uses
+
+
 def exposed(block: ir.Block, live: Liveness) -> int:
     """Names a block may read before it has bound them."""
-    return _exposed_before(block, 0, live)
+    return exposed_before(block, 0, live)
 
 
-def _exposed_before(block: ir.Block, after: int, live: Liveness) -> int:
+def exposed_before(block: ir.Block, after: int, live: Liveness) -> int:
+    """Names live before a block that no `break` leaves, from those live after it."""
     for stmt in reversed(block):
         after = _exposed(stmt, after, live)
     return after
@@ -134,7 +150,8 @@ def _exposed(stmt: ir.Stmt, after: int, live: Liveness) -> int:
     _, uses, defines = live.masks(stmt)
     match stmt:
         case ir.If(body=body, orelse=orelse):
-            return _exposed_before(body, after, live) | _exposed_before(orelse, after, live) | uses
+            inside = exposed_before(body, after, live) | exposed_before(orelse, after, live)
+            return inside & ~defines | uses
         case ir.For() | ir.While():
             known = live._exposed.get(id(stmt))
             if known is None:

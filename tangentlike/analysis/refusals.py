@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -137,6 +138,14 @@ class _Check:
         if self.book.is_nondifferentiable(obj):
             return
         name = _qualified(call, obj)
+        if obj is functools.partial:
+            raise UnsupportedError(
+                f"a function that uses `{culprit}` is kept, and which function is called later "
+                "shows only when the program runs",
+                place,
+                f"{self._reason(culprit)} Call the function by its name, pass it to a function, "
+                f"or give it `{culprit}` as an argument where it is called.",
+            )
         raise UnsupportedError(
             f"no derivative rule for {name}",
             place,

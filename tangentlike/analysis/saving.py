@@ -35,6 +35,8 @@ LIKE_ARGUMENTS: Mapping[str, tuple[int, ...]] = {
     "unbroadcast": (1,),
     "broadcast_like": (1,),
     "part_like": (1,),
+    "adjoint_of": (1,),
+    "take_adjoint": (1, 2),
     "len": (0,),
     "shape": (0,),
     "ndim": (0,),
@@ -97,6 +99,8 @@ def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> N
                     found.update(content(part.name, aliases))
         elif isinstance(part, ir.Attribute):
             work.append((part.base, part.name in _SHAPE_ATTRIBUTES))
+        elif isinstance(part, ir.Display):
+            work.extend((item, shape_only) for item in (*part.keys, *part.items))
         elif isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
             like = LIKE_ARGUMENTS.get(part.fn.text.rpartition(".")[2], ())
             work.extend((arg, position in like) for position, arg in enumerate(part.args))
@@ -189,7 +193,8 @@ class Recording:
             case ir.If():
                 first = self._block(stmt.body, needed, block_key(stmt, 0))
                 second = self._block(stmt.orelse, needed, block_key(stmt, 1))
-                return first | second | entry | self._header(stmt)
+                bound = self.sets.mask(ir.binds(stmt))  # (of a `try`: whether it was run)
+                return (first | second) & ~bound | entry | self._header(stmt)
             case ir.For() | ir.While():
                 return self._loop(stmt, needed) | entry | self._header(stmt)
         needed = self._writes(stmt, needed)

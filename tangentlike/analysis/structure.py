@@ -114,17 +114,26 @@ def structure(function: ir.Function, kept: Iterable[str] = ()) -> Structure:
 
 
 def _number(
-    block: ir.Block, key: BlockKey, facts: Structure, places: dict[str, list[BlockKey]]
+    block: ir.Block,
+    key: BlockKey,
+    facts: Structure,
+    places: dict[str, list[BlockKey]],
+    tried: BlockKey | None = None,
 ) -> None:
+    """`tried`: the body of the `try` that protects these statements. What they bind belongs to it,
+    and is saved at its end: a save before would stay on its stack if a later statement raises."""
     for stmt in block:
+        if isinstance(stmt, ir.Tried):
+            tried = None
+        home = tried or key
         facts.block_of[id(stmt)] = key
         facts.number[id(stmt)] = len(facts.number) + 1
         for name in sorted(ir.reads(stmt)):
-            places.setdefault(name, []).append(key)
+            places.setdefault(name, []).append(home)
             facts.used_by.setdefault(name, []).append(stmt)
         looping = isinstance(stmt, ir.For | ir.While)
         for name in bound_by(stmt):
-            where = block_key(stmt, 0) if isinstance(stmt, ir.For) else key
+            where = block_key(stmt, 0) if isinstance(stmt, ir.For) else home
             places.setdefault(name, []).append(where)
             facts.definitions.setdefault(name, []).append(stmt)
         for which, inner in enumerate(ir.blocks(stmt)):
@@ -133,7 +142,8 @@ def _number(
             facts.owner[child] = stmt
             facts.repeated[child] = facts.repeated[key] or looping
             facts.outer_loop[child] = facts.outer_loop[key] or (id(stmt) if looping else 0)
-            _number(inner, child, facts, places)
+            guard = child if isinstance(stmt, ir.Try) and which == 0 else tried
+            _number(inner, child, facts, places, None if looping else guard)
         facts.end[id(stmt)] = len(facts.number)
 
 
@@ -158,6 +168,7 @@ class _Liveness:
 
     def __init__(self, facts: Structure) -> None:
         self.facts = facts
+        self.raising: frozenset[str] = frozenset()  # live where an exception is caught
 
     def run(self, at_end: frozenset[str]) -> None:
         facts = self.facts
@@ -167,13 +178,15 @@ class _Liveness:
         for stmt in reversed(block):
             known = self.facts.live_after.get(id(stmt), frozenset())
             self.facts.live_after[id(stmt)] = known | live
-            live = self.before(stmt, live, exit)
+            live = self.before(stmt, live, exit) | self.raising
         return live
 
     def before(self, stmt: ir.Stmt, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
         """Names live before a statement; `exit` is what is live where a `break` goes."""
         facts = self.facts
         match stmt:
+            case ir.Try():
+                return self.attempt(stmt, live, exit)
             case ir.If():
                 inside = [self.block(b, live, exit) for b in ir.blocks(stmt)]
                 for which, names in enumerate(inside):
@@ -197,3 +210,16 @@ class _Liveness:
                 return live | ir.reads(stmt)
             case _:
                 return (live - frozenset(ir.binds(stmt))) | ir.reads(stmt)
+
+    def attempt(self, stmt: ir.Try, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
+        """Names live before a `try`, which may be left for its other block at any statement."""
+        bound = frozenset(ir.binds(stmt))
+        tried, rest = ir.tried_and_rest(stmt)
+        caught = self.block(stmt.orelse, live, exit)
+        after = self.block(rest, live, exit)
+        around, self.raising = self.raising, self.raising | (caught - bound)
+        body = self.block(tried, after | caught, exit)
+        self.raising = around
+        self.facts.live_in[block_key(stmt, 0)] = body
+        self.facts.live_in[block_key(stmt, 1)] = caught
+        return (body | caught) - bound | ir.reads(stmt)

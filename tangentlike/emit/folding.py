@@ -45,6 +45,15 @@ def parts(node: Any, printer: Printer) -> Parts | None:
             return Parts("if ", node.test, ":")
         case gast.While():
             return Parts("while ", node.test, ":")
+        case gast.Try():
+            return Parts("try", gast.Name("", gast.Load(), None, None), ":")
+        case gast.ExceptHandler():
+            name = f" as {node.name.id}" if node.name is not None else ""
+            return Parts("except ", node.type, f"{name}:")
+        case gast.With():
+            item = node.items[0]
+            name = f" as {printer.text(item.optional_vars)}" if item.optional_vars else ""
+            return Parts("with ", item.context_expr, f"{name}:")
         case gast.For():
             return Parts(f"for {printer.text(node.target)} in ", node.iter, ":")
     return None

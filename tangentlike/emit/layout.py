@@ -106,7 +106,7 @@ class _Layout:
         quoted: Place | None = None
         for stmt, node in zip(stmts, nodes, strict=True):
             place = stmt.origin.place
-            if isinstance(stmt, (ir.If, ir.For, ir.While)):
+            if isinstance(stmt, (ir.If, ir.For, ir.While, ir.With)):
                 yield from self._compound(stmt, node, pad, "")
                 quoted = None
             else:
@@ -123,11 +123,14 @@ class _Layout:
         """Headers that the result repeats are not quoted beside what belongs to them."""
         if stmt.origin.role not in self.quoted or isinstance(stmt, (ir.Return, ir.Break)):
             return False
-        return not stmt.origin.place.text.startswith(("for ", "def ", "async "))
+        return not stmt.origin.place.text.startswith(("for ", "def ", "async ", "try:"))
 
     def _compound(self, stmt: Any, node: Any, pad: str, keyword: str) -> Iterator[Line]:
         for text in folding.statement(node, self.printer, pad, keyword):
             yield Line(text, stmt.origin)
+        if isinstance(stmt, ir.Try):
+            yield from self._attempt(stmt, node, pad)
+            return
         yield from self.block(stmt.body, node.body, pad + folding.STEP)
         if not isinstance(stmt, ir.If) or not stmt.orelse:
             return
@@ -136,6 +139,32 @@ class _Layout:
         else:
             yield Line(f"{pad}else:", stmt.origin)
             yield from self.block(stmt.orelse, node.orelse, pad + folding.STEP)
+
+    def _attempt(self, stmt: ir.Try, node: Any, pad: str) -> Iterator[Line]:
+        """The blocks of a `try`, and in them the lines that note how it ended."""
+        handler, inner = node.handlers[0], pad + folding.STEP
+        tried, (_, *rest) = ir.tried_and_rest(stmt)
+        yield from self._noting(tried, node.body, stmt, inner, at_end=True)
+        for text in folding.statement(handler, self.printer, pad):
+            yield Line(text, stmt.origin)
+        yield from self._noting(stmt.orelse, handler.body, stmt, inner)
+        if rest:
+            yield Line(f"{pad}else:", stmt.origin)
+            yield from self._noting(tuple(rest), node.orelse, stmt, inner)
+
+    def _noting(
+        self, stmts: ir.Block, nodes: list[Any], stmt: ir.Try, pad: str, at_end: bool = False
+    ) -> Iterator[Line]:
+        """A block of a `try`: it has a statement more where it notes how the `try` ended."""
+        more = len(nodes) - len(stmts) if stmts or stmt.failed else 0
+        notes, own = nodes[:more], nodes[more:]
+        if at_end:
+            notes, own = nodes[len(stmts) :], nodes[: len(stmts)]
+            yield from self.block(stmts, own or nodes, pad) if stmts or not more else ()
+        for note in notes if more else ():
+            yield Line(pad + self.printer.text(note), stmt.origin)
+        if not at_end and (own or not more):
+            yield from self.block(stmts, own, pad)
 
 
 def _commented(texts: list[str], comment: str, pad: str) -> list[str]:

@@ -15,6 +15,7 @@ from .bindings import Bindings, bind
 from .header import header_lines
 from .layout import Line, function_lines
 from .printer import Printer
+from .regions import nested_regions
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def write(
     printer = Printer()
     lines = [Line(text) for text in head]
     trees = []
-    for fn in module.functions:
+    for fn in map(nested_regions, module.functions):
         tree = to_gast.function(fn, bindings.speller(fn.name))
         trees.append(tree)
         if lines:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from .. import ir
 from . import layout, to_gast
 from .printer import Printer
+from .regions import nested_block, nested_regions
 
 _STATEMENTS = get_args(ir.Stmt)
 
@@ -26,8 +27,10 @@ def show(thing: Any) -> str:
     if isinstance(thing, ir.Module):
         return "\n\n\n".join(show(fn) for fn in thing.functions)
     if isinstance(thing, ir.Function):
+        thing = nested_regions(thing)
         lines = layout.function_lines(thing, to_gast.function(thing), printer, comments=False)
     elif isinstance(thing, tuple):
+        thing = nested_block(thing)
         nodes = to_gast.block(thing, empty=True)
         lines = layout.block_lines(thing, nodes, printer)
     elif isinstance(thing, _STATEMENTS):

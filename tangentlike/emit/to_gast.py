@@ -278,6 +278,12 @@ def statement(stmt: ir.Stmt, spell: Speller = plain) -> Any:
             return gast.AugAssign(place_of(stmt.target, spell), op, value)
         case ir.Do():
             return gast.Expr(expression(stmt.value, spell))
+        case ir.Try():
+            return _attempt(stmt, spell)
+        case ir.With():
+            name = bound_name(stmt.target) if stmt.target else None
+            item = gast.withitem(expression(stmt.context, spell), name)
+            return gast.With([item], block(stmt.body, spell), None)
         case ir.If():
             body, orelse = block(stmt.body, spell), block(stmt.orelse, spell, empty=True)
             return gast.If(expression(stmt.test, spell), body, orelse)
@@ -293,6 +299,32 @@ def statement(stmt: ir.Stmt, spell: Speller = plain) -> Any:
         case ir.OpaqueStmt():
             return opaque.statement(stmt, spell, lambda e: expression(e, spell))
     raise InternalError("emit", f"no spelling for a statement of class {type(stmt).__name__}")
+
+
+def _attempt(stmt: ir.Try, spell: Speller) -> Any:
+    """A `try` that notes how it ended."""
+    caught = bound_name(stmt.caught) if stmt.caught else None
+    tried, (_, *rest) = ir.tried_and_rest(stmt)
+    fine, error = _noted(stmt) or ((), ())
+    body, orelse = block(tried, spell, empty=True), block(tuple(rest), spell, empty=True)
+    if orelse:
+        orelse = [*fine, *orelse]
+    else:
+        body += fine
+    handling = [*error, *block(stmt.orelse, spell, empty=True)]
+    test = expression(stmt.test, spell)
+    handler = gast.ExceptHandler(test, caught, handling or [gast.Pass()])
+    return gast.Try(body or [gast.Pass()], [handler], orelse, [])
+
+
+def _noted(stmt: ir.Try) -> tuple[list[Any], ...]:
+    """What notes that a `try` went well, and what notes that it did not."""
+    if not stmt.failed:
+        return ()
+    error = gast.Name(stmt.caught, LOAD, None, None) if stmt.caught else gast.Constant(True, None)
+    fine = gast.Constant(None if stmt.caught else False, None)
+    ends = (fine, error)
+    return tuple([gast.Assign([bound_name(stmt.failed)], value, None)] for value in ends)
 
 
 def block(stmts: ir.Block, spell: Speller = plain, empty: bool = False) -> list[Any]:

@@ -54,7 +54,7 @@ def structure_jumps(function: Function, names: Names) -> Function:
                                          result = t
                                      return result
     """
-    return dataclasses.replace(function, body=_Jumps(names).function(function))
+    return dataclasses.replace(function, body=Jumps(names).function(function))
 
 
 def ends_by_raising(block: Block) -> bool:
@@ -67,7 +67,7 @@ def ends_by_raising(block: Block) -> bool:
     return isinstance(last, OpaqueStmt) and last.text.split("(")[0].split(" ")[0] == "raise"
 
 
-class _Jumps:
+class Jumps:
     """The pass for one function. Its state: the names of flags, and which `If`s hold jumps."""
 
     def __init__(self, names: Names) -> None:
@@ -94,7 +94,7 @@ class _Jumps:
         if isinstance(body[-1], Return):
             return body  # all others were unreachable
         result = self.flag("result")
-        body = _replace(body, Return, lambda stmt: _keep(result, stmt))
+        body = replace_jumps(body, Return, lambda stmt: _keep(result, stmt))
         return (*body, Return(Var(result), returns[-1].origin))
 
     # ------------------------------------------------------------------------------ loops
@@ -113,12 +113,14 @@ class _Jumps:
         body = self.without_loop_returns(loop.body)
         before: list[Any] = []
         after: list[Any] = []
-        if _contains(body, Return):
+        if contains_jump(body, Return):
             value = Var(self.flag("result"))
             endless = isinstance(loop, While) and loop.test == Const(True)
-            if endless and not _contains(body, Break):
+            if endless and not contains_jump(body, Break):
                 after = [Return(value, loop.origin)]  # there is no other way out
-                body = _replace(body, Return, lambda s: (*_keep(value.name, s), Break(s.origin)))
+                body = replace_jumps(
+                    body, Return, lambda s: (*_keep(value.name, s), Break(s.origin))
+                )
             else:
                 flag = self.flag("returned")
                 before = [Assign(flag, Const(False), loop.origin)]
@@ -166,7 +168,7 @@ class _Jumps:
         before: list[Any] = []
         body: Block = (stmt,)
         for kind, wanted in _FLAGS.items():
-            if not _contains((stmt,), kind):
+            if not contains_jump((stmt,), kind):
                 continue
             flag = self.flag(wanted)
             before.append(Assign(flag, Const(False), stmt.origin))
@@ -174,10 +176,10 @@ class _Jumps:
             if kind is Return:
                 result = self.flag("result")
                 jump = Return(Var(result), stmt.origin)
-                body = _replace(body, kind, functools.partial(_keep_and_set, result, flag))
+                body = replace_jumps(body, kind, functools.partial(keep_and_set, result, flag))
             else:
                 jump = kind(stmt.origin)
-                body = _replace(body, kind, functools.partial(_keep_and_set, "", flag))
+                body = replace_jumps(body, kind, functools.partial(keep_and_set, "", flag))
             rest = (self._mark(If(Var(flag), (jump,), rest, stmt.origin)),)
         return (*before, *body, *rest)
 
@@ -194,7 +196,7 @@ class _Jumps:
         return (*block[:-1], made), ends + more
 
 
-def _keep_and_set(result: str, flag: str, stmt: Any) -> Block:
+def keep_and_set(result: str, flag: str, stmt: Any) -> Block:
     """What stands for a jump whose flag is looked at later."""
     kept = _keep(result, stmt) if isinstance(stmt, Return) else ()
     return (*kept, _set(flag, stmt))
@@ -211,24 +213,23 @@ def _keep(result: str, stmt: Any) -> Block:
     return (Assign(result, stmt.value, stmt.origin),)
 
 
-def _contains(block: Block, kind: type[Any]) -> bool:
+def contains_jump(block: Block, *kinds: type[Any]) -> bool:
     """Whether such a jump stands in the block, nested loops excluded."""
     for stmt in block:
-        if isinstance(stmt, kind):
-            return True
-        if isinstance(stmt, If) and (_contains(stmt.body, kind) or _contains(stmt.orelse, kind)):
+        nested = (stmt.body, stmt.orelse) if isinstance(stmt, If) else ()
+        if isinstance(stmt, kinds) or any(contains_jump(b, *kinds) for b in nested):
             return True
     return False
 
 
-def _replace(block: Block, kind: type[Any], fn: Callable[[Any], Block]) -> Block:
+def replace_jumps(block: Block, kind: type[Any], fn: Callable[[Any], Block]) -> Block:
     """The block with each such jump replaced, nested loops excluded."""
     result: list[Any] = []
     for stmt in block:
         if isinstance(stmt, kind):
             result.extend(fn(stmt))
-        elif isinstance(stmt, If) and _contains((stmt,), kind):
-            body, orelse = _replace(stmt.body, kind, fn), _replace(stmt.orelse, kind, fn)
+        elif isinstance(stmt, If) and contains_jump((stmt,), kind):
+            body, orelse = replace_jumps(stmt.body, kind, fn), replace_jumps(stmt.orelse, kind, fn)
             if stmt.body and not body:
                 result.extend(_only_else(stmt, orelse))
             else:

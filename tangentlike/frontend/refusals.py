@@ -15,12 +15,8 @@ _OUTSIDE = (
     "Take the value as a parameter and return the new one.",
 )
 _TRY = (
-    "`try` is not supported",
-    "Test for the condition with `if` before computing.",
-)
-_WITH = (
-    "`with` is not supported",
-    "Enter the context outside, around the call of the derivative.",
+    "`except*` is not supported",
+    "Catch the exceptions with a plain `except`.",
 )
 _ASYNC = (
     "asynchronous code cannot be differentiated",
@@ -35,11 +31,8 @@ STATEMENTS: dict[type[Any], tuple[str, str]] = {
     ),
     gast.Global: ("`global`: " + _OUTSIDE[0], _OUTSIDE[1]),
     gast.Nonlocal: ("`nonlocal`: " + _OUTSIDE[0], _OUTSIDE[1]),
-    gast.Try: _TRY,
-    gast.With: _WITH,
     gast.AsyncWith: _ASYNC,
     gast.AsyncFor: _ASYNC,
-    gast.Match: ("`match` is not supported", "Write it with `if` and `elif`."),
 }
 _TYPE = ("a type alias inside a function is not supported", "Define it outside the function.")
 for _name, _reason in (("TryStar", _TRY), ("TypeAlias", _TYPE)):

@@ -10,6 +10,7 @@ import gast
 _DEFINITIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)
 _INNER = (*_DEFINITIONS, gast.Lambda)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+_CAPTURES = (gast.MatchAs, gast.MatchStar, gast.MatchMapping)
 _YIELDS = (gast.Yield, gast.YieldFrom)
 
 
@@ -47,6 +48,9 @@ def survey(node: Any) -> Survey:
         elif kind in _DEFINITIONS and own:
             found.bound[part.name] = None
             found.used[part.name] = None
+        elif kind in _CAPTURES and own:
+            for name in filter(None, (getattr(part, "name", None), getattr(part, "rest", None))):
+                found.used[name] = found.bound[name] = None
         elif kind in _YIELDS and own:
             found.yields.append(part)
         inner = own and kind not in _INNER and kind not in _COMPREHENSIONS

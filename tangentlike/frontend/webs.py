@@ -24,6 +24,7 @@ from ..ir import (
     If,
     Opaque,
     Stmt,
+    Try,
     Update,
     Var,
     While,
@@ -107,6 +108,7 @@ class _Walk:
         self.env: dict[str, Point] = {n: self.found.add(n) for n in function.param_names}
         self.alive = True
         self._leaving: list[_Exits] = []  # of the loops around, outermost first
+        self._tried: list[_Exits] = []  # of the bodies of `try` around
         self._bound: dict[int, dict[str, None]] = {}
         self._updates: dict[str, list[int]] = {}  # name -> the statements that update it
         self._loops: list[tuple[int, For, range]] = []
@@ -162,12 +164,16 @@ class _Walk:
             self.statement(stmt)
 
     def statement(self, stmt: Stmt) -> None:
+        for raising in self._tried:
+            raising.states.append(self.snapshot(raising.names))
         number = len(self.found.uses)
         self.found.uses.append({})
         self.found.defs.append({})
         if not isinstance(stmt, While):
             self.found.uses[number] = self.use(ir.reads(stmt))
         match stmt:
+            case Try():
+                self.attempt(stmt, number)
             case If():
                 self.branch(stmt)
             case For() | While():
@@ -193,6 +199,25 @@ class _Walk:
                 states.append(self.snapshot(names))
         self.alive = bool(states)
         self.meet(states or [before], names)
+
+    def attempt(self, stmt: Try, number: int) -> None:
+        """A body that may end before any of its statements; then the other block is run."""
+        self.found.defs[number] = self.define(ir.binds(stmt))
+        names = {**self.bound(stmt.body), **self.bound(stmt.orelse)}
+        tried, rest = ir.tried_and_rest(stmt)
+        raising = _Exits(names, [self.snapshot(names)])
+        self._tried.append(raising)
+        self.block(tried)
+        self._tried.pop()
+        self.block(rest)
+        states = [self.snapshot(names)] if self.alive and not ends_by_raising(rest) else []
+        self.meet(raising.states, names)
+        self.alive = True
+        self.block(stmt.orelse)
+        if self.alive and not ends_by_raising(stmt.orelse):
+            states.append(self.snapshot(names))
+        self.alive = bool(states)
+        self.meet(states or raising.states, names)
 
     def loop(self, stmt: For | While, number: int) -> None:
         targets = ir.target_names(stmt.target) if isinstance(stmt, For) else ()

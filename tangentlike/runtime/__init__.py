@@ -13,7 +13,14 @@ from .broadcasting import (
     unbroadcast,
     zeros_like,
 )
-from .buffers import masked, require_apart, require_array, require_ndim, survivors
+from .buffers import (
+    masked,
+    require_apart,
+    require_array,
+    require_class,
+    require_ndim,
+    survivors,
+)
 from .calculus import (
     cov_bar,
     cov_count,
@@ -253,7 +260,7 @@ __all__ = [
     "qr_dot", "quantile_bar", "quantile_dot", "quantile_weights", "ratio_or_zero",
     "reciprocal_or_zero", "record_like", "reduced_count", "reduced_size", "remaining",
     "repeat_items", "replaced", "replaced_bar",
-    "require_apart", "require_array", "require_ndim", "require_scalar",
+    "require_apart", "require_array", "require_class", "require_ndim", "require_scalar",
     "reshape_like", "restore_entry",
    "rfft_bar", "rfftn_bar", "running_places", "saved_entry", "scalar_seed",
    "scale_items",

@@ -34,7 +34,7 @@ def tidy_branches(function: ir.Function, facts: Facts) -> ir.Function:
 
     def one(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         stmt = map_stmt(stmt, block=lambda b: map_block(b, one))
-        if isinstance(stmt, ir.If):
+        if isinstance(stmt, ir.If) and not isinstance(stmt, ir.Try):
             yield from _tidied(stmt, facts)
         else:
             yield stmt
@@ -103,7 +103,7 @@ def sink_zeros(function: ir.Function, facts: Facts) -> ir.Function:
         zeros: dict[str, int] = {}
         changed = False
         for stmt in block:
-            if isinstance(stmt, ir.If) and zeros:
+            if isinstance(stmt, ir.If) and not isinstance(stmt, ir.Try) and zeros:
                 stmt, moved = _sunk(stmt, zeros, out, facts)
                 changed = changed or moved
             new = map_stmt(stmt, block=on_block)

@@ -7,8 +7,10 @@ the value it binds read before it is bound again?
 
 from __future__ import annotations
 
+import dataclasses
+
 from .. import ir
-from ..analysis.liveness import Liveness, exposed
+from ..analysis.liveness import Liveness, exposed, exposed_before
 from .analyses import analyses
 from .effects import OUTSIDE, Effect, effect_of, own_effect, stack_name
 from .facts import Facts
@@ -93,6 +95,9 @@ class _Marking:
             inner = key if isinstance(stmt, ir.For | ir.While) else loop
             for nested in ir.blocks(stmt):
                 self._collect(nested, key, inner)
+            if isinstance(stmt, ir.Try):
+                tried = ir.statements(ir.tried_and_rest(stmt)[0])
+                self.essential += [id(s) for s in tried if s.origin.role == "primal"]
 
 
 def _keep_needed(stmt: ir.Stmt, needed: set[int]) -> tuple[ir.Stmt, ...]:
@@ -148,6 +153,8 @@ class _Sweep:
         """The statement (None when dead) and what is live before it."""
         _, uses, defines = self.live.masks(stmt)
         match stmt:
+            case ir.Try():
+                return self._attempt(stmt, after, leave)
             case ir.If():
                 body, first = self.block(stmt.body, after, leave)
                 orelse, second = self.block(stmt.orelse, after, leave)
@@ -162,6 +169,19 @@ class _Sweep:
         if not effect.fixed and not self._matters(effect, after):
             return None, after
         return stmt, after & ~defines | uses
+
+    def _attempt(self, stmt: ir.Try, after: int, leave: int) -> tuple[ir.Stmt, int]:
+        """What the body raises is seen, whoever reads its values: it stays. How it ended is noted
+        only where somebody asks."""
+        _, uses, defines = self.live.masks(stmt)
+        tried, rest = ir.tried_and_rest(stmt)
+        orelse, caught = self.block(stmt.orelse, after, leave)
+        kept, after = self.block(rest, after, leave)
+        if stmt.failed and not (after | caught) & defines:
+            stmt = dataclasses.replace(stmt, failed="", caught="")
+        before = exposed_before(tried, after | caught, self.live)
+        body = stmt.body if kept is rest else (*tried, *kept)
+        return _with_blocks(stmt, [body, orelse]), (before | caught) & ~defines | uses
 
     def _loop(self, stmt: ir.For | ir.While, after: int) -> tuple[ir.Stmt | None, int]:
         header = own_effect(stmt, self.facts)

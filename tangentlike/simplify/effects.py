@@ -159,8 +159,10 @@ def _scanned(stmt: ir.Stmt, facts: Facts) -> Effect:
             scan.writes |= root_names(base)
         case ir.OpaqueStmt():
             scan.opaque_statement(stmt)
-        case ir.Break() | ir.Return():
+        case ir.Break() | ir.Return() | ir.Tried():
             scan.fixed = True
+        case ir.Enter() | ir.Leave():
+            scan.boundary(stmt)
     return scan.effect(frozenset(ir.binds(stmt)))
 
 
@@ -282,6 +284,13 @@ class _Scan:
         self.content.add(OUTSIDE)
         for argument in arguments:
             self.writes |= ir.names_in(argument)
+
+    def boundary(self, stmt: ir.Enter | ir.Leave) -> None:
+        """Where a context begins or ends; code of a user's manager may do anything."""
+        self.fixed = True
+        again = stmt.again if isinstance(stmt, ir.Enter) else stmt.context is not None
+        if not again:
+            self._unknown([])
 
     def opaque(self, expr: ir.Opaque) -> None:
         for value in expr.values:

@@ -99,7 +99,8 @@ def known_pure(obj: Any) -> bool:
         return True
     helper = runtime_name(obj)
     if helper:
-        return helper not in ADDING_RUNTIME and helper not in _CHECKING_RUNTIME
+        other = (*_CHECKING_RUNTIME, *_SHARING_RUNTIME, *_KEEPING_RUNTIME)
+        return helper not in (*ADDING_RUNTIME, *other)
     if getattr(obj, "__module__", "") in (math.__name__, "cmath"):
         return True
     name = getattr(obj, "__name__", "")
@@ -123,7 +124,20 @@ def known_fresh(obj: Any) -> bool:
 
 # Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
 ADDING_RUNTIME = frozenset(("add_at",))
-_CHECKING_RUNTIME = frozenset(("require_apart", "require_array", "require_ndim", "require_scalar"))
+_CHECKING_RUNTIME = frozenset(
+    (
+        "lost_statements",
+        "require_apart",
+        "require_array",
+        "require_class",
+        "require_ndim",
+        "require_scalar",
+    )
+)
+# What depends on which array an argument is, not on its entries alone.
+_SHARING_RUNTIME = frozenset(("adjoint_of", "take_adjoint"))
+# What keeps states and gives them back.
+_KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk", "thinned"))
 # Whose result is an object of its own, and whose shares memory with the first argument only.
 FRESH_RUNTIME = words("zeros_like ones_like copy scalar_seed matmul_bar_a matmul_bar_b")
 FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last")

@@ -13,6 +13,7 @@ from .facts import DERIVED_NAME, Facts, derived_names
 from .measure import LINE, depth, height, statement_width
 from .rewriting import map_stmt, replace_names, with_body
 
+_BARRIERS = (ir.Return, ir.Enter, ir.Leave, ir.Tried)
 _WINDOW = 64  # how far back, in statements, a definition is looked for
 _DEEPEST, _HIGHEST = 4, 100
 
@@ -125,7 +126,7 @@ class _Nesting:
         """Whether the value may be computed in `stmt` instead of where it stands."""
         effect = expr_effect(source.value, self.facts, is_trusted(source))
         crossed = [s for s in between if s is not None]
-        if isinstance(stmt, ir.Return) and crossed:
+        if any(isinstance(s, _BARRIERS) for s in (stmt, *crossed)) and crossed:
             return False
         if not effect.silent:
             return not crossed and _is_first(stmt, str(source.target))

@@ -6,6 +6,7 @@ the one may read the other; a write in place is seen through both, so it does no
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
@@ -74,7 +75,7 @@ class _Propagation:
         body, orelse = self._apart(stmt.body), self._apart(stmt.orelse)
         if test is stmt.test and body is stmt.body and orelse is stmt.orelse:
             return stmt
-        return ir.If(test, body, orelse, stmt.origin)
+        return dataclasses.replace(stmt, test=test, body=body, orelse=orelse)
 
     def _loop(self, stmt: ir.For | ir.While, binds: frozenset[str]) -> ir.Stmt:
         if isinstance(stmt, ir.While):

@@ -18,9 +18,11 @@ from collections.abc import Collection, Sequence
 from .. import ir
 from ..analysis.declared import kind_from_annotation
 from ..analysis.flow import Flow, flow_edges
+from ..analysis.structure import block_key, structure
 from ..names import Names
 from .context import Context
 from .forward_assign import assignment
+from .forward_attempts import attempt
 from .forward_loops import loop_header
 from .forward_state import Tangents
 from .forward_writes import effect, store, update
@@ -49,6 +51,7 @@ def forward(
     state.parameters = frozenset() if protect else frozenset(function.param_names)
     state.real = context.real
     state.adopt_kinds(named)
+    state.caught = _caught(function)
     head = _entry(function, wrt, state, flow, protect)
     body = tuple(s for stmt in function.body for s in _statement(stmt, state))
     return dataclasses.replace(
@@ -58,6 +61,13 @@ def forward(
         body=(*head, *body),
         doc="",
     )
+
+
+def _caught(function: ir.Function) -> dict[int, frozenset[str]]:
+    """For each `try`, the names that are live where its exception is caught."""
+    found = [s for s in ir.statements(function.body) if isinstance(s, ir.Try)]
+    live = structure(function).live_in if found else {}
+    return {id(stmt): live[block_key(stmt, 1)] for stmt in found}
 
 
 def tangent_parameters(function: ir.Function, wrt: Sequence[str]) -> dict[str, str]:
@@ -131,6 +141,9 @@ def _statement(stmt: ir.Stmt, state: Tangents) -> list[ir.Stmt]:
             target, iterable = loop_header(stmt.target, stmt.iter, state)
             body = _block(stmt.body, state)
             return [dataclasses.replace(stmt, target=target, iter=iterable, body=body)]
+        case ir.Try():
+            seen = state.caught[id(stmt)]
+            return [attempt(stmt, seen, state.context, lambda inner: _block(inner, state))]
         case ir.Return():
             value = stmt.value if stmt.value is not None else ir.Const(None)
             both = ir.Display("tuple", (value, state.tangent_or_zeros(value)))

@@ -20,7 +20,7 @@ class Tangents:
     """The tangent of every active name, and the tangents of expressions made of names.
 
     `parameters` are the names whose memory belongs to a caller; `real` says that no complex
-    value occurs.
+    value occurs; `caught` has, for each `try`, the names live where its exception is caught.
     """
 
     context: Context
@@ -29,6 +29,7 @@ class Tangents:
     dots: dict[str, str]
     parameters: frozenset[str] = frozenset()
     real: bool = True
+    caught: dict[int, frozenset[str]] = field(default_factory=dict)
     origin: ir.Origin = field(default_factory=lambda: ir.Origin(Place("", 0)))
 
     # ------------------------------------------------------------------------ names

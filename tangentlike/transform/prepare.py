@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 
-from .. import ir
+from .. import ir, runtime
 from ..analysis.aliases import Aliases
 from ..analysis.memory import surely_basic
 from ..analysis.structure import Structure
@@ -65,7 +65,7 @@ class Preparation:
 
     def _if(self, stmt: ir.If) -> list[ir.Stmt]:
         new = dataclasses.replace(stmt, body=self.block(stmt.body), orelse=self.block(stmt.orelse))
-        if not self._changes(stmt):
+        if isinstance(stmt, ir.Try) or not self._changes(stmt):
             return [new]
         flag = self._fresh("taken", BOOL)
         name_it = ir.Assign(flag, stmt.test, stmt.origin)
@@ -74,7 +74,7 @@ class Preparation:
     def _changes(self, stmt: ir.If) -> bool:
         """Whether the branches may change what the test read (then it is named beforehand)."""
         read = ir.names_in(stmt.test)
-        calls = any(isinstance(e, ir.Call) and not _is_operator(e.fn) for e in ir.walk(stmt.test))
+        calls = any(isinstance(e, ir.Call) and not _is_steady(e.fn) for e in ir.walk(stmt.test))
         if calls or any(isinstance(e, ir.Opaque) for e in ir.walk(stmt.test)):
             return True
         for inner in ir.statements(stmt.body + stmt.orelse):
@@ -156,7 +156,8 @@ class Preparation:
             return [stmt]
         if isinstance(stmt.target, tuple) and not all(isinstance(t, str) for t in stmt.target):
             return self._unpack_in_steps(stmt, stmt.target)
-        if not targets & operands or not self._reads_result(stmt.value):
+        entangled = bool(targets & operands & self.aliases.entangled)
+        if not targets & operands or not (entangled or self._reads_result(stmt.value)):
             return [stmt]
         if isinstance(stmt.target, str):
             new = self._fresh("new", self.context.kinds[stmt.target])
@@ -211,5 +212,11 @@ def _breaks(block: ir.Block) -> bool:
     return False
 
 
-def _is_operator(fn: ir.Expr) -> bool:
-    return isinstance(fn, ir.Ref) and not fn.text.replace(".", "_").isidentifier()
+def _is_steady(fn: ir.Expr) -> bool:
+    """Whether a call answers the same as long as its arguments are the same: operators, and the
+    questions of what something is."""
+    if not isinstance(fn, ir.Ref):
+        return False
+    asking = (isinstance, issubclass, len, runtime.is_sequence, runtime.is_mapping)
+    operator_ = not fn.text.replace(".", "_").isidentifier()
+    return operator_ or any(fn.obj is known for known in asking)

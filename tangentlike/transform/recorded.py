@@ -19,7 +19,7 @@ from ..analysis.saving import Saves, is_pop, place_of
 from ..analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
 from ..errors import UnsupportedError
 from ..frontend.jumps import ends_by_raising
-from .attempts import changes_midway, protected
+from .attempts import Writes, changes_midway, protected
 from .context import Context
 from .sweep import Header, Reversed, ReversedBlock
 
@@ -36,12 +36,14 @@ class Recorder:
         saves: Saves,
         recomputed: Recomputed,
         context: Context,
+        writes: Writes,
     ) -> None:
         self.facts = facts
         self.recomputed = recomputed
         self.aliases = aliases
         self.saves = saves
         self.context = context
+        self.writes = writes
         self._stacks: dict[tuple[Site, str], str] = {}
         self._needed_before: dict[int, list[str]] = {}  # outermost loop -> its stacks
         self._unbound: dict[BlockKey, list[str]] = {}
@@ -192,7 +194,9 @@ class Recorder:
     def _lost(self, stmt: ir.Try) -> ir.Block:
         """The check that a body that raised has changed nothing which the reverse sweep misses."""
         saves = (*self.saves.overwrites, *(which for which, _ in self.saves.stores))
-        if not changes_midway(stmt, self.facts, self.aliases, self.context, frozenset(saves)):
+        saving = frozenset(saves)
+        known = (self.facts, self.aliases, self.context, self.writes)
+        if not changes_midway(stmt, *known, saving):
             return ()
         call = ir.Call(self.context.helper("lost_statements"), (ir.Const(stmt.origin.place.text),))
         return (ir.Do(call, _save(stmt)),)
@@ -299,7 +303,7 @@ class Recorder:
 
 
 def condition(stmt: ir.If) -> ir.Expr | None:
-    """What says, after a branch (or a `try`), whether its body was run; None where it surely was."""
+    """What says, after a branch or `try`, whether its body was run; None where it surely was."""
     if not isinstance(stmt, ir.Try):
         return stmt.test
     if ends_by_raising(stmt.orelse):

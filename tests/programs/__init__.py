@@ -26,6 +26,7 @@ from . import (
     signals,
     simulations,
     solvers,
+    statements,
     straight_line,
     while_loops,
 )
@@ -45,6 +46,7 @@ _LANGUAGE = (
     broadcasting,
     containers_readonly,
     container_calls,
+    statements,
 )
 _INPLACE = (factorizations, solvers, grids, simulations, signals)
 

@@ -18,7 +18,7 @@ class Program:
     `wrt` are the positions of its differentiable arguments. `sets` tell which promise the
     program stands for: "language" (constructs of the language) or "inplace" (programs of the
     sciences that write their arrays). `oracle`, where there is one, computes the same value
-    by other means.
+    by other means. `case` tells apart entries of one function.
     """
 
     fn: Callable[..., Any]
@@ -28,10 +28,11 @@ class Program:
     theme: str = ""
     part: str = "language"
     tolerance: float = 1e-6
+    case: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.theme}.{self.fn.__name__}"
+        return f"{self.theme}.{self.fn.__name__}{self.case and '_' + self.case}"
 
     def arguments(self, seed: int = 0) -> tuple[Any, ...]:
         """Fresh arguments, the same for the same seed."""

@@ -1,0 +1,170 @@
+"""`try`: its body as an `ir.Try`, what handles the exception as branches after it.
+
+    before::                                   after::
+        try:                                       try:
+            L = np.linalg.cholesky(A)                  L = np.linalg.cholesky(A)
+            return L                                   failed = False
+        except np.linalg.LinAlgError:              except np.linalg.LinAlgError:
+            A = A + jitter                             failed = True
+                                                       A = A + jitter
+                                                   else:
+                                                       return L
+
+The path taken is the path differentiated. No handler stands around code of a derivative, whose own
+exceptions therefore pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import ir
+from ..errors import UnsupportedError
+from ..ir import Assign, Block, Call, Display, Expr, If, OpaqueStmt, Origin, Ref, Try, Var
+from ..names import Names
+from .exits import without_jumps
+from .jumps import contains_jump
+from .nested import Assignment, Continue
+
+_ISINSTANCE = Ref("isinstance", isinstance)
+_EVERYTHING = Ref("BaseException", BaseException)
+_JUMPS = (ir.Return, ir.Break, Continue)
+_TELLING = (print, isinstance, str, repr, type)  # calls that an exception may be given to
+
+
+@dataclass(frozen=True)
+class Handler:
+    """`except classes as name: body`; without classes it stands for all."""
+
+    classes: Expr
+    name: str
+    body: Block
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A whole `try` statement; `repeated` says that it stands in a loop.
+
+    `final` is what stands in `finally`, read twice: it runs after the body, and before an exception
+    goes on.
+    """
+
+    body: Block
+    handlers: Sequence[Handler]
+    orelse: Block
+    final: tuple[Block, Block]
+    origin: Origin
+    repeated: bool
+
+    def lowered(self, names: Names) -> list[Any]:
+        """The statements it stands for."""
+        made = self._handled(names) if self.handlers else [*self.body]
+        return self._finally(tuple(made), names) if self.final[0] else made
+
+    def _handled(self, names: Names) -> list[Any]:
+        several = len(self.handlers) > 1
+        asked = several or any(handler.name for handler in self.handlers)
+        error = names.fresh("error") if asked else ""
+        caught = self.handlers[0].classes
+        if several:
+            caught = Display("tuple", tuple(c for h in self.handlers for c in _each(h.classes)))
+        chain = _told(self.handlers[-1], error)
+        for handler in reversed(self.handlers[:-1]):
+            test = Call(_ISINSTANCE, (Var(error), handler.classes))
+            chain = (If(test, _told(handler, error), chain, handler.origin),)
+        return self._attempt(self.body, caught, error, names, (self.orelse, chain))
+
+    def _finally(self, body: Block, names: Names) -> list[Any]:
+        """`finally: F` as `except BaseException: F; raise` and `else: F`."""
+        normally, raising = self.final
+        if contains_jump(normally, *_JUMPS):
+            raise UnsupportedError(
+                "a jump out of `finally` is not supported",
+                self.origin.place,
+                "It would swallow exceptions. Jump after the `try` statement.",
+            )
+        before, body, after = without_jumps(body, names)
+        again = OpaqueStmt("raise", (), (), (), (), self.origin)
+        then = ((*normally, *after), (*raising, again))
+        return [*before, *self._attempt(body, _EVERYTHING, "", names, then)]
+
+    def _attempt(
+        self,
+        body: Block,
+        caught: Expr,
+        error: str,
+        names: Names,
+        then: tuple[Block, Block],
+    ) -> list[Any]:
+        """The attempt; `then` is what follows in it where all went well, and where not."""
+        before, body, after = without_jumps(body, names)
+        copies: Block = ()
+        if self.repeated and body:
+            body, copies = _apart(body, names)
+        fine, handling = then
+        body = (*body, ir.Tried(self.origin), *copies, *after, *fine)
+        failed = error or names.fresh("failed")
+        name = names.fresh("raised") if error else ""
+        return [*before, Try(caught, body, handling, self.origin, failed, name)]
+
+
+def _each(classes: Expr) -> tuple[Expr, ...]:
+    return classes.items if isinstance(classes, Display) else (classes,)
+
+
+def _apart(body: Block, names: Names) -> tuple[Block, Block]:
+    """A body whose last statement binds names of its own, and what copies them to those meant.
+
+    In a loop the value before may have to be saved, which must not happen in a body that raises.
+    """
+    last = body[-1]
+    match last:
+        case Assignment(targets=(Var(name),)):
+            bound = names.fresh(f"{name}_tried")
+            last = dataclasses.replace(last, targets=(Var(bound),))
+        case Assign(target=str(name)):
+            bound = names.fresh(f"{name}_tried")
+            last = dataclasses.replace(last, target=bound)
+        case _:
+            return body, ()
+    return (*body[:-1], last), (Assign(name, Var(bound), last.origin),)
+
+
+def _told(handler: Handler, error: str) -> Block:
+    """A handler's body, the exception bound to its name."""
+    if not handler.name:
+        return handler.body
+    _refuse_contents(handler.body, handler.name)
+    return (Assign(handler.name, Var(error), handler.origin), *handler.body)
+
+
+def _refuse_contents(block: Block, name: str) -> None:
+    """What an exception holds may depend on what was differentiated: it is only told of."""
+    found: Any = ir.statements(block)
+    for stmt in found:
+        if isinstance(stmt, OpaqueStmt):
+            continue  # `raise Other(...) from error`
+        exprs = (stmt.value,) if isinstance(stmt, Assignment) else ir.expressions(stmt)
+        for expr in exprs:
+            if _takes_part(expr, name):
+                raise UnsupportedError(
+                    f"what the caught exception `{name}` holds is used",
+                    stmt.origin.place,
+                    "Derivatives do not travel through exceptions. Keep what the handler needs in "
+                    "variables; an exception may be printed, tested by `isinstance`, or raised.",
+                )
+
+
+def _takes_part(expr: Expr, name: str) -> bool:
+    match expr:
+        case Var(found):
+            return found == name
+        case Call(fn=Ref(obj=obj)) if any(obj is telling for telling in _TELLING):
+            return False
+        case ir.Opaque():
+            return False  # text and formatted strings
+    return any(_takes_part(part, name) for part in ir.children(expr))

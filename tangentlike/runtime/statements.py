@@ -1,0 +1,48 @@
+"""What `match`, `with` and `try` of the primal ask at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+__all__ = ["Unsuppressed", "is_mapping", "is_sequence", "lost_statements"]
+
+
+def is_sequence(x: Any) -> bool:
+    """Whether a sequence pattern may match `x`: no text and no bytes, and no array."""
+    return isinstance(x, Sequence) and not isinstance(x, (str, bytes, bytearray))
+
+
+def is_mapping(x: Any) -> bool:
+    """Whether a mapping pattern may match `x`."""
+    return isinstance(x, Mapping)
+
+
+class Unsuppressed:
+    """A context manager that may not swallow an exception of its body.
+
+    The derivative could not tell which statements of the body had been run.
+    """
+
+    def __init__(self, manager: Any) -> None:
+        self.manager = manager
+
+    def __enter__(self) -> Any:
+        return type(self.manager).__enter__(self.manager)
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+        if type(self.manager).__exit__(self.manager, kind, error, traceback) and error is not None:
+            raise RuntimeError(
+                f"{type(self.manager).__name__} suppressed {error!r}: which statements of its "
+                "body are to be differentiated is not known. Catch the exception with `try`."
+            ) from error
+        return False
+
+
+def lost_statements(line: str) -> None:
+    """Refuse to go on after the body of a `try` raised: it had already changed something."""
+    raise RuntimeError(
+        f"the body of `{line}` raised after it had changed values that are used later. Keep in "
+        "`try` only the statement that raises, or put the body into a function that returns its "
+        "results."
+    )

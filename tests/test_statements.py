@@ -1,0 +1,198 @@
+"""`with`, `try` and `match` beyond the collection: what must not happen, and how it reads."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests.programs import statements
+
+
+FACTORS = {2: 0.5}
+
+
+def cholesky_or_more(a, jitter):
+    try:
+        c = np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        c = np.linalg.cholesky(a + jitter)
+    return np.sum(c)
+
+
+def logarithm(x):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        y = np.log(x)
+    return np.sum(np.where(x > 0.0, y, 0.0))
+
+
+def half_done(x, d):
+    y = x
+    try:
+        y = y * x
+        z = y * FACTORS[d]
+    except KeyError:
+        z = 2.0 * x
+    return z * y
+
+
+def half_written(a, d):
+    try:
+        a[0] = a[1] * 2.0
+        z = a[0] * FACTORS[d]
+    except KeyError:
+        z = 2.0 * a[1]
+    return z * a[0]
+
+
+def written_by_callee(a, d):
+    try:
+        write_first(a, d)
+    except ZeroDivisionError:
+        a = a * 1.0
+    return np.sum(a * a)
+
+
+def write_first(a, d):
+    a[0] = a[1] * a[1]
+    a[1] = a[0] * (6 // d)
+
+
+@contextlib.contextmanager
+def swallowing() -> Iterator[None]:
+    with contextlib.suppress(ZeroDivisionError):
+        yield
+
+
+def swallowed(x, d):
+    y = x
+    with swallowing():
+        y = x * x * (6 // d)
+    return y
+
+
+def root_or_zero(x):
+    with np.errstate(all="raise"):
+        try:
+            y = np.sqrt(x)
+        except FloatingPointError:
+            y = x * 0.0
+    return y + x
+
+
+@contextlib.contextmanager
+def holding(x: Any) -> Iterator[Any]:
+    yield x
+
+
+def given_to_manager(x):
+    with holding(x) as y:
+        z = y * y
+    return z
+
+
+class Lost(Exception):
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def through_exception(x):
+    try:
+        raise Lost(x * x)
+    except Lost as lost:
+        y = lost.value
+    return y
+
+
+def pushes_in_try(x, sizes):
+    s = 1.0
+    for n in sizes:
+        try:
+            for _ in range(n):
+                s = s * s * x
+            s = s * (6 // n)
+        except ZeroDivisionError:
+            pass
+    return s
+
+
+def test_a_try_reads_as_written() -> None:
+    source = tl.grad(cholesky_or_more).source
+    primal = """
+    try:
+        c = np.linalg.cholesky(a)
+        failed = False
+    except np.linalg.LinAlgError:
+        failed = True
+        c = np.linalg.cholesky(a + jitter)
+"""
+    assert primal in source
+    assert "    if not failed:\n" in source
+
+
+def test_error_state_holds_around_the_adjoint() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gradient = tl.grad(logarithm)(np.array([0.0, 2.0]))
+    assert gradient[1] == 0.5
+    assert tl.grad(logarithm).source.count("with np.errstate(") == 2
+
+
+def test_managers_are_entered_once() -> None:
+    before = statements.depth.entered
+    tl.grad(statements.with_user_managers)(np.array([0.3, 0.8]))
+    assert statements.depth.entered == before + 2
+    assert statements.depth.now == 0
+
+
+@pytest.mark.parametrize("f", [half_done, half_written])
+def test_a_body_that_is_half_done_is_refused_when_it_raises(f: Any) -> None:
+    x: Any = 1.3 if f is half_done else np.array([1.0, 2.0])
+    tl.check_grads(f, (x, 2), wrt=(0,))
+    with pytest.raises(RuntimeError, match="had changed values that are used later"):
+        tl.grad(f)(x, 0)
+
+
+def test_a_callee_that_writes_is_refused_when_it_raises() -> None:
+    a = np.array([1.0, 2.0])
+    tl.check_grads(written_by_callee, (a, 2), wrt=(0,))
+    with pytest.raises(RuntimeError, match="had changed values that are used later"):
+        tl.grad(written_by_callee)(a, 0)
+
+
+def test_forward_mode_follows_a_body_that_is_half_done() -> None:
+    value, tangent = tl.jvp(half_written, (np.array([1.0, 2.0]), 0), (np.array([0.0, 1.0]), None))
+    assert (value, tangent) == (16.0, 16.0)
+
+
+def test_a_manager_that_swallows_is_refused_when_it_does() -> None:
+    assert tl.grad(swallowed)(1.5, 2) == 9.0
+    with pytest.raises(RuntimeError, match="suppressed ZeroDivisionError"):
+        tl.grad(swallowed)(1.5, 0)
+
+
+def test_what_a_derivative_raises_is_not_caught() -> None:
+    with pytest.raises(FloatingPointError):
+        tl.grad(root_or_zero)(np.float64(0.0))
+    with pytest.raises(FloatingPointError):
+        tl.jvp(root_or_zero, (np.float64(0.0),), (1.0,))
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (given_to_manager, "a context manager is given `x`"),
+        (through_exception, "what the caught exception `lost` holds is used"),
+        (pushes_in_try, "has to be saved inside a `try` that stands in a loop"),
+    ],
+)
+def test_refused(f: Any, message: str) -> None:
+    with pytest.raises(tl.UnsupportedError, match=message) as info:
+        tl.grad(f)
+    assert info.value.place is not None
+    assert info.value.hint
