@@ -6,16 +6,20 @@ knows enough of itself to be differentiated again.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections import UserString
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .derivation import Derivation, functions_of
-from .errors import UnsupportedError
+from .errors import UnknownClassError, UnsupportedError
 from .primal import Primal, missing_names
+
+if TYPE_CHECKING:
+    from .kept import Saved
 
 __all__ = ["Operator", "finish", "hand_back"]
 
@@ -63,7 +67,8 @@ def hand_back(
     qualname: str,
     signature: inspect.Signature,
 ) -> types.FunctionType:
-    """Dress `function` as the derivative: signature, source, stages, a name that pickles.
+    """Dress `function` as the derivative: signature, source, stages, a name that pickles, and
+    `saved(*args)`, which says what its reverse sweep keeps.
 
     The transform runs now, unless a name the function needs is not there yet.
     """
@@ -72,20 +77,37 @@ def hand_back(
     function.__doc__ = operator.primal.function.__doc__
     function.__tangentlike__ = operator
     function.__signature__ = signature
+    function.saved = functools.partial(_saved, operator)
     if missing_names(operator.primal.function):
         function.__name__ = f"{operator.primal.name}_{operator.name}"
         function.source = _LaterText(operator.derive)
     else:
-        finish(function)
+        try:
+            finish(function)
+        except UnknownClassError:  # the arguments of the first call tell what it needs
+            function.__name__ = f"{operator.primal.name}_{operator.name}"
+            function.source = _LaterText(operator.derive)
     return cast(types.FunctionType, function)
 
 
-def finish(function: Any) -> None:
-    """Attach what is known only after the transform; once, at the first call at the latest."""
+def _saved(operator: Operator, *args: Any, **kwargs: Any) -> Saved:
+    """What the reverse sweep keeps at these arguments, line by line."""
+    from .kept import saved
+
+    primal = operator.primal
+    args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
+    derivation = operator.derive().suited(args, kwargs)
+    return saved(derivation.derived, derivation.run, args, kwargs)
+
+
+def finish(function: Any, chosen: Derivation | None = None) -> None:
+    """Attach what is known only after the transform; once, at the first call at the latest.
+
+    `chosen` is the derivation that served that call."""
     if "__wrapped__" in function.__dict__:
         return
     operator: Operator = function.__tangentlike__
-    derived = operator.derive().derived
+    derived = (chosen or operator.derive()).derived
     emitted = functions_of(derived)[-1]
     function.__name__ = emitted.__name__
     if operator.seeds:

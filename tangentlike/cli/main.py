@@ -125,6 +125,32 @@ def check(
 
 
 @main.command()
+@click.argument("target", metavar="FILE.py:FUNC")
+@click.option("--wrt", default="", help="Parameters, by name (default: the first).")
+@click.option("--args", "maker", default="", help="A function (of FILE) that gives the arguments.")
+@click.option("--shape", "shapes", multiple=True, help="A random array: --shape w=3,4.")
+@click.option("--value", "values", multiple=True, help="A Python literal: --value n=3.")
+@click.option("--seed", default=0, show_default=True, help="Of the random arrays.")
+def saved(
+    target: str,
+    wrt: str,
+    maker: str,
+    shapes: tuple[str, ...],
+    values: tuple[str, ...],
+    seed: int,
+) -> None:
+    """Say what the reverse sweep of the gradient keeps, for each line of the function."""
+    from ..api import grad
+    from .checking import arguments
+
+    if maker and (shapes or values):
+        raise click.UsageError("--args gives all arguments; it excludes --shape and --value")
+    fn = load_function(target)
+    args = arguments(fn, target, maker, shapes, values, seed)
+    click.echo(str(grad(fn, _wrt(wrt)).saved(*args)))
+
+
+@main.command()
 @click.option("--like", default="", help="Only operations whose name contains this.")
 def rules(like: str) -> None:
     """List the operations that have derivative rules."""

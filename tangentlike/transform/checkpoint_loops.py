@@ -46,7 +46,10 @@ class LoopPair(Maker):
         self.stacks = {name: self.fresh(f"{name}_saved") for name in self.state}
         self.told = dict(plan.options)
         self.on_disk = self.told.pop("to", None)
-        self.rounds = self.fresh("rounds", INT)
+        if isinstance(plan.rounds, ir.Var):
+            self.rounds = plan.rounds.name
+        else:
+            self.rounds = self.fresh("rounds", INT)
         value: ir.Expr = ir.Const(None)
         if plan.carried:
             value = _bundle(tuple(map(ir.Var, plan.carried)))
@@ -129,6 +132,8 @@ class LoopPair(Maker):
 
     def _count(self) -> list[ir.Stmt]:
         assert self.plan.rounds is not None
+        if self.plan.rounds == ir.Var(self.rounds):
+            return []
         return [self.assign(self.rounds, self.plan.rounds, "primal")]
 
     def _forward(self) -> list[ir.Stmt]:
