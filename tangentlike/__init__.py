@@ -13,7 +13,7 @@ from .checkpoints import checkpoint, checkpointed
 from .errors import TangentlikeError, UnsupportedError
 from .jacobians import hessian, hvp, jacobian
 from .rules import nondifferentiable, rule
-from .runtime import stop_gradient
+from .runtime import on_adjoint, stop_gradient
 from .testing import check_grads, check_rule
 
 __version__ = "0.1.0"
@@ -32,6 +32,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "nondifferentiable",
+    "on_adjoint",
     "rule",
     "stop_gradient",
     "testing",

@@ -19,10 +19,11 @@ from .analysis.activity import (
     varied_names,
 )
 from .analysis.aliases import analyse_aliases, effects_of
-from .analysis.entangled import entangled_names
+from .analysis.entangled import entangled_names, refuse_twice
 from .analysis.kinds import computes_complex, infer_kinds, kind_of, kinds_from_example
 from .analysis.local_inputs import refuse_local_inputs
 from .analysis.memory import Effects
+from .analysis.moving import refuse_moving
 from .analysis.operations import is_python_function
 from .analysis.sharing import Sharing
 from .analysis.structure import structure
@@ -134,6 +135,7 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
+    refuse_moving(made_by_transform.functions)
     module = ir.Module(tuple(map(build.simplified, made_by_transform.functions)))
     emitted = emit(module, lowered.scope, build.scopes)
     stages = Stages(
@@ -158,6 +160,7 @@ class _Builder:
         self.callees = Callees(self, Names())
         self.checkpoints = Checkpoints(self.callees, self._kinds, keeps)
         self.book: Any = KnownCallees(book, self.callees)
+        self.callees.variants.is_operation = self.book.knows
         self.methods = Methods(
             self.callees, self._kinds, lambda e, kinds: kind_of(e, kinds, self.book)
         )
@@ -354,6 +357,7 @@ class _Builder:
             function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
         )
         refuse_unknown(function, active, self.book, context.kinds, wrt)
+        refuse_twice(function)
         severed = frozenset(wrt) - set(function.param_names)
         aliases.entangled = entangled_names(function, aliases, active, severed, sources)
         written = tuple(p for p in function.param_names if aliases.is_written(p))

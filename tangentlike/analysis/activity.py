@@ -12,6 +12,7 @@ from typing import Any
 from .. import ir
 from ..errors import UnsupportedError
 from ..kind import UNKNOWN, Kind
+from ..runtime import on_adjoint
 from ..structures import OF_ARRAYS
 from .flow import OUTSIDE, EffectsOf, Flow, flow_edges
 from .operations import is_stop_gradient, rule_object
@@ -124,14 +125,16 @@ def _reachable(
 
 
 def _refuse_hidden_sharing(function: ir.Function, flow: Flow, active: set[str]) -> None:
-    """`y = stop_gradient(x)` is x itself: a write through y would change x unseen."""
+    """`y = stop_gradient(x)` is x itself, and so is `on_adjoint(x, f)`: a write through y would
+    change x unseen, and the adjoint of one would be that of the other."""
     for stmt in ir.statements(function.body):
         match stmt:
             case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(x, *_))):
-                if is_stop_gradient(obj) and any(map(flow.is_written, (name, *ir.names_in(x)))):
+                hidden = is_stop_gradient(obj) or obj is on_adjoint
+                if hidden and any(map(flow.is_written, (name, *ir.names_in(x)))):
                     raise UnsupportedError(
-                        f"`{name}` shares its memory with the argument of stop_gradient, "
+                        f"`{name}` shares its memory with the argument of {obj.__name__}, "
                         "and it is written in place",
                         stmt.origin.place,
-                        "Write into a copy: stop_gradient(x.copy()).",
+                        f"Pass a copy, as in {obj.__name__}(x.copy()).",
                     )

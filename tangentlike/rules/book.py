@@ -75,7 +75,7 @@ class Rule:
     `fn` is the rule function as its author wrote it; it is read, never called, unless
     `builder` is set: then `fn(call, kind_of)` returns the text of a template for that call.
     `view` says whether the result shares memory with the first argument
-    ("no", "view", "maybe").
+    ("no", "view", "maybe"), or that it may where the call has no second operand ("alone").
     """
 
     name: str
@@ -89,6 +89,13 @@ class Rule:
         """Where the rule is written."""
         code = self.fn.__code__
         return Place(code.co_filename, code.co_firstlineno, f"def {self.fn.__name__}(...)")
+
+    def view_of(self, call: ir.Expr) -> str:
+        """Whether the result of one call shares memory with an argument: "no", "view", "maybe"."""
+        if self.view != "alone":
+            return self.view
+        operands = [a for a in getattr(call, "args", ()) if not isinstance(a, ir.Const)]
+        return "maybe" if len(operands) < 2 else "no"
 
     def result_kind(self, expr: ir.Call | ir.Attribute, kind_of: KindOf) -> Kind:
         """What is statically known of the result of a call, or of reading an attribute."""
@@ -134,6 +141,10 @@ class RuleBook:
     def is_nondifferentiable(self, obj: Any) -> bool:
         """Whether the result of calling `obj` carries no derivative."""
         return self._lookup(self._constant, obj, _ABSENT) is not _ABSENT
+
+    def knows(self, obj: Any) -> bool:
+        """Whether the book says anything of an operation."""
+        return self.find(obj) is not None or self.is_nondifferentiable(obj)
 
     def find_call(self, call: ir.Call) -> Rule | None:
         """The rule of a call of a known function or of an array method."""

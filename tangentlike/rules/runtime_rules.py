@@ -31,6 +31,13 @@ nondifferentiable(runtime.scalar_seed, kind=same_as(0))
 nondifferentiable(runtime.stop_gradient, kind=same_as(0))
 
 
+@rule(runtime.on_adjoint, view="maybe", kind=first)
+def on_adjoint(y, x, fn):
+    y_dot = x_dot
+    x_bar = hooked(y_bar, fn)
+    fn_bar = 0
+
+
 @rule(runtime.part_like, kind=same_as(1))
 def part_like(y, part, value):
     y_dot = part_like(part_dot, value)
@@ -192,8 +199,27 @@ def copy(y, x):
 
 # ------------------------------------------------------------------ writes and selections
 
+
+@rule(runtime.adjoint_of, view="view", kind=same_as(1))
+def adjoint_of(y, shared, x):
+    # Found by the memory of x, and laid out as it is; tangents are found in the same way.
+    # (Reverse mode refuses such programs: analysis/entangled.py.)
+    y_dot = adjoint_of(shared_dot, x)
+    shared_bar = 0
+    x_bar = 0
+
+
+@rule(runtime.take_adjoint, kind=same_as(1))
+def take_adjoint(y, shared, x, others=()):
+    y_dot = take_adjoint(shared_dot, x, others)
+    shared_bar = 0
+    x_bar = 0
+    others_bar = 0
+
+
 nondifferentiable(
     runtime.survivors,
+    runtime.require_class,
     runtime.require_ndim,
     runtime.require_apart,
     runtime.require_array,

@@ -64,6 +64,7 @@ from .grids import (
     unbroadcast_each,
     ungrid,
 )
+from .hooks import hooked, on_adjoint
 from .indexing import (
     chosen_parts,
     first_places,
@@ -247,14 +248,14 @@ __all__ = [
     "dot_bar_a", "dot_bar_b", "dot_items", "each_broadcast", "eig_bar", "eig_dot", "eigh_bar",
     "eigvals_bar", "einsum_bar", "exp_of_difference", "extremum_share", "fft_bar", "fftn_bar",
     "first_places", "float_dtype", "gaps", "gradient_bar", "greater_share", "grid_dot",
-    "half_lower", "hstack_axis", "ifft_bar", "ifftn_bar", "inner_bar_a", "inner_bar_b",
+    "half_lower", "hstack_axis", "hooked", "ifft_bar", "ifftn_bar", "inner_bar_a", "inner_bar_b",
     "inner_diagonal", "insert_rest", "inserted", "interp_bar", "interp_slope",
     "interp_slope_bar", "interval", "inverse_axes", "irfft_bar", "irfftn_bar", "is_mapping", "is_sequence", "join_items",
     "join_like", "joined", "kept", "kron_bar_a", "kron_bar_b", "log_or_zero", "lost_statements", "lstsq_bar_a",
     "lstsq_bar_b", "lstsq_dot", "lstsq_residual_bar", "masked", "masked_parts", "matmul_bar_a",
     "matmul_bar_b", "matrix_norm_slope", "matrix_power_bar", "matrix_power_dot", "merged_bar",
     "method_axes", "mirrored_view", "multi_dot_bar", "multi_dot_dot", "nest_like", "norm_slope",
-    "ones_like", "over_gaps", "pad_entries", "pad_widths", "pair_of", "part_like", "partition_order",
+    "on_adjoint", "ones_like", "over_gaps", "pad_entries", "pad_widths", "pair_of", "part_like", "partition_order",
     "pinv_bar", "pinv_dot", "polyder_matrix", "polygamma", "polyval_bar", "power_slope",
     "product_of_others", "products_of_others", "products_of_pairs", "put_items", "qr_bar",
     "qr_dot", "quantile_bar", "quantile_dot", "quantile_weights", "ratio_or_zero",

@@ -14,29 +14,20 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import ir
+from ..analysis.operations import is_python_function
 from ..errors import UnsupportedError
-from ..frontend import Lowered
+from ..frontend import Lowered, names_of
+from ..frontend.lifting import PARAMETER_KINDS, signature_of
 from ..names import Names
+from .function_values import is_function, is_partial, is_starred, known_result
+from .known_functions import with_known_functions
 
-_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)
-_KINDS = {
-    "positional": inspect.Parameter.POSITIONAL_ONLY,
-    "any": inspect.Parameter.POSITIONAL_OR_KEYWORD,
-    "*": inspect.Parameter.VAR_POSITIONAL,
-    "keyword": inspect.Parameter.KEYWORD_ONLY,
-    "**": inspect.Parameter.VAR_KEYWORD,
-}
-
-
-def is_starred(expr: ir.Expr) -> bool:
-    """Whether an argument is written `*xs` or `**options`."""
-    return isinstance(expr, ir.Opaque) and expr.text.startswith("*")
+_KINDS = PARAMETER_KINDS
+_DEEPEST = 8  # variants made for functions that themselves capture functions
 
 
 class Variants:
@@ -45,15 +36,38 @@ class Variants:
     def __init__(self, lowered: Callable[[Any], Lowered]) -> None:
         self._lowered_of = lowered
         self._made: dict[Any, types.FunctionType] = {}
+        self._keep: list[Any] = []  # so that ids stay unique
         self.lowered: dict[int, Lowered] = {}  # of variants, by id
         self.original: dict[int, Any] = {}  # variant (by id) -> the function it was made from
+        self.given: dict[int, dict[str, ir.Expr]] = {}  # variant -> functions it has been given
+        self.depth = 0
+        self.is_operation: Callable[[Any], bool] = lambda obj: False  # it has a rule of its own
 
-    def of_call(self, call: ir.Call) -> ir.Call:
-        """The same call, of the variant that fits it; itself where the function does as it is."""
+    def resolved(self, lowered: Lowered) -> Lowered:
+        """A function in which calls of function values say which function that is."""
+        return with_known_functions(lowered, self)
+
+    def function_result(self, obj: Any) -> Lowered | None:
+        """A function that returns a function value, in the normal form; None for any other."""
+        try:
+            lowered = self.lowered.get(id(obj)) or self._lowered_of(obj)
+        except UnsupportedError:
+            return None
+        return None if known_result(lowered.function) is None else lowered
+
+    def of_call(
+        self, call: ir.Call, value_of: Callable[[ir.Expr], ir.Expr | None] | None = None
+    ) -> ir.Call:
+        """The same call, of the variant that fits it; itself where the function does as it is.
+
+        `value_of` says which function an argument is, where that can be seen.
+        """
         assert isinstance(call.fn, ir.Ref)
         fn = call.fn.obj
-        if any(map(is_starred, call.args)) or id(fn) in self.original:
+        if any(map(is_starred, call.args)) or id(fn) in self.original or self.is_operation(fn):
             return call
+        if not is_python_function(fn):
+            return call  # a library's function has a rule, or is refused
         bound = _bind(fn, call)
         if bound is None:
             return call
@@ -64,38 +78,75 @@ class Variants:
             if signature.parameters[name].kind in (_KINDS["*"], _KINDS["**"])
         }
         missing = _starred_names(signature) - starred.keys()
-        functions = {
-            name: value
-            for name, value in arguments.items()
-            if isinstance(value, ir.Ref) and isinstance(value.obj, _FUNCTIONS)
-        }
+        functions = _functions_among(arguments, value_of)
         if not starred and not missing and not functions:
             return call
+        shapes = tuple((n, *_placeholders(value)) for n, value in functions.items())
         key = (
             id(fn),
             tuple((n, tuple(v) if isinstance(v, dict) else len(v)) for n, v in starred.items()),
-            tuple((name, ref.key) for name, ref in functions.items()),
+            tuple((name, shape) for name, shape, _ in shapes),
         )
         if key not in self._made:
             self._make(key, call.fn, starred, functions)
-        return dataclasses.replace(call, fn=ir.Ref(call.fn.text, self._made[key]))
+        variant = self._made[key]
+        called = _without_arguments(call, signature, self.given[id(variant)])
+        captured = [v for name, _, vs in shapes if name in self.given[id(variant)] for v in vs]
+        names = [p for v in self.given[id(variant)].values() for p in _leaves(v)]
+        extra = tuple(zip(names, map(ir.Var, captured), strict=True))
+        fn_ref = ir.Ref(call.fn.text, variant)
+        return ir.Call(fn_ref, called.args, (*called.kwargs, *extra), call.at)
 
     def _make(
-        self, key: Any, fn: ir.Ref, starred: dict[str, Any], functions: dict[str, ir.Ref]
+        self, key: Any, fn: ir.Ref, starred: dict[str, Any], functions: dict[str, ir.Expr]
     ) -> None:
         lowered = self._lowered_of(fn.obj)
         function = _with_plain_parameters(lowered.function, starred)
-        function = _with_functions(function, functions)
+        plain = {n: f for n, f in functions.items() if isinstance(f, ir.Ref)}
+        function = _with_functions(function, plain)
+        made = {n: f for n, f in functions.items() if not isinstance(f, ir.Ref)}
+        function, given = _with_partials(function, made)
         obj = fn.obj
         variant = types.FunctionType(
             obj.__code__, obj.__globals__, obj.__name__, obj.__defaults__, obj.__closure__
         )
         variant.__module__, variant.__qualname__ = obj.__module__, obj.__qualname__
         variant.__kwdefaults__ = obj.__kwdefaults__
-        variant.__signature__ = _signature(function)  # type: ignore[attr-defined]
+        variant.__signature__ = signature_of(function)  # type: ignore[attr-defined]
+        self._keep.append(obj)
         self._made[key] = variant
-        self.lowered[id(variant)] = dataclasses.replace(lowered, function=function)
+        self.given[id(variant)] = given
         self.original[id(variant)] = obj
+        temporaries = lowered.temporaries | given.keys()  # (bound where their values are)
+        self.lowered[id(variant)] = dataclasses.replace(
+            lowered, function=function, temporaries=temporaries
+        )
+        if functions:
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                raise UnsupportedError(
+                    f"`{fn.text}` passes itself functions that are made of functions, without end",
+                    function.place,
+                    "Bound the depth, or write a loop.",
+                )
+            self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
+            self.depth -= 1
+        else:
+            self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
+
+    def twin_of(self, variant: Any, original: Any) -> Any:
+        """The same variant of another function with the same text (one without its checkpoint)."""
+        key = (id(variant), id(original))
+        if key not in self._made:
+            code, known, name = variant.__code__, variant.__globals__, variant.__name__
+            twin = types.FunctionType(code, known, name, variant.__defaults__, variant.__closure__)
+            twin.__module__, twin.__qualname__ = variant.__module__, variant.__qualname__
+            twin.__signature__ = variant.__signature__  # type: ignore[attr-defined]
+            self._made[key] = twin
+            self.lowered[id(twin)] = self.lowered[id(variant)]
+            self.given[id(twin)] = self.given[id(variant)]
+            self.original[id(twin)] = original
+        return self._made[key]
 
     def restored(self, function: ir.Function) -> ir.Function:
         """A function in which what calls a variant calls the original."""
@@ -103,6 +154,8 @@ class Variants:
             return function
 
         def expr(e: ir.Expr) -> ir.Expr:
+            if isinstance(e, ir.Call) and isinstance(e.fn, ir.Ref) and id(e.fn.obj) in self.given:
+                e = self._original_call(e)
             if isinstance(e, ir.Ref) and id(e.obj) in self.original:
                 return ir.Ref(e.text, self.original[id(e.obj)])
             return ir.rebuild(e, expr)
@@ -112,10 +165,93 @@ class Variants:
 
         return dataclasses.replace(function, body=block(function.body))
 
+    def _original_call(self, call: ir.Call) -> ir.Call:
+        """The call of the original that a call of a variant stands for."""
+        assert isinstance(call.fn, ir.Ref)
+        given = self.given[id(call.fn.obj)]
+        original = self.original[id(call.fn.obj)]
+        fn = ir.Ref(call.fn.text, original)
+        if not given:
+            return dataclasses.replace(call, fn=fn)
+        words = dict(call.kwargs)
+        values = {leaf: words.pop(leaf) for value in given.values() for leaf in _leaves(value)}
+        functions = {n: ir.substitute(value, values) for n, value in given.items()}
+        parameters = inspect.signature(original, follow_wrapped=False).parameters
+        positional = [
+            n for n, p in parameters.items() if p.kind in (_KINDS["positional"], _KINDS["any"])
+        ]
+        args: list[ir.Expr] = list(call.args)
+        for place, name in enumerate(positional):
+            if name in functions and place <= len(args):
+                args.insert(place, functions.pop(name))
+        return ir.Call(fn, tuple(args), (*words.items(), *functions.items()), call.at)
+
+
+def _functions_among(
+    arguments: dict[str, Any], value_of: Callable[[ir.Expr], ir.Expr | None] | None
+) -> dict[str, ir.Expr]:
+    """The arguments that are functions, as references or as partials of them."""
+    found: dict[str, ir.Expr] = {}
+    for name, value in arguments.items():
+        known = value if isinstance(value, ir.Ref) else None
+        if value_of is not None and not isinstance(value, tuple | dict):
+            known = value_of(value)
+        if is_function(known) or (known is not None and is_partial(known)):
+            found[name] = known
+    return found
+
+
+def _leaves(value: ir.Expr) -> list[str]:
+    """The names that a function value captures, in order."""
+    return list(dict.fromkeys(p.name for p in ir.walk(value) if isinstance(p, ir.Var)))
+
+
+def _placeholders(value: ir.Expr) -> tuple[ir.Expr, list[str]]:
+    """A function value with numbers for the names that it captures, and these names."""
+    names = _leaves(value)
+    return ir.substitute(value, {n: ir.Var(str(i)) for i, n in enumerate(names)}), names
+
+
+def _without_arguments(
+    call: ir.Call, signature: inspect.Signature, names: Collection[str]
+) -> ir.Call:
+    """A call that does not give certain parameters."""
+    if not names:
+        return call
+    positional = [
+        n
+        for n, p in signature.parameters.items()
+        if p.kind in (_KINDS["positional"], _KINDS["any"])
+    ]
+    places = {positional.index(n) for n in names if n in positional}
+    args = tuple(a for place, a in enumerate(call.args) if place not in places)
+    kwargs = tuple((word, v) for word, v in call.kwargs if word not in names)
+    return ir.Call(call.fn, args, kwargs, call.at)
+
+
+def _with_partials(
+    function: ir.Function, functions: dict[str, ir.Expr]
+) -> tuple[ir.Function, dict[str, ir.Expr]]:
+    """`def solve(f, x)` as `def solve(x, *, k): f = partial(g, k=k)`; and, for each parameter
+    that is left out, what it is in terms of the new ones."""
+    names = names_of(function)
+    given: dict[str, ir.Expr] = {}
+    head: list[ir.Stmt] = []
+    added: list[ir.Param] = []
+    for name, value in functions.items():
+        new = {leaf: names.fresh(leaf) for leaf in _leaves(value)}
+        given[name] = ir.substitute(value, {leaf: ir.Var(n) for leaf, n in new.items()})
+        added += [ir.Param(n, "keyword") for n in new.values()]
+        head.append(ir.Assign(name, given[name], ir.Origin(function.place)))
+    left = [p for p in function.params if p.name not in given]
+    end = [p for p in left if p.kind == "**"]
+    params = (*(p for p in left if p.kind != "**"), *added, *end)
+    return dataclasses.replace(function, params=params, body=(*head, *function.body)), given
+
 
 def _bind(fn: Any, call: ir.Call) -> tuple[inspect.Signature, dict[str, Any]] | None:
     try:
-        signature = inspect.signature(fn)
+        signature = inspect.signature(fn, follow_wrapped=False)
         return signature, dict(signature.bind(*call.args, **dict(call.kwargs)).arguments)
     except (TypeError, ValueError):
         return None  # refused where the call is differentiated
@@ -189,14 +325,3 @@ def _with_functions(function: ir.Function, functions: dict[str, ir.Ref]) -> ir.F
         )
 
     return dataclasses.replace(function, body=block(function.body))
-
-
-def _signature(function: ir.Function) -> inspect.Signature:
-    """The signature of a lowered function; what a default is does not matter here."""
-    empty = inspect.Parameter.empty
-    return inspect.Signature(
-        [
-            inspect.Parameter(p.name, _KINDS[p.kind], default=empty if p.default is None else None)
-            for p in function.params
-        ]
-    )

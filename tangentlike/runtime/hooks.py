@@ -1,0 +1,41 @@
+"""User code in the reverse sweep: called on an adjoint where it passes by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .mutation import copy
+
+__all__ = ["hooked", "on_adjoint"]
+
+
+def on_adjoint(x: Any, fn: Callable[[Any], Any]) -> Any:
+    """`x`; in the reverse sweep `fn` is called with the adjoint that arrives here.
+
+    What `fn` returns goes on in its place; None leaves it as it is. So `fn` may print, stop in
+    a debugger, clip or replace. It gets a copy, and is not called in forward mode.
+
+    >>> on_adjoint(2.0, print)
+    2.0
+    """
+    return x
+
+
+def hooked(g: Any, fn: Callable[[Any], Any]) -> Any:
+    """The adjoint `g` after `fn` has seen it: what `fn` returns, or `g` itself for None.
+
+    >>> hooked(3.0, lambda g: min(g, 1.0)), hooked(3.0, lambda g: None)
+    (1.0, 3.0)
+    """
+    handed = fn(copy(g))
+    if handed is None:
+        return g
+    if not isinstance(g, (list, tuple, dict)) and np.shape(handed) != np.shape(g):
+        raise ValueError(
+            f"an adjoint of shape {np.shape(handed)} came back from a function given to "
+            f"on_adjoint, which got one of shape {np.shape(g)}"
+        )
+    return handed
