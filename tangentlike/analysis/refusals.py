@@ -11,6 +11,7 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
+from .flow import writes_outside
 from .operations import (
     MUTATING_METHODS,
     is_container_method,
@@ -84,6 +85,8 @@ class _Check:
                 | ir.Update(target=ir.Index() | ir.Attribute() as target, value=value)
             ):
                 outer, values = root_ref(target), (value,)
+            case ir.OpaqueStmt(text=text, values=values) if writes_outside(stmt):
+                outer = ir.Ref(text.partition(" = ")[0], None)
             case ir.Do(value=ir.Call(fn=ir.Attribute(base, method), args=values)):
                 outer = root_ref(base) if method in MUTATING_METHODS else None
             case _:

@@ -21,7 +21,7 @@ nondifferentiable(
     *(np.less, np.less_equal, np.equal, np.not_equal, np.greater, np.greater_equal),
     *(np.logical_and, np.logical_or, np.logical_xor, np.logical_not),
     *(np.isfinite, np.isinf, np.isnan, np.isclose, np.signbit, np.isneginf, np.isposinf),
-    *(np.isreal, np.iscomplex),
+    *(np.isreal, np.iscomplex, np.isnat),
     kind=comparison,
 )
 nondifferentiable(

@@ -93,6 +93,14 @@ def t_cdf(y, x, df, loc=0, scale=1):
     dy_dscale = -(density * (x - loc) / scale)
 
 
+@rule("scipy.stats.t.logcdf")
+def t_logcdf(y, x, df, loc=0, scale=1):
+    hazard = np.exp(scipy.stats.t.logpdf(x, df, loc, scale) - y)
+    dy_dx = hazard
+    dy_dloc = -hazard
+    dy_dscale = -(hazard * (x - loc) / scale)
+
+
 # --------------------------------------------------------------- gamma, chi2, beta
 
 

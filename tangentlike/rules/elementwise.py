@@ -7,10 +7,10 @@ import operator
 
 import numpy as np
 
-from .. import ir
+from .. import ir, runtime
 from ..kind import Kind
 from .book import KindOf, rule
-from .kinds_of import elementwise
+from .kinds_of import elementwise, unknown
 
 # ------------------------------------------------------------- exponentials, logarithms
 
@@ -309,3 +309,21 @@ def divmod_(y, a, b):
 def frexp(y, x):
     y_dot = (x_dot * 2.0 ** -y[1], zeros_like(y[1]))
     x_bar = y_bar[0] * 2.0 ** -y[1]
+
+
+@rule(np.i0)
+def i0(y, x):
+    dy_dx = bessel_i(1, x)
+
+
+@rule(runtime.bessel_i)
+def bessel_i(y, order, x):
+    dy_dx = 0.5 * (bessel_i(order - 1, x) + bessel_i(order + 1, x))
+
+
+@rule(np.real_if_close, view="maybe", kind=unknown)
+def real_if_close(y, a, tol=100):
+    # Of complex values the data decide whether the result is real: refused.
+    if is_real(a):
+        y_dot = a_dot
+        a_bar = y_bar

@@ -6,7 +6,7 @@ from .. import runtime
 from ..kind import Kind
 from .book import nondifferentiable, rule
 from .index_kinds import index_kind
-from .kinds_of import array_of_rank, broadcast, first, integer, same_as, unknown
+from .kinds_of import array_of_rank, broadcast, integer, same_as, unknown
 
 
 def _any_rank(call, kind_of):
@@ -112,7 +112,7 @@ def select(y, condlist, choicelist, default=0):
     default_bar = unbroadcast(np.where(remaining(condlist), y_bar, 0.0), default)
 
 
-@rule(np.choose, kind=lambda call, kind_of: Kind("array"))
+@rule(np.choose, np.ndarray.choose, kind=lambda call, kind_of: Kind("array"))
 def choose(y, a, choices, *, mode="raise"):
     y_dot = np.choose(a, choices_dot, mode=mode)
     choices_bar = chosen_parts(y_bar, a, choices, mode)
@@ -202,16 +202,34 @@ def untrace(y, g, like, offset=0, axis1=0, axis2=1):
     like_bar = 0
 
 
-@rule(np.tril, kind=first)
+def _triangle(call, kind_of):
+    """A vector is taken for each row of a square matrix."""
+    kind = kind_of(call.args[0])
+    if kind.rank == 1:
+        return Kind("array", kind.dtype, (None, None))
+    return kind if kind.rank else Kind("array", kind.dtype)
+
+
+@rule(np.tril, kind=_triangle)
 def tril(y, m, k=0):
     y_dot = np.tril(m_dot, k)
-    m_bar = np.tril(y_bar, k)
+    if rank(m) == 1:
+        m_bar = np.sum(np.tril(y_bar, k), axis=0)
+    elif rank(m) in (2, 3, 4):
+        m_bar = np.tril(y_bar, k)
+    else:
+        m_bar = unbroadcast(np.tril(y_bar, k), m)
 
 
-@rule(np.triu, kind=first)
+@rule(np.triu, kind=_triangle)
 def triu(y, m, k=0):
     y_dot = np.triu(m_dot, k)
-    m_bar = np.triu(y_bar, k)
+    if rank(m) == 1:
+        m_bar = np.sum(np.triu(y_bar, k), axis=0)
+    elif rank(m) in (2, 3, 4):
+        m_bar = np.triu(y_bar, k)
+    else:
+        m_bar = unbroadcast(np.triu(y_bar, k), m)
 
 
 @rule(np.ndarray.item, kind=lambda call, kind_of: Kind("number", kind_of(call.args[0]).dtype, ()))
@@ -231,6 +249,6 @@ nondifferentiable(
     *(np.ndarray.argmax, np.ndarray.argmin, np.ndarray.argsort, np.ndarray.argpartition),
     *(np.ndarray.nonzero, np.ndarray.searchsorted, np.ndarray.all, np.ndarray.any),
     *(np.ndindex, np.histogram_bin_edges, "numpy.unique_counts", "numpy.unique_inverse"),
-    *(runtime.remaining, runtime.partition_order, runtime.first_places),
+    *(runtime.remaining, runtime.partition_order, runtime.first_places, runtime.along_axis),
 )
 nondifferentiable(np.linalg.matrix_rank, kind=integer)

@@ -176,7 +176,7 @@ def _einsum_kind(call, kind_of):
     return array_of_rank(rank, dtype)(call, kind_of)
 
 
-@rule(np.einsum, builder=True, kind=_einsum_kind)
+@rule(np.einsum, builder=True, view="alone", kind=_einsum_kind)
 def einsum(call, kind_of):
     """One `np.einsum` for each operand, its subscripts and those of the result exchanged."""
     operands = [f"x{i}" for i in range(len(call.args) - 1)]
@@ -375,6 +375,30 @@ def polyder(y, p, m=1):
     if m == 1:
         y_dot = np.polyder(p_dot)
         p_bar = y_bar @ polyder_matrix(p)
+    else:
+        factors = np.polyder(np.ones(len(p)), m)
+        y_dot = np.polyder(p_dot, m)
+        p_bar = np.append(y_bar * factors, np.zeros(m))
+
+
+@rule(np.polyint, kind=array_of_rank(1, "?"))
+def polyint(y, p, m=1):
+    factors = np.polyint(np.ones(len(p)), m)[: len(p)]
+    y_dot = np.polyint(p_dot, m)
+    p_bar = y_bar[: len(p)] * factors
+
+
+@rule(np.polyfit, kind=unknown)
+def polyfit(c, x, y, deg, *, w=None):
+    # By x: `np.linalg.lstsq(np.vander(x, deg + 1), y)[0]` has the derivative.
+    c_dot = np.polyfit(x, y_dot, deg, w=w)
+    y_bar = polyfit_bar(c_bar, x, deg, w)
+
+
+@rule(runtime.polyfit_bar, kind=unknown)
+def polyfit_bar(y, g, x, deg, w=None):
+    y_dot = polyfit_bar(g_dot, x, deg, w)
+    g_bar = np.polyfit(x, y_bar, deg, w=w)
 
 
 @rule(np.vander, kind=array_of_rank(2, "?"))

@@ -456,6 +456,20 @@ def extremum_accumulate(y, array, axis=0, dtype=None):
         array_bar = untake_along_axis(y_bar, array, places, axis)
 
 
+@rule(np.add.reduceat, kind=first)
+def add_reduceat(y, array, indices, axis=0, dtype=None):
+    if dtype is None:
+        y_dot = np.add.reduceat(array_dot, indices, axis=axis)
+        array_bar = unreduceat(y_bar, array, indices, axis)
+
+
+@rule(runtime.unreduceat, kind=same_as(1))
+def unreduceat(y, g, like, indices, axis=0):
+    y_dot = unreduceat(g_dot, like, indices, axis)
+    g_bar = np.add.reduceat(y_bar, indices, axis=axis)
+    like_bar = 0
+
+
 # ---------------------------------------- helpers of these rules, linear in what comes in
 
 

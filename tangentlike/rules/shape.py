@@ -148,7 +148,11 @@ def transpose(y, {", ".join(["a", *axes])}):
 """
 
 
-@rule("numpy.matrix_transpose", "numpy.linalg.matrix_transpose", view="view", kind=unknown)
+@rule(
+    *("numpy.matrix_transpose", "numpy.linalg.matrix_transpose", "numpy.ndarray.mT"),
+    view="view",
+    kind=_same_rank_unknown_order,
+)
 def matrix_transpose(y, x):
     y_dot = np.swapaxes(x_dot, -1, -2)
     x_bar = np.swapaxes(y_bar, -1, -2)
@@ -303,6 +307,18 @@ def dstack(y, tup):
 def column_stack(y, tup):
     y_dot = np.column_stack(tup_dot)
     tup_bar = split_like(y_bar, tup, 1)
+
+
+@rule(runtime.row_join, kind=lambda call, kind_of: Kind("array"))
+def row_join(y, parts):
+    y_dot = row_join(parts_dot)
+    parts_bar = split_like(y_bar, parts, 0)
+
+
+@rule(runtime.column_join, kind=lambda call, kind_of: Kind("array"))
+def column_join(y, parts):
+    y_dot = column_join(parts_dot)
+    parts_bar = split_like(y_bar, parts, -1)
 
 
 @rule(np.block, kind=lambda call, kind_of: Kind("array"))
@@ -570,3 +586,27 @@ nondifferentiable(
     *(runtime.inverse_axes, runtime.method_axes, runtime.hstack_axis, runtime.float_dtype),
     *(runtime.trimmed, runtime.pad_widths),
 )
+
+
+@rule(np.ndarray.view, view="view", kind=first)
+def view(y, a):
+    y_dot = a_dot.view()
+    a_bar = y_bar
+
+
+@rule(np.require, view="maybe", kind=first)
+def require(y, a, dtype=None, requirements=None):
+    if dtype is None:
+        y_dot = a_dot
+        a_bar = y_bar
+
+
+def _nested(call, kind_of):
+    kind = kind_of(call.args[0])
+    return Kind("list", item=Kind("number", kind.dtype, ())) if kind.rank == 1 else Kind()
+
+
+@rule(np.ndarray.tolist, kind=_nested)
+def tolist(y, a):
+    y_dot = a_dot.tolist()
+    a_bar = np.reshape(np.array(y_bar), np.shape(a))

@@ -77,6 +77,12 @@ def rgamma(y, x):
     dy_dx = -y * scipy.special.digamma(x)
 
 
+@rule("scipy.special.multigammaln")
+def multigammaln(y, a, d):
+    shifted = np.expand_dims(a, -1) - 0.5 * np.arange(d)
+    dy_da = np.sum(scipy.special.digamma(shifted), axis=-1)
+
+
 @rule("scipy.special.digamma", "scipy.special.psi")
 def digamma(y, x):
     dy_dx = scipy.special.polygamma(1, x)

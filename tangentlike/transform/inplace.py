@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from .. import ir
+from ..analysis.operations import is_python_function
 from ..errors import UnsupportedError
 from ..kind import INT
 from .context import IADD, Context
 from .loops import indexed, sources_of
+from .scatter import scatter_stores
 
 
 def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
@@ -64,6 +66,10 @@ class _Rewriter:
                     ir.Assign(once, call, stmt.origin),
                     ir.Assign(name, again, stmt.origin),
                 ]
+            case ir.Assign(value=ir.Attribute(base, "flat")) if self._may_be_array(base):
+                # An iterator over the entries; read it is the vector of them.
+                vector = ir.Call(ir.Attribute(base, "ravel"), (), at=stmt.origin.place)
+                return [dataclasses.replace(stmt, value=vector)]
             case ir.Assign(value=ir.Call() as call):
                 given_back = self._given_back(call)
                 if given_back is not None:
@@ -137,6 +143,8 @@ class _Rewriter:
         match call.fn:
             case ir.Attribute(base, method) if target is None and self._is_array(base, method):
                 return self._method(stmt, call, base, method)
+            case ir.Ref(obj=obj) if is_python_function(obj):
+                return None  # (a user's parameter `out` is like any other)
             case ir.Ref(obj=obj):
                 call = _with_out_named(call, out_position(obj))
                 if any(name == "out" for name, _ in call.kwargs):
@@ -161,11 +169,15 @@ class _Rewriter:
     def _is_array(self, base: ir.Expr, method: str) -> bool:
         if method in ("fill", "partition"):
             return True
-        return method == "sort" and self.context.kind_of(base).form not in ("list", "other")
+        form = self.context.kind_of(base).form
+        return method in ("sort", "put") and form not in ("list", "other")
 
     def _method(
         self, stmt: ir.Stmt, call: ir.Call, base: ir.Expr, method: str
     ) -> list[ir.Stmt] | None:
+        if method == "put":
+            whole = dataclasses.replace(call, args=(base, *call.args))
+            return scatter_stores(stmt, whole, np.ndarray.put, self.context)
         if method == "fill":
             return [self._store(stmt, base, call.args[0])]
         value = ir.Call(self.context.numpy(method), (base, *call.args), call.kwargs, call.at)
@@ -192,6 +204,9 @@ class _Rewriter:
             return [ir.Assign(name, where, stmt.origin), store]
         if _is_for_effect(obj):
             return None
+        stores = scatter_stores(stmt, call, obj, self.context)
+        if stores is not None:
+            return stores
         raise UnsupportedError(
             f"`{call.fn.text}` as a statement" if isinstance(call.fn, ir.Ref) else "this call",
             call.at,

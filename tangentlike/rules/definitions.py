@@ -1,0 +1,121 @@
+"""Which operations are read as programs: a call of `np.poly` is a call of `programs.poly`."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ir
+from . import programs
+from .book import default_book, resolve
+from .pieces import piecewise_as_writes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..frontend import Lowered
+
+__all__ = ["as_defined", "definition"]
+
+# Names of operations, by the module that holds their programs under the last part of the name.
+_NUMPY = (
+    *("numpy.apply_along_axis", "numpy.apply_over_axes", "numpy.poly", "numpy.roots"),
+    *("numpy.polydiv", "numpy.union1d", "numpy.intersect1d", "numpy.setdiff1d"),
+    *("numpy.setxor1d", "numpy.fft.hfft", "numpy.fft.ihfft", "numpy.linalg.tensorinv"),
+    "numpy.kaiser",
+)
+_DENSITIES = (
+    *("multivariate_normal.logpdf", "multivariate_normal.pdf", "multivariate_normal.entropy"),
+    *("dirichlet.logpdf", "dirichlet.pdf"),
+)
+_of_vectorize = {1: programs.vectorized, 2: programs.vectorized_of_two}  # by number of arguments
+_found: dict[Any, Callable[..., Any]] = {}
+_seen: list[int] = [0]
+
+
+def definition(obj: Any) -> Callable[..., Any] | None:
+    """The program an operation is read as, or None.
+
+    >>> definition(np.poly).__name__, definition(np.sum)
+    ('poly', None)
+    """
+    if _seen[0] != len(sys.modules):  # libraries that were imported since
+        for name in _NUMPY:
+            _found[resolve(name)] = getattr(programs, name.rpartition(".")[2])
+        if "scipy.stats" in sys.modules:
+            densities = importlib.import_module(f"{__package__}.scipy_programs")
+            for name in _DENSITIES:
+                known = getattr(densities, name.replace(".", "_"))
+                _found[resolve(f"scipy.stats.{name}")] = known
+        _seen[0] = len(sys.modules)
+        _found.pop(None, None)  # parts of NumPy that are not loaded yet
+    try:
+        return _found.get(obj)
+    except TypeError:  # unhashable
+        return None
+
+
+def as_defined(lowered: Lowered) -> Lowered:
+    """A lowered function with programs for the operations that are written as such.
+
+    before::                            after::
+        c = np.poly(r)                      c = np.poly(r)    # the object: programs.poly
+        f = np.vectorize(g)                 f = g
+        y = f(x)                            y = vectorized(g, x)
+    """
+    lowered = piecewise_as_writes(lowered)
+    vectorized = dict(_vectorized(lowered.function))
+    block = lowered.function.body
+    changed = _block(block, vectorized)
+    if changed == block:
+        return lowered
+    return dataclasses.replace(
+        lowered, function=dataclasses.replace(lowered.function, body=changed)
+    )
+
+
+def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
+    def expr(e: ir.Expr) -> ir.Expr:
+        match e:
+            case ir.Ref(text, obj):
+                program = definition(obj)
+                if program is None or default_book().find(obj) is not None:
+                    return e
+                return ir.Ref(text, program)
+            case ir.Call(fn=ir.Ref(obj=np.vectorize() as obj, text=text), args=args, kwargs=()):
+                return _applied(ir.Ref(f"{text}.pyfunc", obj.pyfunc), args, e)
+            case ir.Call(fn=ir.Var(name), args=args, kwargs=()) if name in vectorized:
+                return _applied(vectorized[name], args, e)
+        return ir.rebuild(e, expr)
+
+    def inner(block: ir.Block) -> ir.Block:
+        return tuple(ir.map_statement(stmt, expr, inner) for stmt in block)
+
+    return inner(stmts)
+
+
+def _applied(pyfunc: ir.Expr, args: tuple[ir.Expr, ...], call: ir.Call) -> ir.Expr:
+    program = _of_vectorize.get(len(args))
+    if program is None:
+        return call
+    return ir.Call(ir.Ref(f"{program.__name__}", program), (pyfunc, *args), at=call.at)
+
+
+def _vectorized(function: ir.Function) -> list[tuple[str, ir.Expr]]:
+    """The names that stand for `np.vectorize(f)` of a known function, defined once."""
+    found = []
+    counts: dict[str, int] = {}
+    for stmt in ir.statements(function.body):
+        for name in ir.binds(stmt):
+            counts[name] = counts.get(name, 0) + 1
+        match stmt:
+            case ir.Assign(
+                target=str(name),
+                value=ir.Call(ir.Ref(obj=obj), args=(ir.Ref() as pyfunc,), kwargs=()),
+            ) if obj is np.vectorize:
+                found.append((name, pyfunc))
+    return [(name, pyfunc) for name, pyfunc in found if counts[name] == 1]

@@ -1,0 +1,99 @@
+"""`np.piecewise` of functions that can be seen, spelled as the writes under masks that it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import ir
+from ..names import Names
+
+if TYPE_CHECKING:
+    from ..frontend import Lowered
+
+__all__ = ["piecewise_as_writes"]
+
+
+def piecewise_as_writes(lowered: Lowered) -> Lowered:
+    """A lowered function without calls of `np.piecewise`.
+
+    before::                                    after::
+        y = np.piecewise(x, [m, n], [f, 0.5])       y = np.zeros_like(x)
+                                                    x_m = x[m];  f_x = f(x_m);  y[m] = f_x
+                                                    y[n] = 0.5
+
+    A third function is for where no condition holds. Calls whose conditions or functions stand
+    in lists that cannot be seen stay as they are.
+    """
+    if not any(map(_is_piecewise, ir.statements(lowered.function.body))):
+        return lowered
+    speller = _Speller(lowered)
+    function = dataclasses.replace(lowered.function, body=speller.block(lowered.function.body))
+    return dataclasses.replace(
+        lowered, function=function, temporaries=frozenset(lowered.temporaries) | speller.made
+    )
+
+
+def _is_piecewise(stmt: ir.Stmt) -> bool:
+    match stmt:
+        case ir.Assign(target=str(), value=ir.Call(ir.Ref(obj=obj), args=(_, _, _), kwargs=())):
+            return obj is np.piecewise
+    return False
+
+
+class _Speller:
+    def __init__(self, lowered: Lowered) -> None:
+        every = list(ir.statements(lowered.function.body))
+        bound = [name for stmt in every for name in ir.binds(stmt)]
+        read = [name for stmt in every for name in ir.reads(stmt)]
+        self.names = Names({*bound, *read, *lowered.function.param_names})
+        self.made: frozenset[str] = frozenset()
+        self.alias = lowered.scope.numpy_alias
+        self.lists: Mapping[str, tuple[ir.Expr, ...]] = {
+            stmt.target: stmt.value.items
+            for stmt in every
+            if isinstance(stmt, ir.Assign)
+            and isinstance(stmt.target, str)
+            and isinstance(stmt.value, ir.Display)
+            and bound.count(stmt.target) == 1
+        }
+
+    def block(self, block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            inner = ir.map_statement(stmt, block=self.block)
+            out += self.writes(inner) if _is_piecewise(stmt) else [inner]
+        return tuple(out)
+
+    def writes(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
+        x, *given = stmt.value.args
+        if not all(isinstance(a, ir.Var) and a.name in self.lists for a in given):
+            return [stmt]
+        masks, functions = (self.lists[a.name] for a in given if isinstance(a, ir.Var))
+        self.origin, result = stmt.origin, ir.Var(str(stmt.target))
+        zeros = ir.Call(ir.Ref(f"{self.alias}.zeros_like", np.zeros_like), (x,))
+        out: list[ir.Stmt] = [ir.Assign(str(stmt.target), zeros, stmt.origin)]
+        if len(functions) == len(masks) + 1:
+            reach = ir.Call(ir.Ref(f"{self.alias}.any", np.any), (given[0], ir.Const(0)))
+            anywhere = self.named("anywhere", reach, out)
+            nowhere = ir.Call(ir.Ref(f"{self.alias}.logical_not", np.logical_not), (anywhere,))
+            masks = (*masks, self.named("nowhere", nowhere, out))
+        if len(functions) != len(masks):
+            return [stmt]
+        for mask, function in zip(masks, functions, strict=True):
+            value = function
+            if not isinstance(function, ir.Const):
+                part = self.named("part", ir.Index(x, mask), out)
+                value = self.named("piece", ir.Call(function, (part,), at=stmt.value.at), out)
+            out.append(ir.Store(ir.Index(result, mask), value, stmt.origin))
+        return out
+
+    def named(self, word: str, value: ir.Expr, out: list[ir.Stmt]) -> ir.Var:
+        name = self.names.fresh(word)
+        self.made |= {name}
+        out.append(ir.Assign(name, value, self.origin))
+        return ir.Var(name)

@@ -1,0 +1,139 @@
+"""Operations written as programs of simpler ones; the engine reads these functions as callees.
+
+For what calls functions of the user, and for what a rule could only say in more lines than the
+operation itself takes. Each computes what the library's function of the same name computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+# ------------------------------------------------------------- functions of the user's functions
+
+
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any) -> Any:
+    rows = np.moveaxis(arr, axis, -1)
+    results = []
+    for row in np.reshape(rows, (-1, rows.shape[-1])):
+        results.append(func1d(row))
+    joined = np.stack(results)
+    result = np.reshape(joined, rows.shape[:-1] + joined.shape[1:])
+    first = axis % arr.ndim
+    inner = list(range(arr.ndim - 1, result.ndim))
+    return np.moveaxis(result, inner, list(range(first, first + len(inner))))
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    result = a
+    for axis in np.atleast_1d(axes):
+        reduced = func(result, axis)
+        result = np.reshape(
+            reduced, [1 if i == axis % a.ndim else n for i, n in enumerate(result.shape)]
+        )
+    return result
+
+
+def vectorized(pyfunc: Callable[..., Any], x: Any) -> Any:
+    entries = []
+    for entry in np.ravel(x):
+        entries.append(pyfunc(entry))
+    return np.reshape(np.array(entries), np.shape(x))
+
+
+def vectorized_of_two(pyfunc: Callable[..., Any], x: Any, y: Any) -> Any:
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y))
+    xs = np.ravel(np.broadcast_to(x, shape))
+    ys = np.ravel(np.broadcast_to(y, shape))
+    entries = []
+    for i in range(len(xs)):
+        entries.append(pyfunc(xs[i], ys[i]))
+    return np.reshape(np.array(entries), shape)
+
+
+# --------------------------------------------------------------------------- polynomials
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    c = np.ones(1)
+    for zero in seq_of_zeros:
+        c = np.append(c, 0.0) - np.append(0.0, zero * c)
+    return c
+
+
+def roots(p: Any) -> Any:
+    given = np.flatnonzero(p)
+    c = p[given[0] : given[-1] + 1]
+    companion = np.diag(np.ones(len(c) - 2), -1)
+    found = np.linalg.eigvals(np.concatenate([-c[None, 1:] / c[0], companion[1:]]))
+    return np.append(found, np.zeros(len(p) - 1 - given[-1]))
+
+
+def polydiv(u: Any, v: Any) -> Any:
+    rest = np.copy(u) * 1.0
+    quotient = np.zeros(max(len(u) - len(v) + 1, 1))
+    for k in range(len(u) - len(v) + 1):
+        factor = rest[k] / v[0]
+        quotient[k] = factor
+        rest[k : k + len(v)] -= factor * v
+    first = 0
+    while np.allclose(rest[first], 0.0, rtol=1e-14) and first < len(rest) - 1:
+        first = first + 1
+    return quotient, rest[first:]
+
+
+# --------------------------------------------------------------------------------- sets
+
+
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return np.unique(np.concatenate([np.ravel(ar1), np.ravel(ar2)]))
+
+
+def intersect1d(ar1: Any, ar2: Any) -> Any:
+    values = np.unique(ar1)
+    return values[np.isin(values, ar2)]
+
+
+def setdiff1d(ar1: Any, ar2: Any) -> Any:
+    values = np.unique(ar1)
+    return values[np.isin(values, ar2, invert=True)]
+
+
+def setxor1d(ar1: Any, ar2: Any) -> Any:
+    first, second = np.unique(ar1), np.unique(ar2)
+    only_first = first[np.isin(first, second, invert=True)]
+    only_second = second[np.isin(second, first, invert=True)]
+    return np.sort(np.concatenate([only_first, only_second]))
+
+
+# ---------------------------------------------------------------- transforms, linear algebra
+
+
+def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    if norm is None or norm == "backward":
+        return np.fft.irfft(np.conj(a), n, axis=axis, norm="forward")
+    if norm == "forward":
+        return np.fft.irfft(np.conj(a), n, axis=axis, norm="backward")
+    return np.fft.irfft(np.conj(a), n, axis=axis, norm="ortho")
+
+
+def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None) -> Any:
+    if norm is None or norm == "backward":
+        return np.conj(np.fft.rfft(a, n, axis=axis, norm="forward"))
+    if norm == "forward":
+        return np.conj(np.fft.rfft(a, n, axis=axis, norm="backward"))
+    return np.conj(np.fft.rfft(a, n, axis=axis, norm="ortho"))
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    turned = a.shape[ind:] + a.shape[:ind]
+    rows = int(np.prod(a.shape[ind:]))
+    return np.reshape(np.linalg.inv(np.reshape(a, (rows, -1))), turned)
+
+
+def kaiser(M: int, beta: Any) -> Any:
+    half = (M - 1) / 2.0
+    where = (np.arange(0, M) - half) / half
+    return np.i0(beta * np.sqrt(1.0 - where * where)) / np.i0(beta)

@@ -1,0 +1,40 @@
+"""Densities of several variables, written as programs (see `programs.py`).
+
+Imported only when a program that has imported `scipy.stats` is differentiated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+
+def multivariate_normal_logpdf(x: Any, mean: Any, cov: Any) -> Any:
+    centred = np.atleast_1d(x - mean)
+    size = cov.shape[0]
+    rows = np.reshape(centred, (-1, size))
+    root = np.linalg.cholesky(cov)
+    white = np.linalg.solve(root, rows.T)
+    squares = np.sum(white * white, axis=0)
+    found = -0.5 * (squares + size * np.log(2.0 * np.pi)) - np.sum(np.log(np.diag(root)))
+    return np.reshape(found, centred.shape[:-1])[()]
+
+
+def multivariate_normal_pdf(x: Any, mean: Any, cov: Any) -> Any:
+    return np.exp(multivariate_normal_logpdf(x, mean, cov))
+
+
+def multivariate_normal_entropy(mean: Any, cov: Any) -> Any:
+    size = cov.shape[0]
+    return 0.5 * (size * np.log(2.0 * np.pi * np.e) + np.linalg.slogdet(cov)[1])
+
+
+def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
+    total = np.sum(scipy.special.gammaln(alpha)) - scipy.special.gammaln(np.sum(alpha))
+    return np.sum((alpha - 1.0) * np.log(x)) - total
+
+
+def dirichlet_pdf(x: Any, alpha: Any) -> Any:
+    return np.exp(dirichlet_logpdf(x, alpha))

@@ -1,0 +1,44 @@
+"""Entries along one axis: positions to write, and adjoints of sums over segments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["along_axis", "unreduceat"]
+
+
+def along_axis(indices: Any, axis: int = -1) -> tuple[Any, ...]:
+    """The key under which `np.put_along_axis(a, indices, v, axis)` writes.
+
+    >>> a = np.zeros((2, 3))
+    >>> a[along_axis(np.array([[0], [2]]), 1)] = 1.0
+    >>> a
+    array([[1., 0., 0.],
+           [0., 0., 1.]])
+    """
+    axis = axis % np.ndim(indices)
+    grids: list[Any] = list(np.indices(np.shape(indices), sparse=True))
+    if any(np.shape(indices)[i] == 1 for i in range(np.ndim(indices)) if i != axis):
+        # NumPy would spread such indices over an axis whose length is not known here.
+        grids = [
+            slice(None) if i != axis and n == 1 else g
+            for i, (g, n) in enumerate(zip(grids, np.shape(indices), strict=True))
+        ]
+    grids[axis] = indices
+    return tuple(grids)
+
+
+def unreduceat(g: Any, like: Any, indices: Any, axis: int = 0) -> Any:
+    """The adjoint of `np.add.reduceat(x, indices, axis)`: each sum to what it was made of.
+
+    >>> unreduceat(np.array([1.0, 2.0]), np.zeros(4), [0, 3])
+    array([1., 1., 1., 2.])
+    """
+    result = np.zeros_like(like)
+    moved, sums = np.moveaxis(result, axis, 0), np.moveaxis(g, axis, 0)
+    ends = [*indices[1:], len(moved)]
+    for first, end, total in zip(indices, ends, sums, strict=True):
+        moved[first : max(end, first + 1)] += total
+    return result
