@@ -29,13 +29,13 @@ from .analysis.sharing import Sharing
 from .analysis.structure import structure
 from .check import check, check_program
 from .emit import Stages, emit, load, standalone
-from .errors import TangentlikeError, UnsupportedError
+from .errors import UnsupportedError
 from .frontend import Lowered, Scope, lower
 from .kind import OTHER, Kind
 from .names import Names
 from .rules.book import RuleBook, default_book
-from .rules.foreign import ForeignBook
 from .rules.definitions import as_defined
+from .rules.foreign import ForeignBook
 from .rules.twins import as_numpy
 from .simplify import Facts, simplify
 from .transform.all_names import all_names, outer_names
@@ -51,8 +51,8 @@ from .transform.context import Context
 from .transform.forward import forward
 from .transform.inner_functions import with_inner_functions
 from .transform.inplace import writes_as_stores
-from .transform.methods import Methods
 from .transform.mappings import reads_by_key, reads_dicts
+from .transform.methods import Methods
 from .transform.pairs import reverse_pair
 from .transform.prepare import Preparation
 from .transform.reverse import Primal, reverse

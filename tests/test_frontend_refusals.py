@@ -23,8 +23,8 @@ REFUSED = {
         "`**rest` in a pattern",
         "{'a': 1, **rest}",
     ),
-    "global y": ("`global`", "global y"),
-    "nonlocal y": ("`nonlocal`", "nonlocal y"),
+    "global y\nfor y in x:\n    pass": ("`y` lives outside the function", "y"),
+    "nonlocal y\ny, z = x": ("`y` lives outside the function", "y"),
     "@np.vectorize\ndef g(x):\n    return x": ("a decorated function inside", None),
     "def g(x: int) -> float:\n    return g(x)\ny = g(x)": ("`g` calls itself", "g(x)"),
     "def g(x: int) -> float:\n    return x\ny = map(g, x)": (

@@ -13,7 +13,6 @@ import pytest
 import tangentlike as tl
 from tests.programs import statements
 
-
 FACTORS = {2: 0.5}
 
 
@@ -196,3 +195,98 @@ def test_refused(f: Any, message: str) -> None:
         tl.grad(f)
     assert info.value.place is not None
     assert info.value.hint
+
+
+# ------------------------------------------------------------------ global and nonlocal
+
+calls = 0
+scale = 2.0
+last: Any = None
+
+
+def counted(x):
+    global calls, scale
+    calls += 1
+    y = x * scale
+    scale = scale + 1.0
+    return y * y * scale
+
+
+def leaking(x):
+    global last
+    last = x * x
+    return last * 1.0
+
+
+def remembering(x):
+    global last
+    y = x * x
+    last = tl.stop_gradient(y)
+    return y
+
+
+def count_call():
+    global calls
+    calls += 1
+
+
+def count_unseen(x):
+    y = x * calls
+    count_call()
+    return y * y
+
+
+def closure():
+    n = 0
+
+    def f(x):
+        nonlocal n
+        n += 1
+        return x * x * n
+
+    return f, lambda: n
+
+
+def inner_nonlocal(x):
+    s = 0.0
+
+    def add(v):
+        nonlocal s
+        s = s + v * v
+
+    for i in range(3):
+        add(x * i)
+    return s * x
+
+
+def test_globals_are_written_and_read_in_order() -> None:
+    global calls, scale
+    calls, scale = 0, 2.0
+    assert tl.grad(counted)(3.0) == 2 * 3.0 * 2.0 * 2.0 * 3.0
+    assert (calls, scale) == (1, 3.0)
+    assert tl.jvp(counted, (3.0,), (1.0,)) == (324.0, 216.0)
+    assert (calls, scale) == (2, 4.0)
+
+
+def test_nonlocal_variables_of_a_closure() -> None:
+    f, n = closure()
+    assert tl.grad(f)(2.0) == 4.0
+    assert n() == 1
+    assert tl.jvp(f, (2.0,), (1.0,)) == (8.0, 8.0)
+    assert n() == 2
+
+
+def test_nonlocal_in_an_inner_function_is_an_assignment() -> None:
+    tl.check_grads(inner_nonlocal, (1.3,), order=2)
+
+
+def test_a_derivative_that_would_leave_is_refused() -> None:
+    assert tl.grad(remembering)(2.0) == 4.0
+    assert last == 4.0
+    with pytest.raises(tl.UnsupportedError, match="carries derivatives into `last`"):
+        tl.grad(leaking)
+
+
+def test_a_global_that_a_callee_writes_is_refused_where_it_is_read() -> None:
+    with pytest.raises(tl.UnsupportedError, match="`calls` is read here"):
+        tl.grad(count_unseen)

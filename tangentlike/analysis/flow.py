@@ -20,12 +20,12 @@ import numpy as np
 
 from .. import ir
 from ..kind import UNKNOWN, Kind
-from .memory import Effects
+from .memory import GIVING_ANY, Effects
 from .operations import (
-    is_python_function,
     bind_actuals,
     is_constant,
     is_container_method,
+    is_python_function,
     joins_lists,
     operands,
     rule_object,
@@ -37,6 +37,11 @@ EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
 _STORING = {"append": 0, "insert": 1, "extend": 0, "update": 0, "setdefault": 1}
 _WRITING = frozenset(["fill", "put", "sort", "partition", "itemset", "resize"])  # array methods
+
+
+def writes_outside(stmt: ir.OpaqueStmt) -> bool:
+    """Whether a statement is `name = value` for a name declared `global` or `nonlocal`."""
+    return stmt.text.partition(" = ")[0].isidentifier()
 
 
 @dataclass
@@ -130,6 +135,9 @@ class _Reader:
                 self._bind((), value, stmt)
             case ir.Enter(target=target, context=context) if target:
                 self._depend((target,), context)
+            case ir.OpaqueStmt(values=values) if writes_outside(stmt):
+                for value in values:
+                    self._depend((OUTSIDE,), value)
             case ir.For(target=target, iter=iterable):
                 self._iterate(target, iterable, stmt)
             case _:
@@ -290,10 +298,15 @@ class _Reader:
                     if self.inside(operand) != operand:
                         self.flow.share(self.inside(name), self.inside(operand))
                         self._link(name)
-        elif rule.view != "no":
-            base = call.fn.base if isinstance(call.fn, ir.Attribute) else (*call.args, call)[0]
-            for operand in self.operands(base):
-                self._part_of(names, operand)
+        elif rule.view_of(call) != "no":
+            bases = call.args[:1] or (call,)
+            if isinstance(call.fn, ir.Attribute):
+                bases = (call.fn.base,)
+            elif obj in GIVING_ANY:
+                bases = call.args
+            for base in bases:
+                for operand in self.operands(base):
+                    self._part_of(names, operand)
 
     def _returned(self, call: ir.Call, obj: Any) -> tuple[str, ...]:
         """The names whose memory the result of a user's function may share."""

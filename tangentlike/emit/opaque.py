@@ -13,7 +13,7 @@ from typing import Any
 import gast
 
 from .. import ir
-from ..errors import InternalError
+from ..errors import InternalError, UnsupportedError
 from ..names import Names
 
 Speller = Callable[[ir.Ref], str]
@@ -52,6 +52,12 @@ def statement(code: ir.OpaqueStmt, spell: Speller, build: Builder) -> Any:
         raise InternalError("emit", f"an opaque statement holds {len(body)} statements")
     values = _changed(code.names, code.values)
     roots = _respelled(code.refs, spell)
+    if roots and isinstance(body[0], (gast.Global, gast.Nonlocal)):
+        raise UnsupportedError(
+            f"`{next(iter(roots))}` means different things in the functions of one file",
+            code.origin.place,
+            "Rename one of the two variables.",
+        )
     writes = _renamed_writes(body, code.writes)
     if not (values or roots or writes):
         return body[0]
@@ -73,7 +79,7 @@ def _respelled(refs: Iterable[ir.Ref], spell: Speller) -> dict[str, str]:
 
 def _renamed_writes(body: list[Any], writes: tuple[str, ...]) -> dict[str, str]:
     """Old to new names of what the statement binds: `writes` runs parallel to `bound_names`."""
-    bound = bound_names(body)
+    bound = bound_names(body) if writes else ()  # (what is bound outside keeps its name)
     if set(bound) == set(writes):
         return {}
     if len(bound) != len(writes):

@@ -14,6 +14,7 @@ from ..errors import UnsupportedError
 from ..ir import Expr, Function, Opaque, Origin, Param, Ref, Return, Var
 from ..names import Names
 from .expressions import Reader
+from .outer import Outer
 from .places import Source
 from .refusals import reject_generators
 from .resolve import Scope
@@ -38,8 +39,9 @@ def read_definition(
         )
     names.take(known.used)
     params = _parameters(node.args, scope)
-    lookup = lookup_in(scope, frozenset(known.bound))
-    reader = StatementReader(source, lookup, names)
+    outer = Outer(frozenset(known.outer), scope.lookup)
+    lookup = lookup_in(scope, frozenset(known.bound), outer)
+    reader = StatementReader(source, lookup, names, outer=outer)
     doc = ""
     if isinstance(node, gast.Lambda):
         line = source.line(node.body)
@@ -105,10 +107,14 @@ def default_names() -> dict[str, Any]:
     return {**public, "np": np, "math": math}
 
 
-def lookup_in(scope: Scope, local: frozenset[str]) -> Callable[[str], Expr]:
+def lookup_in(
+    scope: Scope, local: frozenset[str], outer: Outer | None = None
+) -> Callable[[str], Expr]:
     """What bare names mean: `Var` if local, else a `Ref` to the object now behind them."""
 
     def lookup(name: str) -> Expr:
+        if outer is not None and name in outer.names:
+            return outer.read(name)
         return Var(name) if name in local else Ref(name, scope.lookup(name))
 
     return lookup

@@ -10,10 +10,6 @@ import gast
 from ..errors import UnsupportedError
 from .places import Line, Source
 
-_OUTSIDE = (
-    "it changes a variable outside the function",
-    "Take the value as a parameter and return the new one.",
-)
 _TRY = (
     "`except*` is not supported",
     "Catch the exceptions with a plain `except`.",
@@ -29,8 +25,6 @@ STATEMENTS: dict[type[Any], tuple[str, str]] = {
         "a class defined inside is not supported",
         "Define it outside the function.",
     ),
-    gast.Global: ("`global`: " + _OUTSIDE[0], _OUTSIDE[1]),
-    gast.Nonlocal: ("`nonlocal`: " + _OUTSIDE[0], _OUTSIDE[1]),
     gast.AsyncWith: _ASYNC,
     gast.AsyncFor: _ASYNC,
 }

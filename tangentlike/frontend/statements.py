@@ -39,6 +39,7 @@ from .expressions import Lookup, Reader
 from .loop_else import run_unless_broken
 from .matches import Patterns, captured, cases
 from .operators import UPDATE
+from .outer import Outer
 from .places import Line, Source
 from .refusals import STATEMENTS, reject_generators, unsupported
 from .survey import survey
@@ -49,13 +50,14 @@ from .targets import split_targets
 class StatementReader:
     """Reads the statements of one function. `names` hands out names for flags.
 
-    `repeated` says that they stand in a loop.
+    `repeated` says that they stand in a loop; `outer` are the names declared `global` and the like.
     """
 
     source: Source
     lookup: Lookup
     names: Names
     repeated: bool = False
+    outer: Outer = Outer()
 
     def block(self, nodes: Sequence[gast.AST]) -> Block:
         """The IR of a list of statements."""
@@ -68,19 +70,37 @@ class StatementReader:
         return _READERS[type(node)](self, node, line, Reader(self.lookup, line.place))
 
     def assign(self, node: gast.Assign, line: Line, reader: Reader) -> Sequence[Any]:
-        targets = tuple(self._target(t, line, reader) for t in node.targets)
-        return [nested.Assignment(targets, reader.read(node.value), Origin(line.whole()))]
+        return self._bound(node.targets, reader.read(node.value), line, reader)
 
     def annotated(self, node: gast.AnnAssign, line: Line, reader: Reader) -> Sequence[Any]:
         if node.value is None:
             return []  # `x: float` declares and does nothing
-        target = self._target(node.target, line, reader)
-        return [nested.Assignment((target,), reader.read(node.value), Origin(line.whole()))]
+        return self._bound([node.target], reader.read(node.value), line, reader)
+
+    def _bound(
+        self, nodes: Sequence[gast.AST], value: Expr, line: Line, reader: Reader
+    ) -> Sequence[Any]:
+        """An assignment; what is bound outside the function gets its value last."""
+        origin, targets, late = Origin(line.whole()), [], []
+        for node in nodes:
+            if isinstance(node, gast.Name) and node.id in self.outer.names:
+                held = self.names.fresh(f"{node.id}_new")
+                late.append(self.outer.written(node.id, held, origin))
+                targets.append(ir.Var(held))
+            else:
+                targets.append(self._target(node, line, reader))
+        return [nested.Assignment(tuple(targets), value, origin), *late]
 
     def augmented(self, node: gast.AugAssign, line: Line, reader: Reader) -> Sequence[Any]:
+        value, origin = reader.read(node.value), Origin(line.whole())
+        if isinstance(node.target, gast.Name) and node.target.id in self.outer.names:
+            return self.outer.updated(node, value, self.names, origin)
         target: Any = self._target(node.target, line, reader)
-        value = reader.read(node.value)
-        return [Update(target, UPDATE[type(node.op)], value, Origin(line.whole()))]
+        return [Update(target, UPDATE[type(node.op)], value, origin)]
+
+    def declaration(self, node: Any, line: Line, reader: Reader) -> Sequence[Any]:
+        """`global` and `nonlocal`; in an inner function they are about its surroundings."""
+        return self.outer.declared(node, Origin(line.whole())) if self.outer.names else []
 
     def _target(self, node: gast.AST, line: Line, reader: Reader) -> nested.Place:
         if isinstance(node, gast.Tuple | gast.List):
@@ -88,6 +108,7 @@ class StatementReader:
         if isinstance(node, gast.Starred):
             return nested.Star(self._target(node.value, line, reader))
         if isinstance(node, gast.Name):
+            self.outer.refuse(node.id, line.place(node))
             return ir.Var(node.id)
         place: Any = reader.read(node)
         if isinstance(place, ir.Ref):
@@ -116,6 +137,7 @@ class StatementReader:
 
     def _loop_target(self, node: gast.AST, line: Line) -> ir.Target:
         if isinstance(node, gast.Name):
+            self.outer.refuse(node.id, line.place(node))
             return str(node.id)
         if isinstance(node, gast.Tuple | gast.List):
             return tuple(self._loop_target(part, line) for part in node.elts)
@@ -223,7 +245,9 @@ class StatementReader:
 
         body = StatementReader(self.source, lookup, self.names).block(node.body)
         params = reader.parameters(node.args)
-        inner = split_targets(Function(node.name, params, body, line.whole()), self.names)
+        outer = tuple(known.outer)  # (`nonlocal`: what is inlined assigns the outer variable)
+        function = Function(node.name, params, body, line.whole(), free=outer)
+        inner = split_targets(function, self.names)
         return [nested.Define(inner, Origin(line.whole()))]
 
     def delete(self, node: gast.Delete, line: Line, reader: Reader) -> Sequence[Any]:
@@ -232,6 +256,7 @@ class StatementReader:
         found: list[Any] = []
         for target in node.targets:
             if isinstance(target, gast.Name):
+                self.outer.refuse(target.id, line.place(target))
                 continue
             if not isinstance(target, gast.Subscript):
                 raise UnsupportedError(
@@ -257,6 +282,8 @@ class StatementReader:
 
     def imported(self, node: Any, line: Line, reader: Reader) -> Sequence[Any]:
         writes = tuple(alias.asname or alias.name.split(".")[0] for alias in node.names)
+        for name in writes:
+            self.outer.refuse(name, line.whole())
         text = gast.unparse(node).strip()
         return [OpaqueStmt(text, (), (), (), writes, Origin(line.whole()))]
 
@@ -270,6 +297,8 @@ _READERS: dict[type[Any], Callable[[StatementReader, Any, Line, Reader], Sequenc
     gast.For: StatementReader.for_loop,
     gast.While: StatementReader.while_loop,
     gast.Match: StatementReader.matched,
+    gast.Global: StatementReader.declaration,
+    gast.Nonlocal: StatementReader.declaration,
     gast.With: StatementReader.context,
     gast.Try: StatementReader.attempt,
     gast.Return: StatementReader.returned,

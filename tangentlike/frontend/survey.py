@@ -11,17 +11,20 @@ _DEFINITIONS = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef)
 _INNER = (*_DEFINITIONS, gast.Lambda)
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _CAPTURES = (gast.MatchAs, gast.MatchStar, gast.MatchMapping)
+_DECLARATIONS = (gast.Global, gast.Nonlocal)
 _YIELDS = (gast.Yield, gast.YieldFrom)
 
 
 @dataclass
 class Survey:
     """`used`: every name that occurs, of any scope. `bound`: the names local to the function
-    itself. `yields`: the expressions that make it a generator."""
+    itself. `yields`: the expressions that make it a generator. `outer`: the names it declares
+    `global` or `nonlocal`."""
 
     used: dict[str, None] = field(default_factory=dict)
     bound: dict[str, None] = field(default_factory=dict)
     yields: list[Any] = field(default_factory=list)
+    outer: dict[str, None] = field(default_factory=dict)
 
 
 def survey(node: Any) -> Survey:
@@ -51,10 +54,14 @@ def survey(node: Any) -> Survey:
         elif kind in _CAPTURES and own:
             for name in filter(None, (getattr(part, "name", None), getattr(part, "rest", None))):
                 found.used[name] = found.bound[name] = None
+        elif kind in _DECLARATIONS and own:
+            found.outer.update(dict.fromkeys(part.names))
         elif kind in _YIELDS and own:
             found.yields.append(part)
         inner = own and kind not in _INNER and kind not in _COMPREHENSIONS
         stack.extend((child, inner) for child in _children(part))
+    for name in found.outer:
+        found.bound.pop(name, None)
     return found
 
 

@@ -295,6 +295,8 @@ class _Scan:
     def opaque(self, expr: ir.Opaque) -> None:
         for value in expr.values:
             self.expr(value)
+        if any(not callable(ref.obj) for ref in expr.refs):
+            self.content.add(OUTSIDE)
         if "lambda" in expr.text or (" for " in expr.text and not _is_display(expr.text)):
             self.pinned |= ir.names_in(expr)
         if not _text_is_pure(expr.text, expr.refs, self.facts):

@@ -11,7 +11,6 @@ from ..analysis.structure import BlockKey, Structure, block_key, bound_by
 from ..frontend.jumps import ends_by_raising
 from .context import Context
 
-
 Writes = Callable[[ir.Stmt], Iterable[str]]
 
 
