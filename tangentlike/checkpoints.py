@@ -43,6 +43,7 @@ def checkpoint(fn: F) -> F:
         return fn(*args, **kwargs)
 
     call.__dict__["__checkpoint__"] = fn
+    call.__signature__ = inspect.signature(fn)  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 

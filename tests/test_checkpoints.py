@@ -136,7 +136,7 @@ def test_steps_run_as_often_as_the_theory_says(rounds: int, snapshots: int) -> N
 @pytest.mark.parametrize(("rounds", "snapshots"), [(0, 2), (1, 2), (7, 3), (100, 5), (101, 4)])
 def test_a_loop_of_unknown_length_repeats_little_more(rounds: int, snapshots: int) -> None:
     known = runs(counting_loop, H, rounds, snapshots)
-    assert runs(counting_while, H, rounds, snapshots) <= 2 * known
+    assert runs(counting_while, H, rounds, snapshots) <= 1.5 * known + 1
     assert np.allclose(
         tl.grad(counting_while)(H, rounds, snapshots), tl.grad(counting_loop)(H, rounds, snapshots)
     )

@@ -17,12 +17,14 @@ from typing import Any, Protocol
 from .. import ir
 from ..analysis.evidence import told_apart
 from ..analysis.memory import Effects
+from ..checkpoints import inside_checkpoint
 from ..errors import InternalError, UnsupportedError
 from ..frontend import Lowered, lower
 from ..kind import FLOAT, UNKNOWN, Kind
 from ..names import Names
 from ..primal import emitted_of
 from ..rules.book import RuleBook
+from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
 from .variants import Variants, is_starred
 
@@ -90,12 +92,14 @@ class Builder(Protocol):
 
 @dataclass(frozen=True)
 class Request:
-    """A callee, which formals are active, and what is known of all formals."""
+    """A callee, which formals are active, and what is known of all formals; `callee` is the
+    function object (a checkpointed one gets a pair of its own kind)."""
 
     lowered: Lowered
     active: tuple[str, ...]
     kinds: Mapping[str, Kind]
     annotations: Mapping[str, str] = field(default_factory=dict)
+    callee: Any = field(default=None, compare=False)
 
     def annotated(self, function: ir.Function) -> ir.Function:
         """A function made of the callee, with the user's annotations for its readers."""
@@ -121,6 +125,8 @@ class Callees:
     _results: dict[Any, Kind] = field(default_factory=dict)
     _unfinished: list[Any] = field(default_factory=list)
     _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
+    read: Callable[[Lowered], Lowered] = field(default=lambda lowered: lowered)
+    made: dict[int, Lowered] = field(default_factory=dict)  # of functions that we made, by id
 
     def __post_init__(self) -> None:
         self.variants = Variants(self.lowered)
@@ -133,17 +139,22 @@ class Callees:
         """
         if id(obj) in self.variants.lowered:
             return self.variants.lowered[id(obj)]
+        if id(obj) in self.made:
+            return self.made[id(obj)]
         if id(obj) not in self._lowered:
             self._keep.append(obj)
-            found = as_numpy(lower(emitted_of(obj) or obj))
+            plain = lower(emitted_of(obj) or inside_checkpoint(obj) or obj)
+            found = as_defined(as_numpy(plain))
             self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}
             params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
             function = dataclasses.replace(found.function, params=params)
-            self._lowered[id(obj)] = dataclasses.replace(found, function=function)
+            found = dataclasses.replace(found, function=function)
+            self._lowered[id(obj)] = found  # (what reads it may come back to it)
+            self._lowered[id(obj)] = self.read(found)
         return self._lowered[id(obj)]
 
     def _annotations_of(self, obj: Any) -> dict[str, str]:
-        return self._annotations[id(self.variants.original.get(id(obj), obj))]
+        return self._annotations.get(id(self.variants.original.get(id(obj), obj)), {})
 
     def effects(self, obj: Any) -> Effects | None:
         """What a call may write and return of its arguments; None if it has no source."""
@@ -194,7 +205,7 @@ class Callees:
     def bind(self, call: ir.Call) -> dict[str, ir.Expr]:
         """The actual expression of each formal that a call gives one."""
         assert isinstance(call.fn, ir.Ref)
-        signature = inspect.signature(call.fn.obj)
+        signature = inspect.signature(call.fn.obj, follow_wrapped=False)
         if any(map(is_starred, call.args)):
             raise UnsupportedError(
                 f"how many arguments this call gives `{call.fn.text}` shows only when it runs",
@@ -224,22 +235,25 @@ class Callees:
         active: frozenset[str],
         kind_of: Callable[[ir.Expr], Kind],
         wanted: bool = True,
+        added: frozenset[str] = frozenset(),
     ) -> Pair:
         """The forward and backward functions for a call whose active names are given; `wanted`
-        says whether the caller has a use for the result."""
+        says whether the caller has a use for the result; `added` are formals whose adjoints are
+        added up in buffers that are passed, as if they were written."""
         assert isinstance(call.fn, ir.Ref) and self.builder is not None
         request = self._request(call, active, kind_of)
         wanted = wanted or not _gives_value(request.lowered.function)
-        key = (wanted, self._key(call.fn.obj, request))
+        key = (wanted, added, self._key(call.fn.obj, request))
         if not wanted:
             request = dataclasses.replace(request, lowered=_without_result(request.lowered))
         if key not in self._pairs:
-            name = request.lowered.function.name
+            again = "checkpointed_" if is_checkpointed(call.fn.obj, self.variants) else ""
+            name = again + request.lowered.function.name
             pair = Pair(
                 emitted(self.names.fresh(f"{name}_fwd")), emitted(self.names.fresh(f"{name}_bwd"))
             )
             self._pairs[key] = pair
-            written = (self.effects(call.fn.obj) or Effects()).written
+            written = (self.effects(call.fn.obj) or Effects()).written | added
             pair.adjoints = tuple(p for p in request.active if p not in written)
             pair.written = tuple(p for p in request.active if p in written)
             pair.result_active = _gives_value(request.lowered.function)
@@ -272,7 +286,9 @@ class Callees:
         assert isinstance(call.fn, ir.Ref)
         values = (v for a in ir.children(call)[1:] for v in (ir.children(a) or (a,)))
         anything = ir.Display("tuple", tuple(values))
-        return dict.fromkeys(inspect.signature(call.fn.obj).parameters, anything)
+        return dict.fromkeys(
+            inspect.signature(call.fn.obj, follow_wrapped=False).parameters, anything
+        )
 
     def _request(
         self, call: ir.Call, active: frozenset[str], kind_of: Callable[[ir.Expr], Kind]
@@ -290,7 +306,8 @@ class Callees:
             if isinstance(actuals.get(p), ir.Var) and actuals[p].name in active  # type: ignore[union-attr]
         )
         kinds = _known({p: kind_of(e) for p, e in actuals.items()}, lowered)
-        return Request(lowered, chosen, kinds, self._annotations_of(call.fn.obj))
+        callee = call.fn.obj
+        return Request(lowered, chosen, kinds, self._annotations_of(callee), callee)
 
     def _key(self, obj: Any, request: Request) -> Any:
         self._keep.append(obj)
@@ -319,6 +336,8 @@ def _gives_value(function: ir.Function) -> bool:
 
 def _rough(kind: Kind) -> Kind:
     """A kind without the caller's names in it, so that equal requests are recognised."""
+    if kind.form == "object":
+        return kind
     shape = kind.shape
     if isinstance(shape, tuple):
         shape = tuple(1 if d == 1 else None for d in shape)
@@ -327,6 +346,14 @@ def _rough(kind: Kind) -> Kind:
     items = None if kind.items is None else tuple(map(_rough, kind.items))
     item = None if kind.item is None else _rough(kind.item)
     return Kind(kind.form, kind.dtype, shape, items, item)
+
+
+def is_checkpointed(obj: Any, variants: Variants) -> bool:
+    """Whether a function is, or is a variant of, one that `checkpoint` made."""
+    if id(obj) not in variants.original:
+        return inside_checkpoint(obj) is not None
+    original = variants.original[id(obj)]
+    return inside_checkpoint(original) is not None
 
 
 def is_python_function(obj: Any) -> bool:

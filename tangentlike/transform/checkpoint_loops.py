@@ -147,11 +147,12 @@ class LoopPair(Maker):
         ]
 
     def _forward_while(self) -> list[ir.Stmt]:
-        """One round after the other; when the stacks are full, every second state goes."""
+        """One round after the other; when the stacks are half full, every second state goes. The
+        other half is for what is kept on the way back."""
         if not self.stacks:
             raise UnsupportedError("this loop changes nothing that could end it", self.plan.place)
         every = self.every = self.fresh("kept_every", INT)
-        rounds, limit = ir.Var(self.rounds), self.told["snapshots"]
+        rounds, limit = ir.Var(self.rounds), _half(self.told["snapshots"])
         origin = self.origin("save")
         due = _equal(ir.Call(ir.Ref("%", operator.mod), (rounds, ir.Var(every))), ir.Const(0))
         first = next(iter(self.stacks.values()))
@@ -265,6 +266,14 @@ class LoopPair(Maker):
             if name in varied and name not in parts:
                 self.adjoints.zero(name)
         return tuple(out)
+
+
+def _half(count: ir.Expr) -> ir.Expr:
+    """Half of a number of states, rounded up."""
+    if isinstance(count, ir.Const) and isinstance(count.value, int):
+        return ir.Const((count.value + 1) // 2)
+    more = ir.Call(ADD, (count, ir.Const(1)))
+    return ir.Call(ir.Ref("//", operator.floordiv), (more, ir.Const(2)))
 
 
 def _names(names: tuple[str, ...]) -> ir.Target:
