@@ -12,7 +12,7 @@ import numpy as np
 from .. import ir
 from . import programs
 from .book import default_book, resolve
-from .pieces import piecewise_as_writes
+from .pieces import choices_spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def as_defined(lowered: Lowered) -> Lowered:
         f = np.vectorize(g)                 f = g
         y = f(x)                            y = vectorized(g, x)
     """
-    lowered = piecewise_as_writes(lowered)
+    lowered = choices_spelled(lowered)
     vectorized = dict(_vectorized(lowered.function))
     block = lowered.function.body
     changed = _block(block, vectorized)
@@ -86,7 +86,9 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
                 if program is None or default_book().find(obj) is not None:
                     return e
                 return ir.Ref(text, program)
-            case ir.Call(fn=ir.Ref(obj=np.vectorize() as obj, text=text), args=args, kwargs=()):
+            case ir.Call(fn=ir.Ref(obj=np.vectorize() as obj, text=text), args=args, kwargs=()) if (
+                _is_plain(obj)
+            ):
                 return _applied(ir.Ref(f"{text}.pyfunc", obj.pyfunc), args, e)
             case ir.Call(fn=ir.Var(name), args=args, kwargs=()) if name in vectorized:
                 return _applied(vectorized[name], args, e)
@@ -96,6 +98,12 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
         return tuple(ir.map_statement(stmt, expr, inner) for stmt in block)
 
     return inner(stmts)
+
+
+def _is_plain(obj: np.vectorize) -> bool:
+    """Whether a vectorized function goes entry by entry, with no types or signature given."""
+    given = vars(obj)
+    return not any(given.get(option) for option in ("otypes", "excluded", "signature"))
 
 
 def _applied(pyfunc: ir.Expr, args: tuple[ir.Expr, ...], call: ir.Call) -> ir.Expr:

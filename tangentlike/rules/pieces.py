@@ -1,10 +1,10 @@
-"""`np.piecewise` of functions that can be seen, spelled as the writes under masks that it is."""
+"""`np.piecewise` and `np.select` of lists that can be seen, spelled as the choices they are."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,21 +14,23 @@ from ..names import Names
 if TYPE_CHECKING:
     from ..frontend import Lowered
 
-__all__ = ["piecewise_as_writes"]
+__all__ = ["choices_spelled"]
 
 
-def piecewise_as_writes(lowered: Lowered) -> Lowered:
-    """A lowered function without calls of `np.piecewise`.
+def choices_spelled(lowered: Lowered) -> Lowered:
+    """A lowered function without calls of `np.piecewise` and `np.select`.
 
     before::                                    after::
         y = np.piecewise(x, [m, n], [f, 0.5])       y = np.zeros_like(x)
                                                     x_m = x[m];  f_x = f(x_m);  y[m] = f_x
                                                     y[n] = 0.5
+        y = np.select([m, n], [a, b], c)            other = np.where(n, b, c)
+                                                    y = np.where(m, a, other)
 
     A third function is for where no condition holds. Calls whose conditions or functions stand
     in lists that cannot be seen stay as they are.
     """
-    if not any(map(_is_piecewise, ir.statements(lowered.function.body))):
+    if not any(map(_chooses, ir.statements(lowered.function.body))):
         return lowered
     speller = _Speller(lowered)
     function = dataclasses.replace(lowered.function, body=speller.block(lowered.function.body))
@@ -37,11 +39,15 @@ def piecewise_as_writes(lowered: Lowered) -> Lowered:
     )
 
 
-def _is_piecewise(stmt: ir.Stmt) -> bool:
+def _chooses(stmt: ir.Stmt) -> Any:
+    """The function, `np.piecewise` or `np.select`, whose result a statement names, or None."""
     match stmt:
-        case ir.Assign(target=str(), value=ir.Call(ir.Ref(obj=obj), args=(_, _, _), kwargs=())):
-            return obj is np.piecewise
-    return False
+        case ir.Assign(target=str(), value=ir.Call(ir.Ref(obj=obj), args=args, kwargs=kwargs)):
+            if obj is np.piecewise and len(args) == 3 and not kwargs:
+                return obj
+            if obj is np.select and [word for word, _ in kwargs] in ([], ["default"]):
+                return obj
+    return None
 
 
 class _Speller:
@@ -65,8 +71,26 @@ class _Speller:
         out: list[ir.Stmt] = []
         for stmt in block:
             inner = ir.map_statement(stmt, block=self.block)
-            out += self.writes(inner) if _is_piecewise(stmt) else [inner]
+            spelled = {np.piecewise: self.writes, np.select: self.wheres}.get(_chooses(stmt))
+            out += [inner] if spelled is None else spelled(inner)
         return tuple(out)
+
+    def wheres(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
+        lists, at = stmt.value.args[:2], stmt.value.at
+        last = (*stmt.value.args[2:], *(value for _, value in stmt.value.kwargs), ir.Const(0))[0]
+        if not all(isinstance(a, ir.Var) and a.name in self.lists for a in lists):
+            return [stmt]
+        masks, values = (self.lists[a.name] for a in lists if isinstance(a, ir.Var))
+        if len(masks) != len(values) or not masks:
+            return [stmt]
+        self.origin = stmt.origin
+        out: list[ir.Stmt] = []
+        where = ir.Ref(f"{self.alias}.where", np.where)
+        for mask, value in [*zip(masks, values, strict=True)][:0:-1]:
+            last = self.named("other", ir.Call(where, (mask, value, last), at=at), out)
+        chosen = ir.Call(where, (masks[0], values[0], last), at=at)
+        return [*out, ir.Assign(stmt.target, chosen, stmt.origin)]
 
     def writes(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)

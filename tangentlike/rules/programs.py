@@ -58,7 +58,7 @@ def vectorized_of_two(pyfunc: Callable[..., Any], x: Any, y: Any) -> Any:
 
 def poly(seq_of_zeros: Any) -> Any:
     c = np.ones(1)
-    for zero in seq_of_zeros:
+    for zero in np.reshape(seq_of_zeros, (len(seq_of_zeros),)):
         c = np.append(c, 0.0) - np.append(0.0, zero * c)
     return c
 
@@ -134,6 +134,8 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def kaiser(M: int, beta: Any) -> Any:
+    if M == 1:
+        return np.ones(1)
     half = (M - 1) / 2.0
     where = (np.arange(0, M) - half) / half
     return np.i0(beta * np.sqrt(1.0 - where * where)) / np.i0(beta)

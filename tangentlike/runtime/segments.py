@@ -9,23 +9,16 @@ import numpy as np
 __all__ = ["along_axis", "unreduceat"]
 
 
-def along_axis(indices: Any, axis: int = -1) -> tuple[Any, ...]:
-    """The key under which `np.put_along_axis(a, indices, v, axis)` writes.
+def along_axis(indices: Any, shape: tuple[int, ...], axis: int = -1) -> tuple[Any, ...]:
+    """The key under which `np.put_along_axis(a, indices, v, axis)` writes; `shape` is that of a.
 
     >>> a = np.zeros((2, 3))
-    >>> a[along_axis(np.array([[0], [2]]), 1)] = 1.0
+    >>> a[along_axis(np.array([[0], [2]]), a.shape, 1)] = 1.0
     >>> a
     array([[1., 0., 0.],
            [0., 0., 1.]])
     """
-    axis = axis % np.ndim(indices)
-    grids: list[Any] = list(np.indices(np.shape(indices), sparse=True))
-    if any(np.shape(indices)[i] == 1 for i in range(np.ndim(indices)) if i != axis):
-        # NumPy would spread such indices over an axis whose length is not known here.
-        grids = [
-            slice(None) if i != axis and n == 1 else g
-            for i, (g, n) in enumerate(zip(grids, np.shape(indices), strict=True))
-        ]
+    grids: list[Any] = list(np.indices(shape, sparse=True))
     grids[axis] = indices
     return tuple(grids)
 

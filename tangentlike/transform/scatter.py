@@ -3,7 +3,7 @@
 np.put(a, k, v)                  a[np.unravel_index(k, a.shape)] = v
 np.place(a, m, v)                a[m] = np.resize(v, np.count_nonzero(m))
 np.putmask(a, m, v)              a[...] = np.where(m, np.resize(v, a.shape), a)
-np.put_along_axis(a, k, v, 1)    a[along_axis(k, 1)] = v
+np.put_along_axis(a, k, v, 1)    a[along_axis(k, a.shape, 1)] = v
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ def _put_along_axis(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -
     target, places, value, axis = arguments
     if axis == ir.Const(None):
         return _put(stmt, [target, places, value], context)
-    where = ir.Call(ir.Ref("along_axis", runtime.along_axis), (places, axis))
+    shape = ir.Attribute(target, "shape")
+    where = ir.Call(ir.Ref("along_axis", runtime.along_axis), (places, shape, axis))
     return _keyed(stmt, "places", where, target, value, context)
 
 

@@ -1,0 +1,77 @@
+"""The table of kinks in docs/semantics.md, row by row: value, and no warning on the way.
+
+Each row: the text of the table, a program, where, and the derivative in reverse and forward mode.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+PAGE = Path(__file__).parent.parent / "docs" / "semantics.md"
+INF = np.inf
+
+KINKS: list[tuple[str, Callable[..., Any], Any, Any]] = [
+    ("`abs(x)` at 0", lambda x: np.sum(np.abs(x)), np.array([0.0, -2.0]), [0.0, -1.0]),
+    ("`abs(x)` at 0", lambda x: np.sum(np.fabs(x)), np.array([0.0, 2.0]), [0.0, 1.0]),
+    ("`abs(x)` at 0", lambda x: np.abs(x), np.float64(0.0), 0.0),
+    ("`max`, `min`, `maximum`", lambda x: np.max(x), np.array([2.0, 2.0, 1.0]), [0.5, 0.5, 0.0]),
+    ("`max`, `min`, `maximum`", lambda x: np.min(x), np.array([2.0, 1.0, 1.0]), [0.0, 0.5, 0.5]),
+    ("`max`, `min`, `maximum`", lambda x: np.sum(np.maximum(x, 1.0)), np.array([1.0]), [0.5]),
+    ("`max`, `min`, `maximum`", lambda x: np.sum(np.minimum(x, 1.0)), np.array([1.0]), [0.5]),
+    ("`sort`", lambda x: np.sort(x)[0], np.array([1.0, 1.0]), [1.0, 0.0]),
+    ("`clip`", lambda x: np.sum(np.clip(x, 0.0, 1.0)), np.array([0.0, 1.0, 2.0]), [1.0, 1.0, 0.0]),
+    ("`x**0.`", lambda x: np.sum(x**0.0), np.array([0.0, 1.0]), [0.0, 0.0]),
+    ("`x**y` by y", lambda x: np.sum(np.power(0.0, x)), np.array([2.0]), [0.0]),
+    ("`x**3.`", lambda x: np.sum(x**3.0), np.array([-2.0, 0.0]), [12.0, 0.0]),
+    ("`hypot`", lambda x: np.hypot(x[0], x[1]), np.zeros(2), [0.0, 0.0]),
+    ("`hypot`", lambda x: np.arctan2(x[0], x[1]), np.zeros(2), [0.0, 0.0]),
+    ("`hypot`", lambda x: np.sum(np.sinc(x)), np.array([0.0]), [0.0]),
+    ("`norm` at 0", lambda x: np.linalg.norm(x), np.zeros(2), [0.0, 0.0]),
+    ("`norm` at 0", lambda x: np.sum(np.linalg.norm(x, axis=1)), np.zeros((1, 2)), [[0.0, 0.0]]),
+    ("`norm` at 0", lambda x: np.std(x), np.full(3, 2.0), [0.0, 0.0, 0.0]),
+    ("`prod`", lambda x: np.prod(x), np.array([0.0, 2.0, 3.0]), [6.0, 0.0, 0.0]),
+    ("`prod`", lambda x: np.sum(np.cumprod(x)), np.array([2.0, 0.0, 3.0]), [1.0, 8.0, 0.0]),
+    ("`sign`", lambda x: np.sum(np.sign(x) * x), np.array([0.0, 2.0]), [0.0, 1.0]),
+    ("`sign`", lambda x: np.sum(np.floor(x) + np.round(x)), np.array([1.0]), [0.0]),
+]
+
+
+@pytest.mark.parametrize(("text", "fn", "x", "expected"), KINKS)
+def test_kink(text: str, fn: Callable[..., Any], x: Any, expected: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(tl.grad(fn)(x), expected, atol=1e-14)
+        for direction in (np.ones_like(x), np.arange(1.0, np.size(x) + 1).reshape(np.shape(x))):
+            slope = np.sum(direction * np.asarray(expected))
+            np.testing.assert_allclose(tl.jvp(fn, (x,), (direction,))[1], slope, atol=1e-14)
+    assert f"| {text}" in PAGE.read_text()
+
+
+def test_square_root_at_zero_is_infinite() -> None:
+    with np.errstate(all="ignore"):
+        assert tl.grad(lambda x: np.sqrt(x))(np.float64(0.0)) == INF
+    assert "| `sqrt` at 0 | infinite" in PAGE.read_text()
+
+
+BRANCHES: list[Callable[..., Any]] = [
+    lambda x: np.sum(np.where(x > 0.0, np.sqrt(x), 0.0)),
+    lambda x: np.sum(np.where(x > 0.0, np.log(x), -x)),
+    lambda x: np.sum(np.where(x == 0.0, 1.0, np.sin(x) / x)),
+    lambda x: np.sum(np.select([x > 0.0], [np.sqrt(x)], 0.0)),
+]
+
+
+@pytest.mark.parametrize("fn", BRANCHES)
+def test_branch_not_taken(fn: Callable[..., Any]) -> None:
+    x = np.array([0.0, 1.0, 4.0])
+    with np.errstate(all="ignore"):
+        assert np.all(np.isfinite(tl.grad(fn)(x)))
+        assert np.isfinite(tl.jvp(fn, (x,), (np.ones(3),))[1])

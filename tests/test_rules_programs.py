@@ -1,0 +1,142 @@
+"""Operations read as programs compute what NumPy computes; joins by index; writes by position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.rules import programs
+from tests.rule_cases import array, signed
+
+X, V, W = signed(3, 4), signed(5), signed(3, seed=1)
+
+SAME: list[tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...]]] = [
+    (np.apply_along_axis, programs.apply_along_axis, (np.sum, 0, X)),
+    (np.apply_along_axis, programs.apply_along_axis, (np.cumsum, -1, X)),
+    (
+        np.apply_along_axis,
+        programs.apply_along_axis,
+        (lambda t: np.outer(t, t), 1, signed(2, 3, 2)),
+    ),
+    (np.apply_over_axes, programs.apply_over_axes, (np.sum, signed(2, 3, 2), [0, -1])),
+    (np.apply_over_axes, programs.apply_over_axes, (np.max, X, 1)),
+    (np.poly, programs.poly, (V,)),
+    (np.roots, programs.roots, (V,)),
+    (np.roots, programs.roots, (np.array([0.0, 1.0, -3.0, 2.0, 0.0]),)),
+    (np.union1d, programs.union1d, (X, X[0])),
+    (np.intersect1d, programs.intersect1d, (V, V[1:3])),
+    (np.setdiff1d, programs.setdiff1d, (V, V[1:3])),
+    (np.setxor1d, programs.setxor1d, (V, np.append(V[1:3], 9.0))),
+    (np.kaiser, programs.kaiser, (6, 1.5)),
+    (np.kaiser, programs.kaiser, (1, 1.5)),
+    *[(np.fft.hfft, programs.hfft, (V + 0j, 7, -1, n)) for n in (None, "ortho", "forward")],
+    *[(np.fft.ihfft, programs.ihfft, (V, 4, -1, n)) for n in (None, "ortho", "forward")],
+    (np.linalg.tensorinv, programs.tensorinv, (np.eye(6).reshape(6, 2, 3) + 0.1, 1)),
+]
+
+
+@pytest.mark.parametrize(("op", "program", "args"), SAME)
+def test_same_as_numpy(op: Callable[..., Any], program: Callable[..., Any], args: Any) -> None:
+    expected, found = op(*args), program(*args)
+    assert np.shape(expected) == np.shape(found)
+    np.testing.assert_allclose(
+        np.sort_complex(np.ravel(found)), np.sort_complex(np.ravel(expected))
+    )
+
+
+@pytest.mark.parametrize(("u", "v"), [(V, W), (W, V), (np.array([1.0, 2.0, 1.0]), np.ones(2))])
+def test_polydiv_is_numpys(u: np.ndarray, v: np.ndarray) -> None:
+    for expected, found in zip(np.polydiv(u, v), programs.polydiv(u, v), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def cube(t):
+    return t**3 if t > 0.5 else t * t
+
+
+ELEMENTWISE = np.vectorize(cube)
+
+
+@np.vectorize
+def of_two(a, b):
+    return a * b + a**2
+
+
+def vectorized(x):
+    return ELEMENTWISE(x) + np.vectorize(cube)(x) * of_two(x, x[0])
+
+
+def pieces(x):
+    k = x[0, 0]
+    return np.piecewise(x, [x < 0.3, x >= 0.9], [-1.0, lambda t: k * t**3, cube_all])
+
+
+def cube_all(t):
+    return t**3
+
+
+def along(x):
+    return np.apply_along_axis(lambda t: np.sum(t**2) * t, 1, x) * np.sum(np.poly(x[0]))
+
+
+def rows_and_columns(x):
+    return np.sum(np.r_[0.5, x[0], x[1, 1]] ** 2) * np.c_[x, x**2] + np.sum(np.r_[x, x] ** 3)
+
+
+def unchanged(x):
+    return np.poly(np.array([1.0, 2.0]))[1] * x + np.r_[1.0, 2.0, 3.0, 4.0]
+
+
+def scattered(x):
+    y = x * 2.0
+    np.put(y, [0, 5], x[0, 0] ** 2)
+    np.place(y, x > 0.6, x[0, :3] ** 2)
+    np.putmask(y, x < 0.4, x[1] ** 3)
+    np.put_along_axis(y, np.argmax(x, axis=1, keepdims=True), x[:, :1] * 3.0, 1)
+    y.put([2, 3], x[2, :2])
+    return y * y
+
+
+def spread_along_axis(x):
+    y = np.zeros((3, 4, 4)) + x[:, :, None]
+    np.put_along_axis(y, np.array([[[1, 0]]]), x[:, :, None] ** 2, 2)
+    return y * y
+
+
+def flat(x):
+    total = 0.0
+    for entry in x.flat:
+        total = total + entry * entry
+    return total * x.flat[2] * x.mT
+
+
+PROGRAMS = (vectorized, pieces, along, rows_and_columns, unchanged, scattered, flat)
+PROGRAMS += (spread_along_axis,)
+
+
+@pytest.mark.parametrize("fn", PROGRAMS)
+def test_derivatives(fn: Callable[..., Any]) -> None:
+    x = array(3, 4)
+    tl.check_grads(fn, (x,))
+    np.testing.assert_allclose(tl.vjp(fn, x)[0], fn(x), rtol=1e-12)
+
+
+# What is not followed is refused: none of these is a silent zero.
+SIGNED = np.vectorize(np.sum, signature="(n)->()")
+
+NOT_FOLLOWED = [
+    lambda x: np.mgrid[0 : x[0, 0] : 3j],
+    lambda x: np.r_[0:3, x[0]],
+    lambda x: SIGNED(x),
+    lambda x: np.vectorize(cube, otypes=[float])(x),
+]
+
+
+@pytest.mark.parametrize("fn", NOT_FOLLOWED)
+def test_refused(fn: Callable[..., Any]) -> None:
+    with pytest.raises(tl.UnsupportedError):
+        tl.vjp(fn, array(3, 4))[1](1.0)
