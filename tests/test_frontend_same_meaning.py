@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import functools
 import random
 import types
 from collections.abc import Callable
@@ -15,13 +17,28 @@ from tangentlike.check import check
 from tangentlike.emit import show
 from tangentlike.frontend import flatten, lower, lower_nested, program, split_names
 from tangentlike.frontend.functions import read_function
-from tangentlike.ir import Function
+from tangentlike.frontend.lifting import lifted_of
+from tangentlike.ir import Function, Ref, expressions, statements, walk
 
 
 def compiled(function: Function, namespace: dict[str, Any]) -> Callable[..., Any]:
-    names = dict(namespace)
+    names = {"functools": functools, **namespace}
     exec(show(function), names)
-    return names[function.name]
+    made = names[function.name]
+    for name, obj in stand_ins(function).items():
+        if name not in names:
+            names[name] = None  # (it may call itself)
+            names[name] = compiled(dataclasses.replace(lower(obj).function, name=name), names)
+            made.__globals__[name] = names[name]
+            names[name].__globals__.update(names)
+    return made
+
+
+def stand_ins(function: Function) -> dict[str, Any]:
+    """The inner functions that a lowered function mentions."""
+    parts = (p for s in statements(function.body) for e in expressions(s) for p in walk(e))
+    refs = [p for p in parts if isinstance(p, Ref) and lifted_of(p.obj) is not None]
+    return {ref.text: ref.obj for ref in refs}
 
 
 def outcome(fn: Callable[..., Any], args: tuple[Any, ...]) -> tuple[str, str]:

@@ -180,7 +180,7 @@ class Sources:
     def _written_by(self, call: ir.Call) -> frozenset[str]:
         found: set[str] = set()
         for name, value in call.kwargs:
-            if name == "out":
+            if name == "out" and self.effects(call) is None:
                 found |= self.nodes(value)
         match call.fn:
             case ir.Attribute(base, method) if method in MUTATING_METHODS:

@@ -21,7 +21,9 @@ from ..names import Names
 from .expressions import expression
 from .flatten import flatten
 from .functions import program, read_definition, read_function
+from .inline import inlinable
 from .jumps import structure_jumps
+from .lifting import lift_definitions, lifted_of
 from .loopvars import copied_with, fix_headers
 from .naming import names_of
 from .resolve import Scope
@@ -48,6 +50,9 @@ class Lowered:
 
 def lower(fn: Callable[..., Any]) -> Lowered:
     """Read a live function and bring it into the normal form."""
+    lifted = lifted_of(fn)
+    if lifted is not None:
+        return _lowered(lifted.function, lifted.scope, names_of(lifted.function), lifted.names)
     function = _plain_function(fn)
     scope = Scope.of(function)
     try:
@@ -72,8 +77,9 @@ def lower_nested(function: Function) -> Lowered:
 
 def _lowered(function: Function, scope: Scope, names: Names, own: frozenset[str]) -> Lowered:
     """The passes from nested IR to the normal form, in order; `own` are the user's names."""
+    function = lift_definitions(function, inlinable(function), scope, names)
     function = structure_jumps(function, names)
-    function = flatten(function, names)
+    function = flatten(function, names, scope)
     function, found = copied_with(function, reaching(function), names)
     function, before = renamed_webs(function, found, names)
     function = fix_headers(function, names)

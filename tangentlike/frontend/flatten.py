@@ -64,9 +64,7 @@ HEADERS = frozenset(map(id, (range, zip, enumerate, reversed, checkpointed)))
 _APART = "Assign the value in a statement of its own first."
 
 
-def flatten(
-    function: Function, names: Names | None = None, scope: Scope | None = None
-) -> Function:
+def flatten(function: Function, names: Names | None = None, scope: Scope | None = None) -> Function:
     """Give each intermediate value a name, made from what it holds.
 
     before::                                 after::
@@ -78,7 +76,9 @@ def flatten(
     """
     names = names_of(function) if names is None else names
     special = find_special(function, names)
-    lambdas = Lambdas(Scope.of_names({}) if scope is None else scope, rebound_names(function))
+    lambdas = Lambdas(
+        Scope.of_names({}) if scope is None else scope, rebound_names(function), names
+    )
     origin = Origin(function.place)
     flattener = _Flattener(Variables(function, names), special, lambdas, [], origin)
     return dataclasses.replace(function, body=flattener.block(function.body))

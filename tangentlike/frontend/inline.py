@@ -16,6 +16,7 @@ from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var
 from ..names import Names
 from .comprehensions import Comprehension, becomes_loop, is_consumed
 from .jumps import structure_jumps
+from .lifting import lambda_function
 from .nested import Closure, Define, Walrus
 from .operands import is_atom, is_starred
 
@@ -50,41 +51,73 @@ class Special:
         return False
 
 
-def find_special(function: Function, names: Names) -> Special:
-    """The local functions to inline, and whether there are assignment expressions."""
-    candidates: dict[str, tuple[Function, Origin]] = {}
+def inlinable(function: Function) -> frozenset[str]:
+    """The local functions that are put where they are called: those that have one definition, are
+    called by name and do nothing else. The others become functions of their own (`lifting`)."""
+    candidates = _candidates(function)
     counts: dict[str, int] = dict.fromkeys(function.param_names, 1)
-    walrus = False
     for stmt in ir.statements(function.body):
-        for name in ir.binds(stmt):
+        names = (stmt.function.name,) if isinstance(stmt, Define) else ir.binds(stmt)
+        for name in names:
             counts[name] = counts.get(name, 0) + 1
-        match stmt:
-            case Define(function=inner):
-                counts[inner.name] = counts.get(inner.name, 0) + 1
-                candidates[inner.name] = inner, stmt.origin
-            case Assign(target=str(name), value=Closure() as code):
-                candidates[name] = _as_function(name, code, stmt.origin), stmt.origin
-        parts = (p for e in ir.expressions(stmt) for p in ir.walk(e))
-        walrus = walrus or any(isinstance(p, Walrus) for p in parts)
     if not candidates:
-        return Special({}, walrus)
-    chosen = {n for n in candidates if counts[n] == 1}
+        return frozenset()
+    chosen = {n for n, (f, _) in candidates.items() if counts[n] == 1 and _is_plain(f)}
+    chosen -= {n for n in chosen if _reaches_itself(n, candidates)}
     while True:
         mentioned = set(_mentioned(function.body, chosen, candidates))
         if not mentioned & chosen:
-            break
+            return frozenset(chosen)
         chosen -= mentioned
-    for stmt in ir.statements(function.body):
-        if isinstance(stmt, Define) and stmt.function.name not in chosen:
-            raise UnsupportedError(
-                f"the inner function `{stmt.function.name}` is not only called",
-                stmt.origin.place,
-                "Define it outside, or give it one definition and call it by its name.",
-            )
+
+
+def find_special(function: Function, names: Names) -> Special:
+    """The local functions to inline, and whether there are assignment expressions."""
+    parts = (
+        part
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+    )
+    walrus = any(isinstance(part, Walrus) for part in parts)
+    candidates = _candidates(function)
+    chosen = inlinable(function)
     functions = {n: _local(f, o, names) for n, (f, o) in candidates.items() if n in chosen}
     bodies = (f.function.body for f in functions.values())
     inside = any(isinstance(p, Walrus) for body in bodies for p in _parts(body))
     return Special(functions, walrus or inside)
+
+
+def _candidates(function: Function) -> dict[str, tuple[Function, Origin]]:
+    """Every function that is given a name in a function."""
+    found: dict[str, tuple[Function, Origin]] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case Define(function=inner):
+                found[inner.name] = inner, stmt.origin
+            case Assign(target=str(name), value=Closure() as code):
+                found[name] = lambda_function(name, code, stmt.origin), stmt.origin
+    return found
+
+
+def _is_plain(function: Function) -> bool:
+    """Whether a function takes no starred arguments and defines no functions of its own."""
+    starred = any(p.kind in ("*", "**") for p in function.params)
+    return not starred and not any(isinstance(s, Define) for s in ir.statements(function.body))
+
+
+def _reaches_itself(name: str, candidates: Mapping[str, tuple[Function, Origin]]) -> bool:
+    """Whether a local function calls itself, directly or through others."""
+    seen: set[str] = set()
+    pending = [name]
+    while pending:
+        parts = _parts(candidates[pending.pop()][0].body)
+        used = {p.name for p in parts if isinstance(p, Var) and p.name in candidates}
+        if name in used:
+            return True
+        pending += sorted(used - seen)
+        seen |= used
+    return False
 
 
 def default_values(local: Local, origin: Origin) -> Block:
@@ -157,19 +190,8 @@ def _name(expr: Expr) -> str:
     return expr.name
 
 
-def _as_function(name: str, code: Closure, origin: Origin) -> Function:
-    return Function(name, code.params, (Return(code.body, origin),), origin.place)
-
-
 def _local(function: Function, origin: Origin, names: Names) -> Local:
     """A local function made ready: its jumps structured, its defaults named."""
-    for stmt in ir.statements(function.body):
-        if isinstance(stmt, Define):
-            raise UnsupportedError(
-                "a function defined inside an inner function is not supported",
-                stmt.origin.place,
-                "Define it outside.",
-            )
     function = structure_jumps(function, names)
     defaults: dict[str, Expr] = {}
     for param in function.params:
@@ -179,7 +201,8 @@ def _local(function: Function, origin: Origin, names: Names) -> Local:
             defaults[param.name] = Var(names.fresh(f"{function.name}_{param.name}"))
     bound = [n for stmt in ir.statements(function.body) for n in ir.binds(stmt)]
     bound += [p.target for p in _parts(function.body) if isinstance(p, Walrus)]
-    return Local(function, defaults, tuple(dict.fromkeys(bound)))
+    own = dict.fromkeys(name for name in bound if name not in function.free)
+    return Local(function, defaults, tuple(own))
 
 
 def _parts(block: Block) -> Iterator[Expr]:
@@ -220,6 +243,8 @@ def _mentioned(
         if isinstance(stmt, Define):
             if stmt.function.name in chosen:
                 yield from _mentioned(stmt.function.body, chosen, candidates)
+            else:
+                yield from (p.name for p in _parts(stmt.function.body) if isinstance(p, Var))
             for param in stmt.function.params:
                 yield from _uses(param.default)
         elif isinstance(stmt, Assign) and isinstance(stmt.value, Closure):
@@ -269,4 +294,4 @@ def _uses_in_comprehension(expr: Any) -> Iterator[str]:
     yield from _uses(expr.element)
 
 
-__all__ = ["Local", "Special", "default_values", "find_special", "inlined", "matched"]
+__all__ = ["Local", "Special", "default_values", "find_special", "inlinable", "inlined", "matched"]

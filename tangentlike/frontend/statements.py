@@ -230,13 +230,7 @@ class StatementReader:
         return []
 
     def define(self, node: gast.FunctionDef, line: Line, reader: Reader) -> Sequence[Any]:
-        """A `def` inside, to be put where it is called."""
-        if node.decorator_list:
-            raise UnsupportedError(
-                "a decorated function inside is not supported",
-                line.whole(),
-                "Define it outside the function.",
-            )
+        """A `def` inside: put where it is called, or a function of its own (`lifting`)."""
         known = survey(node)
         reject_generators(known.yields, self.source)
 
@@ -246,9 +240,16 @@ class StatementReader:
         body = StatementReader(self.source, lookup, self.names).block(node.body)
         params = reader.parameters(node.args)
         outer = tuple(known.outer)  # (`nonlocal`: what is inlined assigns the outer variable)
-        function = Function(node.name, params, body, line.whole(), free=outer)
+        name = self.names.fresh(node.name) if node.decorator_list else node.name
+        function = Function(name, params, body, line.whole(), free=outer)
         inner = split_targets(function, self.names)
-        return [nested.Define(inner, Origin(line.whole()))]
+        made: list[Any] = [nested.Define(inner, Origin(line.whole()))]
+        value: Expr = ir.Var(name)
+        for decorator in reversed(node.decorator_list):
+            value = ir.Call(reader.read(decorator), (value,), (), line.place(decorator))
+        if node.decorator_list:
+            made.append(ir.Assign(node.name, value, Origin(line.whole())))
+        return made
 
     def delete(self, node: gast.Delete, line: Line, reader: Reader) -> Sequence[Any]:
         """`del x` only ends a name's life, which changes no value; `del xs[i]` is `xs.pop(i)`

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ __all__ = ["Mirror", "Record", "added", "fields_of", "mirror", "names_of", "reco
 _NO_OBJECTS = (
     *(type, types.ModuleType, str, bytes, int, float, complex, type(None)),
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType),
+    *(np.ufunc, type(np.sum), functools.partial, functools._lru_cache_wrapper),
 )
 
 

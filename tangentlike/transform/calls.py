@@ -11,6 +11,7 @@ from ..errors import UnsupportedError
 from ..kind import OTHER
 from .callees import CallSite, Effects
 from .context import Context
+from .late import is_late, late_pair
 
 
 class CallConversion:
@@ -40,6 +41,10 @@ class CallConversion:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 if self._converts(call, stmt):
                     return (*self._guards(call), self._convert(stmt, call))
+                if isinstance(stmt, ir.Assign) and is_late(call, self.active):
+                    made, site = late_pair(stmt, call, self.active, self.context)
+                    self.sites[id(made[-1])] = site
+                    return made
         new = ir.map_statement(stmt, block=self._block)
         if id(stmt) in self.counters:
             self.counters[id(new)] = self.counters[id(stmt)]

@@ -25,7 +25,7 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
     value = stmt.value
     if isinstance(value, ir.Call) and is_user_call(value, state):
         return user_call(stmt, stmt.target, value, state)
-    if isinstance(value, ir.Call) and is_late(value, stmt, state.active):
+    if isinstance(value, ir.Call) and is_late(value, state.active):
         return late_call(stmt, value, state)
     if not any(name in state.active for name in ir.target_names(stmt.target)):
         return _inactive(stmt, value, state)

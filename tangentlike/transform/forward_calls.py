@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from .. import ir
+from ..kind import OTHER
 from .forward_state import Tangents
+from .late import function_name, late_places, late_request
 
 
 def user_call(
@@ -38,6 +40,24 @@ def user_call(
     if isinstance(stmt, ir.Do) or target is None:
         return [dataclasses.replace(stmt, value=both)]
     return [dataclasses.replace(stmt, target=(target, state.target(target)), value=both)]
+
+
+def late_call(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+    """`y = f(x)` of a function that only the running program knows:
+    `f_jvp = tangent_of(f, 1, (0,))` and `y, y_dot = f_jvp(x, x0_dot=x_dot)`."""
+    places = late_places(call, state.active)
+    name = state.fresh(f"{function_name(call)}_jvp", OTHER)
+    made = late_request(call, places, "tangent_of", state.context)
+    arguments = dict(enumerate(call.args)) | dict(call.kwargs)
+    dots = tuple(
+        (f"x{p}_dot" if isinstance(p, int) else f"{p}_dot", state.tangent_or_zeros(arguments[p]))
+        for p in places
+    )
+    both = ir.Call(ir.Var(name), call.args, (*call.kwargs, *dots), call.at)
+    return [
+        ir.Assign(name, made, stmt.origin),
+        dataclasses.replace(stmt, target=(stmt.target, state.target(stmt.target)), value=both),
+    ]
 
 
 def _zeros(target: ir.Target | None, state: Tangents) -> list[ir.Stmt]:

@@ -1,0 +1,378 @@
+"""Functions defined inside a function and used as values: each becomes a function of its own.
+
+What such a function captures becomes a parameter of it, so that derivatives flow through it as
+through any argument. Where the program says its name, it now says which values go with it:
+
+before::                                 after::
+    def rhs(t, y):                           step(partial(rhs, k=k), y)
+        return -k * y
+    step(rhs, y)                         and `rhs` is `def rhs(t, y, *, k): return -k * y`
+
+The values are those at the place of use. Python takes those at the call, which are the same as
+long as nobody keeps the function: whoever does is refused if a captured name is bound again
+(`Lifted.rebound`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ir
+from ..errors import Place, UnsupportedError
+from ..ir import Assign, Call, Const, Expr, Function, Origin, Param, Ref, Return, Var
+from ..names import Names
+from .nested import Closure, Define
+from .resolve import Scope
+
+PARTIAL = Ref("functools.partial", functools.partial)
+PARAMETER_KINDS = {
+    "positional": inspect.Parameter.POSITIONAL_ONLY,
+    "any": inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    "*": inspect.Parameter.VAR_POSITIONAL,
+    "keyword": inspect.Parameter.KEYWORD_ONLY,
+    "**": inspect.Parameter.VAR_KEYWORD,
+}
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A function that was defined inside another: `function` is nested IR whose last parameters
+    are what it captures. `rebound` are captured names that the outer function binds more than
+    once; `defaults` are parameters that have a value of the place of definition; `code` is the
+    text of a lambda."""
+
+    function: Function
+    scope: Scope
+    rebound: frozenset[str] = frozenset()
+    defaults: frozenset[str] = frozenset()
+    code: Closure | None = field(default=None, compare=False)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the user's that it binds."""
+        return frozenset(binding_counts(self.function))
+
+
+def lifted_of(obj: Any) -> Lifted | None:
+    """What stands behind a live object that was made here; None for any other object."""
+    found = getattr(obj, "__lifted__", None) if isinstance(obj, types.FunctionType) else None
+    return found if isinstance(found, Lifted) else None
+
+
+def stand_in(name: str, lifted: Lifted) -> Ref:
+    """A live object for a lifted function. It only carries the signature: nobody calls it."""
+
+    def inner() -> None:
+        raise NotImplementedError(name)
+
+    inner.__name__ = inner.__qualname__ = name
+    inner.__module__ = lifted.scope.globals.get("__name__", "")
+    inner.__signature__ = signature_of(lifted.function)  # type: ignore[attr-defined]
+    inner.__lifted__ = lifted  # type: ignore[attr-defined]
+    return Ref(name, inner)
+
+
+def signature_of(function: Function) -> inspect.Signature:
+    """The signature of a function of the IR; what a default is does not matter."""
+    empty = inspect.Parameter.empty
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                p.name, PARAMETER_KINDS[p.kind], default=empty if p.default is None else None
+            )
+            for p in function.params
+        ]
+    )
+
+
+def with_values(fn: Ref, values: Mapping[str, Expr], at: Place | None = None) -> Expr:
+    """A function with some of its keyword arguments given."""
+    return Call(PARTIAL, (fn,), tuple(values.items()), at) if values else fn
+
+
+@dataclass(frozen=True)
+class Lambdas:
+    """Makes functions of the lambdas of one function, which binds some names more than once."""
+
+    scope: Scope
+    rebound: frozenset[str]
+    names: Names
+
+    def lifted(self, code: Closure, origin: Origin) -> Expr:
+        """A lambda as a function with the values that it captures."""
+        name = self.names.fresh("function")
+        return _lifted_lambda(name, code, self.rebound, self.scope, origin)
+
+
+def _lifted_lambda(
+    name: str, code: Closure, rebound: Iterable[str], scope: Scope, origin: Origin
+) -> Expr:
+    own = {p.name for p in code.params}
+    outer = dict(zip(code.names, code.values, strict=True))
+    free = _free_of(code.body)
+    captured = {n: v for n, v in outer.items() if n not in own and n in free}
+    params, defaults = _split_defaults(code.params)
+    # (A default is read where the lambda stands; a name in it may be captured as well.)
+    given = {p: ir.substitute(e, outer) for p, e in defaults.items()}
+    line = origin.place if code.at is None else code.at
+    body = (Return(code.body, Origin(line)),)
+    function = Function(name, _extended(params, captured), body, line)
+    late = frozenset(n for n, v in captured.items() if ir.names_in(v) & set(rebound))
+    lifted = Lifted(function, scope, late, frozenset(defaults), code)
+    return with_values(stand_in(name, lifted), {**given, **captured}, code.at)
+
+
+def _split_defaults(params: tuple[Param, ...]) -> tuple[list[Param], dict[str, Expr]]:
+    """Parameters, and the defaults among theirs that are no literals."""
+    found = {p.name: p.default for p in params if not isinstance(p.default, Const | None)}
+    plain = [dataclasses.replace(p, default=Const(None)) if p.name in found else p for p in params]
+    return plain, {n: e for n, e in found.items() if e is not None}
+
+
+def _extended(params: Iterable[Param], captured: Iterable[str]) -> tuple[Param, ...]:
+    """A parameter list with keyword parameters for what is captured."""
+    params = list(params)
+    end = [p for p in params if p.kind == "**"]
+    start = [p for p in params if p.kind != "**"]
+    return (*start, *(Param(name, "keyword") for name in captured), *end)
+
+
+# ------------------------------------------------------------------ functions made by `def`
+
+
+def lift_definitions(
+    function: Function, kept: frozenset[str], scope: Scope, names: Names
+) -> Function:
+    """Lift every `def` inside a function but those in `kept`, which are inlined."""
+    counts = binding_counts(function)
+    inner, codes = _definitions(function, kept, counts)
+    if not inner:
+        return function
+    for made in inner.values():
+        if made.free:
+            raise UnsupportedError(
+                f"`{made.name}` assigns `{made.free[0]}` of the function around it, and is used "
+                "as a value",
+                made.place,
+                "Call it by its name only, or return the new value.",
+            )
+    rebound = rebound_names(function)
+    unique = {n for n in inner if counts[n] == 1}
+    captured = _captures({n: inner[n] for n in unique}, unique, set(counts))
+    defaults: dict[str, dict[str, Expr]] = {}
+    meaning: dict[str, Expr] = {}
+    for name in sorted(unique, key=list(inner).index):
+        params, found = _split_defaults(inner[name].params)
+        defaults[name] = {p: Var(names.fresh(f"{name}_{p}")) for p in found}
+        body = dataclasses.replace(inner[name], params=_extended(params, captured[name]))
+        late = frozenset(captured[name]) & rebound
+        lifted = Lifted(body, scope, late, frozenset(found), codes.get(name))
+        values = {**defaults[name], **{n: Var(n) for n in captured[name]}}
+        meaning[name] = with_values(stand_in(name, lifted), values)
+    for name in unique:  # a lifted function says what goes with those that it uses
+        _tie(meaning[name], meaning)
+    return _rewritten(function, meaning, defaults, kept, scope, names)
+
+
+def _definitions(
+    function: Function, kept: frozenset[str], counts: Mapping[str, int]
+) -> tuple[dict[str, Function], dict[str, Closure]]:
+    """The functions made by `def`, and by `name = lambda ...` where that is all the name is."""
+    inner: dict[str, Function] = {}
+    codes: dict[str, Closure] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case Define(function=made) if made.name not in kept:
+                inner[made.name] = made
+            case Assign(target=str(name), value=Closure() as code):
+                if name not in kept and counts[name] == 1:
+                    inner[name], codes[name] = lambda_function(name, code, stmt.origin), code
+    return inner, codes
+
+
+def lambda_function(name: str, code: Closure, origin: Origin) -> Function:
+    """A lambda as a function with a name."""
+    return Function(name, code.params, (Return(code.body, origin),), origin.place)
+
+
+def _tie(value: Expr, meaning: Mapping[str, Expr]) -> None:
+    ref = value.args[0] if isinstance(value, Call) else value
+    assert isinstance(ref, Ref)
+    lifted = ref.obj.__lifted__
+    own = set(lifted.function.param_names)
+    used = {n: e for n, e in meaning.items() if n not in own}
+    ref.obj.__lifted__ = dataclasses.replace(
+        lifted,
+        function=dataclasses.replace(
+            lifted.function, body=substituted(lifted.function.body, _without(used, lifted.function))
+        ),
+    )
+
+
+def _without(values: Mapping[str, Expr], function: Function) -> dict[str, Expr]:
+    """Without the names that a function binds itself."""
+    bound = {n for s in ir.statements(function.body) for n in bound_by(s)}
+    return {n: e for n, e in values.items() if n not in bound}
+
+
+def _rewritten(
+    function: Function,
+    meaning: Mapping[str, Expr],
+    defaults: Mapping[str, Mapping[str, Expr]],
+    kept: frozenset[str],
+    scope: Scope,
+    names: Names,
+) -> Function:
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(new for stmt in stmts for new in statement(stmt))
+
+    def statement(stmt: Any) -> Iterator[Any]:
+        match stmt:
+            case Define(function=inner) if inner.name in kept:
+                body = substituted(inner.body, _without(meaning, inner))
+                yield Define(dataclasses.replace(inner, body=body), stmt.origin)
+            case Define(function=ir.Function(name=name, params=params)) if name in meaning:
+                yield from evaluated(params, defaults[name], stmt.origin)
+            case Assign(target=str(name), value=Closure(params=params)) if name in meaning:
+                yield from evaluated(params, defaults[name], stmt.origin)
+            case Define(function=inner):
+                yield Assign(inner.name, _conditional(function, inner, scope), stmt.origin)
+            case _:
+                yield ir.map_statement(
+                    stmt, expr=lambda e: ir.substitute(e, dict(meaning)), block=block
+                )
+
+    def evaluated(
+        params: tuple[Param, ...], given: Mapping[str, Expr], origin: Origin
+    ) -> Iterator[Any]:
+        for param in params:
+            target = given.get(param.name)
+            if isinstance(target, Var) and param.default is not None:
+                yield Assign(target.name, ir.substitute(param.default, dict(meaning)), origin)
+
+    return dataclasses.replace(function, body=block(function.body))
+
+
+def _conditional(outer: Function, inner: Function, scope: Scope) -> Expr:
+    """A function whose name has several definitions: a value like any other."""
+    free = [n for n in _free(inner) if n in binding_counts(outer)]
+    params, found = _split_defaults(inner.params)
+    body = dataclasses.replace(inner, params=_extended(params, free))
+    lifted = Lifted(body, scope, frozenset(free) & rebound_names(outer), frozenset(found))
+    return with_values(stand_in(inner.name, lifted), {**found, **{n: Var(n) for n in free}})
+
+
+def _captures(
+    functions: Mapping[str, Function], lifted: set[str], local: set[str]
+) -> dict[str, list[str]]:
+    """The local names that each function captures, those of the functions it uses included."""
+    free = {n: [v for v in _free(f) if v in local] for n, f in functions.items()}
+    found = {n: [v for v in names if v not in lifted] for n, names in free.items()}
+    while True:
+        before = {n: list(names) for n, names in found.items()}
+        for name, used in free.items():
+            for other in used:
+                if other in lifted:
+                    found[name] += [v for v in found[other] if v not in found[name]]
+        if found == before:
+            return found
+
+
+# ---------------------------------------------------------------------------- free names
+
+
+def substituted(block: ir.Block, values: Mapping[str, Expr]) -> ir.Block:
+    """A block in which names stand for expressions, in functions defined in it as well."""
+    known = dict(values)
+
+    def statement(stmt: Any) -> Any:
+        if isinstance(stmt, Define):
+            own = {*stmt.function.param_names}
+            inner = _without({n: e for n, e in known.items() if n not in own}, stmt.function)
+            body = substituted(stmt.function.body, inner)
+            return Define(dataclasses.replace(stmt.function, body=body), stmt.origin)
+        return ir.map_statement(
+            stmt,
+            expr=lambda e: ir.substitute(e, known),
+            block=lambda b: tuple(map(statement, b)),
+        )
+
+    return tuple(map(statement, block)) if known else block
+
+
+def bound_by(stmt: Any) -> tuple[str, ...]:
+    """The names that a statement of nested IR binds."""
+    return (stmt.function.name,) if isinstance(stmt, Define) else tuple(ir.binds(stmt))
+
+
+def binding_counts(function: Function) -> dict[str, int]:
+    """How many definitions each local name has; a parameter has one."""
+    counts = dict.fromkeys(function.param_names, 1)
+    for stmt in ir.statements(function.body):
+        for name in bound_by(stmt):
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def rebound_names(function: Function) -> frozenset[str]:
+    """The names that may get another value after they have one."""
+    counts = binding_counts(function)
+    found = {name for name, count in counts.items() if count > 1}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.For(target=target):
+                found.update(ir.target_names(target))
+                found.update(n for s in ir.statements(stmt.body) for n in bound_by(s))
+            case ir.While():
+                found.update(n for s in ir.statements(stmt.body) for n in bound_by(s))
+            case ir.Update(target=Var(name)):
+                found.add(name)
+    return frozenset(found)
+
+
+def _free(function: Function) -> list[str]:
+    """The names a function reads and does not bind, in order."""
+    bound = set(function.param_names)
+    bound.update(n for s in ir.statements(function.body) for n in bound_by(s))
+    found: dict[str, None] = {}
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, Define):
+            found.update(dict.fromkeys(_free(stmt.function)))
+            for param in stmt.function.params:
+                found.update(dict.fromkeys(_free_of(param.default)))
+            continue
+        for expr in ir.expressions(stmt):
+            found.update(dict.fromkeys(_free_of(expr)))
+        if isinstance(stmt, ir.Update) and isinstance(stmt.target, Var):
+            found[stmt.target.name] = None
+        if isinstance(stmt, ir.OpaqueStmt):
+            found.update(dict.fromkeys(stmt.names))
+    return [name for name in found if name not in bound]
+
+
+def _free_of(expr: Expr | None) -> dict[str, None]:
+    """The local names in an expression, in order."""
+    if expr is None:
+        return {}
+    return dict.fromkeys(p.name for p in ir.walk(expr) if isinstance(p, Var))
+
+
+__all__ = [
+    "PARAMETER_KINDS",
+    "PARTIAL",
+    "Lambdas",
+    "Lifted",
+    "lambda_function",
+    "lift_definitions",
+    "lifted_of",
+    "rebound_names",
+    "signature_of",
+    "stand_in",
+    "with_values",
+]

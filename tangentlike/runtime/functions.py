@@ -1,0 +1,50 @@
+"""Functions that only the running program knows: their derivatives are made when it calls them.
+
+Emitted code says `f_fwd, f_bwd = pair_of(f, 1, (0,))` or `f_jvp = tangent_of(f, 1, (0,))` and calls
+what it gets. Deriving needs the whole of tangentlike, which says here how it is done.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["pair_of", "tangent_of"]
+
+_MOST = 512  # derivatives kept; a program that makes a function in each round forgets old ones
+
+Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str], Any]
+
+_derive: list[Derive] = []
+_made: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
+
+
+def derived_by(derive: Derive) -> None:
+    """Say how functions are differentiated."""
+    _derive[:] = [derive]
+
+
+def pair_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = ()) -> Any:
+    """The forward and backward functions of `f`, called with `count` arguments by position and
+    `words` by name, with respect to some of them (positions, or names)."""
+    return _remembered(f, count, wrt, words, "callee")
+
+
+def tangent_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = ()) -> Any:
+    """The tangent function of `f`; it takes the tangents as `x0_dot`, `rate_dot`."""
+    return _remembered(f, count, wrt, words, "tangent")
+
+
+def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str) -> Any:
+    key = (id(f), count, wrt, words, mode)
+    if key in _made:
+        _made.move_to_end(key)
+        return _made[key][1]
+    if not _derive:
+        raise RuntimeError("import tangentlike: it makes the derivatives of functions at run time")
+    found = _derive[0](f, count, wrt, words, mode)
+    _made[key] = (f, found)  # (the function is kept, so that its id stays its own)
+    if len(_made) > _MOST:
+        _made.popitem(last=False)
+    return found
