@@ -79,6 +79,7 @@ from .indexing import (
     untake_along_axis,
     untrace,
 )
+from .joins import column_join, row_join
 from .kinks import (
     exp_of_difference,
     greater_share,
@@ -88,7 +89,6 @@ from .kinks import (
     reciprocal_or_zero,
     sinc_derivative,
 )
-from .joins import column_join, row_join
 from .least_squares import polyfit_bar
 from .linalg import (
     adjoint_matrix,
@@ -172,6 +172,7 @@ from .reductions import (
     uncumsum,
     unreduce,
 )
+from .segments import along_axis, unreduceat
 from .sequences import (
     add_repeats,
     difference_over,
@@ -214,7 +215,6 @@ from .shapes import (
     untrim,
 )
 from .sharing import SharedAdjoints, adjoint_of, mirrored_view, take_adjoint
-from .segments import along_axis, unreduceat
 from .special import bessel_i, polygamma
 from .statements import Unsuppressed, is_mapping, is_sequence, lost_statements
 from .transforms import (
@@ -239,42 +239,40 @@ from .triangles import (
 
 __all__ = [
     "Mirror", "Record", "SharedAdjoints", "Unsuppressed", "accumulate", "add_at", "add_repeats",
-    "adjoint_matrix", "along_axis", "bessel_i", "column_join", "polyfit_bar", "row_join",
-    "unreduceat", "adjoint_of", "adjoint_of_imag", "adjoint_of_real", "align_weights", "apply_matrix", "banded_outer",
-    "banded_product", "banded_transpose", "broadcast_like", "cast_like", "cholesky_bar",
-    "cholesky_dot", "chosen_parts", "cofactors", "cond_slope", "conj", "convolve_bar", "copy",
-    "correlate_bar_a", "correlate_bar_v", "cov_bar", "cov_count", "cov_product", "cumprod_dot",
-    "delete_rest", "deviations", "diagonal_matrix", "dict_bar", "dict_dot", "difference_over",
-    "dot_bar_a", "dot_bar_b", "dot_items", "each_broadcast", "eig_bar", "eig_dot", "eigh_bar",
-    "eigvals_bar", "einsum_bar", "exp_of_difference", "extremum_share", "fft_bar", "fftn_bar",
-    "first_places", "float_dtype", "gaps", "gradient_bar", "greater_share", "grid_dot",
-    "half_lower", "hstack_axis", "hooked", "ifft_bar", "ifftn_bar", "inner_bar_a", "inner_bar_b",
-    "inner_diagonal", "insert_rest", "inserted", "interp_bar", "interp_slope",
-    "interp_slope_bar", "interval", "inverse_axes", "irfft_bar", "irfftn_bar", "is_mapping", "is_sequence", "join_items",
-    "join_like", "joined", "kept", "kron_bar_a", "kron_bar_b", "log_or_zero", "lost_statements", "lstsq_bar_a",
-    "lstsq_bar_b", "lstsq_dot", "lstsq_residual_bar", "masked", "masked_parts", "matmul_bar_a",
-    "matmul_bar_b", "matrix_norm_slope", "matrix_power_bar", "matrix_power_dot", "merged_bar",
-    "method_axes", "mirrored_view", "multi_dot_bar", "multi_dot_dot", "nest_like", "norm_slope",
-    "on_adjoint", "ones_like", "over_gaps", "pad_entries", "pad_widths", "pair_of", "part_like", "partition_order",
-    "pinv_bar", "pinv_dot", "polyder_matrix", "polygamma", "polyval_bar", "power_slope",
-    "product_of_others", "products_of_others", "products_of_pairs", "put_items", "qr_bar",
-    "qr_dot", "quantile_bar", "quantile_dot", "quantile_weights", "ratio_or_zero",
-    "reciprocal_or_zero", "record_like", "reduced_count", "reduced_size", "remaining",
-    "repeat_items", "replaced", "replaced_bar",
-    "require_apart", "require_array", "require_class", "require_ndim", "require_scalar",
-    "reshape_like", "restore_entry",
-   "rfft_bar", "rfftn_bar", "running_places", "saved_entry", "scalar_seed",
-   "scale_items",
-    "sinc_derivative", "slice_bounds", "slogdet_bar", "slogdet_sign_dot", "solve_bar_a",
-    "solve_dot_b",    "solve_seed", "sorting_order", "spaced_gradient", "split_like", "steps", "stop_gradient",
-    "sum_items_bar", "sum_trailing", "survivors", "svd_bar", "svd_dot", "swap_last",
-    "swapped_pair", "symmetrised", "take_adjoint", "take_items", "tangent_of", "tensordot_bar_a", "tensordot_bar_b",
-    "tensorsolve_seed", "tie_shares", "transposed_inverse", "trapezoid", "trapezoid_bar",
-    "trapezoid_bar_x", "triangle", "trimmed", "unalign_weights", "unbincount", "unblock",
-    "unbroadcast", "unbroadcast_each", "uncast", "uncumprod", "uncumsum", "undiag",
-    "undiagonal", "undiff", "ungaps", "ungrid", "unit_deviations", "unit_deviations_bar",
-    "unit_deviations_dot", "unpad", "unreduce", "unrepeat", "unresize", "unroll_axis",
-    "unselect", "unslide", "unstack", "untake", "untake_along_axis", "untile", "untrace",
-    "untrim", "vander_slope", "vector_norm_slope", "without", "without_bar",
-    "zeros_like",
+    "adjoint_matrix", "adjoint_of", "adjoint_of_imag", "adjoint_of_real", "align_weights",
+    "along_axis", "apply_matrix", "banded_outer", "banded_product", "banded_transpose",
+    "bessel_i", "broadcast_like", "cast_like", "cholesky_bar", "cholesky_dot", "chosen_parts",
+    "cofactors", "column_join", "cond_slope", "conj", "convolve_bar", "copy", "correlate_bar_a",
+    "correlate_bar_v", "cov_bar", "cov_count", "cov_product", "cumprod_dot", "delete_rest",
+    "deviations", "diagonal_matrix", "dict_bar", "dict_dot", "difference_over", "dot_bar_a",
+    "dot_bar_b", "dot_items", "each_broadcast", "eig_bar", "eig_dot", "eigh_bar", "eigvals_bar",
+    "einsum_bar", "exp_of_difference", "extremum_share", "fft_bar", "fftn_bar", "first_places",
+    "float_dtype", "gaps", "gradient_bar", "greater_share", "grid_dot", "half_lower", "hooked",
+    "hstack_axis", "ifft_bar", "ifftn_bar", "inner_bar_a", "inner_bar_b", "inner_diagonal",
+    "insert_rest", "inserted", "interp_bar", "interp_slope", "interp_slope_bar", "interval",
+    "inverse_axes", "irfft_bar", "irfftn_bar", "is_mapping", "is_sequence", "join_items",
+    "join_like", "joined", "kept", "kron_bar_a", "kron_bar_b", "log_or_zero", "lost_statements",
+    "lstsq_bar_a", "lstsq_bar_b", "lstsq_dot", "lstsq_residual_bar", "masked", "masked_parts",
+    "matmul_bar_a", "matmul_bar_b", "matrix_norm_slope", "matrix_power_bar", "matrix_power_dot",
+    "merged_bar", "method_axes", "mirrored_view", "multi_dot_bar", "multi_dot_dot", "nest_like",
+    "norm_slope", "on_adjoint", "ones_like", "over_gaps", "pad_entries", "pad_widths", "pair_of",
+    "part_like", "partition_order", "pinv_bar", "pinv_dot", "polyder_matrix", "polyfit_bar",
+    "polygamma", "polyval_bar", "power_slope", "product_of_others", "products_of_others",
+    "products_of_pairs", "put_items", "qr_bar", "qr_dot", "quantile_bar", "quantile_dot",
+    "quantile_weights", "ratio_or_zero", "reciprocal_or_zero", "record_like", "reduced_count",
+    "reduced_size", "remaining", "repeat_items", "replaced", "replaced_bar", "require_apart",
+    "require_array", "require_class", "require_ndim", "require_scalar", "reshape_like",
+    "restore_entry", "rfft_bar", "rfftn_bar", "row_join", "running_places", "saved_entry",
+    "scalar_seed", "scale_items", "sinc_derivative", "slice_bounds", "slogdet_bar",
+    "slogdet_sign_dot", "solve_bar_a", "solve_dot_b", "solve_seed", "sorting_order",
+    "spaced_gradient", "split_like", "steps", "stop_gradient", "sum_items_bar", "sum_trailing",
+    "survivors", "svd_bar", "svd_dot", "swap_last", "swapped_pair", "symmetrised", "take_adjoint",
+    "take_items", "tangent_of", "tensordot_bar_a", "tensordot_bar_b", "tensorsolve_seed",
+    "tie_shares", "transposed_inverse", "trapezoid", "trapezoid_bar", "trapezoid_bar_x",
+    "triangle", "trimmed", "unalign_weights", "unbincount", "unblock", "unbroadcast",
+    "unbroadcast_each", "uncast", "uncumprod", "uncumsum", "undiag", "undiagonal", "undiff",
+    "ungaps", "ungrid", "unit_deviations", "unit_deviations_bar", "unit_deviations_dot", "unpad",
+    "unreduce", "unreduceat", "unrepeat", "unresize", "unroll_axis", "unselect", "unslide",
+    "unstack", "untake", "untake_along_axis", "untile", "untrace", "untrim", "vander_slope",
+    "vector_norm_slope", "without", "without_bar", "zeros_like",
 ]  # fmt: skip
