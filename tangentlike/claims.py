@@ -14,6 +14,7 @@ import numpy as np
 
 from . import leaves
 from .kind import UNKNOWN, Kind, Shape
+from .structures import is_object, structure_of
 
 __all__ = ["UNSTATED", "broken", "claims_of", "stand_in"]
 
@@ -60,6 +61,10 @@ def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
         ):
             return False
         return _class_holds(kind, np.dtype(type(value)).kind, exact=False)
+    if kind.form == "object":
+        return structure_of(value) == kind
+    if kind.form == "other" and kind.cls is not None:
+        return isinstance(value, kind.cls)
     if kind.form == "other":
         return not leaves.has_leaf(value)
     if not isinstance(value, {"list": list, "tuple": tuple, "dict": dict}[kind.form]):
@@ -123,6 +128,8 @@ def example_key(example: Any) -> Any:
     name = type(example).__name__
     if leaves.is_array(example):
         return (name, str(example.dtype), tuple(example.shape))
+    if is_object(example):
+        return structure_of(example)
     inside = leaves.children(example)
     if inside is None:
         return (name,)

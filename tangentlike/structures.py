@@ -7,12 +7,16 @@ too it has to be known (`runs_over_names`).
 
 from __future__ import annotations
 
+import dis
+import types
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from . import ir, leaves, runtime
 from .errors import TangentlikeError
-from .kind import UNKNOWN, Kind
+from .kind import OTHER, UNKNOWN, Kind
 
 # Attributes of arrays whose derivative is not that of a field of the same name.
 OF_ARRAYS = frozenset(
@@ -20,6 +24,7 @@ OF_ARRAYS = frozenset(
     + ("flags", "device")
 )
 
+_GENERATORS = (np.random.Generator, np.random.RandomState)
 Structures = tuple[tuple[str, Kind], ...]
 
 
@@ -54,9 +59,19 @@ def structures_of(given: Mapping[str, Any], any_keys: bool = False) -> Structure
         if leaves.is_leaf(value) or isinstance(value, (str, int)):
             continue
         refuse_fields_like_arrays(name, value)
-        if _has_dicts(value, any_keys):
-            found.append((name, _structure(value)))
+        if has_objects(value) or _has_dicts(value, any_keys):
+            found.append((name, structure_of(value)))
     return tuple(found)
+
+
+def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:
+    """Whether a value is, or holds, an object with methods or a function."""
+    if any(value is outer for outer in above):
+        return False
+    if is_object(value) or is_function(value) or isinstance(value, _GENERATORS):
+        return True
+    inside = leaves.children(value) or ()
+    return any(has_objects(item, (*above, value)) for _, item in inside)
 
 
 def _has_dicts(value: Any, any_keys: bool, above: tuple[Any, ...] = ()) -> bool:
@@ -68,15 +83,66 @@ def _has_dicts(value: Any, any_keys: bool, above: tuple[Any, ...] = ()) -> bool:
     return any(_has_dicts(item, any_keys, (*above, value)) for _, item in inside)
 
 
-def _structure(value: Any) -> Kind:
+def structure_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
+    """What is known of containers and objects by what they are."""
+    if any(value is outer for outer in above):
+        return UNKNOWN
+    if isinstance(value, _GENERATORS):
+        return Kind("other", cls=type(value))
+    if is_object(value):
+        return _object(value, above)
+    if is_function(value):
+        return OTHER  # (among parameters: it carries no derivative itself)
     if isinstance(value, tuple):
-        return Kind("tuple", items=tuple(map(_structure, value)))
+        return Kind("tuple", items=tuple(structure_of(item, above) for item in value))
     if not isinstance(value, (list, dict)):
         return UNKNOWN
-    kinds = [_structure(item) for item in (value.values() if isinstance(value, dict) else value)]
+    kinds = [
+        structure_of(item, above) for item in (value.values() if isinstance(value, dict) else value)
+    ]
     same = bool(kinds) and all(kind == kinds[0] for kind in kinds)
     form = "dict" if isinstance(value, dict) else "list"
     return Kind(form, item=kinds[0] if same and kinds[0] != UNKNOWN else None)
+
+
+def _object(value: Any, above: tuple[Any, ...]) -> Kind:
+    """The class of an object, and what is known of attributes that no method assigns."""
+    assigned = _assigned(type(value))
+    inside = (leaves.named_children(value) or {}).items()
+    fields = ((n, structure_of(v, (*above, value))) for n, v in inside if n not in assigned)
+    known = tuple((n, kind) for n, kind in fields if kind != UNKNOWN)
+    return Kind("object", cls=type(value), fields=known)
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function of Python or NumPy, whatever it captures."""
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, np.ufunc))
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value is an instance of a class of the user's that has methods of its own."""
+    if isinstance(value, (list, tuple, dict)) or leaves.named_children(value) is None:
+        return False
+    if isinstance(value, runtime.Mirror):
+        return False
+    return any(
+        isinstance(v, (types.FunctionType, property, staticmethod, classmethod))
+        for cls in type(value).__mro__
+        for v in vars(cls).values()
+    )
+
+
+def _assigned(cls: type) -> frozenset[str]:
+    """The attributes that methods of a class assign, other than in `__init__`."""
+    found: set[str] = set()
+    for base in cls.__mro__:
+        for name, value in vars(base).items():
+            fn = value.fget if isinstance(value, property) else value
+            code = getattr(fn, "__code__", None)
+            if code is not None and name not in ("__init__", "__post_init__"):
+                stores = (i for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
+                found.update(i.argval for i in stores)
+    return frozenset(found)
 
 
 def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()) -> None:

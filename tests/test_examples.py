@@ -126,3 +126,18 @@ def test_benchmarks_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert example("benchmarks/transform_time").main(["--repeats", "1", "--lines", "10"]) == 0
     printed = capsys.readouterr().out
     assert "logistic regression" in printed and "10 lines" in printed and "numpy" in printed
+
+
+def test_estimators_agree_with_the_answers_that_are_known(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    estimators = example("estimators")
+    assert estimators.main(["--count", "500"]) == 0
+    assert "stop_gradient" in capsys.readouterr().out
+    m, s, count = 0.8, 1.5, 200_000
+    for fn in (estimators.reparameterised, estimators.score_function):
+        found = tl.grad(fn, wrt=("m", "s"))(m, s, np.random.default_rng(0), count)
+        np.testing.assert_allclose(found, (2.0 * m, 2.0 * s), atol=0.05)
+    theta = np.array([0.2, -0.4, 0.1])
+    found = tl.grad(estimators.policy)(theta, np.random.default_rng(0), count)
+    np.testing.assert_allclose(found, estimators.policy_answer(theta), atol=0.02)

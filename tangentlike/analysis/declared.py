@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind
+from ..structures import is_object, structure_of
 
 COMPLEX = Kind("number", "complex", ())
 _NAMED = {
@@ -34,6 +35,11 @@ _SCALARS |= {"complex128": "complex", "complex64": "complex", "complex": "comple
 _SCALARS |= {"int64": "int", "int32": "int", "int": "int", "bool_": "bool", "bool": "bool"}
 
 
+_GENERATORS = tuple(
+    f"{numpy}.random.{name}" for numpy in ("np", "numpy") for name in ("Generator", "RandomState")
+)
+
+
 def kind_from_annotation(text: str) -> Kind:
     """The kind an annotation promises; what we cannot read promises nothing.
 
@@ -56,6 +62,8 @@ def _of_tree(tree: ast.expr) -> Kind:
         return OTHER
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitOr):
         return _of_tree(tree.left).join(_of_tree(tree.right))
+    if isinstance(tree, ast.Attribute) and ast.unparse(tree) in _GENERATORS:
+        return Kind("other", cls=getattr(np.random, tree.attr))
     if isinstance(tree, (ast.Name, ast.Attribute)):
         return _NAMED.get(_last_name(tree), UNKNOWN)
     if isinstance(tree, ast.Subscript):
@@ -111,6 +119,8 @@ def _example(value: Any, name: str, symbols: dict[int, str]) -> Kind:
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         dims = tuple(_dim(n, f"{name}.{axis}", symbols) for axis, n in enumerate(value.shape))
         return Kind("array", _dtype_class(np.dtype(value.dtype)), dims)
+    if is_object(value):
+        return structure_of(value)
     return OTHER if value is None or isinstance(value, (str, bytes)) else UNKNOWN
 
 

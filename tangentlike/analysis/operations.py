@@ -24,6 +24,7 @@ MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "update", "setdefault", "add", "fill", "put", "itemset")
 )  # methods that put their arguments into the object
 _ITERATING = (list, tuple, set, sorted, min, max, sum, iter)  # of a dict they see the keys
+GENERATORS = (np.random.Generator, np.random.RandomState)
 _LIBRARIES = ("numpy", "cupy", "scipy", "dataclasses")  # what has no rule is refused, not read
 _CONTAINERS = ("list", "tuple", "dict")
 
@@ -73,12 +74,22 @@ def rule_object(expr: ir.Expr, kinds: Mapping[str, Kind]) -> Any:
         case ir.Call(fn=ir.Ref(obj=obj)):
             return obj
         case ir.Call(fn=ir.Attribute(base, name)):
+            if _is_generator(base, kinds):
+                return getattr(np.random.Generator, name, None)
             return None if is_container_method(expr, kinds) else _of_array(base, name)
         case ir.Attribute(base, name):
             obj = _of_array(base, name)
             return obj if inspect.isgetsetdescriptor(obj) else None
         case _:
             return None
+
+
+def _is_generator(base: ir.Expr, kinds: Mapping[str, Kind]) -> bool:
+    """Whether an expression is surely a random generator of NumPy."""
+    if isinstance(base, ir.Ref):
+        return isinstance(base.obj, GENERATORS)
+    known = kinds.get(base.name) if isinstance(base, ir.Var) else None
+    return known is not None and known.cls in GENERATORS
 
 
 def _of_array(base: ir.Expr, name: str) -> Any:

@@ -27,7 +27,7 @@ def _drawn(call: ir.Call, kind_of: KindOf) -> Kind:
 def normal(y, loc=0.0, scale=1.0, size=None):
     # Not elementwise: with a size the result is larger than the parameters broadcast together.
     noise = ratio_or_zero(y - loc, scale)
-    y_dot = loc_dot + noise * scale_dot
+    y_dot = broadcast_like(loc_dot + noise * scale_dot, y)
     loc_bar = unbroadcast(y_bar, loc)
     scale_bar = unbroadcast(y_bar * noise, scale)
 
@@ -35,7 +35,7 @@ def normal(y, loc=0.0, scale=1.0, size=None):
 @rule(np.random.uniform, kind=_drawn)
 def uniform(y, low=0.0, high=1.0, size=None):
     part = ratio_or_zero(y - low, high - low)
-    y_dot = low_dot * (1.0 - part) + high_dot * part
+    y_dot = broadcast_like(low_dot * (1.0 - part) + high_dot * part, y)
     low_bar = unbroadcast(y_bar * (1.0 - part), low)
     high_bar = unbroadcast(y_bar * part, high)
 
@@ -53,5 +53,86 @@ nondifferentiable(
     kind=shape_from_argument(0, "size"),
 )
 nondifferentiable(np.random.randint, np.random.standard_exponential)
-nondifferentiable(np.random.seed, np.random.default_rng, np.random.get_state, kind=other)
-nondifferentiable(np.random.set_state, np.random.RandomState, kind=other)
+nondifferentiable(np.random.seed, np.random.get_state, np.random.set_state, kind=other)
+nondifferentiable(
+    np.random.default_rng, kind=lambda call, kind_of: Kind("other", cls=np.random.Generator)
+)
+nondifferentiable(
+    np.random.RandomState, kind=lambda call, kind_of: Kind("other", cls=np.random.RandomState)
+)
+
+# ------------------------------------------------------------- methods of a np.random.Generator
+
+
+def _located(call: ir.Call, kind_of: KindOf) -> Kind:
+    """As `_drawn`, for a method: the generator stands first."""
+    return _drawn(ir.Call(call.fn, call.args[1:], call.kwargs, call.at), kind_of)
+
+
+@rule(np.random.Generator.normal, kind=_located)
+def generator_normal(y, rng, loc=0.0, scale=1.0, size=None):
+    noise = ratio_or_zero(y - loc, scale)
+    y_dot = broadcast_like(loc_dot + noise * scale_dot, y)
+    loc_bar = unbroadcast(y_bar, loc)
+    scale_bar = unbroadcast(y_bar * noise, scale)
+
+
+@rule(
+    *(np.random.Generator.laplace, np.random.Generator.logistic, np.random.Generator.gumbel),
+    kind=_located,
+)
+def generator_located(y, rng, loc=0.0, scale=1.0, size=None):
+    noise = ratio_or_zero(y - loc, scale)
+    y_dot = broadcast_like(loc_dot + noise * scale_dot, y)
+    loc_bar = unbroadcast(y_bar, loc)
+    scale_bar = unbroadcast(y_bar * noise, scale)
+
+
+@rule(np.random.Generator.uniform, kind=_located)
+def generator_uniform(y, rng, low=0.0, high=1.0, size=None):
+    part = ratio_or_zero(y - low, high - low)
+    y_dot = broadcast_like(low_dot * (1.0 - part) + high_dot * part, y)
+    low_bar = unbroadcast(y_bar * (1.0 - part), low)
+    high_bar = unbroadcast(y_bar * part, high)
+
+
+@rule(np.random.Generator.lognormal, kind=_located)
+def generator_lognormal(y, rng, mean=0.0, sigma=1.0, size=None):
+    noise = ratio_or_zero(np.log(y) - mean, sigma)
+    y_dot = y * (mean_dot + noise * sigma_dot)
+    mean_bar = unbroadcast(y_bar * y, mean)
+    sigma_bar = unbroadcast(y_bar * y * noise, sigma)
+
+
+@rule(np.random.Generator.exponential, np.random.Generator.rayleigh)
+def generator_scaled(y, rng, scale=1.0, size=None):
+    noise = ratio_or_zero(y, scale)
+    y_dot = noise * scale_dot
+    scale_bar = unbroadcast(y_bar * noise, scale)
+
+
+@rule(np.random.Generator.gamma)
+def generator_gamma(y, rng, shape, scale=1.0, size=None):
+    # By its shape a gamma number has no simple derivative: that is refused.
+    noise = ratio_or_zero(y, scale)
+    y_dot = noise * scale_dot
+    scale_bar = unbroadcast(y_bar * noise, scale)
+
+
+@rule(np.random.Generator.multivariate_normal)
+def generator_multivariate_normal(
+    y, rng, mean, cov, size=None, check_valid="warn", tol=1e-08, method="svd"
+):
+    # By the covariance: draw standard normal numbers and multiply them with a factor of it.
+    y_dot = broadcast_like(mean_dot, y)
+    mean_bar = unbroadcast(y_bar, mean)
+
+
+nondifferentiable(
+    *(np.random.Generator.standard_normal, np.random.Generator.random),
+    *(np.random.Generator.standard_exponential,),
+    kind=lambda call, kind_of: shape_from_argument(1, "size")(call, kind_of),
+)
+nondifferentiable(
+    *(np.random.Generator.integers, np.random.Generator.bytes, np.random.Generator.spawn),
+)

@@ -202,9 +202,10 @@ class Reverse:
         return recording.run(), recomputed
 
     def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:
-        """What a statement writes and its reversal restores (a pair's `bwd` restores its own)."""
+        """What a statement writes and its reversal restores (a pair's `bwd` restores what it has
+        adjoints for)."""
         if id(stmt) in self.primal.calls:
-            return ()
+            return self.primal.calls[id(stmt)].changed
         nodes = self.context.sources().written(stmt)
         return tuple(dict.fromkeys(node.removesuffix("[*]") for node in nodes))
 
@@ -313,6 +314,8 @@ def reverse(
         seeds = transform.seed_scalar(loss)
     kept, value = _kept_value(value, primal, context) if mode != "grad" else ((), value)
     before, after = transform.run(seeds, primal.wrt)
+    if mode != "grad" and not kept:
+        kept, value = _named_before(value, after, primal, context)
     gradient = bundle(transform.gradient(), bare and mode != "adjoint")
     if mode == "grad":
         returned = gradient if aux is None else ir.Display("tuple", (gradient, aux))
@@ -363,3 +366,14 @@ def _kept_value(value: ir.Expr, primal: Primal, context: Context) -> tuple[ir.Bl
     name = context.names.fresh("value")
     copy = ir.Call(context.helper("copy"), (value,))
     return (ir.Assign(name, copy, origin),), ir.Var(name)
+
+
+def _named_before(
+    value: ir.Expr, after: ir.Block, primal: Primal, context: Context
+) -> tuple[ir.Block, ir.Expr]:
+    """The value by a name of its own where the reverse sweep gives its name an earlier value."""
+    rebound = {name for stmt in ir.statements(after) for name in ir.binds(stmt)}
+    if not rebound & ir.names_in(value):
+        return (), value
+    name = context.names.fresh("value")
+    return (ir.Assign(name, value, ir.Origin(primal.function.place, "primal")),), ir.Var(name)
