@@ -63,7 +63,8 @@ class Pair:
 class CallSite:
     """One call of a pair in the primal: `result, tape = fwd(...)`.
 
-    `operands` are the caller's names for `pair.adjoints`, `written` those for `pair.written`.
+    `operands` are the caller's names for `pair.adjoints`, `written` those for `pair.written`;
+    `changed` are names it writes as well, which carry no derivative: the caller restores them.
     """
 
     pair: Pair
@@ -71,6 +72,7 @@ class CallSite:
     tape: str
     operands: tuple[str, ...]
     written: tuple[str, ...]
+    changed: tuple[str, ...] = ()
 
     @property
     def results(self) -> tuple[str, ...]:

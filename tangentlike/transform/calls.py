@@ -9,7 +9,7 @@ from ..analysis.aliases import Aliases
 from ..analysis.operations import is_python_function, rule_object, written_position
 from ..errors import UnsupportedError
 from ..kind import OTHER
-from .callees import CallSite, Effects
+from .callees import CallSite, Effects, Pair
 from .context import Context
 from .late import is_late, late_pair
 
@@ -115,8 +115,17 @@ class CallConversion:
             tape,
             tuple(_name(actuals[f]) for f in pair.adjoints),
             tuple(_name(actuals[f]) for f in pair.written),
+            self._changed(call, pair),
         )
         return new
+
+    def _changed(self, call: ir.Call, pair: Pair) -> tuple[str, ...]:
+        """What a callee writes that carries no derivative, by the caller's names."""
+        assert isinstance(call.fn, ir.Ref)
+        effects = self.context.callees.effects(call.fn.obj) or Effects()
+        actuals = self.context.callees.bind(call)
+        values = (actuals.get(f) for f in sorted(effects.written - set(pair.written)))
+        return tuple(v.name for v in values if isinstance(v, ir.Var))
 
 
 def _name(expr: ir.Expr) -> str:

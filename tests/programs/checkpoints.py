@@ -156,6 +156,47 @@ def branch_and_trajectory(x0, a):
     return np.sum(path * path)
 
 
+def advance(idx, y, k):
+    idx[0] = idx[0] + 1
+    return y * np.sin(y[idx[0]]) * k
+
+
+def index_moved_by_callee(x, k):
+    idx = np.zeros(1, dtype=int)
+    y = x * 1.0
+    for _ in range(3):
+        y = y * x[idx[0]]
+        y = advance(idx, y, k)
+        y = y * np.cos(x[idx[0]])
+    return np.sum(y)
+
+
+advance_again = tl.checkpoint(advance)
+
+
+def index_moved_by_checkpoint(x, k):
+    idx = np.zeros(1, dtype=int)
+    y = x * 1.0
+    for _ in range(3):
+        y = y * x[idx[0]]
+        y = advance_again(idx, y, k)
+        y = y * np.cos(x[idx[0]])
+    return np.sum(y)
+
+
+def index_moved_by_loop(x, k):
+    idx = np.zeros(1, dtype=int)
+    y = x * 1.0
+    for _ in range(2):
+        idx[0] = 0
+        for _ in tl.checkpointed(range(3), snapshots=2):
+            y = y * x[idx[0]]
+            idx[0] = idx[0] + 1
+            y = y * np.sin(y[idx[0]]) * k
+        y = y * np.cos(x[idx[0]])
+    return np.sum(y) * x[idx[0]]
+
+
 def _recurrence(rng):
     return 0.6 * rng.standard_normal((3, 3)), rng.standard_normal(3), rng.standard_normal((8, 3))
 
@@ -176,6 +217,10 @@ PROGRAMS = [
     *(Program(f, _matrix, wrt=(0, 1)) for f in (while_loop, loop_in_loop, no_round)),
     *(Program(f, _line, wrt=(0, 1)) for f in (writing_call, in_place_stencil, in_place_array)),
     Program(recursive_call, vector(4)),
+    *(
+        Program(f, lambda rng: (rng.uniform(0.4, 1.2, 4), 1.2), wrt=(0, 1))
+        for f in (index_moved_by_callee, index_moved_by_checkpoint, index_moved_by_loop)
+    ),
     Program(several_states, lambda rng: (rng.uniform(0.4, 1.2, 2), 9)),
     Program(branch_and_trajectory, lambda rng: (0.3, float(rng.uniform(2.6, 2.8))), wrt=(0, 1)),
 ]
