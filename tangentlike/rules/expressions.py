@@ -125,6 +125,9 @@ def expression(node: ast.expr, lookup: Lookup) -> ir.Expr:
         case ast.Tuple() | ast.List():
             form = "tuple" if isinstance(node, ast.Tuple) else "list"
             return ir.Display(form, tuple(map(read, node.elts)))
+        case ast.Dict() if None not in node.keys:
+            keys = tuple(read(key) for key in node.keys if key is not None)
+            return ir.Display("dict", tuple(map(read, node.values)), keys)
     raise Malformed(f"a rule cannot say `{ast.unparse(node)}`", node)
 
 

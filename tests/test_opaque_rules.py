@@ -1,0 +1,68 @@
+# ruff: noqa: F821, F841
+"""Rules of functions without Python source: keyword arguments, several results, containers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+_TEXT = """
+def scaled_square(x, *, scale=1.0):
+    return scale * x * x
+def product_and_sum(x, y):
+    return (x * y, x + y)
+def energy(state):
+    return float(np.sum(state["a"]) * 2.0 + state["b"] ** 2)
+"""
+_MADE: dict = {"np": np}
+exec(compile(_TEXT, "<no source>", "exec"), _MADE)
+scaled_square, product_and_sum, energy = (
+    _MADE[name] for name in ("scaled_square", "product_and_sum", "energy")
+)
+
+
+@tl.rule(scaled_square)
+def scaled_square_rule(y, x, scale=1.0):
+    dy_dx = 2.0 * scale * x
+
+
+@tl.rule(product_and_sum)
+def product_and_sum_rule(z, x, y):
+    z_dot = (x_dot * y + x * y_dot, x_dot + y_dot)
+    x_bar = z_bar[0] * y + z_bar[1]
+    y_bar = z_bar[0] * x + z_bar[1]
+
+
+@tl.rule(energy)
+def energy_rule(y, state):
+    y_dot = 2.0 * np.sum(state_dot["a"]) + 2.0 * state["b"] * state_dot["b"]
+    state_bar = {"a": 2.0 * y_bar * np.ones_like(state["a"]), "b": 2.0 * state["b"] * y_bar}
+
+
+def with_keyword(x):
+    return np.sum(scaled_square(x, scale=3.0) * x)
+
+
+def unpacked(x):
+    a, b = product_and_sum(x, 2.0 * x)
+    return np.sum(a * b)
+
+
+def as_a_pair(x):
+    pair = product_and_sum(x, 2.0 * x)
+    return np.sum(pair[0] * pair[1])
+
+
+def of_a_dict(x):
+    return energy({"a": x * x, "b": np.sum(x)})
+
+
+@pytest.mark.parametrize("fn", [with_keyword, unpacked, as_a_pair, of_a_dict])
+def test_both_modes(fn):
+    tl.check_grads(fn, (np.array([0.5, 0.7]),))
+
+
+def test_second_order():
+    tl.check_grads(with_keyword, (np.array([0.5, 0.7]),), order=2)
