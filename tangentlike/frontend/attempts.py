@@ -17,13 +17,14 @@ exceptions therefore pass.
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..ir import Assign, Block, Call, Display, Expr, If, OpaqueStmt, Origin, Ref, Try, Var
+from ..ir import Assign, Block, Call, Display, Expr, Function, If, OpaqueStmt, Origin, Ref, Try, Var
 from ..names import Names
 from .exits import without_jumps
 from .jumps import contains_jump
@@ -32,7 +33,15 @@ from .nested import Assignment, Continue
 _ISINSTANCE = Ref("isinstance", isinstance)
 _EVERYTHING = Ref("BaseException", BaseException)
 _JUMPS = (ir.Return, ir.Break, Continue)
-_TELLING = (print, isinstance, str, repr, type)  # calls that an exception may be given to
+_TELLING = (
+    print,
+    isinstance,
+    str,
+    repr,
+    type,
+    operator.is_,
+    operator.is_not,
+)  # calls that an exception may be given to
 
 
 @dataclass(frozen=True)
@@ -138,19 +147,24 @@ def _told(handler: Handler, error: str) -> Block:
     """A handler's body, the exception bound to its name."""
     if not handler.name:
         return handler.body
-    _refuse_contents(handler.body, handler.name)
     return (Assign(handler.name, Var(error), handler.origin), *handler.body)
 
 
-def _refuse_contents(block: Block, name: str) -> None:
-    """What an exception holds may depend on what was differentiated: it is only told of."""
-    found: Any = ir.statements(block)
-    for stmt in found:
-        if isinstance(stmt, OpaqueStmt):
-            continue  # `raise Other(...) from error`
-        exprs = (stmt.value,) if isinstance(stmt, Assignment) else ir.expressions(stmt)
-        for expr in exprs:
-            if _takes_part(expr, name):
+def refuse_contents(function: Function) -> None:
+    """Refuse to take anything out of a caught exception: it may carry derivatives."""
+    stmts = list(ir.statements(function.body))
+    caught = {s.failed for s in stmts if isinstance(s, Try) and s.caught}
+    while caught:
+        copies = (s for s in stmts if isinstance(s, Assign) and isinstance(s.target, str))
+        more = {str(s.target) for s in copies if s.value in map(Var, caught)} - caught
+        if not more:
+            break
+        caught |= more
+    for stmt in stmts if caught else ():
+        copied = isinstance(stmt, Assign) and isinstance(stmt.value, Var)
+        for expr in () if copied or isinstance(stmt, OpaqueStmt) else ir.expressions(stmt):
+            name = _taken_apart(expr, caught)
+            if name:
                 raise UnsupportedError(
                     f"what the caught exception `{name}` holds is used",
                     stmt.origin.place,
@@ -159,12 +173,14 @@ def _refuse_contents(block: Block, name: str) -> None:
                 )
 
 
-def _takes_part(expr: Expr, name: str) -> bool:
+def _taken_apart(expr: Expr, caught: set[str]) -> str:
+    """The exception that an expression reads other than to tell of it, or ""."""
     match expr:
-        case Var(found):
-            return found == name
+        case Var(name):
+            return name if name in caught else ""
         case Call(fn=Ref(obj=obj)) if any(obj is telling for telling in _TELLING):
-            return False
-        case ir.Opaque():
-            return False  # text and formatted strings
-    return any(_takes_part(part, name) for part in ir.children(expr))
+            return ""
+        case ir.Opaque(text=text) if text.startswith(("f'", 'f"')):
+            return ""
+    found = (_taken_apart(part, caught) for part in ir.children(expr))
+    return next(filter(None, found), "")

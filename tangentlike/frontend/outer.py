@@ -84,3 +84,6 @@ class Outer:
             return (Ref(name, self.lookup(name)),)
         except KeyError:
             return ()
+
+
+NO_OUTER = Outer()

@@ -39,7 +39,7 @@ from .expressions import Lookup, Reader
 from .loop_else import run_unless_broken
 from .matches import Patterns, captured, cases
 from .operators import UPDATE
-from .outer import Outer
+from .outer import NO_OUTER, Outer
 from .places import Line, Source
 from .refusals import STATEMENTS, reject_generators, unsupported
 from .survey import survey
@@ -57,7 +57,7 @@ class StatementReader:
     lookup: Lookup
     names: Names
     repeated: bool = False
-    outer: Outer = Outer()
+    outer: Outer = NO_OUTER
 
     def block(self, nodes: Sequence[gast.AST]) -> Block:
         """The IR of a list of statements."""
