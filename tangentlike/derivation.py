@@ -20,15 +20,8 @@ from . import leaves
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .errors import TangentlikeError, UnsupportedError
 from .primal import Primal, global_names, plain_signature
-from .runtime import (
-    Mirror,
-    Record,
-    require_apart,
-    require_array,
-    require_class,
-    require_ndim,
-    scalar_seed,
-)
+from .runtime import Mirror, Record, scalar_seed
+from .runtime.buffers import REFUSING
 from .structures import Structures, has_objects, runs_over_names, structures_of
 
 if TYPE_CHECKING:
@@ -38,14 +31,6 @@ if TYPE_CHECKING:
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
 _CACHE: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
 _CACHE_SIZE = 1024
-
-# What emitted code calls to refuse arguments that its text was not written for.
-_REFUSING = (
-    require_apart.__code__,
-    require_array.__code__,
-    require_class.__code__,
-    require_ndim.__code__,
-)
 
 
 class Derivation:
@@ -277,7 +262,7 @@ class Derivation:
                 self._place(error),
                 "Compute it in the function, from fields.",
             )
-        if step.tb_frame.f_code in _REFUSING:
+        if step.tb_frame.f_code in REFUSING:
             message, _, hint = str(error).partition(": ")
             hint = hint.replace("example=", "`example=`")
             return UnsupportedError(message, self._place(error), f"{hint[:1].upper()}{hint[1:]}.")

@@ -15,7 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["InternalError", "Place", "SharingError", "TangentlikeError", "UnsupportedError"]
+__all__ = [
+    "InternalError",
+    "Place",
+    "SharingError",
+    "TangentlikeError",
+    "UnknownClassError",
+    "UnsupportedError",
+]
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,13 @@ class UnsupportedError(TangentlikeError):
     """The program uses something that we do not differentiate (yet, or at all)."""
 
 
+class UnknownClassError(UnsupportedError):
+    """What is called depends on the class of an object, which only a call's arguments tell."""
+
+
 class SharingError(UnsupportedError):
-    """Memory that may be shared is written in place; `names` are the names it is about."""
+    """Memory that may be shared is written in place; `names` are the names it is about, and
+    `together` all those that may share it."""
 
     def __init__(
         self,
@@ -78,9 +90,11 @@ class SharingError(UnsupportedError):
         place: Place | None = None,
         hint: str = "",
         names: tuple[str, ...] = (),
+        together: tuple[str, ...] = (),
     ) -> None:
         super().__init__(message, place, hint)
         self.names = names
+        self.together = together
 
 
 class InternalError(Exception):

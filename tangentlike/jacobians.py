@@ -14,7 +14,7 @@ from . import leaves
 from .api import _bound, _complete, _derivation, finished, seed_names
 from .derivation import Derivation, functions_of
 from .derived import OPERATORS, encode
-from .errors import TangentlikeError, UnsupportedError
+from .errors import TangentlikeError, UnknownClassError, UnsupportedError
 from .handback import Operator, finish, hand_back
 from .primal import Primal, Wrt, primal_of, wrt_names
 from .runtime.tape import fresh_tape
@@ -123,7 +123,12 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0) -> Any:
     def product(*args: Any, **kwargs: Any) -> Any:
         args, kwargs, v = _vector(args, kwargs)
         args, kwargs = _complete(primal, args, kwargs)
-        outer = derive().suited(args, kwargs)
+        try:
+            outer = derive().suited(args, kwargs)
+        except UnknownClassError:  # what the arguments are tells it
+            gradient = _derivation(primal, "grad", names, single).suited(args, kwargs)
+            inner = _emitted_primal(primal, gradient)
+            outer = _derivation(inner, "tangent", names).suited(args, kwargs)
         values = outer.values(args, kwargs)
         vectors = (v,) if single else tuple(v)
         if len(vectors) != len(names):
@@ -135,7 +140,7 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0) -> Any:
             )
         }
         _, change = outer.call(args, {**kwargs, **dots})
-        finish(product)
+        finish(product, outer)
         found = finished(values, [change] if single else change, (*args, *dots.values()))
         return found[0] if single else tuple(found)
 

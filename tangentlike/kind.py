@@ -24,6 +24,8 @@ class Kind:
     - "value": a number or an array, not known which,
     - "list", "tuple", "dict": Python containers (`items` for a tuple of known length;
       `item` for what all elements of a list or dict have in common),
+    - "object": an instance of the class `cls`; `fields` are attributes that hold objects, or
+      containers, with what is known of them,
     - "other": carries no derivative (strings, None, modules, functions, shapes, ...),
     - "unknown": anything.
 
@@ -37,6 +39,8 @@ class Kind:
     items: tuple[Kind, ...] | None = None
     item: Kind | None = None
     spells: Shape | Dim = None
+    cls: type | None = None
+    fields: tuple[tuple[str, Kind], ...] = ()
 
     @property
     def rank(self) -> int | None:
@@ -74,6 +78,8 @@ class Kind:
             form = "value"
         else:
             return UNKNOWN
+        if form == "object":
+            return self._joined_object(other)
         return Kind(
             form,
             self.dtype if self.dtype == other.dtype else "?",
@@ -82,6 +88,21 @@ class Kind:
             self.item if self.item == other.item else None,
             self.spells if self.spells == other.spells else None,
         )
+
+    def _joined_object(self, other: Kind) -> Kind:
+        """What is true of two objects: the fields of which the same is known."""
+        if self.cls is not other.cls:
+            return UNKNOWN
+        known = dict(other.fields)
+        joined = ((n, k.join(known[n])) for n, k in self.fields if n in known)
+        fields = tuple((n, k) for n, k in joined if k != UNKNOWN)
+        return Kind("object", cls=self.cls, fields=fields)
+
+    @property
+    def holds_objects(self) -> bool:
+        """Whether it is an object of a known class, or a container of such."""
+        inside = (*(self.items or ()), *(() if self.item is None else (self.item,)))
+        return self.form == "object" or any(kind.holds_objects for kind in inside)
 
     def with_shape(self, shape: Shape) -> Kind:
         return replace(self, shape=shape)

@@ -38,6 +38,7 @@ from .rules.definitions import as_defined
 from .rules.foreign import ForeignBook
 from .rules.twins import as_numpy
 from .simplify import Facts, simplify
+from .simplify.facts import EFFECTS
 from .transform.all_names import all_names, outer_names
 from .transform.arguments import spell_arguments
 from .transform.callees import Callees, KnownCallees, Pair, emitted
@@ -57,20 +58,6 @@ from .transform.pairs import reverse_pair
 from .transform.prepare import Preparation
 from .transform.reverse import Primal, reverse
 from .transform.updates import rebind_updates
-
-# Functions of the runtime that are called for their effect.
-_EFFECTS = (
-    "restore_entry",
-    "add_at",
-    "lost_statements",
-    "adjoint_of",
-    "take_adjoint",
-    "require_apart",
-    "require_array",
-    "require_class",
-    "require_ndim",
-    "require_scalar",
-)
 
 
 @dataclass(frozen=True)
@@ -347,6 +334,7 @@ class _Builder:
         if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
             function = shared_loads
             context.kinds.update(infer_kinds(function, given, self.book))
+        refuse_twice(function)
         function, facts, aliases = rebind_updates(function, context, frozenset(shared))
         preparation = Preparation(function, facts, aliases, context)
         function = preparation.run()
@@ -357,7 +345,6 @@ class _Builder:
             function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
         )
         refuse_unknown(function, active, self.book, context.kinds, wrt)
-        refuse_twice(function)
         severed = frozenset(wrt) - set(function.param_names)
         aliases.entangled = entangled_names(function, aliases, active, severed, sources)
         written = tuple(p for p in function.param_names if aliases.is_written(p))
@@ -409,7 +396,7 @@ class _Builder:
     def _is_pure(self, ref: ir.Ref) -> bool:
         """Whether an operation only computes (beyond what `simplify` knows of NumPy)."""
         root, _, _ = (getattr(ref.obj, "__module__", None) or "").partition(".")
-        if root not in (__name__.partition(".")[0], "scipy") or ref.text in _EFFECTS:
+        if root not in (__name__.partition(".")[0], "scipy") or ref.text in EFFECTS:
             return False
         return self.book.find(ref.obj) is not None or self.book.is_nondifferentiable(ref.obj)
 

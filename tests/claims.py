@@ -92,6 +92,7 @@ class _Watcher:
             "list": isinstance(value, (list, range)),
             "tuple": isinstance(value, tuple),
             "dict": isinstance(value, dict),
+            "object": type(value) is kind.cls,
             "other": not (number and isinstance(value, (float, complex))),
         }
         if not right[kind.form]:
@@ -101,6 +102,8 @@ class _Watcher:
             if kind.dtype not in ("?", dtype):
                 return f"dtype {dtype}"
             return self.shape(value, kind)
+        if kind.form == "object":
+            return ""
         for part, item in zip(_parts(value), kind.items or (), strict=False):
             if problem := self.problem(part, item):
                 return problem

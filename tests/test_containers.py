@@ -539,10 +539,6 @@ def test_seed_items_are_accumulated_apart() -> None:
 # -------------------------------------------------------------------------------- refusals
 
 
-def _reads_property(model, x):
-    return np.sum(x) * model.norm
-
-
 def _reads_named_property(normal, x):
     return np.sum(x) * normal.variance
 
@@ -567,7 +563,6 @@ def _given_function(f, x):
 @pytest.mark.parametrize(
     ("fn", "args", "wrt", "message"),
     [
-        (_reads_property, (MODEL, X), 0, "is no field"),
         (_reads_named_property, (Normal(1.0, 2.0), X), 0, "is no field"),
         (_field_like_array, (Box(1.5), X), 0, "also an attribute of arrays"),
         (_made_like_array, (X, Y), 0, "arrays have an attribute of that name"),

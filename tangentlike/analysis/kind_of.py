@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import ir
+from .. import ir, runtime
 from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Kind
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from .operations import is_container_method, is_stop_gradient, rule_object
+from .record_types import record_fields, record_values
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
 
@@ -129,6 +130,8 @@ def _attribute(
 ) -> Kind:
     if name in ("shape", "strides", "ndim", "dtype"):
         return _shape_of(base) if name == "shape" else _SHAPE_KINDS[name]
+    if base.form == "object":
+        return dict(base.fields).get(name, UNKNOWN)
     if base.form not in ("array", "value", "number"):
         return UNKNOWN
     if name in _SHAPE_KINDS:
@@ -152,6 +155,8 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
         return kind_of(call.args[0], kinds, book)
     if is_container_method(call, kinds):
         return _container_method(call, kinds, book)
+    if isinstance(obj, type) and not issubclass(obj, tuple) and record_fields(obj) is not None:
+        return _record(call, obj, kinds, book)
     known = _BUILTIN_KINDS.get(obj) if _hashable(obj) else None
     if obj is len and len(call.args) == 1:
         rows = index_kind(
@@ -159,6 +164,12 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
         )
         return rows if rows.integer else INT
     return known if known is not None else _by_rule(call, kinds, book)
+
+
+def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> Kind:
+    """A dataclass made from values: its fields that hold objects."""
+    given = ((n, kind_of(v, kinds, book)) for n, v in (record_values(call) or {}).items())
+    return Kind("object", cls=cls, fields=tuple((n, k) for n, k in given if k.holds_objects))
 
 
 def _container_method(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
@@ -177,6 +188,9 @@ def _container_method(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Ki
             return UNKNOWN
 
 
+_OURS = runtime.__name__
+
+
 def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any) -> Kind:
     """What the operation's entry in the rulebook says of its result."""
     obj = rule_object(expr, kinds)
@@ -189,6 +203,8 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
             kind = kind_of(arg, kinds, book)
             known[arg] = replace(kind, form="value") if kind.form == "unknown" else kind
     result: Kind = book.result_kind(call, lambda e: known.get(e) or kind_of(e, kinds, book))
+    if result.holds_objects and str(getattr(obj, "__module__", "")).startswith(_OURS):
+        return UNKNOWN  # the adjoint of an object is a mirror of it, and has another class
     return result
 
 

@@ -32,10 +32,11 @@ from ..ir import (
     Var,
 )
 from . import displays
-from .comprehensions import Clause, Comprehension
+from .comprehensions import Clause, Comprehension, mapped
 from .index_tricks import join_of
 from .nested import Closure, Walrus
 from .operands import is_repeatable
+from .operands import is_starred as _is_starred
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
 from .survey import parameter_names
 

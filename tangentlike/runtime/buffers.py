@@ -8,7 +8,14 @@ import numpy as np
 
 from .making import arange
 
-__all__ = ["masked", "require_apart", "require_array", "require_ndim", "survivors"]
+__all__ = [
+    "masked",
+    "require_apart",
+    "require_array",
+    "require_class",
+    "require_ndim",
+    "survivors",
+]
 
 
 def survivors(a: Any, key: Any) -> Any:
@@ -83,3 +90,21 @@ def require_array(x: Any) -> None:
             f"this derivative is written for an array where it got a {type(x).__name__}: "
             "annotate the parameter, or pass example= arguments to get one for yours"
         )
+
+
+def require_class(x: Any, cls: type) -> None:
+    """Check that `x` is of the class whose methods this derivative was made from.
+
+    Raises `TypeError` otherwise: an object of another class has other methods.
+    """
+    if type(x) is not cls:
+        raise TypeError(
+            f"this derivative is written for a {cls.__name__} where it got a {type(x).__name__}: "
+            "make the derivative with an object of that class"
+        )
+
+
+# What refuses arguments that the emitted text was not written for.
+REFUSING = frozenset(
+    fn.__code__ for fn in (require_apart, require_array, require_class, require_ndim)
+)

@@ -45,7 +45,7 @@ _NUMPY_VIEWS = words(
     "atleast_3d broadcast_to broadcast_arrays diag diagonal flip fliplr flipud rot90 moveaxis "
     "rollaxis swapaxes expand_dims real imag real_if_close split array_split hsplit vsplit "
     "dsplit unstack nan_to_num trim_zeros meshgrid ix_ einsum frombuffer as_strided astype "
-    "nditer sliding_window_view ndenumerate ndindex"
+    "nditer sliding_window_view ndenumerate ndindex matrix_power"
 )
 _IN_PLACE_OPERATORS = words(
     "iadd iand iconcat ifloordiv ilshift imatmul imod imul ior ipow irshift isub itruediv ixor "
@@ -124,6 +124,20 @@ def known_fresh(obj: Any) -> bool:
 
 # Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
 ADDING_RUNTIME = frozenset(("add_at",))
+# Functions of the runtime that are called for their effect.
+EFFECTS = (
+    "restore_entry",
+    "add_at",
+    "lost_statements",
+    "adjoint_of",
+    "take_adjoint",
+    "require_apart",
+    "require_array",
+    "require_class",
+    "require_ndim",
+    "require_scalar",
+)
+
 _CHECKING_RUNTIME = frozenset(
     (
         "lost_statements",

@@ -1,0 +1,303 @@
+"""Objects of the user's classes: methods, calls, properties, operators, parents."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+
+class Module:
+    scale = 1.0
+
+    def __call__(self, x):
+        return self.forward(x) * self.scale
+
+    def forward(self, x):
+        raise NotImplementedError
+
+    def penalty(self):
+        return 0.0
+
+
+class Dense(Module):
+    def __init__(self, w, b):
+        self.w = w
+        self.b = b
+        self.label = "dense"
+
+    def forward(self, x):
+        return self.activate(x @ self.w + self.b)
+
+    def penalty(self):
+        return super().penalty() + np.sum(self.w**2)
+
+    @staticmethod
+    def activate(z):
+        return np.tanh(z)
+
+    @property
+    def total(self):
+        return np.sum(self.w * self.w) + np.sum(self.b)
+
+
+class Squared(Dense):
+    def forward(self, x):
+        y = super().forward(x)
+        return y * y
+
+
+class Chain:
+    def __init__(self, layers):
+        self.layers = layers
+
+    def predict(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+    def loss(self, x, y):
+        r = self.predict(x) - y
+        return np.sum(r * r) + 0.1 * self.penalty()
+
+    def penalty(self):
+        total = 0.0
+        for layer in self.layers:
+            total = total + layer.penalty()
+        return total
+
+
+@dataclass
+class Vector:
+    x: float
+    y: float
+
+    def __add__(self, other):
+        return Vector(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, factor):
+        return Vector(self.x * factor, self.y * factor)
+
+    def __rmul__(self, factor):
+        return self * factor
+
+    def __neg__(self):
+        return Vector(-self.x, -self.y)
+
+    def __getitem__(self, k):
+        return self.x if k == 0 else self.y
+
+    def dot(self, other):
+        return self.x * other.x + self.y * other.y
+
+
+def dense(rng: Any, n: int, m: int, cls: type = Dense) -> Any:
+    return cls(rng.normal(size=(n, m)), rng.normal(size=m))
+
+
+def chain(seed: int = 0) -> Chain:
+    rng = np.random.default_rng(seed)
+    return Chain([dense(rng, 3, 4), dense(rng, 4, 2)])
+
+
+X = np.random.default_rng(1).normal(size=(5, 3))
+Y = np.random.default_rng(2).normal(size=(5, 2))
+
+
+def by_call(model, x):
+    return np.sum(model(x) ** 2)
+
+
+def by_method(model, x, y):
+    return model.loss(x, y)
+
+
+def by_helper(model, x, y):
+    return loss_of(model, x, y) * 2.0
+
+
+def loss_of(model, x, y):
+    return model.loss(x, y) + np.sum(x)
+
+
+def by_property(layer, x):
+    return layer.total * np.sum(x)
+
+
+def by_operators(a, b):
+    c = a + 2.0 * b
+    d = -(c * a.x)
+    return d.dot(b) * c[1]
+
+
+CASES = {
+    "call": (by_call, (dense(np.random.default_rng(0), 3, 4), X)),
+    "inherited": (by_call, (dense(np.random.default_rng(0), 3, 4, Squared), X)),
+    "method": (by_method, (chain(), X, Y)),
+    "property": (by_property, (dense(np.random.default_rng(0), 3, 4), X)),
+    "helper": (by_helper, (chain(), X, Y)),
+    "operators": (by_operators, (Vector(0.3, 0.7), Vector(1.1, -0.4))),
+}
+
+
+def moved(value: Any, direction: Any, step: float) -> Any:
+    """`value + step * direction`, through objects and lists."""
+    if isinstance(value, (float, np.ndarray)):
+        return value + step * direction
+    if isinstance(value, list):
+        return [moved(v, d, step) for v, d in zip(value, direction, strict=True)]
+    if not hasattr(value, "__dict__"):
+        return value
+    made = copy.copy(value)
+    for name, item in vars(value).items():
+        setattr(made, name, moved(item, getattr(direction, name), step))
+    return made
+
+
+def random_like(value: Any, rng: Any) -> Any:
+    if isinstance(value, float):
+        return float(rng.normal())
+    if isinstance(value, np.ndarray):
+        return rng.normal(size=value.shape)
+    if isinstance(value, list):
+        return [random_like(v, rng) for v in value]
+    if not hasattr(value, "__dict__"):
+        return None
+    made = copy.copy(value)
+    for name, item in vars(value).items():
+        setattr(made, name, random_like(item, rng))
+    return made
+
+
+def inner(a: Any, b: Any) -> float:
+    if isinstance(a, (float, np.ndarray)):
+        return float(np.sum(a * b))
+    if isinstance(a, list):
+        return sum(inner(p, q) for p, q in zip(a, b, strict=True))
+    if not hasattr(a, "__dict__"):
+        return 0.0
+    return sum(inner(v, getattr(b, n)) for n, v in vars(a).items())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_modes(name: str) -> None:
+    fn, args = CASES[name]
+    before = copy.deepcopy(args)
+    rng = np.random.default_rng(5)
+    directions = tuple(random_like(a, rng) for a in args)
+    step = 1e-6
+    up = fn(*(moved(a, d, step) for a, d in zip(args, directions, strict=True)))
+    down = fn(*(moved(a, d, -step) for a, d in zip(args, directions, strict=True)))
+    expected = (up - down) / (2 * step)
+    gradient = tl.grad(fn, wrt=tuple(range(len(args))))(*args)
+    assert inner(list(gradient), list(directions)) == pytest.approx(expected, rel=1e-6)
+    for got, arg in zip(gradient, args, strict=True):
+        assert type(got) is type(arg)
+    value, tangent = tl.jvp(fn, args, directions)
+    assert value == pytest.approx(fn(*args), rel=1e-12)
+    assert tangent == pytest.approx(expected, rel=1e-6)
+    assert inner(list(before), list(directions)) == inner(list(args), list(directions))
+
+
+def test_bound_method_by_its_arguments() -> None:
+    model = chain()
+    got = tl.grad(model.loss)(X, Y)
+    expected = tl.grad(by_method, wrt=1)(model, X, Y)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_class_is_told_by_the_first_call() -> None:
+    df = tl.grad(by_method)
+    with pytest.raises(tl.UnsupportedError, match="the class of `model` is not known"):
+        str(df.source)
+    df(chain(), X, Y)
+    assert "require_class(model, Chain)" in df.source
+
+
+def test_another_class_is_derived_anew() -> None:
+    rng = np.random.default_rng(0)
+    plain, squared = dense(rng, 3, 4), dense(rng, 3, 4, Squared)
+    df = tl.grad(by_call)
+    assert type(df(plain, X)) is Dense
+    assert type(df(squared, X)) is Squared
+    assert not np.allclose(df(plain, X).w, df(Squared(plain.w, plain.b), X).w)
+
+
+def test_emitted_code_checks_classes() -> None:
+    rng = np.random.default_rng(0)
+    df = tl.grad(by_call)
+    df(dense(rng, 3, 4), X)
+    with pytest.raises(TypeError, match="written for a Dense where it got a Squared"):
+        df.__wrapped__(dense(rng, 3, 4, Squared), X)
+
+
+def test_a_model_trains() -> None:
+    model = chain()
+    df = tl.value_and_grad(by_method)
+    first, _ = df(model, X, Y)
+    for _ in range(200):
+        value, gradient = df(model, X, Y)
+        for layer, change in zip(model.layers, gradient.layers, strict=True):
+            layer.w = layer.w - 0.02 * change.w
+            layer.b = layer.b - 0.02 * change.b
+    assert value < 0.6 * first
+
+
+def along(model, direction, x, y):
+    return inner(tl.grad(by_method)(model, x, y), direction)
+
+
+def test_second_order() -> None:
+    model, rng = chain(), np.random.default_rng(5)
+    direction = random_like(model, rng)
+    got = tl.hvp(by_method)(model, X, Y, direction)
+    step = 1e-6
+    up = along(moved(model, direction, step), direction, X, Y)
+    down = along(moved(model, direction, -step), direction, X, Y)
+    assert inner(got, direction) == pytest.approx((up - down) / (2 * step), rel=1e-5)
+
+
+def test_example_tells_classes() -> None:
+    df = tl.grad(by_method, example=(chain(), X, Y))
+    assert "require_class(model, Chain)" in df.source
+    got, expected = df(chain(1), X, Y), tl.grad(by_method)(chain(1), X, Y)
+    np.testing.assert_allclose(got.layers[0].w, expected.layers[0].w, rtol=1e-12)
+
+
+class Sized:
+    def __init__(self, w):
+        self.w = w
+
+    @property
+    def size(self):
+        return np.sum(self.w * self.w)
+
+
+def by_size(box, x):
+    return box.size * x
+
+
+def test_a_property_named_like_an_attribute_of_arrays_is_refused() -> None:
+    box = Sized(np.ones(2))
+    with pytest.raises(tl.UnsupportedError, match="the property `size`"):
+        tl.grad(by_size)(box, 2.0)
+    with pytest.raises(tl.UnsupportedError, match="the property `size`"):
+        tl.jvp(by_size, (box, 2.0), (Sized(np.ones(2)), 0.0))
+
+
+def called_unknown(model, x):
+    return np.sum(model["f"](x))
+
+
+def test_a_parameter_of_what_is_called_is_not_lost() -> None:
+    layer = dense(np.random.default_rng(0), 3, 4)
+    try:
+        gradient = tl.grad(called_unknown, wrt=(0, 1))({"f": layer}, X)[0]["f"].w
+    except tl.UnsupportedError:
+        return
+    np.testing.assert_allclose(gradient, tl.grad(lambda m, x: np.sum(m(x)))(layer, X).w)
