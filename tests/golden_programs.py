@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.programs import checkpoints
+
 GRAVITY = 9.81
 
 
@@ -224,6 +226,8 @@ GOLDEN = {
     "smooth": (smooth, "grad", ("a",), None),
     "smooth_jvp": (smooth, "tangent", ("a",), None),
     "diffuse": (diffuse, "grad", ("a",), None),
+    "decorated_call": (checkpoints.decorated_call, "grad", ("w", "h"), None),
+    "three_snapshots": (checkpoints.three_snapshots, "grad", ("w",), None),
     "nested": (nested, "grad", ("x",), (VECTOR, 4)),
     "textbook": (textbook, "grad", ("x1", "x2"), None),
     "textbook_jvp": (textbook, "tangent", ("x1", "x2"), None),

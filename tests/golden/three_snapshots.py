@@ -1,0 +1,102 @@
+import numpy as np
+from tangentlike.runtime import matmul_bar_a, matmul_bar_b, unbroadcast, zeros_like
+from tangentlike.runtime.schedules import moves_back, stretches
+
+
+def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
+    wh_saved = []
+    z_saved = []
+    sin_h_saved = []
+    h_saved = []
+    total2_saved = []
+    for i2 in range(start, stop):
+        i = i2
+        x = xs[i2]
+        wh = w @ h
+        wh_saved.append(wh)
+        z = np.tanh(wh + x)
+        z_saved.append(z)
+        sin_h = np.sin(h)
+        sin_h_saved.append(sin_h)
+        h_saved.append(h)
+        h = z * sin_h
+        total2 = i + 1.0
+        total2_saved.append(total2)
+        s = s + np.sum(h) * total2
+    return (
+        (h, s), (w, start, stop, wh_saved, z_saved, sin_h_saved, h_saved, total2_saved)
+    )
+
+
+def three_snapshots_steps_bwd(tape, y_bar, w_bar):
+    w, start, stop, wh_saved, z_saved, sin_h_saved, h_saved, total2_saved = tape
+    h_bar = y_bar[0]
+    s_bar = y_bar[1]
+    for i2 in reversed(range(start, stop)):
+        wh = wh_saved.pop()                  # z = np.tanh(w @ h + x)
+        z = z_saved.pop()
+        sin_h = sin_h_saved.pop()            # h = z * np.sin(h)
+        h_bar = h_bar + s_bar * total2_saved.pop()  # s += np.sum(h) * (i + 1.0)
+        h = h_saved.pop()                    # h = z * np.sin(h)
+        z_bar = unbroadcast(h_bar * sin_h, z)
+        h_bar = unbroadcast(h_bar * z, sin_h) * np.cos(h)
+        wh_bar = unbroadcast(z_bar * (1.0 - z * z), wh)  # z = np.tanh(w @ h + x)
+        w_bar += matmul_bar_a(wh_bar, w, h)
+        h_bar += matmul_bar_b(wh_bar, w, h)
+    return h_bar, s_bar
+
+
+def three_snapshots_steps(w, h, xs, s, start, stop):
+    for i2 in range(start, stop):
+        i = i2
+        x = xs[i2]
+        z = np.tanh(w @ h + x)
+        h = z * np.sin(h)
+        s = s + np.sum(h) * (i + 1.0)
+    return h, s
+
+
+def three_snapshots_loop_fwd(w, h, xs, s):
+    rounds = len(xs)
+    h_saved = []
+    s_saved = []
+    for start, stop in stretches(rounds, snapshots=3):
+        h_saved.append(h)
+        s_saved.append(s)
+        h, s = three_snapshots_steps(w, h, xs, s, start, stop)
+    return (h, s), (w, xs, rounds, h_saved, s_saved)
+
+
+def three_snapshots_loop_bwd(tape, state_bar):
+    w, xs, rounds, h_saved, s_saved = tape
+    h_bar, s_bar = state_bar
+    w_bar = np.zeros_like(w)
+    for keep, start, stop in moves_back(rounds, snapshots=3):
+        if keep:
+            h = h_saved[-1]
+            s = s_saved[-1]
+            h, s = three_snapshots_steps(w, h, xs, s, start, stop)
+            h_saved.append(h)
+            s_saved.append(s)
+        else:
+            h = h_saved.pop()
+            s = s_saved.pop()
+            (h, s), three_snapshots_steps_tape = three_snapshots_steps_fwd(
+                w, h, xs, s, start, stop
+            )
+            h_bar, s_bar = three_snapshots_steps_bwd(
+                three_snapshots_steps_tape, (h_bar, s_bar), w_bar
+            )
+    return w_bar, h_bar, s_bar
+
+
+def three_snapshots_grad(w, h, xs):
+    # primal
+    s = 0.0
+    (h2, s2), three_snapshots_loop_tape = three_snapshots_loop_fwd(w, h, xs, s)
+    # adjoint
+    h2_bar = zeros_like(h2)
+    w_bar, h_bar, s_bar = three_snapshots_loop_bwd(
+        three_snapshots_loop_tape, (h2_bar, 1.0)
+    )
+    return w_bar
