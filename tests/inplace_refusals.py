@@ -14,7 +14,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "forward": "no derivative rule for np.maximum.at",
     },
     "out_given_back": {
-        "reverse": "this derivative is written for a number where it got an array",
+        "reverse": "`z` may be a number (rebound here) or an array (written in place)",
     },
     "put_flat": {
         "reverse": "`np.put` as a statement",
@@ -52,6 +52,7 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "views_in_list": {
         "example": "`rows_0` is written in place while `b` may share its memory",
+        "reverse": "`rows_0` is written in place while `b` may share its memory",
     },
     "views_in_list_by_loop": {
         "reverse": "`row` may be a number (rebound here) or an array (written in place)",
@@ -66,47 +67,25 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "split_views": {
         "reverse": "`left` is written in place while `y` may share its memory",
-        "example": "`left` is written in place while `y` may share its memory",
-    },
-    "flat_write": {
-        "reverse": "`b_flat` is written in place while `b` may share its memory",
-        "example": "`b_flat` is written in place while `b` may share its memory",
-    },
-    "ravel_write": {
-        "reverse": "`v` is written in place while `b` may share its memory",
-        "example": "`v` is written in place while `b` may share its memory",
-    },
-    "diagonal_by_stride": {
-        "reverse": "`reshape_b` is written in place while `b` may share its memory",
-        "example": "`reshape_b` is written in place while `b` may share its memory",
+        "example": "`left` is bound here, and may share memory with an array written",
     },
     "fancy_chain_no_effect": {
         "reverse": "`y_part2` is written in place while `y` may share its memory",
     },
     "asarray_effect": {
         "reverse": "`z` is written in place while `y` may share its memory",
-        "example": "`z` is written in place while `y` may share its memory",
     },
     "view_method": {
-        "reverse": "`z` is written in place while `y` may share its memory",
-        "example": "`z` is written in place while `y` may share its memory",
         "forward": "no derivative rule for np.ndarray.view",
     },
     "squeeze_swap": {
-        "reverse": "`squeeze_b_part` is written in place while `b` may share its memory",
-    },
-    "ascontiguous": {
-        "reverse": "`z` is written in place while `y` may share its memory",
-        "example": "`z` is written in place while `y` may share its memory",
+        "reverse": "this derivative is written for a number where it got an array",
     },
     "astype_no_copy": {
         "forward": "a tangent is laid out in memory differently from its value",
-        "reverse": "`z` is written in place while `y` may share its memory",
-        "example": "`z` is written in place while `y` may share its memory",
     },
     "row_view_rebound": {
-        "reverse": "`row` is written in place while `b` may share its memory",
-        "example": "`row` is written in place while `b` may share its memory",
+        "reverse": "this derivative is written for a number where it got an array",
     },
     "shape_attribute": {
         "reverse": "an attribute of `y` is assigned, and `y` carries derivatives",
@@ -198,5 +177,12 @@ REFUSED: dict[str, dict[str, str]] = {
         "reverse": "`append` of `xs` in a loop over `xs`",
         "example": "`append` of `xs` in a loop over `xs`",
         "forward": "`append` of `xs` in a loop over `xs`",
+    },
+    "contiguous": {
+        "reverse": "`first` is written in place while `b` may share its memory",
+        "forward": "a tangent is laid out in memory differently from its value",
+    },
+    "renamed_for_helper": {
+        "reverse": "`w` may be a number (rebound here) or an array (written in place)",
     },
 }

@@ -18,6 +18,7 @@ from tests import agreement
 from tests.inplace_refusals import REFUSED
 from tests.programs import (
     container_writes,
+    entangled_writes,
     key_writes,
     library_writes,
     loop_writes,
@@ -25,7 +26,7 @@ from tests.programs import (
 )
 from tests.programs.registry import Program
 
-MODULES = (library_writes, key_writes, view_writes, loop_writes, container_writes)
+MODULES = (entangled_writes, library_writes, key_writes, view_writes, loop_writes, container_writes)
 PROGRAMS = {program.fn.__name__: program for m in MODULES for program in m.PROGRAMS}
 
 

@@ -78,7 +78,6 @@ CHOSEN = [
 REFUSED = [
     "inplace.swapped_buffers",
     "inplace.gathered_store",
-    "inplace.transposed_view",
     "grids.wave_2d",
     "factorizations.householder",
     "signals.sparse_scatter",

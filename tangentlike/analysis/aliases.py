@@ -5,7 +5,9 @@ as no write through one name is seen through another that is read later. `analys
 follows, flow-sensitively, the pairs of live names that may share memory (so a swap of two
 buffers, or a view read before the next write, is seen to be harmless). Where a write *is* seen
 through another name, the one that was made as a view (`row = A[i]`) becomes a **path**: its
-adjoint is the same view of the base's adjoint buffer. What neither covers is refused.
+adjoint is the same view of the base's adjoint buffer. Arrays for which only the run can say
+which of them share memory are **entangled**: their adjoints are looked up by their memory when
+the sweep runs. What none of these covers is refused.
 
 `classes` (flow-insensitive) says which names' contents a write may change: what the reverse
 sweep must restore.
@@ -17,9 +19,19 @@ from dataclasses import dataclass, field
 
 from .. import ir
 from ..errors import SharingError
-from .memory import Effects, Sources, base_names, element, surely_basic
+from .memory import (
+    VIEW_ATTRIBUTES,
+    Effects,
+    Sources,
+    base_names,
+    element,
+    surely_basic,
+)
 from .sharing import Sharing, owner
 from .structure import Structure
+
+
+SHARED = "(shared)"  # stands for the buffers of all entangled arrays
 
 
 def rebased(view: ir.Expr, base: ir.Expr) -> ir.Expr:
@@ -44,7 +56,8 @@ class Aliases:
     """`classes`: name -> representative; `written`: representatives of classes somebody writes;
     `direct`: names written through; `paths`: name -> the view it is, of another name; `rigid`:
     bases whose adjoint must have their memory layout, for a `reshape` of it to be a view;
-    `resized`: representatives of classes that may hold lists whose length changes."""
+    `resized`: representatives of classes that may hold lists whose length changes; `entangled`:
+    names of arrays whose adjoints are found by their memory."""
 
     classes: dict[str, str] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
@@ -52,6 +65,7 @@ class Aliases:
     paths: dict[str, ir.Expr] = field(default_factory=dict)
     rigid: frozenset[str] = frozenset()
     resized: frozenset[str] = frozenset()
+    entangled: frozenset[str] = frozenset()
 
     def class_of(self, name: str) -> str:
         return self.classes.get(name, name)
@@ -78,10 +92,15 @@ class Aliases:
         return rebased(view, self.through(base))
 
     def root(self, name: str) -> str:
-        """The name whose adjoint buffer serves `name` (itself unless it is a path)."""
+        """The name whose adjoint buffer serves `name` (itself unless it is a path); one for all
+        that are entangled."""
         while name in self.paths:
             (name,) = base_names(self.paths[name])
-        return name
+        return SHARED if name in self.entangled else name
+
+    def has_variable(self, name: str) -> bool:
+        """Whether the adjoint of `name` is a variable of its own, not a view of another."""
+        return name not in self.paths and name not in self.entangled
 
 
 def analyse_aliases(sharing: Sharing) -> Aliases:
@@ -93,6 +112,10 @@ def analyse_aliases(sharing: Sharing) -> Aliases:
     aliases.resized = frozenset(aliases.class_of(name) for name in lists)
     for (written, other), stmt in sharing.conflicts.items():
         _resolve(written, other, stmt, aliases, sharing)
+    for name in sorted(aliases.entangled):  # `row = m[i]` needs no looking up beyond that of `m`
+        _follow(name, aliases, sharing)
+    aliases.rigid -= aliases.entangled  # (buffers found by memory are laid out like their arrays)
+    aliases.entangled -= aliases.paths.keys()
     return aliases
 
 
@@ -110,6 +133,11 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
         _follow(name, aliases, sharing)
     if aliases.root(owners[0]) == aliases.root(owners[1]):
         return  # (an item of `a` is the same view of `a_bar`, be `a` an array or a list)
+    together = _names_sharing(owners, aliases)
+    kinds = sharing.sources.kinds
+    if all(name in kinds and kinds[name].form == "array" for name in together):
+        aliases.entangled |= together
+        return
     seen, name = _spoken(other), owner(other)
     raise SharingError(
         f"{_spoken(written)} is written in place while {seen} may share its memory",
@@ -117,7 +145,14 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
         f"The write may be seen through {seen}, and which of its entries is not known before "
         f"the program runs. Copy one of them where they part, as in `{name} = {name}.copy()`.",
         (owner(written), name),
+        tuple(sorted(together)),
     )
+
+
+def _names_sharing(names: tuple[str, str], aliases: Aliases) -> frozenset[str]:
+    """All that may ever share memory with one of the names; `xs[*]` for items of containers."""
+    classes = set(map(aliases.class_of, names))
+    return frozenset(n for n, c in aliases.classes.items() if c in classes)
 
 
 def _spoken(node: str) -> str:
@@ -184,10 +219,28 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
             fixed = sources.kind_of(view.base).form == "tuple"  # (its items are never replaced)
             return (indexed or fixed) and surely_basic(key, sources.kind_of)
         case ir.Attribute(_, attribute):
-            return attribute in ("T", "real", "imag", "mT")
+            return attribute in VIEW_ATTRIBUTES
         case ir.Call():
             kind = sources.view_of(view)
             return kind == "view" or (kind == "maybe" and _is_contiguous(view, sharing))
+        case _:
+            return False
+
+
+def is_sure_view(value: ir.Expr, sources: Sources) -> bool:
+    """Whether an array made by `value` surely is another one, or a view of it.
+
+    `a`, `a[1:]` and `a.T` are; `a[k]` and `a.reshape(n)` may be copies.
+    """
+    match value:
+        case ir.Var():
+            return True
+        case ir.Index(ir.Var(), key):
+            return surely_basic(key, sources.kind_of)
+        case ir.Attribute(ir.Var(), name):
+            return name in VIEW_ATTRIBUTES
+        case ir.Call():
+            return sources.view_of(value) == "view"
         case _:
             return False
 

@@ -83,4 +83,4 @@ def _only_reads(call: ir.Call, book: Any) -> bool:
     if obj is None or book is None:
         return False
     rule = book.find(obj)
-    return rule.view == "no" if rule is not None else bool(book.is_nondifferentiable(obj))
+    return rule.view_of(call) == "no" if rule is not None else bool(book.is_nondifferentiable(obj))

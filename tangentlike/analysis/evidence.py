@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+from collections import Counter
 from collections.abc import Iterator
 
 from .. import ir, runtime
@@ -31,7 +32,24 @@ def evidence(function: ir.Function) -> dict[str, Kind]:
     found = _block(function.body)
     for name in _looked_up_by_own_keys(function):
         found.setdefault(name, DICT)
+    for name, kind in _checked(function).items():
+        _keep(found, name, kind)
     return found
+
+
+def _checked(function: ir.Function) -> dict[str, Kind]:
+    """What checks of ours say of names that are checked wherever they are bound."""
+    bound = Counter(function.param_names)
+    checks: Counter[str] = Counter()
+    kinds: dict[str, Kind] = {}
+    for stmt in ir.statements(function.body):
+        bound.update(() if isinstance(stmt, ir.Update) else ir.binds(stmt))
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name), *_))):
+                if obj in (runtime.require_array, runtime.require_ndim):
+                    checks[name] += 1
+                    kinds.update(_statement(stmt))
+    return {name: kind for name, kind in kinds.items() if checks[name] >= bound[name]}
 
 
 def _looked_up_by_own_keys(function: ir.Function) -> Iterator[str]:

@@ -20,7 +20,7 @@ MUTATING_METHODS = frozenset(
     + ("setdefault", "popitem", "fill", "partition", "put", "resize", "itemset", "add", "discard")
 )
 VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
-_OF_ALL = (max, min, np.broadcast_arrays)  # what may give back any of their arguments
+GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum)  # what may give back any of their arguments
 _COLLECTING = (list, tuple, sorted, dict)
 # What is made of some items of its first argument.
 _SELECTING = (runtime.take_items, runtime.without, runtime.replaced)
@@ -148,7 +148,7 @@ class Sources:
             return self._given_back(call)
         if isinstance(call.fn, ir.Attribute):
             return (call.fn.base,)
-        return call.args if rule_object(call, self.kinds) in _OF_ALL else call.args[:1]
+        return call.args if rule_object(call, self.kinds) in GIVING_ANY else call.args[:1]
 
     def _given_back(self, call: ir.Call) -> list[ir.Expr]:
         """The arguments that the result of a user's function may share memory with."""

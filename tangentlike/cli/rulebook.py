@@ -20,6 +20,7 @@ def covered() -> list[list[str]]:
 
 
 def _described(entry: Rule) -> tuple[str, str]:
-    view = {"no": "", "view": ", a view", "maybe": ", perhaps a view"}[entry.view]
+    views = {"no": "", "view": ", a view"}
+    view = views.get(entry.view, ", perhaps a view")
     place = entry.place
     return f"forward and reverse{view}", f"{Path(place.file).name}:{place.line}"

@@ -94,8 +94,10 @@ class Rule:
         """Whether the result of one call shares memory with an argument: "no", "view", "maybe"."""
         if self.view != "alone":
             return self.view
-        operands = [a for a in getattr(call, "args", ()) if not isinstance(a, ir.Const)]
-        return "maybe" if len(operands) < 2 else "no"
+        args = call.args if isinstance(call, ir.Call) else ()
+        # (`np.einsum(a, [0, 1], [1, 0])` has one operand, as `np.einsum("ij->ji", a)` has.)
+        several = 3 if args and isinstance(args[0], ir.Const) else 4
+        return "no" if len(args) >= several else "maybe"
 
     def result_kind(self, expr: ir.Call | ir.Attribute, kind_of: KindOf) -> Kind:
         """What is statically known of the result of a call, or of reading an attribute."""

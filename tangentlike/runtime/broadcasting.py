@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .records import mirror
+from .sharing import SharedAdjoints
 
 __all__ = ["broadcast_like", "conj", "ones_like", "scalar_seed", "unbroadcast", "zeros_like"]
 
@@ -159,6 +160,8 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
         return float(number)
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return array(x) if x.dtype.kind in "fc" else array(x, dtype=float)
+    if isinstance(x, SharedAdjoints):
+        return SharedAdjoints()
     if any(x is outer for outer in above):
         return float(number)  # an object that holds itself
     inside = (*above, x)

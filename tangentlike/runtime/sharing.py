@@ -1,12 +1,13 @@
-"""Tangents share memory exactly where their values do."""
+"""Tangents and adjoints share memory exactly where their values do."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["mirrored_view"]
+__all__ = ["SharedAdjoints", "adjoint_of", "mirrored_view", "take_adjoint"]
 
 
 def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:
@@ -27,3 +28,77 @@ def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:
 
 def _shares(a: Any, b: Any) -> bool:
     return bool(np.may_share_memory(a, b))
+
+
+class SharedAdjoints:
+    """Adjoints of arrays of which only the run can say how they share memory.
+
+    Each piece of memory that such arrays are views of has one adjoint buffer, laid out as it is.
+    """
+
+    def __init__(self) -> None:
+        # By the identity of the array that owns the memory, which is kept alive with it.
+        self.buffers: dict[int, tuple[np.ndarray, int, np.ndarray]] = {}
+
+
+def adjoint_of(shared: SharedAdjoints, x: Any) -> Any:
+    """The adjoint of `x`, to be read and written in place: where `x` is a view of an array, this
+    is the same view of that array's adjoint.
+
+    >>> grid, shared = np.zeros((2, 2)), SharedAdjoints()
+    >>> adjoint_of(shared, grid[1])[...] += 3.0
+    >>> adjoint_of(shared, grid.T)
+    array([[0., 3.],
+           [0., 3.]])
+    """
+    owner = _owner(x)
+    if id(owner) not in shared.buffers:
+        low, high = _extent(owner)
+        shared.buffers[id(owner)] = owner, low, np.zeros(high - low, np.uint8)
+    _, start, buffer = shared.buffers[id(owner)]
+    if not x.size:
+        return np.zeros_like(x)
+    # (Outside of the owner's memory NumPy refuses to make the array.)
+    return np.ndarray(x.shape, x.dtype, buffer, _address(x) - start, x.strides)
+
+
+def take_adjoint(shared: SharedAdjoints, x: Any, others: Iterable[Any] = ()) -> Any:
+    """The adjoint of `x`, reversing the statement that made it of `others`, and forget it.
+
+    Zeros where `x` is a view of one of the others: what was added to it was added to theirs.
+    """
+    owner = _owner(x)
+    if any(owner is _owner(other) for other in others):
+        return np.zeros_like(x)
+    adjoint = adjoint_of(shared, x).copy(order="K")
+    shared.buffers.pop(id(owner), None)
+    return adjoint
+
+
+def _owner(x: Any) -> np.ndarray:
+    """The array at the bottom of a view."""
+    if type(x) is not np.ndarray:
+        raise TypeError(
+            f"arrays that may share memory are written in place here, and one is a "
+            f"{type(x).__name__}: this is followed for NumPy arrays"
+        )
+    while True:
+        base = x.base
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # (of what `as_strided` puts in between)
+        if not isinstance(base, np.ndarray):
+            return x
+        x = base
+
+
+def _address(x: np.ndarray) -> int:
+    return int(x.__array_interface__["data"][0])
+
+
+def _extent(x: np.ndarray) -> tuple[int, int]:
+    """The addresses of the first byte of an array and of the one after its last."""
+    if not x.size:
+        return _address(x), _address(x)
+    steps = [stride * (n - 1) for stride, n in zip(x.strides, x.shape, strict=True)]
+    low = _address(x) + sum(step for step in steps if step < 0)
+    return low, _address(x) + sum(step for step in steps if step > 0) + x.itemsize

@@ -8,13 +8,14 @@ full array of that value (the adjoint of `np.sum`), until somebody needs the arr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from .. import ir
-from ..analysis.aliases import Aliases, rebased
+from ..analysis.aliases import SHARED, Aliases, rebased
 from ..analysis.memory import base_names, surely_basic
 from ..errors import Place
+from ..kind import UNKNOWN
 from .context import ADD, IADD, Context
 from .contributions import BROADCAST
 from .loops import is_call
@@ -45,6 +46,7 @@ class Adjoints:
         self.masks: dict[str, ir.Expr] = {}  # see masks.py
         self.bars: dict[str, str] = {}
         self.out: list[ir.Stmt] = []
+        self.shared = ""  # the variable that holds the adjoints of entangled arrays
         self.origin = ir.Origin(Place("", 0), "adjoint")
 
     # ------------------------------------------------------------------------------- names
@@ -56,7 +58,11 @@ class Adjoints:
         return ir.Var(self.bars[name])
 
     def adjoint(self, name: str) -> ir.Expr:
-        """The adjoint of a name: its variable, or a view of its base's for a path."""
+        """The adjoint of a name: its variable, or a view of its base's for a path; found by its
+        memory for an entangled array."""
+        if name in self.aliases.entangled:
+            helper = self.context.helper("adjoint_of")
+            return ir.Call(helper, (ir.Var(self.shared), ir.Var(name)))
         if name not in self.aliases.paths:
             return self.bar(name)
         view = self.aliases.paths[name]
@@ -77,7 +83,7 @@ class Adjoints:
 
     def contribute(self, name: str, value: ir.Expr, inherit: str = "") -> None:
         """`name_bar += value`; `inherit` is the status of a value that hands itself over."""
-        if name in self.aliases.paths:
+        if not self.aliases.has_variable(name):
             self.own(self.aliases.root(name))
             self.update(self.adjoint(name), self._strip(value, name))
             return
@@ -105,6 +111,28 @@ class Adjoints:
             self.assign(bar.name, ir.Call(ADD, terms))
             if not (status == NARROW and narrow):  # else both stand for a full array still
                 self.state[name] = OWNED
+
+    def share(self) -> None:
+        """Begin with adjoints of zero for all entangled arrays."""
+        if self.aliases.entangled and not self.shared:
+            self.shared = self.context.names.fresh("shared")
+            self.context.kinds[self.shared] = UNKNOWN
+            self.state[SHARED] = OWNED
+            self.assign(self.shared, ir.Call(self.context.helper("SharedAdjoints")))
+
+    def sharing(self, names: Iterable[str]) -> list[str]:
+        """Those of the names whose adjoints are found by memory, be it as views of others."""
+        return sorted(name for name in names if self.aliases.root(name) == SHARED)
+
+    def take(self, name: str, makers: Iterable[str] = ()) -> None:
+        """Give an entangled array's adjoint, when the statement that made the array of `makers`
+        is reversed, to the variable of the name."""
+        operands: tuple[ir.Expr, ...] = (ir.Var(self.shared), ir.Var(name))
+        sources = tuple(ir.Var(maker) for maker in makers)
+        if sources:
+            operands = (*operands, ir.Display("tuple", sources))
+        self.assign(self.bar(name).name, ir.Call(self.context.helper("take_adjoint"), operands))
+        self.state[name] = OWNED
 
     def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = IADD) -> None:
         assert isinstance(target, ir.Var | ir.Index | ir.Attribute | ir.Call)
@@ -156,6 +184,8 @@ class Adjoints:
 
     def own(self, name: str) -> None:
         """Make the adjoint of `name` exist in memory of its own."""
+        if name == SHARED:
+            return
         self.masks.pop(name, None)
         status = self.state.get(name)
         bar = self.bar(name)
@@ -203,7 +233,7 @@ class Adjoints:
             return True
         rule = self.context.rule_for(value)
         if rule is not None:
-            return rule.view == "no"
+            return rule.view_of(value) == "no"
         return value.fn.text.rpartition(".")[2] in ("zeros_like", "ones_like", "zeros", "full_like")
 
     def _strip(self, value: ir.Expr, name: str) -> ir.Expr:

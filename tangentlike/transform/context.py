@@ -121,7 +121,7 @@ class Context:
             return "user"
         rule = self.book.find(obj)
         if rule is not None:
-            return rule.view
+            return rule.view_of(call)
         return "no" if self.book.is_nondifferentiable(obj) or _is_math(obj) else "user"
 
     def _effects(self, call: ir.Call) -> Effects | None:

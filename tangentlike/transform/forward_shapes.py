@@ -66,7 +66,7 @@ def is_elementwise(obj: object) -> bool:
 
 def owned(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> ir.Expr:
     """`y = x + b` makes a new array; so must `y_dot = x_dot` if either is written later."""
-    if instance.rule.view != "no" or not isinstance(tangent, ir.Var):
+    if instance.rule.view_of(instance.call) != "no" or not isinstance(tangent, ir.Var):
         return tangent
     sources = [n for n in ir.names_in(instance.call) if state.dots.get(n) == tangent.name]
     if not any(map(state.is_written, (name, *sources))):
@@ -83,7 +83,7 @@ def mirrored(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -
     """Where `v = a.ravel()` may be a view that is written, `v_dot` must be one exactly if v is."""
     base = next(iter(instance.arguments.values()))
     dot = state.tangent(base) if isinstance(base, ir.Var) else None
-    if instance.rule.view != "maybe" or dot is None or instance.result_kind.form == "number":
+    if instance.rule.view_of(instance.call) != "maybe" or dot is None or instance.result_kind.form == "number":
         return tangent
     if not any(map(state.is_written, (name, *ir.names_in(base)))):
         return tangent

@@ -45,7 +45,8 @@ class Presence:
 
     def result_bar(self, target: ir.Target) -> ir.Expr:
         if isinstance(target, str):
-            return self.adjoints.adjoint(target)
+            entangled = target in self.adjoints.aliases.entangled
+            return self.adjoints.bar(target) if entangled else self.adjoints.adjoint(target)
         return ir.Display("tuple", tuple(map(self.result_bar, target)))
 
     def roots(self, names: frozenset[str] | tuple[str, ...]) -> frozenset[str]:
@@ -134,7 +135,7 @@ class Presence:
 
     def _killed(self, stmt: ir.Assign) -> frozenset[str]:
         names = frozenset(ir.target_names(stmt.target)) - self.severed
-        return frozenset(n for n in names if n not in self.adjoints.aliases.paths)
+        return frozenset(n for n in names if self.adjoints.aliases.has_variable(n))
 
     def written_base(self, stmt: ir.Store | ir.Update) -> str:
         target: ir.Expr = stmt.target

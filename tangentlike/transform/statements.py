@@ -90,7 +90,7 @@ class Statements:
         sources = self.context.sources()
         if not self.active & set(names) or is_sure_view(stmt.value, sources):
             return False
-        made_of = sorted(sources.nodes(stmt.value) & entangled)
+        made_of = self.adjoints.sharing(sources.nodes(stmt.value))
         for name in names:
             if name in entangled:
                 self.adjoints.take(name, made_of)
@@ -359,7 +359,7 @@ class Statements:
         arguments: list[ir.Expr] = [ir.Var(site.tape)]
         for name in site.results:
             if name in adjoints.aliases.entangled:
-                adjoints.take(name, sorted(ir.names_in(stmt.value) & adjoints.aliases.entangled))
+                adjoints.take(name, adjoints.sharing(ir.names_in(stmt.value)))
         if site.pair.result_active:
             for name in site.results:
                 if name not in adjoints.state:
@@ -375,9 +375,8 @@ class Statements:
         if not site.operands:
             adjoints.out.append(ir.Do(call, adjoints.origin))
             return
-        direct = [
-            n for n in site.operands if not adjoints.present(n) and site.operands.count(n) == 1
-        ]
+        own = [n for n in site.operands if adjoints.aliases.has_variable(n)]
+        direct = [n for n in own if not adjoints.present(n) and own.count(n) == 1]
         parts = [
             adjoints.bar(n).name if n in direct else self.context.names.fresh(f"{n}_part")
             for n in site.operands

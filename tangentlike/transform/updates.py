@@ -217,6 +217,7 @@ def _assumed_ranks(
                     ranks.setdefault(array, len(parts))
             case ir.Assign(target=str(name), value=ir.Var(base)) if name in names:
                 whole = _like_parameter(base, function, context)
+                whole = "" if {name, base, whole} & indexed else whole
                 if whole in function.param_names and context.kinds[base].form in _OPEN:
                     ranks.setdefault(whole, 0)
     for name in sorted(names & set(_updated(function))):

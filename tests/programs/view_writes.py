@@ -191,7 +191,23 @@ def default_buffer(x, out=np.zeros(4)):
     return np.sum(out * x)
 
 
+def into_helper(p, q):
+    p[0] = np.sin(q[1])
+
+
+def renamed_for_helper(x):
+    y, z = np.cos(x), x * 2.0
+    w = y
+    w += 0.3
+    if x[0] > 0.1:
+        into_helper(z, w)
+    else:
+        z = np.cos(y)
+    return np.sum(z * z)
+
+
 PROGRAMS = [
+    Program(renamed_for_helper, _VECTOR),
     Program(index_array_written, _VECTOR),
     Program(order_swapped, _VECTOR),
     Program(index_in_loop, _VECTOR),
