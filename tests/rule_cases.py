@@ -241,6 +241,8 @@ SHAPES: list[Case] = [
     case(np.trace, signed(2, 3, 3), 0, 1, 2),
     *[case(op, signed(3, 4), k) for op in (np.tril, np.triu) for k in (0, 1, -1)],
     case(np.tril, signed(2, 3, 3)),
+    *[case(op, signed(3)) for op in (np.tril, np.triu)],
+    case(np.require, signed(2, 3)),
 ]
 
 # Functions of a sequence of arrays; the sequence is a list or a tuple.
@@ -319,6 +321,10 @@ PRODUCTS: list[Case] = [
     case(np.polyval, signed(4), 0.7),
     case(np.polyval, signed(4), signed(2, 2)),
     case(np.polyder, signed(4)),
+    case(np.polyder, signed(5), 2),
+    *[case(np.polyint, signed(4), m) for m in (1, 2)],
+    case(np.polyfit, np.array([0.0, 0.4, 1.0, 1.3, 2.0]), signed(5), 2, check_active=(1,)),
+    case(np.polyfit, np.arange(5.0), signed(5), 1, w=array(5), check_active=(1,)),
     *[case(op, signed(4), signed(2)) for op in (np.polyadd, np.polysub, np.polymul)],
     *[case(op, signed(2), signed(4)) for op in (np.polyadd, np.polysub, np.polymul)],
     case(np.vander, array(3)),
@@ -411,6 +417,8 @@ UFUNC_METHODS: list[Case] = [
         for options in ({}, {"axis": 1})
     ],
     case(np.minimum.accumulate, signed(6)),
+    case(np.add.reduceat, signed(6), [0, 3, 1, 5]),
+    case(np.add.reduceat, signed(3, 4), [0, 2], axis=1),
     *[
         case(op, signed(*m), signed(*n, seed=1))
         for op in (np.multiply.outer, np.add.outer, np.subtract.outer)
