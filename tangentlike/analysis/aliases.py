@@ -30,7 +30,6 @@ from .memory import (
 from .sharing import Sharing, owner
 from .structure import Structure
 
-
 SHARED = "(shared)"  # stands for the buffers of all entangled arrays
 
 

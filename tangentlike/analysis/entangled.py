@@ -27,7 +27,7 @@ def entangled_names(
     names = frozenset(n for n in aliases.entangled if aliases.class_of(n) in classes)
     for stmt in ir.statements(function.body):
         bound = names & set(ir.binds(stmt))
-        if bound and not _is_followed(stmt, sources) or bound & set(severed):
+        if (bound and not _is_followed(stmt, sources)) or bound & set(severed):
             (name, *_) = sorted(bound)
             raise SharingError(
                 f"`{name}` is bound here, and may share memory with an array written in place",

@@ -22,8 +22,9 @@ def suggested_ranks(
     """Name -> 0 where it seems to be a number, None where an array; empty if one of them has
     nothing to tell by.
 
-    Items of lists, tuples and dicts are not followed: then nothing is suggested. What is indexed is an array, and so is a slice, and what is assigned to or from one. An item
-    by integers, or in a loop, is a number if it is nowhere indexed itself.
+    What is indexed is an array, and so is a slice, and what is assigned to or from one. An item
+    by integers, or in a loop, is a number if it is nowhere indexed itself. Nothing is suggested
+    where items of lists, tuples or dicts are concerned.
     """
     forms = {context.kind_of(ir.Var(owner(node))).form for node in nodes}
     if forms & {"list", "tuple", "dict"}:

@@ -83,7 +83,11 @@ def mirrored(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -
     """Where `v = a.ravel()` may be a view that is written, `v_dot` must be one exactly if v is."""
     base = next(iter(instance.arguments.values()))
     dot = state.tangent(base) if isinstance(base, ir.Var) else None
-    if instance.rule.view_of(instance.call) != "maybe" or dot is None or instance.result_kind.form == "number":
+    if (
+        instance.rule.view_of(instance.call) != "maybe"
+        or dot is None
+        or instance.result_kind.form == "number"
+    ):
         return tangent
     if not any(map(state.is_written, (name, *ir.names_in(base)))):
         return tangent
