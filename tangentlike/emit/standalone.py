@@ -15,6 +15,7 @@ from .. import ir
 from ..errors import UnsupportedError
 from ..frontend.resolve import Scope
 from ..names import Names
+from ..runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, is_library, renamed
 from .header import header_lines
@@ -67,6 +68,12 @@ class _Collection:
         """Make a name of the file mean an object."""
         if (name, id(obj)) in self.done:
             return
+        if obj is pair_of or obj is tangent_of:
+            raise UnsupportedError(
+                "a function is called that shows only when the program runs, and a file of its own "
+                "cannot make its derivative then",
+                hint="Call functions by their names, or leave out --standalone.",
+            )
         self.done.add((name, id(obj)))
         self.kept.append(obj)
         origin = home(obj)

@@ -112,6 +112,71 @@ def loop(expr: Comprehension, name: str, variable: Callable[[str], str], origin:
     return (Assign(name, empty, origin), *body)
 
 
+def reduction(call: Call, name: str, item: str, origin: Origin) -> Block:
+    """The statements that `functools.reduce(f, xs, start)` stands for, its value by this name.
+
+    before::                                  after::
+        y = functools.reduce(f, xs, 1.0)          y = 1.0
+                                                  for item in xs:
+                                                      y = f(y, item)
+    """
+    f, items, *start = call.args
+    first = start[0] if start else Index(items, ir.Const(0), call.at)
+    rest = items if start else Index(items, ir.Slice(ir.Const(1)), call.at)
+    step = Assign(name, Call(f, (Var(name), Var(item)), (), call.at), origin)
+    return (Assign(name, first, origin), For(item, rest, (step,), origin))
+
+
+def mapped(fn: Ref, args: tuple[Expr, ...], opaque: Callable[[], Opaque]) -> Expr | None:
+    """`map(f, xs)` and `filter(f, xs)` as the generator expressions that they are; None for
+    calls of anything else. `opaque` gives the call as it stands."""
+    if fn.obj is not map and fn.obj is not filter:
+        return None
+    code = opaque()
+    taken = {*code.names, *(name for arg in args for name in ir.names_in(arg))}
+    names = [f"item{n or ''}" for n in range(len(args) + len(taken))]
+    items = tuple(n for n in names if n not in taken)[: len(args) - 1]
+    variables = tuple(map(Var, items))
+    parts = (code.text, code.names, code.values, code.refs, code.at)
+    if fn.obj is map and len(args) == 2:
+        clause = Clause(items[0], args[1], ())
+        return Comprehension(
+            *parts, "generator", Call(args[0], variables, (), code.at), None, (clause,)
+        )
+    if fn.obj is map and len(args) > 2:
+        clause = Clause(items, Call(Ref("zip", zip), args[1:], (), code.at), ())
+        return Comprehension(
+            *parts, "generator", Call(args[0], variables, (), code.at), None, (clause,)
+        )
+    if fn.obj is filter and len(args) == 2:
+        keeps = args[0] in (ir.Const(None), Ref("bool", bool))
+        test = variables[0] if keeps else Call(args[0], variables, (), code.at)
+        clause = Clause(items[0], args[1], (test,))
+        return Comprehension(*parts, "generator", variables[0], None, (clause,))
+    return None
+
+
+def loop_over(expr: Expr, variable: Callable[[str], str]) -> tuple[Clause, Expr] | None:
+    """What a `for` over a generator expression runs over, and the item that it takes.
+
+    before::                                  after::
+        for y in (f(x) for x in xs if x):         for x in xs:
+            body                                      if x:
+                                                          y = f(x)
+                                                          body
+    """
+    if not isinstance(expr, Comprehension) or expr.form != "generator" or len(expr.clauses) != 1:
+        return None
+    (clause,) = expr.clauses
+    meaning: dict[str, Expr] = dict(zip(expr.names, expr.values, strict=True))
+    iterable = ir.substitute(clause.iter, meaning)
+    own = {n: variable(n) for n in dict.fromkeys(ir.target_names(clause.target))}
+    meaning = {**meaning, **{n: Var(new) for n, new in own.items()}}
+    target = ir.map_target(clause.target, own.__getitem__)
+    tests = tuple(ir.substitute(test, meaning) for test in clause.tests)
+    return Clause(target, iterable, tests), ir.substitute(expr.element, meaning)
+
+
 def _carries(expr: Comprehension) -> bool:
     """Whether an element may carry a derivative: not if it is made of integers from `range`."""
     element = expr.element

@@ -35,8 +35,7 @@ from . import displays
 from .comprehensions import Clause, Comprehension, mapped
 from .index_tricks import join_of
 from .nested import Closure, Walrus
-from .operands import is_repeatable
-from .operands import is_starred as _is_starred
+from .operands import is_repeatable, is_starred
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
 from .survey import parameter_names
 
@@ -136,6 +135,10 @@ class Reader:
             entries = displays.dict_of_keywords(args, kwargs)
             if entries is not None:
                 return entries
+        if isinstance(fn, Ref) and not kwargs and not any(map(is_starred, args)):
+            items = mapped(fn, tuple(args), lambda: self.opaque(node))
+            if items is not None:
+                return items
         return Call(fn, tuple(args), tuple(kwargs), self.at(node))
 
     def _within_class(self) -> bool:

@@ -6,6 +6,7 @@ What can carry no derivative stays whole: tests, comparisons, keys, sizes, opaqu
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,7 +39,7 @@ from ..ir import (
     While,
 )
 from ..names import Names
-from .comprehensions import Comprehension, becomes_loop, is_consumed, is_generator, loop
+from .comprehensions import Comprehension, becomes_loop, is_consumed, is_generator, loop, reduction
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
 from .keys import fixed_key, flat_key
@@ -309,6 +310,8 @@ class _Flattener:
                 return self.named(expr)
             case Call(fn=Var(name)) if name in self.special.functions:
                 return self.inlined(expr, name)
+            case Call(fn=Ref(obj=functools.reduce), args=(_, _, *rest), kwargs=()) if len(rest) < 2:
+                return self.reduced(expr)
             case Call():
                 return self.call(expr)
             case Index(base=base, key=key):
@@ -337,6 +340,13 @@ class _Flattener:
         inside = dataclasses.replace(self, calling=(*self.calling, name))
         self.out.extend(inside.block(body))
         return inside.operation(value)
+
+    def reduced(self, call: Call) -> Expr:
+        """`functools.reduce(f, xs, start)` as the loop that it is."""
+        call = dataclasses.replace(call, args=self.operands(call.args))
+        name, item = self.names.temporary(call), self.names.local("item")
+        self.out.extend(self.block(reduction(call, name, item, self.origin)))
+        return Var(name)
 
     def call(self, call: Call) -> Expr:
         fn = call.fn

@@ -33,6 +33,7 @@ from ..ir import (
 from ..names import Names
 from . import nested
 from .attempts import Attempt, Handler
+from .comprehensions import loop_over
 from .contexts import region, suppressed
 from .exits import without_jumps
 from .expressions import Lookup, Reader
@@ -132,7 +133,16 @@ class StatementReader:
     def for_loop(self, node: gast.For, line: Line, reader: Reader) -> Sequence[Any]:
         iterable = reader.read(node.iter)
         target = self._loop_target(node.target, line)
-        loop = For(target, iterable, self._round(node.body), Origin(line.whole()))
+        body, origin = self._round(node.body), Origin(line.whole())
+        generated = loop_over(iterable, self.names.fresh)
+        if generated is not None:
+            clause, item = generated
+            target, iterable = clause.target, clause.iter
+            place = self._target(node.target, line, reader)
+            body = (nested.Assignment((place,), item, origin), *body)
+            for test in reversed(clause.tests):
+                body = (If(test, body, (), origin),)
+        loop = For(target, iterable, body, origin)
         return run_unless_broken(loop, self.block(node.orelse), self.names)
 
     def _loop_target(self, node: gast.AST, line: Line) -> ir.Target:

@@ -1,3 +1,4 @@
+# ruff: noqa: B023, C417, UP033 - these programs are about just that
 """Functions as values: passed, partial, made by functions, kept in tables, decorated, recursive."""
 
 import functools
@@ -313,6 +314,33 @@ def monitored(a, x, report):
     return y
 
 
+def mapped_and_filtered(a, xs):  # map, filter and reduce of Python are loops
+    def positive(v):
+        return v > 0
+
+    total = sum(map(lambda v: a * v * v, xs)) + sum(filter(positive, xs)) * a
+    return total + functools.reduce(lambda p, v: p * a + v, xs, 1.0)
+
+
+def mapped_in_a_loop(a, xs):  # the function sees `k` as it is when its item is asked for
+    k, total = a, 0.0
+    for y in map(lambda v: v * k, xs):
+        if y < -0.5:
+            continue
+        total = total + y
+        k = k + y
+    return total * k
+
+
+def generated_in_a_loop(a, xs):
+    total = 1.0
+    for i, y in ((i, v * a) for i, v in enumerate(xs) if v > 0):
+        total = total + y * i * total
+        if total > 9.0:
+            break
+    return total
+
+
 def predators(rng):
     return np.array([1.1, 0.4, 0.1, 0.4]), np.array([2.0, 1.0]), 4
 
@@ -357,5 +385,8 @@ PROGRAMS = [
     Program(chosen_by_a_test, both, (0, 1)),
     Program(given_by_the_caller, lambda rng: (rng.normal(size=3), np.sin)),
     Program(layers_with_weights, some_layers, (0, 1)),
+    Program(mapped_and_filtered, lambda rng: (0.7, [0.3, -0.2, 0.9]), (0, 1)),
+    Program(mapped_in_a_loop, lambda rng: (0.7, [0.3, -0.2, 0.9]), (0, 1)),
+    Program(generated_in_a_loop, lambda rng: (0.7, [0.3, -0.2, 0.9]), (0, 1)),
     Program(monitored, lambda rng: (0.6, 0.5, lambda i: None), (0, 1)),
 ]

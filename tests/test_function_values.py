@@ -1,0 +1,177 @@
+"""Functions as values: what is refused, what the text says, and derivatives of derivatives.
+
+The programs themselves are in tests/programs/function_values.py.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.pipeline import Request, derive
+from tests.programs import function_values as programs
+
+
+def run_twice(f: Callable[..., Any], x: Any) -> Any:
+    return f(x) + f(2.0 * x)
+
+
+def kept_in_a_list(a, x):
+    fs = []
+    for k in (1.0, 2.0):
+        fs.append(lambda t: t * a * k)  # noqa: B023
+    total = 0.0
+    for f in fs:
+        total = total + f(x)
+    return total
+
+
+def late_values_in_a_list(x):
+    fs = []
+    for k in (1.0, 2.0):
+        fs.append(lambda t: t * k)  # noqa: B023
+    return fs[0](x)
+
+
+def aliased_then_rebound(a, x):
+    k = a
+
+    def f(t):
+        return k * t
+
+    g = f
+    k = 2.0 * a
+    return g(x)
+
+
+def changes_the_outer(x):
+    count = 0.0
+
+    def f(t):
+        nonlocal count
+        count = count + t
+        return count
+
+    return run_twice(f, x)
+
+
+def endless(f, x, n):
+    return x if n == 0 else endless(lambda t: f(f(t)), x, n - 1)
+
+
+def without_end(a, x):
+    return endless(lambda t: a * t, x, 3)
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "message"),
+    [
+        (kept_in_a_list, (0.5, 0.3), "`a` is kept|bound more than once"),
+        (late_values_in_a_list, (0.3,), "`k` is bound more than once"),
+        (aliased_then_rebound, (0.5, 0.3), "`k` is bound more than once"),
+        (changes_the_outer, (0.3,), "assigns `count`"),
+        (without_end, (0.5, 0.3), "without end"),
+    ],
+)
+def test_refused(fn: Any, args: Any, message: str) -> None:
+    with pytest.raises(tl.UnsupportedError, match=message):
+        tl.grad(fn)(*args)
+    with pytest.raises(tl.UnsupportedError, match=message):
+        tl.jvp(fn, args, args)
+
+
+def called(x, f):
+    return np.sum(f(x) * x)
+
+
+def writes(v):
+    v[0] = 1.0
+    return v * 2.0
+
+
+class Model:
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def apply(self, x: Any) -> Any:
+        return self.w * x
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (writes, "writes its arguments"),
+        (Model(2.0).apply, "no plain function"),
+        (3.0, "no plain function"),
+    ],
+)
+def test_refused_when_it_runs(f: Any, message: str) -> None:
+    x = np.array([0.3, 0.5])
+    with pytest.raises(tl.UnsupportedError, match=message):
+        tl.grad(called)(x, f)
+    with pytest.raises(tl.UnsupportedError, match=message):
+        tl.jvp(called, (x, f), (x, None))
+
+
+@pytest.mark.parametrize("f", [np.sin, lambda v: v**3, functools.partial(np.power, 2.0)])
+def test_any_plain_function_can_be_given(f: Any) -> None:
+    x = np.array([0.3, 0.5])
+    step = 1e-6 * np.array([1.0, -2.0])
+    slope = (called(x + step, f) - called(x - step, f)) / 2e-6
+    assert np.isclose(tl.grad(called)(x, f) @ step * 1e6, slope)
+    assert np.isclose(tl.jvp(called, (x, f), (step * 1e6, None))[1], slope)
+
+
+def scalar(x, f):
+    return f(f(x) * x)
+
+
+def test_second_order_of_what_only_the_run_knows() -> None:
+    first = tl.grad(scalar)
+    expected = (first(0.7 + 1e-6, np.sin) - first(0.7 - 1e-6, np.sin)) / 2e-6
+    assert np.isclose(tl.grad(first)(0.7, np.sin), expected, rtol=1e-6)
+    assert np.isclose(tl.jvp(first, (0.7, np.sin), (1.0, None))[1], expected, rtol=1e-6)
+
+
+SMOOTH = ["composition", "nested_twice", "partial_rates", "decorated_inside", "seen_at_the_call"]
+TWICE_IN_REVERSE = ("composition", "decorated_inside")
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_second_order(name: str) -> None:
+    f = getattr(programs, name)
+    first = tl.grad(f, wrt=1)
+    expected = (first(0.6, 0.5 + 1e-6) - first(0.6, 0.5 - 1e-6)) / 2e-6
+    if name in TWICE_IN_REVERSE:
+        assert np.isclose(tl.grad(first, wrt=1)(0.6, 0.5), expected, rtol=1e-6)
+    assert np.isclose(tl.jvp(first, (0.6, 0.5), (0.0, 1.0))[1], expected, rtol=1e-6)
+
+
+def test_the_text_names_the_user_s_functions() -> None:
+    text = tl.grad(programs.lotka_volterra).source
+    assert "def rhs_fwd(state, t, *, a, b, c, d):" in text
+    assert "partial" not in text
+
+
+def test_a_file_of_its_own() -> None:
+    text = derive(programs.square_root, Request("grad", ("a",))).standalone()
+    assert "tangentlike" not in text.replace("tangentlike ", "")
+    with pytest.raises(tl.UnsupportedError, match="shows only when the program runs"):
+        derive(programs.given_by_the_caller, Request("grad", ("x",))).standalone()
+
+
+def test_a_function_that_carries_nothing_is_printed_as_it_is() -> None:
+    def f(x):
+        def late(v):
+            return v[1]
+
+        return x * len(sorted([(1, 2), (2, 1)], key=late)) * max([1, 2], key=lambda v: -v)
+
+    df = tl.grad(f)
+    assert df(3.0) == 2.0
+    assert "key=lambda v: -v" in df.source
