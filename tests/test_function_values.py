@@ -60,6 +60,35 @@ def changes_the_outer(x):
     return run_twice(f, x)
 
 
+def hides_what_is_captured(x, k):
+    def f(t):
+        return t * k
+
+    def g(k):
+        return run_twice(f, k)
+
+    return g(x)
+
+
+def hides_in_a_value(x, k):
+    def f(t):
+        return t * k
+
+    def g(k):
+        return run_twice(f, k)
+
+    return run_twice(g, x)
+
+
+def map_of_a_rebound_function(x, k):
+    f = np.sin
+    total = 0.0
+    for y in map(f, [x, k]):
+        total = total + y
+        f = np.cos
+    return total
+
+
 def endless(f, x, n):
     return x if n == 0 else endless(lambda t: f(f(t)), x, n - 1)
 
@@ -75,6 +104,9 @@ def without_end(a, x):
         (late_values_in_a_list, (0.3,), "`k` is bound more than once"),
         (aliased_then_rebound, (0.5, 0.3), "`k` is bound more than once"),
         (changes_the_outer, (0.3,), "assigns `count`"),
+        (hides_what_is_captured, (0.3, 0.5), "has a `k` of its own"),
+        (hides_in_a_value, (0.3, 0.5), "has a `k` of its own"),
+        (map_of_a_rebound_function, (0.3, 0.5), "map"),
         (without_end, (0.5, 0.3), "without end"),
     ],
 )
@@ -150,6 +182,20 @@ def test_second_order(name: str) -> None:
     if name in TWICE_IN_REVERSE:
         assert np.isclose(tl.grad(first, wrt=1)(0.6, 0.5), expected, rtol=1e-6)
     assert np.isclose(tl.jvp(first, (0.6, 0.5), (0.0, 1.0))[1], expected, rtol=1e-6)
+
+
+def defaults_of_one_another(a, x):
+    def f(t, s=2.0 * a):
+        return t * s
+
+    def g(t, n=2):
+        return f(t) if n == 0 else run_twice(lambda v: g(v, n - 1), t)
+
+    return run_twice(g, x) + f(x)
+
+
+def test_a_function_brings_its_defaults_along() -> None:
+    tl.check_grads(defaults_of_one_another, (0.5, 0.3))
 
 
 def test_the_text_names_the_user_s_functions() -> None:

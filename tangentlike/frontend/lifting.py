@@ -27,6 +27,7 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir import Assign, Call, Const, Expr, Function, Origin, Param, Ref, Return, Var
 from ..names import Names
+from .captures import binding_counts, bound_by, free_names, names_read, rebound_names
 from .nested import Closure, Define
 from .resolve import Scope
 
@@ -115,7 +116,7 @@ def _lifted_lambda(
 ) -> Expr:
     own = {p.name for p in code.params}
     outer = dict(zip(code.names, code.values, strict=True))
-    free = _free_of(code.body)
+    free = names_read(code.body)
     captured = {n: v for n, v in outer.items() if n not in own and n in free}
     params, defaults = _split_defaults(code.params)
     # (A default is read where the lambda stands; a name in it may be captured as well.)
@@ -164,19 +165,21 @@ def lift_definitions(
             )
     rebound = rebound_names(function)
     unique = {n for n in inner if counts[n] == 1}
-    captured = _captures({n: inner[n] for n in unique}, unique, set(counts))
     defaults: dict[str, dict[str, Expr]] = {}
+    for name in sorted(unique, key=list(inner).index):
+        found = _split_defaults(inner[name].params)[1]
+        defaults[name] = {p: Var(names.fresh(f"{name}_{p}")) for p in found}
+    captured = _captures({n: inner[n] for n in unique}, defaults, set(counts))
     meaning: dict[str, Expr] = {}
     for name in sorted(unique, key=list(inner).index):
         params, found = _split_defaults(inner[name].params)
-        defaults[name] = {p: Var(names.fresh(f"{name}_{p}")) for p in found}
         body = dataclasses.replace(inner[name], params=_extended(params, captured[name]))
         late = frozenset(captured[name]) & rebound
         lifted = Lifted(body, scope, late, frozenset(found), codes.get(name))
         values = {**defaults[name], **{n: Var(n) for n in captured[name]}}
         meaning[name] = with_values(stand_in(name, lifted), values)
     for name in unique:  # a lifted function says what goes with those that it uses
-        _tie(meaning[name], meaning)
+        _tie(meaning[name], meaning, inner[name])
     return _rewritten(function, meaning, defaults, kept, scope, names)
 
 
@@ -201,24 +204,26 @@ def lambda_function(name: str, code: Closure, origin: Origin) -> Function:
     return Function(name, code.params, (Return(code.body, origin),), origin.place)
 
 
-def _tie(value: Expr, meaning: Mapping[str, Expr]) -> None:
+def _tie(value: Expr, meaning: Mapping[str, Expr], function: Function) -> None:
     ref = value.args[0] if isinstance(value, Call) else value
     assert isinstance(ref, Ref)
     lifted = ref.obj.__lifted__
-    own = set(lifted.function.param_names)
-    used = {n: e for n, e in meaning.items() if n not in own}
     ref.obj.__lifted__ = dataclasses.replace(
         lifted,
         function=dataclasses.replace(
-            lifted.function, body=substituted(lifted.function.body, _without(used, lifted.function))
+            lifted.function, body=substituted(lifted.function.body, _without(meaning, function))
         ),
     )
 
 
 def _without(values: Mapping[str, Expr], function: Function) -> dict[str, Expr]:
-    """Without the names that a function binds itself."""
-    bound = {n for s in ir.statements(function.body) for n in bound_by(s)}
-    return {n: e for n, e in values.items() if n not in bound}
+    """Without the names that a function binds itself. What a function captures must not have the
+    name of a variable of the function that uses it."""
+    bound = _own(function)
+    left = {n: e for n, e in values.items() if n not in bound}
+    for name in free_names(function):
+        _refuse_hidden(function, name, ir.names_in(left.get(name)))
+    return left
 
 
 def _rewritten(
@@ -261,7 +266,7 @@ def _rewritten(
 
 def _conditional(outer: Function, inner: Function, scope: Scope) -> Expr:
     """A function whose name has several definitions: a value like any other."""
-    free = [n for n in _free(inner) if n in binding_counts(outer)]
+    free = [n for n in free_names(inner) if n in binding_counts(outer)]
     params, found = _split_defaults(inner.params)
     body = dataclasses.replace(inner, params=_extended(params, free))
     lifted = Lifted(body, scope, frozenset(free) & rebound_names(outer), frozenset(found))
@@ -269,22 +274,44 @@ def _conditional(outer: Function, inner: Function, scope: Scope) -> Expr:
 
 
 def _captures(
-    functions: Mapping[str, Function], lifted: set[str], local: set[str]
+    functions: Mapping[str, Function], defaults: Mapping[str, Mapping[str, Expr]], local: set[str]
 ) -> dict[str, list[str]]:
-    """The local names that each function captures, those of the functions it uses included."""
-    free = {n: [v for v in _free(f) if v in local] for n, f in functions.items()}
+    """The local names that each function captures, those of the functions it uses included (and
+    the values of their defaults)."""
+    lifted = functions.keys()
+    free = {n: [v for v in free_names(f) if v in local] for n, f in functions.items()}
     found = {n: [v for v in names if v not in lifted] for n, names in free.items()}
     while True:
         before = {n: list(names) for n, names in found.items()}
         for name, used in free.items():
             for other in used:
                 if other in lifted:
-                    found[name] += [v for v in found[other] if v not in found[name]]
+                    given = [n for e in defaults[other].values() for n in sorted(ir.names_in(e))]
+                    wanted = (*found[other], *given)
+                    _refuse_hidden(functions[name], other, wanted)
+                    found[name] += [v for v in dict.fromkeys(wanted) if v not in found[name]]
         if found == before:
             return found
 
 
 # ---------------------------------------------------------------------------- free names
+
+
+def _refuse_hidden(function: Function, name: str, captured: Iterable[str]) -> None:
+    hidden = sorted(_own(function) & set(captured))
+    if hidden:
+        raise UnsupportedError(
+            f"`{function.name}` uses `{name}`, which uses a `{hidden[0]}` of the function around, "
+            f"and has a `{hidden[0]}` of its own",
+            function.place,
+            "Rename one of them.",
+        )
+
+
+def _own(function: Function) -> set[str]:
+    """The variables of a function itself, its parameters included."""
+    bound = {n for s in ir.statements(function.body) for n in bound_by(s)} - {*function.free}
+    return bound.union(function.param_names)
 
 
 def substituted(block: ir.Block, values: Mapping[str, Expr]) -> ir.Block:
@@ -304,63 +331,6 @@ def substituted(block: ir.Block, values: Mapping[str, Expr]) -> ir.Block:
         )
 
     return tuple(map(statement, block)) if known else block
-
-
-def bound_by(stmt: Any) -> tuple[str, ...]:
-    """The names that a statement of nested IR binds."""
-    return (stmt.function.name,) if isinstance(stmt, Define) else tuple(ir.binds(stmt))
-
-
-def binding_counts(function: Function) -> dict[str, int]:
-    """How many definitions each local name has; a parameter has one."""
-    counts = dict.fromkeys(function.param_names, 1)
-    for stmt in ir.statements(function.body):
-        for name in bound_by(stmt):
-            counts[name] = counts.get(name, 0) + 1
-    return counts
-
-
-def rebound_names(function: Function) -> frozenset[str]:
-    """The names that may get another value after they have one."""
-    counts = binding_counts(function)
-    found = {name for name, count in counts.items() if count > 1}
-    for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.For(target=target):
-                found.update(ir.target_names(target))
-                found.update(n for s in ir.statements(stmt.body) for n in bound_by(s))
-            case ir.While():
-                found.update(n for s in ir.statements(stmt.body) for n in bound_by(s))
-            case ir.Update(target=Var(name)):
-                found.add(name)
-    return frozenset(found)
-
-
-def _free(function: Function) -> list[str]:
-    """The names a function reads and does not bind, in order."""
-    bound = set(function.param_names)
-    bound.update(n for s in ir.statements(function.body) for n in bound_by(s))
-    found: dict[str, None] = {}
-    for stmt in ir.statements(function.body):
-        if isinstance(stmt, Define):
-            found.update(dict.fromkeys(_free(stmt.function)))
-            for param in stmt.function.params:
-                found.update(dict.fromkeys(_free_of(param.default)))
-            continue
-        for expr in ir.expressions(stmt):
-            found.update(dict.fromkeys(_free_of(expr)))
-        if isinstance(stmt, ir.Update) and isinstance(stmt.target, Var):
-            found[stmt.target.name] = None
-        if isinstance(stmt, ir.OpaqueStmt):
-            found.update(dict.fromkeys(stmt.names))
-    return [name for name in found if name not in bound]
-
-
-def _free_of(expr: Expr | None) -> dict[str, None]:
-    """The local names in an expression, in order."""
-    if expr is None:
-        return {}
-    return dict.fromkeys(p.name for p in ir.walk(expr) if isinstance(p, Var))
 
 
 __all__ = [

@@ -134,7 +134,9 @@ class StatementReader:
         iterable = reader.read(node.iter)
         target = self._loop_target(node.target, line)
         body, origin = self._round(node.body), Origin(line.whole())
-        generated = loop_over(iterable, self.names.fresh)
+        generated = None  # (`map` takes its function before the loop: it must stay what it is)
+        if not isinstance(node.iter, gast.Call) or not self._rebinds(node.body, node.iter):
+            generated = loop_over(iterable, self.names.fresh)
         if generated is not None:
             clause, item = generated
             target, iterable = clause.target, clause.iter
@@ -144,6 +146,11 @@ class StatementReader:
                 body = (If(test, body, (), origin),)
         loop = For(target, iterable, body, origin)
         return run_unless_broken(loop, self.block(node.orelse), self.names)
+
+    def _rebinds(self, body: Sequence[gast.AST], call: gast.Call) -> bool:
+        """Whether statements bind the name that is the first argument of a call."""
+        bound = {n for part in body for n in survey(gast.Module([part], [])).bound}
+        return any(isinstance(arg, gast.Name) and arg.id in bound for arg in call.args[:1])
 
     def _loop_target(self, node: gast.AST, line: Line) -> ir.Target:
         if isinstance(node, gast.Name):
