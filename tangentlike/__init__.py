@@ -11,9 +11,11 @@ from .api import autodiff, grad, jvp, value_and_grad, vjp
 from .called import derive_call as _derive_call
 from .checkpoints import checkpoint, checkpointed
 from .errors import TangentlikeError, UnsupportedError
-from .jacobians import hessian, hvp, jacobian
+from .jacobians import hessian, jacfwd, jacobian, jacrev
+from .linear import hvp, linearize
 from .rules import nondifferentiable, rule
 from .runtime import on_adjoint, stop_gradient
+from .sparse import sparse_hessian, sparse_jacobian
 from .testing import check_grads, check_rule
 
 __version__ = "0.1.0"
@@ -29,11 +31,16 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "jacfwd",
     "jacobian",
+    "jacrev",
     "jvp",
+    "linearize",
     "nondifferentiable",
     "on_adjoint",
     "rule",
+    "sparse_hessian",
+    "sparse_jacobian",
     "stop_gradient",
     "testing",
     "value_and_grad",

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from .composed import Again
 from .derivation import Derivation, functions_of
 from .errors import UnknownClassError, UnsupportedError
 from .primal import Primal, missing_names
@@ -41,6 +42,7 @@ class Operator:
 
     `derive` gives the derivation behind it; `exact` says that its emitted function, called the
     same way, gives the same result, so that differentiating it means differentiating that.
+    Where it does not, `again` may write a function that does, from the emitted one.
     """
 
     name: str
@@ -48,17 +50,24 @@ class Operator:
     derive: Callable[[], Derivation]
     exact: bool = True
     seeds: bool = False
+    again: Again | None = None
 
     @property
-    def emitted(self) -> Any:
-        """The emitted function that stands for the derivative when it is differentiated."""
-        if not self.exact:
+    def inner(self) -> Any:
+        """What stands for the derivative when it is differentiated: the derivation behind it, or
+        a function written around that."""
+        if not self.exact and (self.again is None or not self.again.is_plain):
             raise UnsupportedError(
                 f"the result of tl.{self.name} cannot be differentiated further",
                 hint="Differentiate with tl.grad, tl.jvp or tl.autodiff first, "
                 f"and apply tl.{self.name} last.",
             )
-        return self.derive().emitted
+        return self.derive() if self.again is None else self.again
+
+    @property
+    def emitted(self) -> Any:
+        """Its function."""
+        return self.inner.emitted
 
 
 def hand_back(

@@ -1,36 +1,59 @@
-"""Whole Jacobians and Hessians, one seed at a time, and products with the Hessian."""
+"""Whole Jacobians and Hessians, one seed at a time.
+
+A result has the structure of the value and, at each leaf of that, the structure of the
+arguments: `{"a": y}` by `(w, b)` gives `{"a": (dy_dw, dy_db)}`.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from . import leaves
-from .api import _bound, _complete, _derivation, finished, seed_names
-from .derivation import Derivation, functions_of
+from .api import _bound, _complete, _derivation
+from .blocks import Blocks, flat, shaped_like, size_of, units
+from .composed import Again, jacobian_text
+from .derivation import Derivation
 from .derived import OPERATORS, encode
-from .errors import TangentlikeError, UnknownClassError, UnsupportedError
+from .errors import TangentlikeError, UnsupportedError
 from .handback import Operator, finish, hand_back
 from .primal import Primal, Wrt, primal_of, wrt_names
-from .runtime.tape import fresh_tape
-from .seeds import seed_like
+from .sweeps import Forward, Reverse
 
-__all__ = ["hessian", "hvp", "jacobian"]
+__all__ = [
+    "gradient_tangent",
+    "handed",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "refuse_unsuited",
+]
 
 Function = Callable[..., Any]
 
 
-def jacobian(fn: Function | None = None, wrt: Wrt = 0, mode: str = "auto") -> Any:
-    """The Jacobian of a function of arrays: an array of shape `value.shape + x.shape`.
+def jacobian(
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    mode: str = "auto",
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Any:
+    """The Jacobian of a function: for arrays an array of shape `value.shape + x.shape`.
 
-    A function with several results (tuple, list, dict) gives one array for each, in the same
-    structure; a tuple `wrt` gives a tuple. "reverse" makes one sweep for each entry of the
-    value, "forward" one for each entry of x; "auto" takes the smaller number.
+    Containers nest: the result has the structure of the value and, at each of its leaves, that
+    of the argument (a tuple for a tuple `wrt`). "reverse" makes one sweep for each entry of the
+    value, "forward" one for each entry of the arguments; "auto" takes the smaller number.
+    With `has_aux`, `fn` returns `(value, aux)` and the result is `(jacobian, aux)`.
+    `holomorphic` is for complex functions: the complex derivative, checked to exist.
 
     >>> import numpy as np
     >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
@@ -38,37 +61,50 @@ def jacobian(fn: Function | None = None, wrt: Wrt = 0, mode: str = "auto") -> An
            [0., 4.]])
     """
     if fn is None:
-        return lambda f: jacobian(f, wrt, mode)
+        return lambda f: jacobian(f, wrt, mode, has_aux=has_aux, holomorphic=holomorphic)
     if mode not in ("auto", "forward", "reverse"):
         raise TangentlikeError(f"mode is 'auto', 'forward' or 'reverse', not {mode!r}")
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
-
-    @functools.cache
-    def derive() -> Derivation:
-        return _derivation(primal, "tangent" if mode == "forward" else "pair", names)
+    task = _Task(primal, names, single, mode, has_aux, holomorphic)
 
     def matrix(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = _complete(primal, args, kwargs)
-        values = derive().values(args, kwargs)
-        for name, value in zip(names, values, strict=True):
-            _refuse_unsuited(primal, f"`{name}`", value)
-        if mode == "forward":
-            found = _forward(primal, names, values, args, kwargs)
-        else:
-            found = _reverse(primal, names, values, args, kwargs, mode == "auto")
+        found = task.at(*_complete(primal, args, kwargs))
         finish(matrix)
-        return found[0] if single else tuple(found)
+        return found
 
-    qualname = encode("jacobian", primal.origin, wrt=names[0] if single else names, mode=mode)
-    return _handed(matrix, "jacobian", primal, derive, qualname, primal.signature)
+    options = {
+        "wrt": names[0] if single else names,
+        "mode": mode,
+        "has_aux": True if has_aux else None,
+        "holomorphic": True if holomorphic else None,
+    }
+    again = Again(task.derive_again, jacobian_text)
+    plain = single and not has_aux and not holomorphic
+    operator = Operator("jacobian", primal, task.derive, False, again=again if plain else None)
+    return handed(matrix, operator, encode("jacobian", primal.origin, **options), primal.signature)
 
 
-def hessian(fn: Function | None = None, wrt: Wrt = 0) -> Any:
+def jacfwd(
+    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False
+) -> Any:
+    """`jacobian` in forward mode: one sweep for each entry of the arguments."""
+    return jacobian(fn, wrt, "forward", has_aux=has_aux, holomorphic=holomorphic)
+
+
+def jacrev(
+    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False
+) -> Any:
+    """`jacobian` in reverse mode: one primal sweep, then one sweep for each entry of the value."""
+    return jacobian(fn, wrt, "reverse", has_aux=has_aux, holomorphic=holomorphic)
+
+
+def hessian(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) -> Any:
     """The Hessian of a real scalar function: an array of shape `x.shape + x.shape`.
 
     A tuple `wrt` gives a tuple of tuples: block i, j is the derivative by i, then by j.
-    Computed forward over reverse.
+    Containers nest likewise. Computed forward over reverse. With `has_aux`, `fn` returns
+    `(value, aux)` and the result is `(hessian, aux)`.
 
     >>> import numpy as np
     >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
@@ -76,268 +112,193 @@ def hessian(fn: Function | None = None, wrt: Wrt = 0) -> Any:
            [ 0., 12.]])
     """
     if fn is None:
-        return lambda f: hessian(f, wrt)
+        return lambda f: hessian(f, wrt, has_aux=has_aux)
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
     @functools.cache
-    def derive() -> Derivation:
-        gradient = _derivation(primal, "grad", names, single)
-        return _derivation(_emitted_primal(primal, gradient), "tangent", names)
+    def derive(along: tuple[str, ...] = names) -> Derivation:
+        return gradient_tangent(primal, names, single, has_aux, along)
 
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
-        outer = derive().suited(args, kwargs)
-        values = outer.values(args, kwargs)
-        for name, value in zip(names, values, strict=True):
-            _refuse_unsuited(primal, f"`{name}`", value)
-        columns = _forward(outer.primal, names, values, args, kwargs)
+        inputs = derive().suited(args, kwargs).values(args, kwargs)
+        for name, value in zip(names, inputs, strict=True):
+            refuse_unsuited(primal, f"`{name}`", value, "The Hessian is of a real function.")
+        both = inputs[0] if single else tuple(inputs)
+        sweeps = [Forward(derive((name,)), args, kwargs, has_aux, like=both) for name in names]
+        blocks = _by_columns(sweeps, inputs, single)
         finish(matrix)
-        if single:
-            return columns[0]
-        return tuple(tuple(column[i] for column in columns) for i in range(len(names)))
+        return (blocks.nested(), sweeps[0].aux) if has_aux else blocks.nested()
 
-    qualname = encode("hessian", primal.origin, wrt=names[0] if single else names)
-    return _handed(matrix, "hessian", primal, derive, qualname, primal.signature)
-
-
-def hvp(fn: Function | None = None, wrt: Wrt = 0) -> Any:
-    """The product of the Hessian with a vector, without the Hessian: `hvp(f)(x, v)`.
-
-    The result takes the arguments of `fn` and then `v`, which has the structure of the gradient
-    (a tuple for a tuple `wrt`). Computed forward over reverse, at the cost of a few gradients.
-
-    >>> hvp(lambda x: x**3)(2.0, 10.0)
-    120.0
-    """
-    if fn is None:
-        return lambda f: hvp(f, wrt)
-    primal = primal_of(fn)
-    names, single = wrt_names(primal, wrt)
-
-    @functools.cache
-    def derive() -> Derivation:
-        gradient = _derivation(primal, "grad", names, single)
-        return _derivation(_emitted_primal(primal, gradient), "tangent", names)
-
-    def product(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs, v = _vector(args, kwargs)
-        args, kwargs = _complete(primal, args, kwargs)
-        try:
-            outer = derive().suited(args, kwargs)
-        except UnknownClassError:  # what the arguments are tells it
-            gradient = _derivation(primal, "grad", names, single).suited(args, kwargs)
-            inner = _emitted_primal(primal, gradient)
-            outer = _derivation(inner, "tangent", names).suited(args, kwargs)
-        values = outer.values(args, kwargs)
-        vectors = (v,) if single else tuple(v)
-        if len(vectors) != len(names):
-            raise TangentlikeError(f"v must have {len(names)} parts, one for each of {names}")
-        dots = {
-            dot: seed_like(value, part, f"v for `{name}`")
-            for dot, name, value, part in zip(
-                seed_names(outer), names, values, vectors, strict=True
-            )
-        }
-        _, change = outer.call(args, {**kwargs, **dots})
-        finish(product, outer)
-        found = finished(values, [change] if single else change, (*args, *dots.values()))
-        return found[0] if single else tuple(found)
-
-    qualname = encode("hvp", primal.origin, wrt=names[0] if single else names)
-    return _handed(product, "hvp", primal, derive, qualname, _with_vector(primal.signature))
+    qualname = encode(
+        "hessian",
+        primal.origin,
+        wrt=names[0] if single else names,
+        has_aux=True if has_aux else None,
+    )
+    again = Again(derive, jacobian_text) if single and not has_aux else None
+    operator = Operator("hessian", primal, derive, False, again=again)
+    return handed(matrix, operator, qualname, primal.signature)
 
 
-def _vector(
-    args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-    if "v" in kwargs:
-        return args, {k: value for k, value in kwargs.items() if k != "v"}, kwargs["v"]
-    if not args:
-        raise TypeError("the vector v, the last argument, is missing")
-    return args[:-1], kwargs, args[-1]
-
-
-def _with_vector(signature: inspect.Signature) -> inspect.Signature:
-    """The signature with `v` as the last positional parameter."""
-    Parameter = inspect.Parameter
-    own = [p.replace(default=p.empty) for p in signature.parameters.values()]
-    before = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    after = [p for p in own if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    kind = Parameter.POSITIONAL_ONLY if "v" in signature.parameters else None
-    if kind is not None:  # f has a v of its own: ours is by position only, so all before are
-        before = [p.replace(kind=kind) for p in before]
-    v = Parameter("v_" if kind is not None else "v", kind or Parameter.POSITIONAL_OR_KEYWORD)
-    return inspect.Signature([*before, v, *after])
-
-
-def _emitted_primal(primal: Primal, derivation: Derivation) -> Primal:
-    return Primal(derivation.emitted, primal.name, None, inner=derivation)
-
-
-def _handed(
-    function: Any,
-    name: str,
+def gradient_tangent(
     primal: Primal,
-    derive: Callable[[], Derivation],
-    qualname: str,
-    signature: inspect.Signature,
+    names: tuple[str, ...],
+    single: bool,
+    has_aux: bool,
+    along: tuple[str, ...],
+) -> Derivation:
+    """Forward over reverse: the gradient by `names`, differentiated `along` some or all of them."""
+    gradient = _derivation(primal, "grad", names, single, has_aux)
+    emitted = Primal(gradient.emitted, primal.name, None, inner=gradient)
+    return _derivation(emitted, "tangent", along)
+
+
+def handed(
+    function: Any, operator: Operator, qualname: str, signature: inspect.Signature
 ) -> types.FunctionType:
     """The function dressed, the same one each time where it can be told by its name."""
-    handed = _derivation(primal, "tangent", primal.free_names[:1]).handed
-    if qualname in handed and not _bound(primal):
-        return handed[qualname]
-    operator = Operator(name, primal, derive, exact=False)
+    primal = operator.primal
+    known = _derivation(primal, "tangent", primal.free_names[:1]).handed
+    if qualname in known and not _bound(primal):
+        return known[qualname]
     dressed = hand_back(function, operator, qualname, signature)
     if not _bound(primal):
-        handed[qualname] = dressed
+        known[qualname] = dressed
     return dressed
 
 
-# -------------------------------------------------------------------------- seed by seed
+# ------------------------------------------------------------------------- all the seeds
 
 
-def _refuse_unsuited(primal: Primal, what: str, value: Any) -> None:
-    if not leaves.is_leaf(value):
-        raise UnsupportedError(
-            f"the Jacobian of {primal.name}: {what} is a {type(value).__name__}",
-            hint="Jacobians are by floats and arrays; use tl.jvp or tl.vjp for containers.",
+@dataclass(frozen=True)
+class _Task:
+    """What `jacobian` was asked for."""
+
+    primal: Primal
+    names: tuple[str, ...]
+    single: bool
+    mode: str
+    has_aux: bool
+    holomorphic: bool
+
+    def derive(self) -> Derivation:
+        mode = "tangent" if self.mode == "forward" else "pair"
+        return _derivation(self.primal, mode, self.names)
+
+    def derive_again(self) -> Derivation:
+        """What the text of the Jacobian calls, where that is differentiated in its turn."""
+        return _derivation(self.primal, "tangent", self.names)
+
+    def at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        inputs = self.derive().values(args, dict(kwargs))
+        for name, value in zip(self.names, inputs, strict=True):
+            self._refuse_unsuited(f"`{name}`", value)
+        if self.mode == "forward":
+            return self._forward(inputs, args, kwargs)
+        sweep = Reverse(self.derive(), args, kwargs, self.has_aux)
+        real_to_complex = leaves.is_complex(sweep.value) and not self.holomorphic
+        if self.mode == "auto" and (real_to_complex or size_of(sweep.value) > size_of(inputs)):
+            return self._forward(inputs, args, kwargs)
+        return self._reverse(sweep)
+
+    def _forward(self, inputs: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        sweeps = [
+            Forward(_derivation(self.primal, "tangent", (name,)), args, kwargs, self.has_aux)
+            for name in self.names
+        ]
+        blocks = _by_columns(sweeps, inputs, self.single)
+        if self.holomorphic:
+            self._refuse_unsuited("its value", sweeps[0].value)
+            direction = [_complex_direction(x) for x in flat(inputs)]
+            parts = iter(direction)
+            seeds = [shaped_like(x, [next(parts) for _ in flat(x)]) for x in inputs]
+            changes = [sweep([seed]) for sweep, seed in zip(sweeps, seeds, strict=True)]
+            found = [sum(column) for column in zip(*changes, strict=True)]
+            self._check_complex_linear(blocks.times(direction), found)
+        return self._answer(blocks, sweeps[0].aux)
+
+    def _reverse(self, sweep: Reverse) -> Any:
+        self._refuse_unsuited("its value", sweep.value, 'Use mode="forward".')
+        blocks = Blocks(sweep.value, _columns(sweep.inputs, self.single))
+        for number, index, seed in units(sweep.value):
+            bars = sweep(seed)
+            # (An adjoint is the conjugate of the derivative: see docs/semantics.md.)
+            blocks.put_row(number, index, [np.conj(b) for b in bars] if self.holomorphic else bars)
+        if self.holomorphic:
+            direction = [_complex_direction(y) for y in flat(sweep.value)]
+            found = sweep(shaped_like(sweep.value, direction))
+            expected = blocks.transposed_times([np.conj(v) for v in direction])
+            self._check_complex_linear([np.conj(v) for v in expected], found)
+        return self._answer(blocks, sweep.aux)
+
+    def _answer(self, blocks: Blocks, aux: Any) -> Any:
+        return (blocks.nested(), aux) if self.has_aux else blocks.nested()
+
+    def _refuse_unsuited(self, what: str, value: Any, hint: str = "") -> None:
+        if not self.holomorphic:
+            return refuse_unsuited(self.primal, what, value, hint)
+        if not all(map(leaves.is_complex, flat(value))):
+            raise TangentlikeError(
+                f"the Jacobian of {self.primal.name}: {what} is not complex",
+                hint="holomorphic=True is for functions of complex numbers with complex values.",
+            )
+        return None
+
+    def _check_complex_linear(self, expected: list[Any], found: list[Any]) -> None:
+        """The sweep along a complex direction must be what the complex derivative says."""
+        for a, b in zip(expected, found, strict=True):
+            size = float(np.max(np.abs(a), initial=0.0) + np.max(np.abs(b), initial=0.0))
+            epsilon = float(np.finfo(np.asarray(b).dtype).eps)
+            if not np.allclose(a, b, rtol=0.0, atol=size * epsilon**0.5, equal_nan=True):
+                raise TangentlikeError(
+                    f"{self.primal.name} is not holomorphic: it has no complex derivative here",
+                    hint="Differentiate it by real and imaginary part, or use tl.jvp and tl.vjp.",
+                )
+
+
+def _columns(inputs: list[Any], single: bool) -> Any:
+    return inputs[0] if single else tuple(inputs)
+
+
+def _by_columns(sweeps: list[Forward], inputs: list[Any], single: bool) -> Blocks:
+    """One forward sweep for each entry of each input, which has a map of its own."""
+    blocks: Blocks | None = None
+    first = 0
+    for sweep, x in zip(sweeps, inputs, strict=True):
+        for number, index, seed in units(x):
+            tangents = sweep([seed])
+            if blocks is None:
+                blocks = Blocks(sweep.value, _columns(inputs, single))
+            blocks.put_column(first + number, index, tangents)
+        first += len(flat(x))
+    if blocks is None:  # the inputs have no entries
+        sweeps[0]([None])
+        blocks = Blocks(sweeps[0].value, _columns(inputs, single))
+    return blocks
+
+
+def _complex_direction(leaf: Any) -> Any:
+    """Fixed numbers with no pattern to them, and not real."""
+    k = np.arange(1.0, np.size(leaf) + 1.0).reshape(np.shape(leaf))
+    return np.cos(k * k) + 1j * np.sin(1.0 + k * k)
+
+
+def refuse_unsuited(primal: Primal, what: str, value: Any, hint: str = "") -> None:
+    if not leaves.has_leaf(value):
+        raise TangentlikeError(
+            f"the Jacobian of {primal.name}: {what} is a {type(value).__name__} and has no "
+            "floating entries",
+            hint="Jacobians are of, and by, floats, arrays of them, and containers of these.",
         )
-    if isinstance(value, complex) or leaves.dtype_class(value) == "c":
+    if leaves.is_complex(value):
         raise UnsupportedError(
             f"the Jacobian of {primal.name}: {what} is complex",
-            hint="Split it into real and imaginary part, or use tl.jvp and tl.vjp.",
+            hint=hint
+            or "Say holomorphic=True for a complex derivative, or split it into real and "
+            "imaginary part.",
         )
 
 
-def _size(value: Any) -> int:
-    return sum(int(np.prod(getattr(leaf, "shape", ()))) for _, leaf in leaves.leaves(value))
-
-
-def _indices(leaf: Any) -> Iterator[tuple[int, ...]]:
-    return np.ndindex(*getattr(leaf, "shape", ()))
-
-
-def _unit(leaf: Any, index: tuple[int, ...]) -> Any:
-    """The seed that is one at an entry and zero elsewhere."""
-    if not leaves.is_array(leaf):
-        return type(leaf)(1.0)
-    seed = leaves.zeros(leaf)
-    seed[index] = 1.0
-    return seed
-
-
-def _empty(row: Any, column: Any) -> Any:
-    """Room for the derivative of `row` by `column`."""
-    shape = (*getattr(row, "shape", ()), *getattr(column, "shape", ()))
-    arrays = [a for a in (row, column) if leaves.is_array(a)]
-    if not arrays:
-        return 0.0
-    return np.zeros_like(arrays[0], shape=shape, dtype=np.result_type(*arrays), order="C")
-
-
-def _map_leaves(value: Any, fn: Callable[[Any], Any]) -> Any:
-    if leaves.is_leaf(value):
-        return fn(value)
-    inside = leaves.children(value)
-    if inside is None:
-        return None
-    return leaves.rebuild(value, [_map_leaves(item, fn) for _, item in inside])
-
-
-def _forward(
-    primal: Primal,
-    names: tuple[str, ...],
-    values: list[Any],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-) -> list[Any]:
-    """One forward sweep for each entry of each value of `wrt`."""
-    found = []
-    for name, x in zip(names, values, strict=True):
-        derivation = _derivation(primal, "tangent", (name,)).suited(args, kwargs)
-        (dot,) = seed_names(derivation)
-        blocks: Any = None
-        for index in _indices(x):
-            seeded = {**kwargs, dot: _unit(x, index)}
-            value, tangent = derivation.call(args, seeded)
-            if blocks is None:
-                blocks = _map_leaves(value, lambda leaf: [_empty(leaf, x)])  # noqa: B023
-            _put(blocks, leaves.like(value, tangent), index, from_left=False)
-        if blocks is None:  # x has no entries
-            value = derivation.call(args, {**kwargs, dot: leaves.zeros(x)})[0]
-            blocks = _map_leaves(value, lambda leaf: [_empty(leaf, x)])  # noqa: B023
-        found.append(_opened(blocks))
-    return found
-
-
-def _put(blocks: Any, part: Any, index: tuple[int, ...], from_left: bool) -> None:
-    """Write one row (from the left) or column of the blocks (each in a list of one)."""
-    if isinstance(blocks, list) and len(blocks) == 1 and (part is None or leaves.is_leaf(part)):
-        if not leaves.is_array(blocks[0]):
-            blocks[0] = float(part)
-        else:
-            blocks[0][index if from_left else (..., *index)] = part
-        return
-    pairs = zip(leaves.children(blocks) or (), leaves.children(part) or (), strict=True)
-    for (_, block), (_, item) in pairs:
-        _put(block, item, index, from_left)
-
-
-def _opened(blocks: Any) -> Any:
-    """Blocks without the lists of one that made numbers writable."""
-    if isinstance(blocks, list) and len(blocks) == 1 and leaves.is_leaf(blocks[0]):
-        return blocks[0]
-    inside = leaves.children(blocks)
-    return blocks if not inside else leaves.rebuild(blocks, [_opened(b) for _, b in inside])
-
-
-def _reverse(
-    primal: Primal,
-    names: tuple[str, ...],
-    values: list[Any],
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    auto: bool,
-) -> list[Any]:
-    """One reverse sweep for each entry of the value; forward instead if that is less work."""
-    derivation = _derivation(primal, "pair", names).suited(args, kwargs)
-    run, back = functions_of(derivation.derived)
-    value, tape = derivation.run(run, args, kwargs)
-    if auto and _size(value) > _size(values):
-        return _forward(primal, names, values, args, kwargs)
-    for _, leaf in leaves.leaves(value):
-        _refuse_unsuited(primal, "its value", leaf)
-    rows = list(leaves.leaves(value))
-    blocks = [[[_empty(leaf, x)] for _, leaf in rows] for x in values]
-    for number, (_, leaf) in enumerate(rows):
-        for index in _indices(leaf):
-            seed = _nth_seed(value, number, index)
-            again = fresh_tape(tape, derivation.writes_tape)
-            bars = derivation.guarded(back, (again, seed), {})
-            for block, bar in zip(blocks, finished(values, bars, ()), strict=True):
-                _put(block[number], bar, index, from_left=True)
-    return [_structured(value, [b[0] for b in block]) for block in blocks]
-
-
-def _nth_seed(value: Any, number: int, index: tuple[int, ...]) -> Any:
-    """Zeros like the value, but one at an entry of its n-th leaf."""
-    counted = iter(range(_count(value)))
-    zero = _map_leaves(
-        value,
-        lambda leaf: _unit(leaf, index) if next(counted) == number else seed_like(leaf, None),
-    )
-    return seed_like(value, zero)
-
-
-def _count(value: Any) -> int:
-    return sum(1 for _ in leaves.leaves(value))
-
-
-def _structured(value: Any, blocks: list[Any]) -> Any:
-    """One block for each leaf, in the structure of the value."""
-    taken = iter(blocks)
-    return _map_leaves(value, lambda leaf: next(taken))
-
-
-OPERATORS.update(jacobian=jacobian, hessian=hessian, hvp=hvp)
+OPERATORS.update(jacobian=jacobian, hessian=hessian)

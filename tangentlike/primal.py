@@ -95,7 +95,7 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
     if derived is not None:
         operator = fn.__tangentlike__
         bound = operator.primal
-        return Primal(derived, fn.__name__, fn, bound.args, bound.kwargs, operator.derive())
+        return Primal(derived, fn.__name__, fn, bound.args, bound.kwargs, operator.inner)
     if isinstance(fn, types.FunctionType) and not is_library(fn):
         if len(_KNOWN) >= _KNOWN_SIZE:
             _KNOWN.clear()

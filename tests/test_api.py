@@ -291,11 +291,11 @@ def test_jacobian_of_several_results_by_several_arguments(mode: str) -> None:
     def both(x: Any, s: float) -> Any:
         return x * s, np.sum(x)
 
-    by_x, by_s = tl.jacobian(both, wrt=(0, 1), mode=mode)(X, 2.0)
-    np.testing.assert_allclose(by_x[0], 2 * np.eye(3))
-    np.testing.assert_allclose(by_x[1], np.ones(3))
-    np.testing.assert_allclose(by_s[0], X)
-    assert by_s[1] == 0.0
+    of_product, of_sum = tl.jacobian(both, wrt=(0, 1), mode=mode)(X, 2.0)
+    np.testing.assert_allclose(of_product[0], 2 * np.eye(3))
+    np.testing.assert_allclose(of_product[1], X)
+    np.testing.assert_allclose(of_sum[0], np.ones(3))
+    assert of_sum[1] == 0.0
 
 
 def test_hessian_and_hvp() -> None:

@@ -84,7 +84,7 @@ def _wrt(text: str) -> Any:
 
 
 def _register() -> None:
-    from .. import api, jacobians
+    from .. import api, linear
 
     _derivative_command("grad", "the gradient", api.grad)
     _derivative_command(
@@ -93,7 +93,7 @@ def _register() -> None:
     _derivative_command(
         "vjp", "the reverse-mode derivative", lambda f, wrt: api.autodiff(f, wrt, "reverse")
     )
-    _derivative_command("hvp", "the Hessian-vector product", jacobians.hvp)
+    _derivative_command("hvp", "the Hessian-vector product", linear.hvp)
 
 
 @main.command()
