@@ -1,10 +1,10 @@
 """Jacobians and Hessian products as functions of their own, to be differentiated again.
 
-`tl.hvp(f)` calls an emitted function and takes a part of what it returns. Inside a function that
-is differentiated itself it stands for the Python function
+`tl.jacobian(f)` calls an emitted function once for each column. Inside a function that is
+differentiated itself it stands for a Python function with the loop in it, and `tl.hvp(f)` for
 
     def f_hvp(x, v):
-        return f_grad_jvp(x, v)[1]
+        return f_grad_jvp(x, v)
 
 which is differentiated like any other.
 """
@@ -107,7 +107,7 @@ def hvp_text(emitted: str, names: tuple[str, ...], seeds: tuple[str, ...], wrt: 
     parts = [v] if len(seeds) == 1 else [f"{v}[{k}]" for k in range(len(seeds))]
     return (
         f"def {emitted}_along({', '.join((*names, v))}):\n"
-        f"    return {emitted}({', '.join((*names, *parts))})[1]\n"
+        f"    return {emitted}({', '.join((*names, *parts))})\n"
     )
 
 

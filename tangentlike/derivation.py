@@ -352,7 +352,8 @@ def restores_arrays(derived: Derived) -> bool:
     """Whether the backward function writes arrays of its tape (what it pops does not count)."""
     lines = derived.source.splitlines()
     restored = [lines[n - 1] for n, origin in derived.origins.items() if origin.role == "restore"]
-    stores = [line.partition("=")[0] for line in restored]
+    # (A stack that is appended to is a list, and each run has its own.)
+    stores = [line.partition("=")[0] for line in restored if ".append(" not in line]
     return any(mark in target for target in stores for mark in "[.") or "out=" in derived.source
 
 

@@ -148,11 +148,12 @@ def gradient_tangent(
     single: bool,
     has_aux: bool,
     along: tuple[str, ...],
+    mode: str = "tangent",
 ) -> Derivation:
     """Forward over reverse: the gradient by `names`, differentiated `along` some or all of them."""
     gradient = _derivation(primal, "grad", names, single, has_aux)
     emitted = Primal(gradient.emitted, primal.name, None, inner=gradient)
-    return _derivation(emitted, "tangent", along)
+    return _derivation(emitted, mode, along)
 
 
 def handed(

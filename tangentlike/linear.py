@@ -59,7 +59,9 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) -> A
 
     @functools.cache
     def derive() -> Derivation:
-        return gradient_tangent(primal, names, single, has_aux, names)
+        return gradient_tangent(
+            primal, names, single, has_aux, names, "tangent" if has_aux else "change"
+        )
 
     def product(*args: Any, **kwargs: Any) -> Any:
         args, kwargs, v = _vector(args, kwargs)
@@ -71,10 +73,10 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) -> A
             raise TangentlikeError(f"v must have {len(names)} parts, one for each of {names}")
         parts = zip(seed_names(outer), names, values, vectors, strict=True)
         dots = {dot: seed_like(x, part, f"v for `{name}`") for dot, name, x, part in parts}
-        gradient, change = outer.call(args, {**kwargs, **dots})
+        found = outer.call(args, {**kwargs, **dots})
         finish(product)
-        aux = gradient[1] if has_aux else None
-        change = change[0] if has_aux else change
+        # With aux, what is differentiated returns (gradient, aux), and this (value, tangent).
+        change, aux = (found[1][0], found[0][1]) if has_aux else (found, None)
         others = (*args, *dots.values(), aux)
         found = finished(values, [change] if single else change, others)
         answer = found[0] if single else tuple(found)

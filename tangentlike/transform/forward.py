@@ -63,6 +63,18 @@ def forward(
     )
 
 
+def tangent_only(function: ir.Function) -> ir.Function:
+    """A tangent function that keeps the value to itself; what only that needs is dead code.
+
+    Before: `...; return y, y_dot`. After: `...; return y_dot`.
+    """
+    *body, end = function.body
+    if not isinstance(end, ir.Return) or not isinstance(end.value, ir.Display):
+        return function
+    end = dataclasses.replace(end, value=end.value.items[1])
+    return dataclasses.replace(function, body=(*body, end))
+
+
 def _caught(function: ir.Function) -> dict[int, frozenset[str]]:
     """For each `try`, the names that are live where its exception is caught."""
     found = [s for s in ir.statements(function.body) if isinstance(s, ir.Try)]
