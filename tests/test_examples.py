@@ -30,7 +30,13 @@ def example(name: str) -> ModuleType:
     return sys.modules[full_name]
 
 
-@pytest.mark.parametrize("name", ["worked_example", "rnn", "resnet_block", "text_classifier"])
+MAINS = [
+    *("worked_example", "rnn", "resnet_block", "text_classifier"),
+    *("newton_cg", "network_hessian", "fixed_point", "inner_step", "double_pendulum"),
+]
+
+
+@pytest.mark.parametrize("name", MAINS)
 def test_main_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert example(name).main(["--steps", "2"]) == 0
     printed = capsys.readouterr().out
@@ -91,6 +97,55 @@ def test_resnet_block_learns() -> None:
     params, losses = resnet.train(steps=40)
     assert np.mean(losses[-5:]) < 0.6 * np.mean(losses[:5])
     assert resnet.accuracy(params, *resnet.lines(100, 7)) > 0.6
+
+
+def test_newton_cg_finds_the_minimum() -> None:
+    pytest.importorskip("scipy")
+    found = example("newton_cg").minimum()
+    np.testing.assert_allclose(found.x, np.ones(50), atol=1e-8)
+    assert found.success and found.nhev > 0
+
+
+def test_hessian_of_a_network_at_its_minimum() -> None:
+    network = example("network_hessian")
+    p = network.trained()
+    assert network.loss(p) < 1e-20
+    matrix = network.hessian(p)
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
+    assert np.linalg.eigvalsh(matrix)[0] > 0.0
+    # At a loss of zero the Hessian is that of Gauss and Newton, 2 J^T J / n.
+    residuals = tl.jacobian(lambda p: np.tanh(np.outer(network.X, p[0:2]) + p[2:4]) @ p[4:6])(p)
+    np.testing.assert_allclose(matrix, 2.0 * residuals.T @ residuals / len(network.X), atol=1e-12)
+    spread = np.sqrt(2.0 * np.sum((matrix - np.diag(np.diag(matrix))) ** 2) / 2000)
+    assert abs(network.trace_by_products(p, 2000) - np.trace(matrix)) < 4.0 * spread
+
+
+def test_implicit_differentiation_of_a_fixed_point() -> None:
+    fixed = example("fixed_point")
+    np.testing.assert_allclose(fixed.fitted(), np.arccos(0.8) / 0.8, rtol=1e-10)
+    tl.check_rule(fixed.solution, np.array([0.3, 0.7]))
+    tl.check_grads(fixed.loss, (np.array([0.3, 0.7]),), order=2)
+
+
+def test_gradients_through_gradient_descent() -> None:
+    inner = example("inner_step")
+    np.testing.assert_allclose(inner.best_start(0.4), inner.known_best_start(0.4), rtol=1e-8)
+    for rate, steps in ((0.3, 10), (1.2, 3)):
+        got = tl.grad(inner.after_descent)(rate, steps)
+        assert got == pytest.approx(inner.known_hypergradient(rate, steps), rel=1e-10)
+
+
+def test_double_pendulum() -> None:
+    pendulum = example("double_pendulum")
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        q, v = rng.normal(size=(2, 2))
+        expected = pendulum.known_acceleration(q, v)
+        np.testing.assert_allclose(pendulum.acceleration(q, v), expected, rtol=1e-9)
+    start = pendulum.energy(np.array([2.0, 1.5]), np.zeros(2))
+    q, v = pendulum.swung(300)
+    assert pendulum.energy(q, v) == pytest.approx(start, abs=1e-7)
+    assert abs(q[0] - 2.0) > 1.0
 
 
 @pytest.mark.parametrize("name", ["rnn", "resnet_block", "text_classifier"])
