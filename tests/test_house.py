@@ -31,6 +31,7 @@ LAYERS = [
     {"transform"},
     {"simplify"},
     {"emit"},
+    {"builder"},
     {"pipeline"},
     {"called", "claims"},
     {"derivation", "derived"},

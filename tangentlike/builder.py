@@ -1,0 +1,346 @@
+"""What makes the functions of one module: the main one, and its callees as they are asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import ir
+from .analysis.activity import (
+    active_names,
+    has_fields_like_arrays,
+    refuse_fields_like_arrays,
+    refuse_unknown,
+    varied_names,
+)
+from .analysis.aliases import analyse_aliases, effects_of
+from .analysis.entangled import entangled_names, refuse_twice
+from .analysis.kinds import computes_complex, infer_kinds, kind_of
+from .analysis.local_inputs import refuse_local_inputs
+from .analysis.memory import Effects
+from .analysis.operations import is_python_function
+from .analysis.sharing import Sharing
+from .analysis.structure import structure
+from .check import check_program
+from .frontend import Lowered, Scope
+from .kind import OTHER, Kind
+from .names import Names
+from .rules.book import RuleBook
+from .rules.foreign import ForeignBook
+from .simplify import Facts, simplify
+from .simplify.facts import EFFECTS
+from .transform.all_names import all_names, outer_names
+from .transform.arguments import spell_arguments
+from .transform.callees import Callees, KnownCallees, Pair, emitted
+from .transform.callees import Request as CalleeRequest
+from .transform.calls import CallConversion
+from .transform.checkpointing import Checkpoints
+from .transform.common import share_loads
+from .transform.container_calls import calls_containers, plain_container_calls
+from .transform.container_changes import changes_as_new
+from .transform.context import Context
+from .transform.forward import forward, tangent_only
+from .transform.inner_functions import with_inner_functions
+from .transform.inplace import writes_as_stores
+from .transform.mappings import reads_by_key, reads_dicts
+from .transform.methods import Methods
+from .transform.pairs import reverse_pair
+from .transform.prepare import Preparation
+from .transform.reverse import Primal, reverse
+from .transform.updates import rebind_updates
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of one function.
+
+    `mode`: "grad", "value_and_grad", "adjoint", "tangent", "change" (the tangent without the
+    value), "pair", or "callee" (a pair for
+    emitted code to call); `wrt` are names; `bare`: a single gradient is returned by itself;
+    `has_complex`: some argument is complex (the derivative then allows for it everywhere);
+    `has_foreign`: some argument is an array that is not NumPy's; `structures`: what is known of
+    arguments that hold objects, or dicts with numbers for keys.
+    """
+
+    mode: str
+    wrt: tuple[str, ...]
+    bare: bool = True
+    has_aux: bool = False
+    example: tuple[Any, ...] | None = field(default=None, compare=False)
+    target: str = "numpy"
+    has_complex: bool = False
+    has_foreign: bool = False
+    structures: tuple[tuple[str, Kind], ...] = ()
+
+
+class Builder:
+    """Makes the functions of one module; callees come back to it through `Callees`."""
+
+    def __init__(self, book: RuleBook | ForeignBook, keeps: bool) -> None:
+        self.callees = Callees(self, Names())
+        self.checkpoints = Checkpoints(self.callees, self._kinds, keeps)
+        self.book: Any = KnownCallees(book, self.callees)
+        self.callees.variants.is_operation = self.book.knows
+        self.methods = Methods(
+            self.callees, self._kinds, lambda e, kinds: kind_of(e, kinds, self.book)
+        )
+        read = self.callees.read
+        self.callees.read = lambda lowered: self.methods.resolved(read(lowered), {})
+        self.facts: dict[str, Facts] = {}
+        self._plain_functions: dict[int, ir.Ref] = {}  # by the id of what they compute
+        self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
+        self.real = True
+        self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
+
+    # ----------------------------------------------------------------------- main function
+
+    def main(
+        self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
+    ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
+        function = lowered.function
+        self.callees.names.take((function.name, *outer_names(function)))
+        suffix = {"grad": "grad", "value_and_grad": "value_and_grad", "adjoint": "vjp"}
+        if request.mode in ("tangent", "change"):
+            name = self.callees.names.fresh(f"{function.name}_jvp")
+            made, written = self._tangent(name, lowered, request.wrt, given, protect=True)
+            return (tangent_only(made) if request.mode == "change" else made,), written
+        if request.mode in ("pair", "callee"):
+            names = tuple(self.callees.names.fresh(f"{function.name}_{s}") for s in ("fwd", "bwd"))
+            primal, context = self._primal(lowered, request.wrt, given, shared=())
+            fwd, bwd, _ = reverse_pair(
+                primal,
+                context,
+                (names[0], names[1]),
+                (request.wrt, ()),
+                bare=request.mode == "callee",
+                protect=True,
+            )
+            return self._done((fwd, bwd), context, primal.active), primal.written
+        name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
+        primal, context = self._primal(lowered, request.wrt, given, shared=())
+        made = reverse(primal, context, name, request.mode, request.bare, request.has_aux)
+        return self._done((made,), context, primal.active), primal.written
+
+    # ------------------------------------------------------------- what callees ask (Builder)
+
+    def pair(self, pair: Pair, request: CalleeRequest) -> tuple[ir.Function, ir.Function]:
+        """The forward and backward functions of a callee."""
+        special = self.checkpoints.pair(
+            pair, request, lambda: self._context(request.lowered, request.kinds)
+        )
+        if special is not None:
+            return self._callee(request, special[0], special[1], frozenset(request.active))
+        primal, context = self._primal(
+            request.lowered, request.active, request.kinds, shared=pair.written
+        )
+        if not pair.recursive:
+            pair.adjoints = tuple(p for p in pair.adjoints if p in primal.active)
+        order = (pair.adjoints, pair.written)
+        names = (pair.fwd.text, pair.bwd.text)
+        seeded = pair.result_active if pair.recursive else None
+        fwd, bwd, pair.result_active = reverse_pair(
+            primal, context, names, order, True, False, seeded
+        )
+        return self._callee(request, (fwd, bwd), context, primal.active)
+
+    def _callee(
+        self,
+        request: CalleeRequest,
+        pair: tuple[ir.Function, ir.Function],
+        context: Context,
+        active: frozenset[str],
+    ) -> tuple[ir.Function, ir.Function]:
+        """The pair of a callee, as it will be printed."""
+        made = self._done((request.annotated(pair[0]), pair[1]), context, active)
+        self.scopes.update({f.name: request.lowered.scope for f in made})
+        return made[0], made[1]
+
+    def _plain(self, obj: Any, name: str) -> ir.Ref:
+        """A function of the file that only computes what a function we made does."""
+        if id(obj) in self._plain_functions:
+            return self._plain_functions[id(obj)]
+        ref, lowered = emitted(self.callees.names.fresh(name)), self.callees.lowered(obj)
+        self._plain_functions[id(obj)] = ref  # (it may call itself)
+        function = dataclasses.replace(lowered.function, name=ref.text)
+        self.callees.functions += self._done((function,), self._context(lowered, {}), frozenset())
+        self.scopes[ref.text] = lowered.scope
+        return ref
+
+    def tangent(self, name: str, request: CalleeRequest) -> ir.Function:
+        """The tangent function of a callee."""
+        made, _ = self._tangent(name, request.lowered, request.active, request.kinds, protect=False)
+        made = request.annotated(made)
+        self.scopes[name] = request.lowered.scope
+        return made
+
+    def effects(self, lowered: Lowered) -> Effects:
+        """Which arguments a callee may write, and which its result may share memory with."""
+        context = self._context(lowered, {})
+        return effects_of(lowered.function, structure(lowered.function), context.sources())
+
+    def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind:
+        """What a callee returns, given what is known of its arguments."""
+        function = lowered.function
+        result = function.body[-1] if function.body else None
+        if not isinstance(result, ir.Return) or result.value is None:
+            return OTHER
+        return kind_of(result.value, infer_kinds(function, kinds, self.book), self.book)
+
+    # --------------------------------------------------------------------------- the stages
+
+    def _kinds(self, function: ir.Function, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
+        """The kinds of a function's names; several stages ask the same."""
+        key = (id(function), frozenset(given.items()))
+        if key not in self._inferred:
+            self._inferred[key] = (function, infer_kinds(function, given, self.book))
+        return self._inferred[key][1]
+
+    def _context(self, lowered: Lowered, given: Mapping[str, Kind]) -> Context:
+        function = lowered.function
+        kinds = self._kinds(function, given)
+        names = Names(all_names(function))
+        return Context(
+            dict(kinds),
+            self.book,
+            self.callees,
+            names,
+            lowered.scope.numpy_alias,
+            dict(lowered.original),
+            set(lowered.temporaries),
+            self.real,
+            frozenset(n for s in ir.statements(function.body) for n in ir.reads(s)),
+        )
+
+    def _spelled(
+        self, lowered: Lowered, wrt: tuple[str, ...], given: Mapping[str, Kind]
+    ) -> tuple[Lowered, Context]:
+        """A function whose reads of dicts that carry derivatives, and whose calls with starred
+        arguments, are spelled out."""
+        context = self._context(lowered, given)
+        function, effects = lowered.function, context.sources().effects
+        reads = reads_dicts(function) or calls_containers(function)
+        if reads or has_fields_like_arrays(function):
+            varied = varied_names(function, wrt, context.kinds, self.book, effects)
+            refuse_fields_like_arrays(function, varied)
+            function = reads_by_key(function, varied, context.temporaries, context.names)
+            function = plain_container_calls(function, varied, context)
+        function = spell_arguments(function, context)
+        if function is lowered.function:
+            return lowered, context
+        temporaries = frozenset(context.temporaries)
+        lowered = dataclasses.replace(lowered, function=function, temporaries=temporaries)
+        return lowered, self._context(lowered, given)
+
+    def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
+        """Whether a function or one that it calls may compute with complex numbers."""
+        function = lowered.function
+        if computes_complex(function, self._kinds(function, given)):
+            return True
+        for stmt in ir.statements(function.body):
+            for expr in ir.expressions(stmt):
+                for part in ir.walk(expr):
+                    if isinstance(part, ir.Ref) and self._is_callee(part.obj, seen):
+                        seen.add(id(part.obj))
+                        if self.computes_complex(self.callees.lowered(part.obj), {}, seen):
+                            return True
+        return False
+
+    def _is_callee(self, obj: Any, seen: set[int]) -> bool:
+        if id(obj) in seen or not is_python_function(obj):
+            return False
+        known = self.book.find(obj) is not None or self.book.is_nondifferentiable(obj)
+        return not known and self.callees.effects(obj) is not None
+
+    def _primal(
+        self,
+        lowered: Lowered,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        shared: tuple[str, ...],
+    ) -> tuple[Primal, Context]:
+        """Everything the reverse transform needs to know of one function."""
+        lowered, context = self._spelled(lowered, wrt, given)
+        refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
+        function = changes_as_new(lowered.function, wrt, given, context)
+        function = writes_as_stores(function, context)
+        shared_loads = share_loads(function, frozenset(lowered.temporaries), context.sources())
+        if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
+            function = shared_loads
+            context.kinds.update(infer_kinds(function, given, self.book))
+        refuse_twice(function)
+        function, facts, aliases = rebind_updates(function, context, frozenset(shared))
+        preparation = Preparation(function, facts, aliases, context)
+        function = preparation.run()
+        facts = structure(function, shared)
+        sources = context.sources()
+        aliases = analyse_aliases(Sharing(facts, sources))
+        active = active_names(
+            function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
+        )
+        refuse_unknown(function, active, self.book, context.kinds, wrt)
+        severed = frozenset(wrt) - set(function.param_names)
+        aliases.entangled = entangled_names(function, aliases, active, severed, sources)
+        written = tuple(p for p in function.param_names if aliases.is_written(p))
+        conversion = CallConversion(active, aliases, context, preparation.counters)
+        function = conversion.function(function)
+        refuse_local_inputs(function, wrt, {}, context.kinds)
+        counters = preparation.counters
+        primal = Primal(function, aliases, active, conversion.sites, counters, wrt, written, shared)
+        return primal, context
+
+    def _tangent(
+        self,
+        name: str,
+        lowered: Lowered,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        protect: bool,
+    ) -> tuple[ir.Function, tuple[str, ...]]:
+        lowered, context = self._spelled(lowered, wrt, given)
+        function = writes_as_stores(lowered.function, context)
+        sources = context.sources()
+        active = active_names(function, wrt, context.kinds, self.book, effects=sources.effects)
+        refuse_unknown(function, active, self.book, context.kinds, wrt)
+        effects = effects_of(function, structure(function), sources)
+        made = forward(function, wrt, active, context, name=name, protect=protect)
+        written = tuple(p for p in function.param_names if p in effects.written)
+        return self._done((made,), context, active)[0], written
+
+    def _done(
+        self, functions: tuple[ir.Function, ...], context: Context, active: frozenset[str]
+    ) -> tuple[ir.Function, ...]:
+        functions = tuple(map(self.methods.restored, functions))
+        functions = tuple(map(self.callees.variants.restored, functions))
+        functions = tuple(self.checkpoints.printed(f, self._plain) for f in functions)
+        functions = tuple(with_inner_functions(f, self._plain) for f in functions)
+        for function in functions:
+            check_program(function)
+            self.facts[function.name] = Facts(
+                kinds=context.kinds,
+                is_pure=self._is_pure,
+                shares_memory=self._shares_memory,
+                temporaries=frozenset(context.temporaries),
+                original=context.original,
+                floating=active,
+                alias=context.numpy_alias,
+            )
+        return functions
+
+    def _is_pure(self, ref: ir.Ref) -> bool:
+        """Whether an operation only computes (beyond what `simplify` knows of NumPy)."""
+        root, _, _ = (getattr(ref.obj, "__module__", None) or "").partition(".")
+        if root not in (__name__.partition(".")[0], "scipy") or ref.text in EFFECTS:
+            return False
+        return self.book.find(ref.obj) is not None or self.book.is_nondifferentiable(ref.obj)
+
+    def _shares_memory(self, ref: ir.Ref) -> bool | None:
+        rule = self.book.find(ref.obj)
+        return None if rule is None else rule.view != "no"
+
+    def simplified(self, function: ir.Function) -> ir.Function:
+        """One function, as a person would have written it."""
+        made = simplify(function, self.facts[function.name])
+        check_program(made)
+        return made
