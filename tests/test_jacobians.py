@@ -195,6 +195,8 @@ PULLED = [
     "recursion.fast_power",
     "calls.several_results",
     "containers_readonly.nested_dict",
+    "checkpoints.on_disk",
+    "checkpoints.in_place_stencil",
 ]
 
 

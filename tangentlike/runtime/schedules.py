@@ -209,6 +209,19 @@ class DiskStack:
     def __len__(self) -> int:
         return len(self._files)
 
+    def copied(self) -> DiskStack:
+        """A stack of the same states, with files of its own (links to the same ones)."""
+        made = DiskStack(os.path.dirname(self._directory))
+        for path in self._files:
+            link = os.path.join(made._directory, os.path.basename(path))
+            try:
+                os.link(path, link)
+            except OSError:  # a file system without links
+                shutil.copyfile(path, link)
+            made._files.append(link)
+        made._made = self._made
+        return made
+
     def thinned(self) -> DiskStack:
         """The stack itself with every second state removed."""
         for path in self._files[1::2]:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from .schedules import DiskStack
+
 __all__ = ["fresh_tape"]
 
 
@@ -39,6 +41,8 @@ def _copied(value: Any, made: dict[int, tuple[Any, Any]], arrays: bool) -> Any:
         made[id(value)] = (value, result)
         result.update((key, _copied(item, made, arrays)) for key, item in value.items())
         return result
+    elif isinstance(value, DiskStack):
+        result = value.copied()
     elif arrays and _is_array(value):
         result = _copied_array(value, made)
     else:
