@@ -16,6 +16,7 @@ import inspect
 import itertools
 import linecache
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,11 @@ _PLAIN = (
 )
 
 
-def derive_call(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str) -> Any:
-    """The pair or the tangent function of one way of calling a function."""
+def derive_call(
+    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str
+) -> tuple[Any, Callable[[], bool]]:
+    """The pair or the tangent function of one way of calling a function, and what tells whether
+    its helpers are still those that were read."""
     name = _name_of(f)
     _refuse_hidden(f, name)
     names = tuple(f"x{w}" if isinstance(w, int) else w for w in wrt)
@@ -48,7 +52,7 @@ def derive_call(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...]
             f"`{name}`, which is known only when the program runs, writes its arguments",
             hint="Call it by its name, or let it return a new array.",
         )
-    return made.functions if mode == "callee" else made.function
+    return (made.functions if mode == "callee" else made.function), made.meanings.hold
 
 
 def _name_of(f: Any) -> str:

@@ -66,6 +66,15 @@ class Again:
         namespace["__name__"] = __name__
         return _compiled(text, namespace)
 
+    def holds(self) -> bool:
+        """Whether the derivation is still one of what its names mean."""
+        return self._derivation.holds()
+
+    def renewed(self) -> Again:
+        """The function around the derivation of now."""
+        found = self._derivation.renewed()
+        return replace(self, derive=lambda: found)
+
     @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(plain_signature(self.emitted).parameters)

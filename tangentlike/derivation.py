@@ -17,11 +17,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from . import leaves
+from .blame import annotate, place_of, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
-from .errors import TangentlikeError, UnsupportedError
+from .errors import TangentlikeError
 from .primal import Primal, global_names, plain_signature
-from .runtime import Mirror, Record, scalar_seed
-from .runtime.buffers import REFUSING
 from .structures import Structures, has_objects, runs_over_names, structures_of
 
 if TYPE_CHECKING:
@@ -40,6 +39,7 @@ class Derivation:
         self.primal = primal
         self.request = request
         self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
+        self.succeeds = False  # another one, whose helpers were defined anew
         self._derived: Derived | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._slots = [(name, *_slot(primal.function, name)) for name in request.wrt]
@@ -55,6 +55,23 @@ class Derivation:
                     self._derived = derive(self.primal.function, self.request)
         return self._derived
 
+    def holds(self) -> bool:
+        """Whether the functions that were read for it still are what their names mean."""
+        derived, inner = self._derived, self.primal.inner
+        if inner is not None and not inner.holds():
+            return False
+        return derived is None or derived.meanings.hold()
+
+    def renewed(self) -> Derivation:
+        """The same derivative of what the names mean now."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None and not inner.holds():
+            inner = inner.renewed()
+            primal = replace(primal, function=inner.emitted, inner=inner)
+        made = derivation_of(primal, self.request)
+        made.succeeds = True
+        return made
+
     def suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         """The derivation for these arguments: this one, if they are what it was made for.
 
@@ -62,11 +79,13 @@ class Derivation:
         arrays that are not NumPy's give no numbers; arguments that are not what an annotation or
         an example says need a derivation that does not trust these.
         """
+        if not self.holds():
+            return self.renewed().suited(args, kwargs)
         forms = None if kwargs else leaves.forms(args)
         if forms is None:
             return self._suited(args, kwargs)
         known, chosen = self._latest
-        if forms != known:
+        if forms != known or not chosen.holds():
             chosen = self._suited(args, kwargs)
             self._latest = (forms, chosen)
         return chosen
@@ -242,63 +261,13 @@ class Derivation:
         try:
             return function(*args, **kwargs)
         except Exception as error:
-            translated = self._translate(error)
+            derived = self._derived or self.derived
+            place = place_of(error, functions_of(derived), derived.origins)
+            translated = translated_error(error, place, self.primal.name)
             if translated is not None:
                 raise translated from None
-            self._annotate(error)
+            annotate(error, place, self.primal.name)
             raise
-
-    def _translate(self, error: Exception) -> TangentlikeError | None:
-        """A result without a gradient is refused in `runtime`, which knows no error classes."""
-        step = error.__traceback__
-        while step is not None and step.tb_next is not None:
-            step = step.tb_next
-        if step is None:
-            return None
-        if isinstance(error, AttributeError) and isinstance(error.obj, (Mirror, Record)):
-            return UnsupportedError(
-                f"the attribute `{error.name}` is no field: its class computes it, or it was "
-                "added later",
-                self._place(error),
-                "Compute it in the function, from fields.",
-            )
-        if step.tb_frame.f_code in REFUSING:
-            message, _, hint = str(error).partition(": ")
-            hint = hint.replace("example=", "`example=`")
-            return UnsupportedError(message, self._place(error), f"{hint[:1].upper()}{hint[1:]}.")
-        if step.tb_frame.f_code is not scalar_seed.__code__:
-            return None
-        message, _, hint = str(error).partition("; ")
-        hint = hint.replace("vjp or jacobian", "tl.vjp or tl.jacobian")
-        return TangentlikeError(
-            f"no gradient of {self.primal.name}: {message}",
-            self._place(error),
-            f"{hint[:1].upper()}{hint[1:]}.",
-        )
-
-    def _place(self, error: Exception) -> Any:
-        """The user's place that an exception comes from, by the frames it went through."""
-        files = {f.__code__.co_filename for f in functions_of(self.derived)}
-        place, step = None, error.__traceback__
-        while step is not None:
-            if step.tb_frame.f_code.co_filename in files:
-                origin = self.derived.origins.get(step.tb_lineno)
-                place = origin.place if origin is not None else place
-            step = step.tb_next
-        return place
-
-    def _annotate(self, error: Exception) -> None:
-        place = self._place(error)
-        if place is None:
-            return
-        note = f"in the derivative of {self.primal.name}: {place.file}:{place.line}: {place.text}"
-        if hasattr(error, "add_note"):
-            error.add_note(note)
-        else:  # Python 3.10 has no notes of its own; the attribute is where PEP 678 puts them
-            error.__notes__ = [  # type: ignore[attr-defined, unused-ignore]
-                *getattr(error, "__notes__", ()),
-                note,
-            ]
 
     def _refuse_shared(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         """Copying a written argument would separate it from others that share its memory."""
@@ -362,7 +331,7 @@ def derivation_of(primal: Primal, request: Request) -> Derivation:
     key = _key(primal, request)
     with _LOCK:
         found = _CACHE.get(key)
-        if found is None:
+        if found is None or not found.holds():
             # The derivation keeps alive whatever the key names by id.
             bare = replace(primal, origin=None, args=(), kwargs={})
             found = _CACHE[key] = Derivation(bare, request)

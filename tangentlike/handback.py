@@ -62,7 +62,8 @@ class Operator:
                 hint="Differentiate with tl.grad, tl.jvp or tl.autodiff first, "
                 f"and apply tl.{self.name} last.",
             )
-        return self.derive() if self.again is None else self.again
+        found = self.derive() if self.again is None else self.again
+        return found if found.holds() else found.renewed()
 
     @property
     def emitted(self) -> Any:
@@ -110,14 +111,18 @@ def _saved(operator: Operator, *args: Any, **kwargs: Any) -> Saved:
 
 
 def finish(function: Any, chosen: Derivation | None = None) -> None:
-    """Attach what is known only after the transform; once, at the first call at the latest.
+    """Attach what is known only after the transform; once, at the first call at the latest, and
+    again when a helper was defined anew.
 
     `chosen` is the derivation that served that call."""
-    if "__wrapped__" in function.__dict__:
+    known = function.__dict__.get("__wrapped__")
+    if known is not None and (chosen is None or not chosen.succeeds):
         return
     operator: Operator = function.__tangentlike__
     derived = (chosen or operator.derive()).derived
     emitted = functions_of(derived)[-1]
+    if emitted is known:
+        return
     function.__name__ = emitted.__name__
     if operator.seeds:
         primal = operator.primal

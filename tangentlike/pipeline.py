@@ -17,6 +17,7 @@ from .check import check
 from .emit import Stages, emit, load, standalone
 from .errors import UnsupportedError
 from .frontend import Lowered, Scope, lower
+from .meanings import Meanings, noting
 from .rules.book import RuleBook, default_book
 from .rules.definitions import as_defined
 from .rules.foreign import ForeignBook
@@ -37,6 +38,7 @@ class Derived:
     module: ir.Module = field(repr=False)
     lowered: Lowered = field(repr=False)
     scopes: Mapping[str, Scope] = field(repr=False)
+    meanings: Meanings = field(repr=False, compare=False)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -49,6 +51,13 @@ class Derived:
 
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
+    with noting() as meanings:
+        return _derive(fn, request, book, meanings)
+
+
+def _derive(
+    fn: Callable[..., Any], request: Request, book: RuleBook | None, meanings: Meanings
+) -> Derived:
     if request.target != "numpy":
         raise UnsupportedError(
             f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
@@ -82,5 +91,13 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     made = load(emitted, lowered.scope)
     functions = tuple(made[f.name] for f in main)
     return Derived(
-        functions, emitted.source, emitted.origins, stages, written, module, lowered, build.scopes
+        functions,
+        emitted.source,
+        emitted.origins,
+        stages,
+        written,
+        module,
+        lowered,
+        build.scopes,
+        meanings,
     )

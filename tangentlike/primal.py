@@ -23,6 +23,7 @@ import numpy as np
 
 from .checkpoints import inside_checkpoint
 from .errors import TangentlikeError, UnsupportedError
+from .meanings import note_derivative
 
 Wrt = int | str | Sequence[int | str]
 
@@ -145,8 +146,13 @@ def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None
 
 def emitted_of(fn: Any) -> types.FunctionType | None:
     """The emitted function inside one of our derivatives, None for anything else."""
-    derivation = getattr(fn, "__tangentlike__", None)
-    return None if derivation is None else derivation.emitted
+    operator = getattr(fn, "__tangentlike__", None)
+    if operator is None:
+        return None
+    inner = operator.inner
+    note_derivative(inner)
+    emitted: types.FunctionType = inner.emitted
+    return emitted
 
 
 def is_compiled_python(fn: Any) -> bool:

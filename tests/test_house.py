@@ -21,7 +21,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # Lower layers first; a module may import from its own layer and from those above it in this list.
 LAYERS = [
     {"errors"},
-    {"checkpoints"},
+    {"checkpoints", "meanings"},
     {"ir", "kind", "names"},
     {"leaves", "structures", "seeds", "primal"},
     {"frontend"},
@@ -33,7 +33,7 @@ LAYERS = [
     {"emit"},
     {"builder"},
     {"pipeline"},
-    {"called", "claims"},
+    {"blame", "called", "claims"},
     {"derivation", "derived"},
     {"kept"},
     {"composed"},

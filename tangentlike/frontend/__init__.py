@@ -18,6 +18,7 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir import Function
 from ..names import Names
+from .attempts import refuse_contents
 from .expressions import expression
 from .flatten import flatten
 from .functions import program, read_definition, read_function
@@ -82,6 +83,7 @@ def _lowered(function: Function, scope: Scope, names: Names, own: frozenset[str]
     function = flatten(function, names, scope)
     function, found = copied_with(function, reaching(function), names)
     function, before = renamed_webs(function, found, names)
+    refuse_contents(function)
     function = fix_headers(function, names)
     made = frozenset(n for n in _bound(function) if before.get(n, n) not in own)
     return Lowered(function, scope, made, before)

@@ -7,8 +7,6 @@ resolved to a live object. Attribute chains on modules and classes collapse to o
 from __future__ import annotations
 
 import builtins
-import inspect
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +35,7 @@ from .index_tricks import join_of
 from .nested import Closure, Walrus
 from .operands import is_repeatable, is_starred
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
+from .resolve import is_namespace, live_attribute
 from .survey import parameter_names
 
 Lookup = Callable[[str], Expr]
@@ -97,9 +96,9 @@ class Reader:
 
     def attribute(self, node: gast.Attribute) -> Expr:
         base = self.read(node.value)
-        if isinstance(base, Ref) and _is_namespace(base.obj):
+        if isinstance(base, Ref) and is_namespace(base.obj):
             try:
-                return Ref(f"{base.text}.{node.attr}", getattr(base.obj, node.attr))
+                return Ref(f"{base.text}.{node.attr}", live_attribute(base.obj, node.attr))
             except AttributeError:
                 raise UnsupportedError(
                     f"`{base.text}` has no attribute `{node.attr}`",
@@ -344,14 +343,6 @@ def _target(node: Any) -> Target | None:
 def is_closure(expr: Expr) -> bool:
     """Whether an opaque expression reads its free names later, when it is called."""
     return isinstance(expr, Opaque) and "lambda" in expr.text
-
-
-def _is_namespace(obj: Any) -> bool:
-    """Whether what hangs on an object is its for good: the functions of a module, the methods
-    of a class or of one of SciPy's distributions."""
-    if isinstance(obj, types.ModuleType) or inspect.isclass(obj):
-        return True
-    return type(obj).__module__.startswith("scipy.stats")
 
 
 def _is_number(expr: Expr) -> bool:

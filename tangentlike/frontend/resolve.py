@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import sys
 import types
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
+from ..meanings import note_cell, note_name
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,14 @@ class Scope:
         """The object a name means now; raises `KeyError` if it means nothing."""
         if name in self.cells:
             try:
-                return self.cells[name].cell_contents
+                found = self.cells[name].cell_contents
             except ValueError:  # the enclosing function has not bound it yet
                 raise KeyError(name) from None
-        if name in self.globals:
-            return self.globals[name]
-        return self.builtins[name]
+            note_cell(self.cells[name], found)
+            return found
+        found = self.globals[name] if name in self.globals else self.builtins[name]
+        note_name(self.globals, name, found)
+        return found
 
     def kind_of_name(self, name: str) -> str:
         """Where a name is found: "closure", "global" or "builtin"; raises `KeyError`."""
@@ -82,6 +86,22 @@ class Scope:
     def numpy_alias(self) -> str:
         """How the function spells its array module."""
         return self.array_module.text
+
+
+def is_namespace(obj: Any) -> bool:
+    """Whether what hangs on an object is its for good: the functions of a module, the methods
+    of a class or of one of SciPy's distributions."""
+    if isinstance(obj, types.ModuleType) or inspect.isclass(obj):
+        return True
+    return type(obj).__module__.startswith("scipy.stats")
+
+
+def live_attribute(obj: Any, name: str) -> Any:
+    """What an attribute of a module or a class means now; raises `AttributeError`."""
+    found = getattr(obj, name)
+    if isinstance(obj, types.ModuleType):
+        note_name(vars(obj), name, found)
+    return found
 
 
 def is_array_module(obj: Any) -> bool:

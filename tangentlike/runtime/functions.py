@@ -14,10 +14,12 @@ __all__ = ["pair_of", "tangent_of"]
 
 _MOST = 512  # derivatives kept; a program that makes a function in each round forgets old ones
 
-Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str], Any]
+# What is made, and whether it still holds: helpers may be defined anew.
+Made = tuple[Any, Callable[[], bool]]
+Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str], Made]
 
 _derive: list[Derive] = []
-_made: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()
+_made: OrderedDict[Any, tuple[Any, Made]] = OrderedDict()
 
 
 def derived_by(derive: Derive) -> None:
@@ -38,13 +40,18 @@ def tangent_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] 
 
 def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str) -> Any:
     key = (id(f), count, wrt, words, mode)
-    if key in _made:
+    _, (found, holds) = _made.get(key, (None, (None, _never)))
+    if holds():
         _made.move_to_end(key)
-        return _made[key][1]
+        return found
     if not _derive:
         raise RuntimeError("import tangentlike: it makes the derivatives of functions at run time")
-    found = _derive[0](f, count, wrt, words, mode)
-    _made[key] = (f, found)  # (the function is kept, so that its id stays its own)
+    found, holds = _derive[0](f, count, wrt, words, mode)
+    _made[key] = (f, (found, holds))  # (the function is kept, so that its id stays its own)
     if len(_made) > _MOST:
         _made.popitem(last=False)
     return found
+
+
+def _never() -> bool:
+    return False

@@ -1,0 +1,68 @@
+"""What an exception from emitted code says to the user: the line of theirs that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .errors import Place, TangentlikeError, UnsupportedError
+from .ir import Origin
+from .runtime import Mirror, Record, scalar_seed
+from .runtime.buffers import REFUSING
+
+__all__ = ["annotate", "place_of", "translated_error"]
+
+
+def place_of(
+    error: Exception, functions: Sequence[Any], origins: Mapping[int, Origin]
+) -> Place | None:
+    """The user's place that an exception comes from, by the frames it went through."""
+    files = {f.__code__.co_filename for f in functions}
+    place, step = None, error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename in files:
+            origin = origins.get(step.tb_lineno)
+            place = origin.place if origin is not None else place
+        step = step.tb_next
+    return place
+
+
+def translated_error(error: Exception, place: Place | None, primal: str) -> TangentlikeError | None:
+    """What is refused in `runtime`, which knows no error classes, as one of our errors."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None:
+        return None
+    if isinstance(error, AttributeError) and isinstance(error.obj, (Mirror, Record)):
+        return UnsupportedError(
+            f"the attribute `{error.name}` is no field: its class computes it, or it was "
+            "added later",
+            place,
+            "Compute it in the function, from fields.",
+        )
+    if step.tb_frame.f_code in REFUSING:
+        message, _, hint = str(error).partition(": ")
+        hint = hint.replace("example=", "`example=`")
+        return UnsupportedError(message, place, f"{hint[:1].upper()}{hint[1:]}.")
+    if step.tb_frame.f_code is not scalar_seed.__code__:
+        return None
+    message, _, hint = str(error).partition("; ")
+    hint = hint.replace("vjp or jacobian", "tl.vjp or tl.jacobian")
+    return TangentlikeError(
+        f"no gradient of {primal}: {message}", place, f"{hint[:1].upper()}{hint[1:]}."
+    )
+
+
+def annotate(error: Exception, place: Place | None, primal: str) -> None:
+    """Add the place to what an exception prints."""
+    if place is None:
+        return
+    note = f"in the derivative of {primal}: {place.file}:{place.line}: {place.text}"
+    if hasattr(error, "add_note"):
+        error.add_note(note)
+    else:  # Python 3.10 has no notes of its own; the attribute is where PEP 678 puts them
+        error.__notes__ = [  # type: ignore[attr-defined, unused-ignore]
+            *getattr(error, "__notes__", ()),
+            note,
+        ]

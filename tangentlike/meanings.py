@@ -1,0 +1,94 @@
+"""What outer names meant while a derivative was made, so that it is noticed when they change.
+
+Functions, classes and modules are read when a derivative is made: a helper that is defined
+again (in a notebook, or by the next round of a loop) leaves behind a derivative of what it was.
+Data is no concern: emitted code reads it when it runs.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+
+class Meanings:
+    """Names of modules and closure cells, and the objects behind them."""
+
+    def __init__(self) -> None:
+        self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
+        self._cells: dict[int, tuple[types.CellType, Any]] = {}
+        self._derivatives: dict[int, Callable[[], bool]] = {}
+
+    def hold(self) -> bool:
+        """Whether every name still means what it meant."""
+        for names, name, obj in self._names.values():
+            now = names.get(name, obj)
+            if now is not obj and _means(now) is not _means(obj):
+                return False
+        for cell, obj in self._cells.values():
+            now = _contents(cell, obj)
+            if now is not obj and _means(now) is not _means(obj):
+                return False
+        return all(holds() for holds in self._derivatives.values())
+
+
+_NOTING: ContextVar[tuple[Meanings, ...]] = ContextVar("noting", default=())
+
+
+@contextmanager
+def noting() -> Iterator[Meanings]:
+    """Collect what the names mean that are looked up from here on, in derivations inside too."""
+    made = Meanings()
+    token = _NOTING.set((*_NOTING.get(), made))
+    try:
+        yield made
+    finally:
+        _NOTING.reset(token)
+
+
+def note_name(names: Mapping[str, Any], name: str, obj: Any) -> None:
+    """A global, or an attribute of a module, was found to mean `obj`."""
+    if _means(obj) is not None:
+        for meanings in _NOTING.get():
+            meanings._names.setdefault((id(names), name), (names, name, obj))
+
+
+def note_cell(cell: types.CellType, obj: Any) -> None:
+    """A closure variable was found to mean `obj`."""
+    if _means(obj) is not None:
+        for meanings in _NOTING.get():
+            meanings._cells.setdefault(id(cell), (cell, obj))
+
+
+def note_derivative(derivation: Any) -> None:
+    """The emitted function of a derivation was read."""
+    for meanings in _NOTING.get():
+        meanings._derivatives.setdefault(id(derivation), derivation.holds)
+
+
+def _contents(cell: types.CellType, default: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return default
+
+
+def _means(obj: Any) -> Any:
+    """What a derivative depends on: the function, class or module itself, of a user's object its
+    class (where the methods are); of data that is there, nothing."""
+    if isinstance(obj, (types.ModuleType, functools.partial)):
+        return obj
+    if callable(obj) and hasattr(obj, "__name__"):
+        return obj
+    cls = type(obj)
+    return None if cls.__module__ in _DATA and obj is not None else cls
+
+
+_DATA = ("builtins", "numpy")
+
+
+__all__ = ["Meanings", "note_cell", "note_derivative", "note_name", "noting"]
