@@ -79,7 +79,7 @@ class Builder:
     """Makes the functions of one module; callees come back to it through `Callees`."""
 
     def __init__(self, book: RuleBook | ForeignBook, keeps: bool) -> None:
-        self.callees = Callees(self, Names())
+        self.callees = Callees(self, Names(), reverses=keeps)
         self.checkpoints = Checkpoints(self.callees, self._kinds, keeps)
         self.book: Any = KnownCallees(book, self.callees)
         self.callees.variants.is_operation = self.book.knows

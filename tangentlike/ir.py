@@ -350,6 +350,7 @@ class Function:
     place: Place
     doc: str = ""
     free: tuple[str, ...] = ()  # names bound by closure cells of the original function
+    empties_tape: bool = False  # a backward function: its first parameter is its own to take apart
 
     @property
     def param_names(self) -> tuple[str, ...]:

@@ -166,3 +166,61 @@ def test_adjoints_of_several_sums() -> None:
 
 def test_a_row_is_followed() -> None:
     np.testing.assert_allclose(tl.grad(by_row)(np.array([1.0, 2.0, 3.0])), [8.0, 4.0, 0.0])
+
+
+def twice(a):
+    return [a, a]
+
+
+def both(a):
+    b = a * 2.0
+    return b, b
+
+
+def with_a_list(a):
+    b = a * 2.0
+    return b, [b]
+
+
+def writes_each_of_a_list(v):
+    rows = twice(v * 1.0)
+    for row in rows:
+        row[0] = row[0] * row[1]
+    return np.sum(rows[0] ** 2)
+
+
+def writes_one_of_two(v):
+    x, y = both(v)
+    y[0] = y[0] * x[1]
+    return np.sum(x**2)
+
+
+def writes_an_item(v):
+    pair = both(v)
+    y = pair[0]
+    y[0] = y[0] * pair[1][1]
+    return np.sum(pair[1] ** 2)
+
+
+def writes_in_a_list(v):
+    x, held = with_a_list(v)
+    held[0][0] = held[0][0] * x[1]
+    return np.sum(x**2)
+
+
+RETURNS_ONE_ARRAY_TWICE = [
+    writes_each_of_a_list,
+    writes_one_of_two,
+    writes_an_item,
+    writes_in_a_list,
+]
+
+
+@pytest.mark.parametrize("f", RETURNS_ONE_ARRAY_TWICE, ids=lambda f: f.__name__)
+def test_a_callee_that_returns_one_array_twice(f: Callable[..., Any]) -> None:
+    v, u = np.array([0.3, 0.7]), np.array([1.0, -0.5])
+    expected = (f(v + 1e-6 * u) - f(v - 1e-6 * u)) / 2e-6
+    with pytest.raises(tl.UnsupportedError, match="may be the same|may share"):
+        tl.grad(f, example=(v,))
+    _, change = tl.jvp(f, (v,), (u,))
+    np.testing.assert_allclose(change, expected, rtol=1e-6)

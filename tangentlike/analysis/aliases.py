@@ -281,4 +281,4 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
     identity = value.name if isinstance(value, ir.Var) and single else ""
     if identity in facts.definitions:
         identity = ""
-    return Effects(touching(written), touching(returned), identity)
+    return Effects(touching(written), touching(returned), identity, sharing.repeated)

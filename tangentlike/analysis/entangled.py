@@ -60,6 +60,7 @@ def _is_followed(stmt: ir.Stmt, sources: Sources) -> bool:
             return name not in ir.names_in(value) or is_sure_view(value, sources)
         case ir.Assign(target=target, value=ir.Call() as call):
             own = set(ir.target_names(target)) & ir.names_in(call)
-            return not own and sources.effects(call) is not None
+            known = sources.effects(call) is not None
+            return not own and known and not sources.repeats(call)
         case _:
             return False

@@ -292,6 +292,10 @@ class _Reader:
             for name in names:
                 for operand in self._returned(call, obj):
                     self._hold(name, operand)
+            if names and self._repeats(call):
+                for name in names[1:]:
+                    self._hold(name, names[0])
+                    self._hold(names[0], name)
         elif joins_lists(call, self.kinds):
             for name in names:
                 for operand in self.operands(call):
@@ -307,6 +311,11 @@ class _Reader:
             for base in bases:
                 for operand in self.operands(base):
                     self._part_of(names, operand)
+
+    def _repeats(self, call: ir.Call) -> bool:
+        """Whether two items of what a user's function returns may share memory."""
+        effects = None if self.effects is None else self.effects(call)
+        return effects is not None and effects.twice
 
     def _returned(self, call: ir.Call, obj: Any) -> tuple[str, ...]:
         """The names whose memory the result of a user's function may share."""

@@ -30,11 +30,13 @@ _SHAPE_ATTRIBUTES = frozenset(["shape", "size", "ndim", "dtype", "itemsize", "nb
 @dataclass(frozen=True)
 class Effects:
     """What a call does to its parameters: which it may write, which its result may share memory
-    with, and which one it returns as it is ("" for none)."""
+    with, and which one it returns as it is ("" for none). `twice`: two items of its result may
+    share memory with each other."""
 
     written: frozenset[str] = frozenset()
     returned: frozenset[str] = frozenset()
     identity: str = ""
+    twice: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,17 +108,27 @@ class Sources:
         return joins_lists(call, self.kinds)
 
     def items(self, expr: ir.Expr) -> tuple[frozenset[str], ...]:
-        """What each item of a new container may share memory with; an item that a repetition
-        holds several times comes twice."""
+        """What each item of a new container, or of one in it, may share memory with; an item that
+        a repetition holds several times comes twice."""
+        found: tuple[frozenset[str], ...]
         match expr:
             case ir.Display(items=items):
-                return tuple(self.nodes(e) | self.elements(e) for e in items)
+                found = ()
+                for item in items:
+                    whole = (self.nodes(item) | self.elements(item),)
+                    found += self.items(item) if isinstance(item, ir.Display) else whole
+                return found
             case ir.Call(args=args) if self.joins_lists(expr):
                 found = tuple(self.elements(a) for a in args)
                 repeats = rule_object(expr, self.kinds) is operator.mul
                 return found * 2 if repeats else found
             case _:
                 return ()
+
+    def repeats(self, expr: ir.Expr) -> bool:
+        """Whether two items of what a user's function returns may share memory."""
+        effects = self.effects(expr) if isinstance(expr, ir.Call) else None
+        return effects is not None and effects.twice
 
     def _all(self, exprs: Iterable[ir.Expr]) -> frozenset[str]:
         found: frozenset[str] = frozenset()

@@ -29,6 +29,7 @@ class Sharing:
         self.indexed: set[str] = set()  # names written through an index: no numbers
         self.resized: set[str] = set()  # written by calls: of a list, the length may change
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
+        self.repeated = False  # whether two items of the result may share memory
         self.block(facts.function.body, Pairs(NameSets()))
 
     @property
@@ -49,6 +50,8 @@ class Sharing:
                 return self._loop(stmt, pairs)
             case ir.For():
                 return self._loop(stmt, pairs)
+        if isinstance(stmt, ir.Return) and stmt.value is not None:
+            self.repeated |= self._repeats(stmt.value, pairs)
         live = self.facts.live_after[id(stmt)]
         self.indexed |= self._indexed_by(stmt)
         for node in self.sources.written(stmt):
@@ -94,7 +97,7 @@ class Sharing:
         """New pairs for names bound to (items of) a value."""
         names = ir.target_names(target)
         bound = {n for name in names for n in (name, element(name))}
-        twice = self._overlap(self.sources.items(value), pairs)
+        twice = self._repeats(value, pairs)
         items = self.sources.elements(value)
         whole = self.sources.nodes(value) | (items if isinstance(target, tuple) else frozenset())
         items |= pairs.partners(items)  # (the value may be the old `m`, as in `m = m.T`)
@@ -107,6 +110,28 @@ class Sharing:
                     pairs = self._join(element(name), items - bound, pairs)
                     if twice:
                         pairs = pairs.linked(element(name), (element(name),))
+        if twice and isinstance(target, tuple):
+            pairs = self._linked_items(target, pairs)
+        return pairs
+
+    def _repeats(self, value: ir.Expr, pairs: Pairs) -> bool:
+        """Whether two items of a value may share memory."""
+        if isinstance(value, ir.Var):
+            held = element(value.name)
+            return (held, held) in pairs
+        return self.sources.repeats(value) or self._overlap(self.sources.items(value), pairs)
+
+    def _linked_items(self, target: tuple[ir.Target, ...], pairs: Pairs) -> Pairs:
+        """`x, y = pair(a)` where both items may be one array, or hold one."""
+        names = [n for n in ir.target_names(target) if self.sources.holds_memory(ir.Var(n))]
+        nodes: frozenset[str] = frozenset()
+        for name in names:
+            pairs = self._join(name, nodes, pairs)
+            own = {name}
+            if self.sources.kind_of(ir.Var(name)).form not in ("array", "value"):
+                pairs = self._join(element(name), nodes, pairs)
+                own.add(element(name))
+            nodes |= own
         return pairs
 
     def _join(self, node: str, shared: frozenset[str], pairs: Pairs) -> Pairs:

@@ -26,6 +26,7 @@ from ..primal import emitted_of
 from ..rules.book import RuleBook
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
+from .own_stacks import stacks_by_position
 from .variants import Variants, is_starred
 
 _MOST_RESULTS = 500  # (function, kinds of arguments) pairs followed in one transform
@@ -118,6 +119,7 @@ class Callees:
 
     builder: Builder | None = None
     names: Names = field(default_factory=Names)
+    reverses: bool = True  # whether derivatives are made in reverse mode
     functions: list[ir.Function] = field(default_factory=list)
     _lowered: dict[int, Lowered] = field(default_factory=dict)
     _annotations: dict[int, dict[str, str]] = field(default_factory=dict)
@@ -147,6 +149,8 @@ class Callees:
             self._keep.append(obj)
             plain = lower(emitted_of(obj) or inside_checkpoint(obj) or obj)
             found = as_defined(as_numpy(plain))
+            if self.reverses and getattr(obj, "__empties_tape__", False):
+                found = stacks_by_position(found)
             self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}
             params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
             function = dataclasses.replace(found.function, params=params)

@@ -61,7 +61,8 @@ def reverse_pair(
     before = _bind_everywhere(before, taped, primal)
     place = primal.function.place
     fwd = dataclasses.replace(primal.function, name=names[0], body=(*head, *before, end), doc="")
-    bwd = ir.Function(names[1], tuple(params), (*unpack, *backward), place)
+    body = (*unpack, *backward)
+    bwd = ir.Function(names[1], tuple(params), body, place, empties_tape=True)
     return fwd, bwd, takes_seed
 
 
