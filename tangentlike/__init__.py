@@ -8,7 +8,6 @@ print(gradient.source)                      # its text
 
 from . import testing
 from .api import autodiff, grad, jvp, value_and_grad, vjp
-from .called import derive_call as _derive_call
 from .checkpoints import checkpoint, checkpointed
 from .errors import TangentlikeError, UnsupportedError
 from .jacobians import hessian, jacfwd, jacobian, jacrev

@@ -14,6 +14,7 @@ from .derived import OPERATORS, encode
 from .errors import TangentlikeError, UnsupportedError
 from .handback import Operator, finish, hand_back
 from .primal import Primal, Wrt, is_library, library_path, primal_of, wrt_names
+from .runtime.functions import derived_by
 from .runtime.tape import fresh_tape
 from .seeds import seed_like, with_lists
 
@@ -370,3 +371,12 @@ def _moves(value: Any, tangent: Any) -> bool:
 
 
 OPERATORS.update(grad=grad, value_and_grad=value_and_grad, autodiff=autodiff)
+
+
+def _derive_call(*call: Any) -> Any:
+    from .called import derive_call
+
+    return derive_call(*call)
+
+
+derived_by(_derive_call)  # emitted code may meet functions that only the run knows

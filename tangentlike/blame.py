@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import Place, TangentlikeError, UnsupportedError
-from .ir import Origin
 from .runtime import Mirror, Record, scalar_seed
 from .runtime.buffers import REFUSING
+
+if TYPE_CHECKING:
+    from .ir import Origin
 
 __all__ = ["annotate", "place_of", "translated_error"]
 

@@ -23,7 +23,6 @@ import numpy as np
 
 from .errors import UnsupportedError
 from .pipeline import Request, derive
-from .runtime.functions import derived_by
 
 _count = itertools.count(1)
 _PLAIN = (
@@ -88,6 +87,3 @@ def _call_of(f: Any, name: str, count: int, words: tuple[str, ...]) -> types.Fun
     exec(compile(text, file, "exec"), namespace)
     made: types.FunctionType = namespace[f"{name}_call"]
     return made
-
-
-derived_by(derive_call)

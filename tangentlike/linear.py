@@ -25,7 +25,6 @@ from .api import (
 from .composed import Again, hvp_text
 from .derivation import Derivation, functions_of
 from .derived import OPERATORS, encode
-from .emit import emit, load
 from .errors import InternalError, TangentlikeError
 from .handback import Operator, finish
 from .jacobians import gradient_tangent, handed
@@ -199,6 +198,8 @@ def _unpacked(derived: Derived) -> tuple[int | None, Any]:
     Before: `def f_bwd(tape, y_bar): a, b_saved = tape; ...`.
     After: `def f_bwd(a, b_saved, y_bar): ...`, whose parameters may be taken to lie apart.
     """
+    from .emit import emit, load
+
     *others, backward = derived.module.functions
     first = backward.body[0] if backward.body else None
     tape = backward.params[0].name

@@ -221,3 +221,19 @@ def test_every_rule_is_named_in_a_test() -> None:
         if not names & words and Path(file).is_relative_to(PACKAGE)
     ]
     assert not untested, f"rules without a test: {sorted(untested)}"
+
+
+def test_import_is_cheap() -> None:
+    """The transform and the tables of rules are loaded when the first derivative is made."""
+    program = (
+        "import sys, tangentlike\n"
+        "print(*(name for name in sys.modules if name.startswith('tangentlike.')))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = {name.removeprefix("tangentlike.") for name in ran.stdout.split()}
+    late = {"frontend", "check", "analysis", "transform", "simplify", "emit", "pipeline", "called"}
+    assert "api" in loaded
+    assert not {name for name in loaded if name.split(".")[0] in late}
+    assert {n for n in loaded if n.startswith("rules.")} <= {"rules.book", "rules.twins"}
