@@ -250,6 +250,7 @@ class Derivation:
     ) -> Any:
         """Call an emitted function; an exception gets a note that names the user's line."""
         derived = self._derived or self.derived
+        leaves.refuse_matrices((*args, *kwargs.values()))
         if derived.written_params:
             self._refuse_shared(args, kwargs)
         return self.guarded(function, args, kwargs)

@@ -342,3 +342,31 @@ def refuse_integer(name: str, function: str, value: Any) -> None:
     raise TangentlikeError(
         f"cannot differentiate {function} with respect to `{name}`: the argument {what}", hint=hint
     )
+
+
+_MATRIX_CLASSES: dict[type, bool] = {}  # what was found of classes seen so far
+
+
+def is_matrix(value: Any) -> bool:
+    """Whether `*` of a value is a product of matrices: np.matrix, scipy.sparse.csr_matrix, ...
+
+    >>> is_matrix(np.eye(2))
+    False
+    """
+    kind = type(value)
+    if kind not in _MATRIX_CLASSES:
+        names = [cls.__name__ for cls in kind.__mro__]
+        _MATRIX_CLASSES[kind] = issubclass(kind, np.matrix) or "spmatrix" in names
+    return _MATRIX_CLASSES[kind]
+
+
+def refuse_matrices(values: Iterable[Any]) -> None:
+    """Say clearly that `*` of an argument would be taken for the product of entries."""
+    for value in values:
+        if is_matrix(value):
+            kind = type(value).__name__
+            hint = "Pass np.asarray of it, and write @ for the product of matrices."
+            if kind != "matrix":
+                hint = "Pass scipy.sparse.csr_array of it, and write @ for the product of matrices."
+            what = f"an argument is a {kind}, whose `*` is no product of entries"
+            raise TangentlikeError(what, hint=hint)

@@ -84,6 +84,12 @@ def sorted_inside(x):
     return y
 
 
+def sorted_along(x):
+    y = np.sin(x)
+    y.sort(axis=0)
+    return y
+
+
 def partitioned(x):
     y = x * 2.0
     y.partition(2)

@@ -24,7 +24,7 @@ from tests import operation_calls
 from tests.operation_list import CONSTANT, DIFFERENTIATED, REFUSED
 
 PAGE = Path(__file__).parent.parent / "docs" / "operations.md"
-SCIPY = ("linalg", "special", "stats", "signal", "integrate")
+SCIPY = ("linalg", "sparse", "special", "stats", "signal", "integrate")
 
 
 def program(call: str) -> Callable[[Any, Any], Any]:

@@ -12,6 +12,7 @@ from ..errors import Place, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
 from .flow import writes_outside
+from .matrices import matrix_names, refuse_matrix_product
 from .operations import (
     MUTATING_METHODS,
     is_container_method,
@@ -38,7 +39,7 @@ def refuse_unknown(
     comprehension, a lambda, ...) on the way to an active name, or an object that belongs to no
     parameter: a global list or array.
     """
-    check = _Check(function, active, book, kinds or {}, wrt)
+    check = _Check(function, active, book, kinds or {}, wrt, matrix_names(function))
     for stmt in ir.statements(function.body):
         check.statement(stmt)
 
@@ -50,6 +51,7 @@ class _Check:
     book: Any
     kinds: Mapping[str, Kind]
     wrt: Collection[str]
+    matrices: Collection[str] = ()
 
     def statement(self, stmt: ir.Stmt) -> None:
         self._outside(stmt)
@@ -130,6 +132,7 @@ class _Check:
                     "Make a list of them: write it in square brackets.",
                 )
         obj = rule_object(call, self.kinds)
+        refuse_matrix_product(call, obj, self.matrices, culprit, place)
         if is_container_method(call, self.kinds) or obj in (range, zip, enumerate, reversed):
             return
         if record_fields(obj) is not None:

@@ -19,7 +19,7 @@ from .. import ir
 from ..errors import InternalError, UnsupportedError
 from ..frontend.resolve import Scope
 from ..names import Names
-from ..rules.definitions import definition
+from ..rules.definitions import stands_for
 from ..rules.twins import twin
 from .to_gast import Speller, literal_references
 
@@ -259,7 +259,7 @@ def _leads(start: Any, path: str, goal: Any) -> bool:
             return False
     if found is goal or (mirrored is not None and mirrored is goal):
         return True
-    if definition(found) is goal:  # an operation that is read as a program
+    if stands_for(goal, found):  # an operation that is read as a program
         return True
     return path != "" and (_same_method(found, goal) or _same_method(mirrored, goal))
 

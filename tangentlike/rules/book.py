@@ -52,6 +52,7 @@ RULE_MODULES = (
     "special",
     "distributions",
     "reductions",
+    "quantiles",
     "shape",
     "products",
     "linalg",

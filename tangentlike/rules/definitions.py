@@ -1,17 +1,23 @@
-"""Which operations are read as programs: a call of `np.poly` is a call of `programs.poly`."""
+"""Which operations are read as programs: a call of `np.poly` is a call of `programs.poly`.
+
+Some operations have a rule for the usual call and a program for the rest: `np.interp(x, xp, fp)`
+is differentiated by its rule, `np.interp(x, xp, fp, left=0.0)` is read as `options.interp`.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import ir
-from . import programs
+from . import options, polynomials, programs
 from .book import default_book, resolve
+from .decisions import is_literal, literal
 from .pieces import choices_spelled
 
 if TYPE_CHECKING:
@@ -19,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..frontend import Lowered
 
-__all__ = ["as_defined", "definition"]
+__all__ = ["as_defined", "definition", "stands_for"]
 
 # Names of operations, by the module that holds their programs under the last part of the name.
 _NUMPY = (
@@ -32,6 +38,17 @@ _DENSITIES = (
     *("multivariate_normal.logpdf", "multivariate_normal.pdf", "multivariate_normal.entropy"),
     *("dirichlet.logpdf", "dirichlet.pdf"),
 )
+_SERIES = (
+    *("numpy.polynomial.polynomial.polyval", "numpy.polynomial.chebyshev.chebval"),
+    *("numpy.polynomial.legendre.legval", "numpy.polynomial.hermite.hermval"),
+    *("numpy.polynomial.hermite_e.hermeval", "numpy.polynomial.laguerre.lagval"),
+)
+_METHODS_OF_UFUNCS = {
+    "reduce": programs.ufunc_reduce,
+    "accumulate": programs.ufunc_accumulate,
+    "reduceat": programs.ufunc_reduceat,
+    "outer": programs.ufunc_outer,
+}
 _of_vectorize = {1: programs.vectorized, 2: programs.vectorized_of_two}  # by number of arguments
 _found: dict[Any, Callable[..., Any]] = {}
 _seen: list[int] = [0]
@@ -46,6 +63,8 @@ def definition(obj: Any) -> Callable[..., Any] | None:
     if _seen[0] != len(sys.modules):  # libraries that were imported since
         for name in _NUMPY:
             _found[resolve(name)] = getattr(programs, name.rpartition(".")[2])
+        for name in _SERIES:
+            _found[resolve(name)] = getattr(polynomials, name.rpartition(".")[2])
         if "scipy.stats" in sys.modules:
             densities = importlib.import_module(f"{__package__}.scipy_programs")
             for name in _DENSITIES:
@@ -57,6 +76,50 @@ def definition(obj: Any) -> Callable[..., Any] | None:
         return _found.get(obj)
     except TypeError:  # unhashable
         return None
+
+
+def _rest_of(obj: Any, call: ir.Call) -> Callable[..., Any] | None:
+    """The program of a call that the operation's rule does not state, or None."""
+    path = f"{getattr(obj, '__module__', None)}.{getattr(obj, '__name__', None)}"
+    known = options.CALLS.get(path)
+    if known is None or resolve(path) is not obj:
+        return None
+    program, usual = known
+    words = [word for word, _ in call.kwargs]
+    if len(call.args) <= usual.positions and not set(words) & usual.words:
+        told = dict(zip(inspect.signature(program).parameters, call.args, strict=False))
+        told.update(call.kwargs)
+        if all(_is_usual(told.get(word), values) for word, values in usual.values.items()):
+            return None
+    try:
+        inspect.signature(program).bind(*call.args, **dict(call.kwargs))
+    except TypeError:
+        return None
+    return program
+
+
+def _is_usual(given: ir.Expr | None, values: tuple[Any, ...]) -> bool:
+    """Whether an argument is absent or a literal that the rule knows (`...`: any literal)."""
+    if given is None:
+        return True
+    return is_literal(given) and (Ellipsis in values or literal(given) in values)
+
+
+def _is_program(ufunc: np.ufunc, method: str) -> bool:
+    """Whether a method of a ufunc has no rule of its own, but the ufunc has one."""
+    book = default_book()
+    return book.find(getattr(ufunc, method)) is None and book.find(ufunc) is not None
+
+
+def stands_for(program: Any, obj: Any) -> bool:
+    """Whether calls of an operation may be read as calls of a program."""
+    if definition(obj) is program:
+        return True
+    name = getattr(obj, "__name__", None)
+    return any(
+        known is program and path.rpartition(".")[2] == name and resolve(path) is obj
+        for path, (known, _) in options.CALLS.items()
+    )
 
 
 def as_defined(lowered: Lowered) -> Lowered:
@@ -86,6 +149,16 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
                 if program is None or default_book().find(obj) is not None:
                     return e
                 return ir.Ref(text, program)
+            case ir.Call(fn=ir.Ref(text, obj)) if (rest := _rest_of(obj, e)) is not None:
+                plain = ir.rebuild(e, expr)
+                assert isinstance(plain, ir.Call)
+                return dataclasses.replace(plain, fn=ir.Ref(text, rest))
+            case ir.Call(fn=ir.Attribute(ir.Ref(obj=np.ufunc() as op) as ufunc, name)) if (
+                name in _METHODS_OF_UFUNCS and _is_program(op, name)
+            ):
+                program = _METHODS_OF_UFUNCS[name]
+                method = ir.Ref(program.__name__, program)
+                return dataclasses.replace(e, fn=method, args=(ufunc, *e.args))
             case ir.Call(fn=ir.Ref(obj=np.vectorize() as obj, text=text), args=args, kwargs=()) if (
                 _is_plain(obj)
             ):

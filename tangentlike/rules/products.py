@@ -43,9 +43,16 @@ def _dot_kind(call, kind_of):
     return kinds_of.matmul(call, kind_of) if set(ranks) <= {1, 2} else unknown(call, kind_of)
 
 
-@rule(np.dot, np.ndarray.dot, kind=_dot_kind)
+@rule(np.dot, kind=_dot_kind)
 def dot(y, a, b):
     y_dot = np.dot(a_dot, b) + np.dot(a, b_dot)
+    a_bar = dot_bar_a(y_bar, a, b)
+    b_bar = dot_bar_b(y_bar, a, b)
+
+
+@rule(np.ndarray.dot, kind=_dot_kind)
+def dot_method(y, a, b):
+    y_dot = np.dot(a_dot, b) + a.dot(b_dot)  # (`a` may be a sparse matrix)
     a_bar = dot_bar_a(y_bar, a, b)
     b_bar = dot_bar_b(y_bar, a, b)
 

@@ -139,3 +139,51 @@ def kaiser(M: int, beta: Any) -> Any:
     half = (M - 1) / 2.0
     where = (np.arange(0, M) - half) / half
     return np.i0(beta * np.sqrt(1.0 - where * where)) / np.i0(beta)
+
+
+# -------------------------------------------------------- methods of ufuncs without a rule
+
+
+def ufunc_reduce(op: Callable[..., Any], array: Any, axis: Any = 0, keepdims: Any = False) -> Any:
+    shape = np.shape(array)
+    axes = _axes(axis, len(shape))
+    rest = [n for i, n in enumerate(shape) if i not in axes]
+    rows = np.reshape(np.moveaxis(array, axes, range(len(axes))), (-1, *rest))
+    total = rows[0]
+    for i in range(1, len(rows)):
+        total = op(total, rows[i])
+    if keepdims:
+        return np.reshape(total, [1 if i in axes else n for i, n in enumerate(shape)])
+    return total
+
+
+def _axes(axis: Any, rank: int) -> list[int]:
+    if axis is None:
+        return list(range(rank))
+    return [int(i) % rank for i in np.ravel(axis)]
+
+
+def ufunc_accumulate(op: Callable[..., Any], array: Any, axis: int = 0) -> Any:
+    rows = np.moveaxis(array, axis, 0)
+    total = rows[0]
+    totals = [total]
+    for i in range(1, len(rows)):
+        total = op(total, rows[i])
+        totals.append(total)
+    return np.moveaxis(np.stack(totals), 0, axis)
+
+
+def ufunc_reduceat(op: Callable[..., Any], array: Any, indices: Any, axis: int = 0) -> Any:
+    rows = np.moveaxis(array, axis, 0)
+    ends = [*indices[1:], len(rows)]
+    totals = []
+    for first, end in zip(indices, ends):  # noqa: B905 (the lengths are the same)
+        total = rows[first]
+        for i in range(first + 1, end):
+            total = op(total, rows[i])
+        totals.append(total)
+    return np.moveaxis(np.stack(totals), 0, axis)
+
+
+def ufunc_outer(op: Callable[..., Any], A: Any, B: Any) -> Any:
+    return op(np.reshape(A, np.shape(A) + (1,) * np.ndim(B)), B)

@@ -194,51 +194,6 @@ def nanstd(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False):
         a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
 
 
-# ------------------------------------------------------------------------ order statistics
-
-
-@rule(np.median, kind=reduction)
-def median(y, a, axis=None, *, keepdims=False):
-    weights = quantile_weights(a, 0.5, axis)
-    y_dot = quantile_dot(weights, a_dot, axis, keepdims)
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-
-
-@rule(np.nanmedian, kind=reduction)
-def nanmedian(y, a, axis=None, *, keepdims=False):
-    weights = quantile_weights(a, 0.5, axis, skip_nan=True)
-    y_dot = quantile_dot(weights, np.where(np.isnan(a), 0.0, a_dot), axis, keepdims)
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-
-
-@rule(np.quantile, kind=unknown)
-def quantile(y, a, q, axis=None, *, method="linear", keepdims=False):
-    weights = quantile_weights(a, q, axis, method)
-    y_dot = quantile_dot(weights, a_dot, axis, keepdims)
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-
-
-@rule(np.percentile, kind=unknown)
-def percentile(y, a, q, axis=None, *, method="linear", keepdims=False):
-    weights = quantile_weights(a, np.divide(q, 100.0), axis, method)
-    y_dot = quantile_dot(weights, a_dot, axis, keepdims)
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-
-
-@rule(np.nanquantile, kind=unknown)
-def nanquantile(y, a, q, axis=None, *, keepdims=False):
-    weights = quantile_weights(a, q, axis, skip_nan=True)
-    y_dot = quantile_dot(weights, np.where(np.isnan(a), 0.0, a_dot), axis, keepdims)
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-
-
-@rule(np.nanpercentile, kind=unknown)
-def nanpercentile(y, a, q, axis=None, *, keepdims=False):
-    weights = quantile_weights(a, np.divide(q, 100.0), axis, skip_nan=True)
-    y_dot = quantile_dot(weights, np.where(np.isnan(a), 0.0, a_dot), axis, keepdims)
-    a_bar = quantile_bar(y_bar, weights, a, axis, keepdims)
-
-
 # ---------------------------------------------------------------------------- cumulative
 
 
@@ -412,24 +367,32 @@ def corrcoef(c, x, y=None, rowvar=True):
 
 
 @rule(np.add.reduce, kind=unknown)
-def add_reduce(y, array, axis=0, dtype=None, *, keepdims=False):
-    if dtype is None:
+def add_reduce(y, array, axis=0, dtype=None, *, keepdims=False, initial=0, where=True):
+    if dtype is None and where is True:
         y_dot = np.sum(array_dot, axis=axis, keepdims=keepdims)
         array_bar = unreduce(y_bar, array, axis, keepdims)
+    elif dtype is None:
+        y_dot = np.sum(array_dot, axis=axis, keepdims=keepdims, where=where)
+        array_bar = np.where(where, unreduce(y_bar, array, axis, keepdims), 0.0)
 
 
 @rule(np.multiply.reduce, kind=unknown)
-def multiply_reduce(y, array, axis=0, dtype=None, *, keepdims=False):
-    if dtype is None:
+def multiply_reduce(y, array, axis=0, dtype=None, *, keepdims=False, initial=1, where=True):
+    if dtype is None and where is True and initial == 1:
         others = product_of_others(array, axis)
+        y_dot = np.sum(others * array_dot, axis=axis, keepdims=keepdims)
+        array_bar = kept(y_bar, axis, keepdims) * conj(others)
+    elif dtype is None:
+        under = np.where(where, array, 1.0)
+        others = initial * np.where(where, product_of_others(under, axis), 0.0)
         y_dot = np.sum(others * array_dot, axis=axis, keepdims=keepdims)
         array_bar = kept(y_bar, axis, keepdims) * conj(others)
 
 
 @rule(np.maximum.reduce, np.minimum.reduce, kind=unknown)
-def extremum_reduce(y, array, axis=0, dtype=None, *, keepdims=False):
+def extremum_reduce(y, array, axis=0, dtype=None, *, keepdims=False, initial=None, where=True):
     if dtype is None:
-        share = extremum_share(array, kept(y, axis, keepdims), axis)
+        share = extremum_share(array, kept(y, axis, keepdims), axis, where)
         y_dot = np.sum(share * array_dot, axis=axis, keepdims=keepdims)
         array_bar = kept(y_bar, axis, keepdims) * share
 
@@ -518,19 +481,6 @@ def gradient_bar(y, g, x, spacing=(), axis=None, edge_order=1):
     x_bar = 0
 
 
-@rule(runtime.quantile_dot, kind=unknown)
-def quantile_dot(y, weights, x_dot, axis=None, keepdims=False):
-    y_dot = quantile_dot(weights, x_dot_dot, axis, keepdims)
-    x_dot_bar = quantile_bar(y_bar, weights, x_dot, axis, keepdims)
-
-
-@rule(runtime.quantile_bar, kind=same_as(2))
-def quantile_bar(y, g, weights, x, axis=None, keepdims=False):
-    y_dot = quantile_bar(g_dot, weights, x, axis, keepdims)
-    g_bar = quantile_dot(weights, y_bar, axis, keepdims)
-    x_bar = 0
-
-
 @rule(runtime.align_weights, view="maybe", kind=unknown)
 def align_weights(y, weights, x, axis=None):
     y_dot = align_weights(weights_dot, x, axis)
@@ -558,7 +508,6 @@ nondifferentiable(
     runtime.reduced_size,
     runtime.reduced_count,
     runtime.extremum_share,
-    runtime.quantile_weights,
     runtime.interval,
     runtime.cov_count,
     runtime.running_places,

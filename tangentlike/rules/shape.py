@@ -492,7 +492,7 @@ def roll(y, a, shift, axis=None):
 
 @rule(np.pad, kind=_same_rank_unknown_order)
 def pad(y, array, pad_width, mode="constant", *, constant_values=0):
-    if mode == "constant":
+    if mode in ("constant", "empty"):
         y_dot = np.pad(array_dot, pad_width)
         array_bar = unpad(y_bar, array, pad_width)
     else:

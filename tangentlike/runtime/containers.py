@@ -117,6 +117,11 @@ def sorting_order(
     xs: Any, key: Callable[[Any], Any] | None = None, reverse: bool = False
 ) -> list[int]:
     """The places of the items of `sorted(xs, key=key, reverse=reverse)` in `xs`."""
+    if len(getattr(xs, "shape", ())) > 1:
+        raise TypeError(
+            "the sort() of this array was taken for that of a list; write x = np.sort(x), or "
+            "annotate the parameter it comes from as np.ndarray"
+        )
     values = [item if key is None else key(item) for item in xs]
     return sorted(range(len(values)), key=values.__getitem__, reverse=reverse)
 

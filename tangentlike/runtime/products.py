@@ -74,6 +74,8 @@ def dot_bar_b(g: Any, a: Any, b: Any) -> Any:
     """The adjoint of `b` in `np.dot(a, b)`."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(g * conj(a), b)
+    if hasattr(a, "tocsr"):  # a sparse matrix
+        return matmul_bar_b(g, a, b)
     return tensordot_bar_b(g, a, b, (-1, -min(2, np.ndim(b))))
 
 

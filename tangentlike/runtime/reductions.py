@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import broadcast_like
-from .making import arange
 
 
 def kept(g: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -182,63 +181,6 @@ def cumprod_dot(x_dot: Any, x: Any, axis: Any = None) -> Any:
     if axis is None:
         return result
     return np.moveaxis(result, 0, axis)
-
-
-def quantile_weights(
-    x: Any, q: Any, axis: Any = None, method: str = "linear", skip_nan: bool = False
-) -> Any:
-    """The weight of each entry of `x` in its quantiles, of shape `q.shape + x.shape`.
-
-    A quantile is a mean of two neighbouring order statistics. NumPy itself tells the position
-    between them: it is the quantile of the ranks 0, 1, 2, ...
-
-    >>> quantile_weights(np.array([3.0, 1.0, 2.0, 4.0]), 0.5)
-    array([0.5, 0. , 0.5, 0. ])
-    """
-    shape, rank = np.shape(x), np.ndim(x)
-    if axis is None:
-        axes = tuple(range(rank))
-    else:
-        axes = tuple(i % rank for i in ((axis,) if np.ndim(axis) == 0 else axis))
-    order = tuple(i for i in range(rank) if i not in axes) + axes
-    moved = np.transpose(x, order)
-    lanes = np.reshape(moved, (math.prod(shape[i] for i in order[: rank - len(axes)]), -1))
-    ranks = np.argsort(np.argsort(lanes, axis=1, kind="stable"), axis=1, kind="stable")
-    weights = []
-    for level in np.reshape(q, (-1,)):
-        if skip_nan:
-            last = np.maximum(np.sum(~np.isnan(lanes), axis=1, keepdims=True) - 1, 0)
-            position = level * last
-        else:
-            position = np.quantile(1.0 * arange(lanes.shape[1], level), level, method=method)
-        lower = np.floor(position)
-        part = position - lower
-        weight = (ranks == lower) * (1.0 - part) + (ranks == lower + 1) * part
-        back = np.reshape(weight, tuple(shape[i] for i in order))
-        weights.append(np.transpose(back, tuple(sorted(range(rank), key=lambda i: order[i]))))
-    dtype = getattr(x, "dtype", np.dtype(float))
-    return np.reshape(np.stack(weights), np.shape(q) + shape).astype(dtype)
-
-
-def quantile_dot(weights: Any, x_dot: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    """The tangent of a quantile from its weights: their product with `x_dot`, reduced."""
-    levels = np.ndim(weights) - np.ndim(x_dot)
-    return np.sum(weights * x_dot, axis=_behind(axis, levels, x_dot), keepdims=keepdims)
-
-
-def quantile_bar(y_bar: Any, weights: Any, x: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    """The adjoint of a quantile's array from its weights (linear in `y_bar`)."""
-    levels = np.ndim(weights) - np.ndim(x)
-    if not keepdims:
-        y_bar = np.expand_dims(y_bar, _behind(axis, levels, x))
-    return np.sum(weights * y_bar, axis=tuple(range(levels)))
-
-
-def _behind(axis: Any, levels: int, x: Any) -> tuple[int, ...]:
-    """The reduced axes of `x`, counted behind the axes of the quantile's levels."""
-    rank = np.ndim(x)
-    axes = range(rank) if axis is None else (axis,) if np.ndim(axis) == 0 else axis
-    return tuple(i % rank + levels for i in axes)
 
 
 def align_weights(weights: Any, x: Any, axis: Any = None) -> Any:

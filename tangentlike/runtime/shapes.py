@@ -27,6 +27,8 @@ def swap_last(x: Any) -> Any:
     """
     if np.ndim(x) < 2:
         return x
+    if hasattr(x, "tocsr"):  # a sparse matrix, which knows no other order of axes
+        return x.T
     return np.swapaxes(x, -1, -2)
 
 
@@ -271,7 +273,9 @@ def unpad(g: Any, like: Any, pad_width: Any, mode: str = "constant") -> Any:
         inner = zip(widths, shape, strict=True)
         return g[tuple(slice(before, before + n) for (before, _), n in inner)]
     if mode not in _COPYING_MODES:
-        raise NotImplementedError(f"np.pad with mode={mode!r} has no derivative rule")
+        raise NotImplementedError(
+            f"np.pad with mode={mode!r} is differentiated where the mode stands in the call itself"
+        )
     places = arange(math.prod(shape), g).reshape(shape)
     source = np.pad(places, pad_width, mode=mode)
     total = np.zeros_like(g, shape=(math.prod(shape),))
@@ -330,7 +334,9 @@ def each_broadcast(parts: Sequence[Any], likes: Sequence[Any]) -> tuple[Any, ...
 def pad_entries(x: Any, pad_width: Any, mode: str) -> Any:
     """`np.pad` in a mode that copies entries into the border (others are refused)."""
     if mode not in _COPYING_MODES:
-        raise NotImplementedError(f"np.pad with mode={mode!r} has no derivative rule")
+        raise NotImplementedError(
+            f"np.pad with mode={mode!r} is differentiated where the mode stands in the call itself"
+        )
     return np.pad(x, pad_width, mode=mode)
 
 

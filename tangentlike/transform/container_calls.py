@@ -110,7 +110,7 @@ class _Speller:
                     there = ir.Assign(stmt.target, pop, origin)
                     missing = (ir.Assign(stmt.target, other, origin),)
                 return [ir.If(ir.Call(IN, (key, base)), (there,), missing, origin)]
-            case "sort", () if isinstance(stmt, ir.Do):
+            case "sort", () if isinstance(stmt, ir.Do) and not self._sorts_array(base, call):
                 items = self.temporary("items")
                 whole = ir.Index(base, ir.Slice(), origin.place)
                 ordered = ir.Assign(items, call, origin)
@@ -128,6 +128,11 @@ class _Speller:
             case "_replace", () if isinstance(stmt, ir.Assign):
                 return self.replaced(stmt, base, call)
         return None
+
+    def _sorts_array(self, base: ir.Var, call: ir.Call) -> bool:
+        """Whether `b.sort(...)` is surely the method of an array."""
+        options = {word for word, _ in call.kwargs}
+        return self.context.kind_of(base).form == "array" or bool(options - {"key", "reverse"})
 
     def listed(self, stmt: ir.Assign, call: ir.Call) -> list[ir.Stmt] | None:
         """What `zip` and the like yield, as a list: something takes all of it."""

@@ -1,0 +1,166 @@
+"""Programs for the calls of an operation that its rule does not state: less usual options.
+
+Each computes what NumPy's function of the same name computes; `CALLS` says which calls of it the
+rule states, and every other one is read as the program (see `definitions.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import runtime
+
+
+@dataclass(frozen=True)
+class Usual:
+    """The calls a rule states: at most `positions` positional arguments, none of the keywords
+    `words`, and of the arguments `values` only those (`...`: any that is a literal)."""
+
+    positions: int
+    words: frozenset[str]
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
+# ------------------------------------------------------------------- interpolation, statistics
+
+
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    if period is not None:
+        return _interp_round(x, xp, fp, abs(period))
+    y = np.interp(x, xp, fp)
+    if left is not None:
+        y = np.where(x < xp[0], left, y)[()]
+    if right is not None:
+        y = np.where(x > xp[-1], right, y)[()]
+    return y
+
+
+def _interp_round(x: Any, xp: Any, fp: Any, period: Any) -> Any:
+    inside = np.asarray(xp) % period
+    order = np.argsort(inside)
+    knots = inside[order]
+    values = np.asarray(fp)[order]
+    all_knots = np.concatenate([knots[-1:] - period, knots, knots[:1] + period])
+    all_values = np.concatenate([values[-1:], values, values[:1]])
+    return np.interp(x % period, all_knots, all_values)
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: Any = True,
+    bias: Any = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+) -> Any:
+    x = _variables(m, rowvar)
+    if y is not None:
+        x = np.concatenate([x, _variables(y, rowvar)])
+    if ddof is None:
+        ddof = 0 if bias else 1
+    weights = np.ones(x.shape[1])
+    if fweights is not None:
+        weights = weights * np.asarray(fweights)
+    if aweights is not None:
+        weights = weights * np.asarray(aweights)
+    total = np.sum(weights)
+    lost = ddof * np.sum(weights * np.asarray(aweights)) / total if aweights is not None else ddof
+    centred = x - np.expand_dims(x @ weights / total, 1)
+    return np.squeeze((centred * weights) @ np.conj(centred).T / (total - lost))
+
+
+def _variables(m: Any, rowvar: Any) -> Any:
+    if np.ndim(m) == 1 or rowvar:
+        return np.atleast_2d(m)
+    return np.atleast_2d(m).T
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Any:
+    c = np.atleast_2d(cov(x, y, rowvar))
+    scale = np.sqrt(np.real(np.diag(c)))
+    return np.squeeze(c / scale[:, None] / scale)
+
+
+def cumulative_sum(x: Any, axis: Any = None, include_initial: Any = False) -> Any:
+    return np.insert(np.cumsum(x, axis=axis), 0, 0.0, axis=axis)
+
+
+def cumulative_prod(x: Any, axis: Any = None, include_initial: Any = False) -> Any:
+    return np.insert(np.cumprod(x, axis=axis), 0, 1.0, axis=axis)
+
+
+# ------------------------------------------------------------------------------------ padding
+
+
+def pad(
+    array: Any,
+    pad_width: Any,
+    mode: Any = "constant",
+    *,
+    stat_length: Any = None,
+    constant_values: Any = 0,
+    end_values: Any = 0,
+) -> Any:
+    """Axis after axis, each over what the ones before have made, as NumPy does it."""
+    widths = runtime.pad_widths(pad_width, np.ndim(array))
+    lengths = np.broadcast_to(stat_length, (np.ndim(array), 2))
+    given = end_values if mode == "linear_ramp" else constant_values
+    ends = np.broadcast_to(given, lengths.shape).astype(array.dtype)
+    result = array
+    for axis in range(np.ndim(array)):
+        rows = np.moveaxis(result, axis, 0)
+        before = _border(rows, widths[axis][0], mode, lengths[axis, 0], ends[axis, 0])
+        after = _border(rows[::-1], widths[axis][1], mode, lengths[axis, 1], ends[axis, 1])
+        result = np.moveaxis(np.concatenate([before, rows, after[::-1]]), 0, axis)
+    return result
+
+
+def _border(rows: Any, width: Any, mode: str, length: Any, end: Any) -> Any:
+    """The rows in front of the first one, outermost first."""
+    if mode == "constant":
+        return np.zeros_like(rows, shape=(width, *rows.shape[1:])) + end
+    if mode == "linear_ramp":
+        part = (np.arange(width) / max(width, 1)).astype(rows.dtype)
+        return end + (rows[:1] - end) * np.reshape(part, (-1,) + (1,) * (rows.ndim - 1))
+    some = rows if length is None else rows[:length]
+    if mode == "mean":
+        value = np.mean(some, axis=0, keepdims=True)
+    elif mode == "median":
+        value = np.median(some, axis=0, keepdims=True)
+    elif mode == "maximum":
+        value = np.max(some, axis=0, keepdims=True)
+    elif mode == "minimum":
+        value = np.min(some, axis=0, keepdims=True)
+    else:
+        raise ValueError(
+            f"np.pad with mode={mode!r} is differentiated only where mode is a literal"
+        )
+    return np.repeat(value, width, axis=0)
+
+
+# Of each operation: its program, and the calls that its rule states.
+CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
+    "numpy.interp": (interp, Usual(3, frozenset(("left", "right", "period")))),
+    "numpy.cov": (cov, Usual(1, frozenset(("y", "fweights", "aweights")))),
+    "numpy.corrcoef": (corrcoef, Usual(1, frozenset(("y",)))),
+    "numpy.cumulative_sum": (cumulative_sum, Usual(1, frozenset(("include_initial",)))),
+    "numpy.cumulative_prod": (cumulative_prod, Usual(1, frozenset(("include_initial",)))),
+    "numpy.pad": (
+        pad,
+        Usual(
+            3,
+            frozenset(("stat_length", "end_values")),
+            {
+                "mode": ("constant", "edge", "reflect", "symmetric", "wrap", "empty"),
+                "constant_values": (...,),
+            },
+        ),
+    ),
+}
