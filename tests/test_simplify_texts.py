@@ -275,3 +275,11 @@ def test_time_is_linear():
 
     short, long = seconds(60), seconds(480)
     assert long < 20 * max(short, 0.01)  # 8 times the statements; quadratic would be 64
+
+
+def test_size_of_what_an_expression_is_made_of():
+    text = "# adjoint\nr_bar = 2.0 * r / np.size(np.abs(r) * np.abs(r))\nreturn r_bar\n"
+    assert "np.size(r)" in simplified(text, kinds="r:A")
+    for kept in ("3 * r", "r + s", "np.sum(r)", "r @ r"):  # a list repeated, a broadcast, others
+        text = f"# adjoint\nr_bar = 2.0 * r / np.size({kept})\nreturn r_bar\n"
+        assert f"np.size({kept})" in simplified(text, kinds="r:A s:A")

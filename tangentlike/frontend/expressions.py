@@ -35,7 +35,7 @@ from .index_tricks import join_of
 from .nested import Closure, Walrus
 from .operands import is_repeatable, is_starred
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
-from .resolve import is_namespace, live_attribute
+from .resolve import is_namespace, live_attribute, similar_name
 from .survey import parameter_names
 
 Lookup = Callable[[str], Expr]
@@ -103,7 +103,8 @@ class Reader:
                 raise UnsupportedError(
                     f"`{base.text}` has no attribute `{node.attr}`",
                     self.at(node),
-                    "It must exist when the derivative is made.",
+                    similar_name(node.attr, dir(base.obj), f"{base.text}.")
+                    or "It must exist when the derivative is made.",
                 ) from None
         return Attribute(base, node.attr, self.at(node))
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import difflib
 import inspect
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,6 +103,18 @@ def live_attribute(obj: Any, name: str) -> Any:
     if isinstance(obj, types.ModuleType):
         note_name(vars(obj), name, found)
     return found
+
+
+def similar_name(name: str, names: Iterable[str], before: str = "") -> str:
+    """Advice about a name that was mistyped; "" where none is like it.
+
+    >>> similar_name("tahn", ["tan", "tanh"], "np.")
+    'Did you mean `np.tanh`?'
+    """
+    names = sorted(names)
+    swapped = [n for n in names if sorted(n) == sorted(name)]
+    found = swapped or difflib.get_close_matches(name, names, 1, 0.7)
+    return f"Did you mean `{before}{found[0]}`?" if found else ""
 
 
 def is_array_module(obj: Any) -> bool:

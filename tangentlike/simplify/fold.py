@@ -28,7 +28,7 @@ from .analyses import analyses
 from .effects import is_pure
 from .facts import Facts, numpy_name, runtime_name
 from .rewriting import map_block, map_expr, map_stmt, with_body
-from .shapes import Shapes
+from .shapes import Shapes, of_same_shape
 from .sharing import is_float, sources
 
 _DERIVED = ("adjoint", "tangent")
@@ -144,6 +144,8 @@ class _Fold:
             return new.args[0] if self.floating(new.args[0]) else new
         if numpy_name(fn.obj) == "full_like" and new.args[1:] == (ir.Const(1.0),):
             return ir.Call(self.facts.numpy_function("ones_like"), new.args[:1], new.kwargs)
+        if numpy_name(fn.obj) in ("size", "shape", "ndim") and len(new.args) == 1:
+            return map_expr(new, of_same_shape)
         return self._helper(new, runtime_name(fn.obj))
 
     def _in_attribute(self, expr: ir.Expr) -> ir.Expr:

@@ -119,3 +119,23 @@ class Shapes:
                 return None
             found = shape
         return found
+
+
+def of_same_shape(expr: ir.Expr) -> ir.Expr:
+    """A part of an elementwise expression that has its shape: `r` for `r * r` and `2.0 * r ** 2`.
+
+    (`3 * r` is left alone: a list is repeated by it.)
+    """
+    if not (isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref)) or expr.kwargs:
+        return expr
+    fn, args = expr.fn, expr.args
+    ufunc = isinstance(fn.obj, np.ufunc) and fn.obj.signature is None and fn.obj.nout == 1
+    if not (ufunc and len(args) == fn.obj.nin) and fn.text not in _BINARY:
+        return expr
+    literals = [a.value for a in args if isinstance(a, ir.Const)]
+    wider = {a for a in args if not isinstance(a, ir.Const)}
+    if len(wider) != 1 or not all(isinstance(v, (int, float, complex)) for v in literals):
+        return expr
+    if fn.text in ("*", "+") and any(isinstance(v, int) for v in literals):
+        return expr
+    return of_same_shape(wider.pop())

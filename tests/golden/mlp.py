@@ -14,7 +14,7 @@ def mlp_grad(params, x, y):
     difference = p - y
     # adjoint
     # return np.mean((p - y) ** 2)
-    p_bar = unbroadcast(2.0 * difference / np.size(difference**2), p)
+    p_bar = unbroadcast(2.0 * difference / np.size(difference), p)
     product2_bar = unbroadcast(p_bar, product2)  # p = h @ params["w2"] + params["b2"]
     params_bar = zeros_like(params)
     add_at(params_bar, 'b2', unbroadcast(p_bar, params['b2']))
