@@ -20,7 +20,7 @@ _STORES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL"))
 
 
 def refuse_moving(functions: Iterable[ir.Function]) -> None:
-    """Refuse functions of one file of which one reads a name that another, or one called, writes."""
+    """Refuse functions of one file of which one reads a name that another one writes."""
     functions = tuple(functions)
     reads: dict[str, ir.Stmt] = {}
     written: set[str] = set()
