@@ -49,7 +49,7 @@ def strict_function(program: Program) -> Callable[..., Any] | None:
         return None
     try:
         value = agreement.call(fn, to_strict(program.arguments()))
-    except (TypeError, AttributeError):
+    except (TypeError, AttributeError, IndexError):  # (its classes are not those of the arguments)
         return None
     expected = agreement.call(program.fn, program.arguments())
     if not agreement.close(float(value), float(expected), 1e-12):
