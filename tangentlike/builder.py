@@ -41,6 +41,7 @@ from .transform.common import share_loads
 from .transform.container_calls import calls_containers, plain_container_calls
 from .transform.container_changes import changes_as_new
 from .transform.context import Context
+from .transform.fields import updates_as_stores
 from .transform.forward import forward, tangent_only
 from .transform.inner_functions import with_inner_functions
 from .transform.inplace import writes_as_stores
@@ -264,7 +265,7 @@ class Builder:
         lowered, context = self._spelled(lowered, wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
         function = changes_as_new(lowered.function, wrt, given, context)
-        function = writes_as_stores(function, context)
+        function = updates_as_stores(writes_as_stores(function, context), context)
         shared_loads = share_loads(function, frozenset(lowered.temporaries), context.sources())
         if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
             function = shared_loads

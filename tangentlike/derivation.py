@@ -277,6 +277,12 @@ class Derivation:
             return
         for name in self.derived.written_params:
             written = list(leaves.arrays(given.get(name)))
+            if leaves.hold_one_twice(written):
+                raise TangentlikeError(
+                    f"{self.primal.name} writes its argument `{name}` in place, and two arrays in "
+                    "it share memory",
+                    hint="Put a copy of one of them into it.",
+                )
             others = [(f"`{n}`", v) for n, v in given.items() if n != name]
             others += [(f"the outer `{n}`", v) for n, v in self._outer().items()]
             for other, value in others:

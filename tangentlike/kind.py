@@ -24,8 +24,8 @@ class Kind:
     - "value": a number or an array, not known which,
     - "list", "tuple", "dict": Python containers (`items` for a tuple of known length;
       `item` for what all elements of a list or dict have in common),
-    - "object": an instance of the class `cls`; `fields` are attributes that hold objects, or
-      containers, with what is known of them,
+    - "object": an instance of the class `cls` (None: not known which); `fields` are attributes
+      that hold objects, or containers, with what is known of them,
     - "other": carries no derivative (strings, None, modules, functions, shapes, ...),
     - "unknown": anything.
 
@@ -102,7 +102,8 @@ class Kind:
     def holds_objects(self) -> bool:
         """Whether it is an object of a known class, or a container of such."""
         inside = (*(self.items or ()), *(() if self.item is None else (self.item,)))
-        return self.form == "object" or any(kind.holds_objects for kind in inside)
+        known = self.form == "object" and self.cls is not None
+        return known or any(kind.holds_objects for kind in inside)
 
     def with_shape(self, shape: Shape) -> Kind:
         return replace(self, shape=shape)

@@ -318,6 +318,13 @@ def share(first: Any, second: Any) -> bool:
     return True
 
 
+def hold_one_twice(arrays: list[Any]) -> bool:
+    """Whether two of the arrays have memory in common."""
+    if len(arrays) > 200:  # (all pairs would take long: those that are one array, or of one)
+        return len({id(_base(array)) for array in arrays}) < len(arrays)
+    return any(share(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
+
+
 def _base(array: Any) -> Any:
     while getattr(array, "base", None) is not None:
         array = array.base

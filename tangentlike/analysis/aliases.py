@@ -15,6 +15,7 @@ sweep must restore.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .. import ir
@@ -27,7 +28,7 @@ from .memory import (
     element,
     surely_basic,
 )
-from .sharing import Sharing, owner
+from .sharing import Sharing, assigned_field, owner
 from .structure import Structure
 
 SHARED = "(shared)"  # stands for the buffers of all entangled arrays
@@ -185,10 +186,39 @@ def _static_view(name: str, sharing: Sharing) -> ir.Expr | None:
     view = definition.value
     if len(base_names(view)) != 1 or not _is_view(view, name, sharing):
         return None
+    if name in sharing.direct and _makes_list(view, sharing.sources):
+        return None  # (an item that is replaced is no view any more)
     last = _end_of_views(name, definition, sharing)
     if any(facts.rebound_between(n, definition, last) for n in sorted(ir.names_in(view))):
         return None
+    if isinstance(view, ir.Attribute) and _assigned_between(view.name, definition, last, sharing):
+        return None
     return view
+
+
+def _assigned_between(field: str, first: ir.Stmt, last: int, sharing: Sharing) -> bool:
+    """Whether an attribute of this name, of whatever object, is assigned while a name that was
+    read from it is used."""
+    facts = sharing.facts
+    start = facts.number[id(first)]
+    return any(
+        start < facts.number[id(stmt)] <= last and field in _assigned(stmt, sharing.sources)
+        for stmt in ir.statements(facts.function.body)
+    )
+
+
+def _assigned(stmt: ir.Stmt, sources: Sources) -> frozenset[str]:
+    """The attributes that a statement assigns, be it in what it calls."""
+    if assigned_field(stmt):
+        return frozenset((assigned_field(stmt),))
+    value = getattr(stmt, "value", None)
+    effects = sources.effects(value) if isinstance(value, ir.Call) else None
+    return frozenset() if effects is None else effects.assigned
+
+
+def _makes_list(view: ir.Expr, sources: Sources) -> bool:
+    """Whether an expression makes a list of views, as `np.split(a, 2)` does."""
+    return isinstance(view, ir.Call) and sources.kind_of(view).form in ("list", "tuple")
 
 
 def _end_of_views(name: str, definition: ir.Stmt, sharing: Sharing) -> int:
@@ -214,11 +244,12 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
             return True
         case ir.Index(_, key):
             # An item that may be a number is no view; what has items itself is none.
-            indexed = name in sharing.indexed or sources.kind_of(ir.Var(name)).form == "array"
+            form = sources.kind_of(ir.Var(name)).form
+            indexed = name in sharing.indexed or form in ("array", "object")
             fixed = sources.kind_of(view.base).form == "tuple"  # (its items are never replaced)
             return (indexed or fixed) and surely_basic(key, sources.kind_of)
-        case ir.Attribute(_, attribute):
-            return attribute in VIEW_ATTRIBUTES
+        case ir.Attribute(base, attribute):
+            return attribute in VIEW_ATTRIBUTES or sources.kind_of(base).form == "object"
         case ir.Call():
             kind = sources.view_of(view)
             return kind == "view" or (kind == "maybe" and _is_contiguous(view, sharing))
@@ -270,7 +301,7 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
         shared = sources.nodes(result.value) | sources.elements(result.value)
         returned = {classes.get(n, n) for n in shared}
 
-    def touching(found: set[str]) -> frozenset[str]:
+    def touching(found: Collection[str]) -> frozenset[str]:
         params = function.param_names
         return frozenset(
             p for p in params if any(classes.get(n, n) in found for n in (p, element(p)))
@@ -281,4 +312,29 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
     identity = value.name if isinstance(value, ir.Var) and single else ""
     if identity in facts.definitions:
         identity = ""
-    return Effects(touching(written), touching(returned), identity, sharing.repeated)
+    assigned = (_assigned(stmt, sources) for stmt in ir.statements(function.body))
+    every = frozenset().union(*assigned)
+    writes, kept = touching(written), _kept(function.param_names, classes)
+    kept = frozenset((container, held) for container, held in kept if container in writes)
+    inside = touching(_written_inside(function, sources, classes))
+    return Effects(writes, touching(returned), identity, sharing.repeated, every, kept, inside)
+
+
+def _written_inside(
+    function: ir.Function, sources: Sources, classes: Mapping[str, str]
+) -> frozenset[str]:
+    """The classes that are written in other ways than by assigning attributes of objects."""
+    return frozenset(
+        classes.get(node, node)
+        for stmt in ir.statements(function.body)
+        if not (isinstance(stmt, ir.Store) and isinstance(stmt.target, ir.Attribute))
+        for node in sources.written(stmt)
+    )
+
+
+def _kept(params: Iterable[str], classes: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    """The pairs of parameters of which the first may come to hold (parts of) the second."""
+    behind = {p: {classes.get(n, n) for n in (p, element(p))} for p in params}
+    return frozenset(
+        (p, q) for p, found in behind.items() for q in behind if p != q and found & behind[q]
+    )

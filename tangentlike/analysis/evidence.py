@@ -12,11 +12,14 @@ import operator
 from collections import Counter
 from collections.abc import Iterator
 
+import numpy as np
+
 from .. import ir, runtime
 from ..kind import INT, Kind
 
 ARRAY = Kind("array")
 VALUE = Kind("value")
+OBJECT = Kind("object")
 DICT = Kind("dict")  # (records of a structured array carry no derivatives)
 _NUMERIC = (operator.sub, operator.truediv, operator.pow, operator.floordiv)
 _IN_PLACE = (operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv)
@@ -118,6 +121,13 @@ def _statement(stmt: ir.Stmt) -> Iterator[tuple[str, Kind]]:
             yield name, ARRAY
         case ir.Update(target=ir.Index(ir.Var(name), key)) if _has_slice(key) or _is_tuple(key):
             yield name, ARRAY
+        case (
+            ir.Store(target=ir.Attribute(ir.Var(name), field))
+            | ir.Update(target=ir.Attribute(ir.Var(name), field))
+        ) if _is_objects(field):
+            yield name, OBJECT
+        case ir.Assign(value=ir.Attribute(ir.Var(name), field)) if _is_objects(field):
+            yield name, OBJECT
         case ir.Update(target=ir.Var(name), op=ir.Ref(obj=obj)) if obj in _IN_PLACE:
             if _is_number(stmt.value):
                 yield name, VALUE
@@ -159,6 +169,11 @@ def _expression(expr: ir.Expr) -> Iterator[tuple[str, Kind]]:
             yield name, ARRAY
     for child in ir.children(expr):
         yield from _expression(child)
+
+
+def _is_objects(field: str) -> bool:
+    """Whether only an object of the user's has an attribute of this name."""
+    return not any(hasattr(cls, field) for cls in (np.ndarray, np.float64, list, dict, str))
 
 
 def _is_tuple(key: ir.Expr) -> bool:

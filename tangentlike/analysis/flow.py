@@ -336,6 +336,9 @@ class _Reader:
             at = _STORING.get(call.fn.name)
             if at is not None and len(call.args) > at:
                 self._store(call.fn.base, call.args[at], stmt)
+            if call.fn.name == "update":
+                for _, value in call.kwargs:
+                    self._store(call.fn.base, value, stmt)
             return
         if isinstance(call.fn, ir.Attribute) and call.fn.name in _WRITING:
             self._written(sorted(ir.names_in(call.fn.base)), self._sources(call.args), stmt)
@@ -367,6 +370,10 @@ class _Reader:
         else:
             targets = self._union(e for f in sorted(effects.written) for e in actuals.get(f, ()))
         self._written(targets, self.sources(call), stmt)
+        for container, held in () if effects is None else sorted(effects.kept):
+            for name in self._union((actuals or {}).get(container, ())):
+                for value in self._union((actuals or {}).get(held, ())):
+                    self._hold(name, value)
 
     def _written(self, targets: Iterable[str], sources: Iterable[str], stmt: ir.Stmt) -> None:
         for target in targets:

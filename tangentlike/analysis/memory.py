@@ -37,6 +37,9 @@ class Effects:
     returned: frozenset[str] = frozenset()
     identity: str = ""
     twice: bool = False
+    assigned: frozenset[str] = frozenset()  # attributes, of whatever object
+    kept: frozenset[tuple[str, str]] = frozenset()  # (written, what it may refer to afterwards)
+    inside: frozenset[str] = frozenset()  # written, and not only by assigning its attributes
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,7 @@ class Sources:
     def _item_of(self, base: ir.Expr) -> frozenset[str]:
         """An item of an array is a view of it, an item of a container one of its elements."""
         form = self.kind_of(base).form
-        if form in ("list", "tuple", "dict"):
+        if form in ("list", "tuple", "dict", "object"):
             return self.elements(base)
         return self.nodes(base) | self.elements(base)
 
@@ -176,7 +179,10 @@ class Sources:
             case ir.Update(target=ir.Index() as target) if self._may_hold_arrays(target):
                 bases = base_names(target)  # `xs[0] += v` writes into the item, if it is an array
                 return tuple(sorted(bases | {element(name) for name in bases}))
-            case ir.Store() | ir.Update(target=ir.Index() | ir.Attribute()):
+            case ir.Update(target=ir.Attribute(base, _)):
+                bases = base_names(base)  # (the array in the attribute, or the attribute)
+                return tuple(sorted(bases | {element(name) for name in bases}))
+            case ir.Store() | ir.Update(target=ir.Index()):
                 return tuple(sorted(base_names(stmt.target)))
             case ir.Update(target=ir.Var(name)):
                 return (name,) if self.holds_memory(stmt.target) else ()
@@ -184,6 +190,19 @@ class Sources:
                 return tuple(sorted(self._written_by(call)))
             case _:
                 return ()
+
+    def kept(self, call: ir.Call) -> list[tuple[str, ir.Expr]]:
+        """(argument, another one that it may refer to after the call of a user's function)."""
+        effects = self.effects(call)
+        if effects is None or not effects.kept:
+            return []
+        actuals = self.bind(call)
+        return [
+            (base, actuals[held])
+            for container, held in sorted(effects.kept)
+            if container in actuals and held in actuals
+            for base in sorted(base_names(actuals[container]))
+        ]
 
     def _may_hold_arrays(self, item: ir.Index) -> bool:
         containers = ("list", "tuple", "dict", "unknown")
@@ -203,8 +222,10 @@ class Sources:
         if effects is not None:
             actuals = self.bind(call)
             for formal in sorted(effects.written):
-                if formal in actuals:
+                if formal in actuals and formal in effects.inside:
                     found |= self._all((actuals[formal],))
+                elif formal in actuals:
+                    found |= self.nodes(actuals[formal])
         return frozenset(found)
 
 

@@ -27,7 +27,7 @@ class Sharing:
         self.edges: set[tuple[str, str]] = set()
         self.direct: dict[str, ir.Stmt] = {}
         self.indexed: set[str] = set()  # names written through an index: no numbers
-        self.resized: set[str] = set()  # written by calls: of a list, the length may change
+        self.resized: set[str] = set()  # of a list, the length may change, of an object the fields
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
         self.repeated = False  # whether two items of the result may share memory
         self.block(facts.function.body, Pairs(NameSets()))
@@ -57,7 +57,9 @@ class Sharing:
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
             self._written(node, stmt, pairs, live)
-            if not self._indexed_by(stmt) and not isinstance(stmt, ir.Store | ir.Update):
+            if assigned_field(stmt) or not (
+                self._indexed_by(stmt) or isinstance(stmt, ir.Store | ir.Update)
+            ):
                 self.resized.add(node)
         if isinstance(stmt, ir.Assign):
             pairs = self._bind(stmt.target, stmt.value, pairs)
@@ -76,7 +78,7 @@ class Sharing:
     def _indexed_by(self, stmt: ir.Stmt) -> frozenset[str]:
         """The name whose items a statement writes: `a[k] = v`, `np.add.at(a, k, v)`."""
         match stmt:
-            case ir.Store(target=ir.Index() as target) | ir.Update(target=ir.Index() as target):
+            case ir.Store(target=target) | ir.Update(target=ir.Index() as target):
                 return base_names(target)
             case ir.Do(value=ir.Call(args=(ir.Var(name), *_)) as call):
                 if written_position(rule_object(call, self.sources.kinds)) is not None:
@@ -154,32 +156,44 @@ class Sharing:
 
     def _stored(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
         """A value put into a container stays reachable through it."""
-        container, values = _container_store(stmt, self.sources)
-        if not container:
-            return pairs
-        held = element(container)
-        there = pairs.partners((held,)) | {held}
-        if self._overlap((there, values), pairs):
-            pairs = pairs.linked(held, (held,))
-        return self._join(held, values, pairs)
+        for container, values in _container_stores(stmt, self.sources):
+            held = element(container)
+            there = pairs.partners((held,)) | {held}
+            if self._overlap((there, values), pairs):
+                pairs = pairs.linked(held, (held,))
+            pairs = self._join(held, values, pairs)
+        return pairs
+
+
+def assigned_field(stmt: ir.Stmt) -> str:
+    """The attribute that a statement assigns, or ''."""
+    match stmt:
+        case ir.Store(target=ir.Attribute(_, name)) | ir.Update(target=ir.Attribute(_, name)):
+            return name
+    return ""
 
 
 def owner(node: str) -> str:
     return node.removesuffix("[*]")
 
 
-def _container_store(stmt: ir.Stmt, sources: Sources) -> tuple[str, frozenset[str]]:
-    """(container, what it now refers to) for `xs[i] = v`, `xs.append(v)`, `obj.w = v`."""
+def _container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozenset[str]]]:
+    """(container, what it now refers to) for `xs[i] = v`, `xs.append(v)`, `obj.w = v`, and for
+    what a function that is called puts into its arguments."""
+    found: list[tuple[str, tuple[ir.Expr, ...]]] = []
     match stmt:
         case ir.Store(target=target, value=value):
-            (base, *_) = sorted(base_names(target)) or [""]
-            if base and sources.kind_of(ir.Var(base)).form != "array":
-                return base, sources.nodes(value) | sources.elements(value)
-        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), method), args=args)):
-            if method in MUTATING_METHODS and sources.kind_of(ir.Var(base)).form != "array":
-                found = (sources.nodes(a) | sources.elements(a) for a in args)
-                return base, frozenset().union(*found)
-    return "", frozenset()
+            found += [(base, (value,)) for base in sorted(base_names(target))]
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), method)) as call):
+            if method in MUTATING_METHODS:
+                found.append((base, (*call.args, *(value for _, value in call.kwargs))))
+        case ir.Do(value=ir.Call() as call) | ir.Assign(value=ir.Call() as call):
+            found += [(base, (value,)) for base, value in sources.kept(call)]
+    return [
+        (base, frozenset().union(*(sources.nodes(v) | sources.elements(v) for v in values)))
+        for base, values in found
+        if sources.kind_of(ir.Var(base)).form != "array"
+    ]
 
 
 def _classes(edges: set[tuple[str, str]]) -> dict[str, str]:

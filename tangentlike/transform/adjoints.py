@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from .. import ir
 from ..analysis.aliases import SHARED, Aliases, rebased
-from ..analysis.memory import base_names, surely_basic
+from ..analysis.memory import VIEW_ATTRIBUTES, base_names, surely_basic
 from ..errors import Place
 from ..kind import UNKNOWN
 from .context import ADD, IADD, Context
@@ -85,7 +85,12 @@ class Adjoints:
         """`name_bar += value`; `inherit` is the status of a value that hands itself over."""
         if not self.aliases.has_variable(name):
             self.own(self.aliases.root(name))
-            self.update(self.adjoint(name), self._strip(value, name))
+            target = self.adjoint(name)
+            if isinstance(target, ir.Attribute) and self._is_container(name, value):
+                total = ir.Call(self.context.helper("accumulate"), (target, value))
+                self.out.append(ir.Store(target, total, self.origin))
+                return
+            self.update(target, self._strip(value, name))
             return
         self.masks.pop(name, None)
         if name in self.aliases.rigid:  # the memory layout is that of zeros_like(name)
@@ -136,7 +141,8 @@ class Adjoints:
 
     def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = IADD) -> None:
         assert isinstance(target, ir.Var | ir.Index | ir.Attribute | ir.Call)
-        if isinstance(target, ir.Call | ir.Attribute):  # a view made by a call: write all of it
+        field = isinstance(target, ir.Attribute) and target.name not in VIEW_ATTRIBUTES
+        if isinstance(target, ir.Call | ir.Attribute) and not field:  # a view: write all of it
             target = ir.Index(target, ir.Const(Ellipsis))
         self.out.append(ir.Update(target, op, value, self.origin))
 
@@ -247,7 +253,7 @@ class Adjoints:
     def _is_container(self, name: str, value: ir.Expr) -> bool:
         """Whether adjoints of `name` are lists or dicts, which `+` would join."""
         kind = self.context.kinds.get(name)
-        if kind is not None and kind.form in ("list", "tuple", "dict"):
+        if kind is not None and kind.form in ("list", "tuple", "dict", "object"):
             return True
         if kind is not None and kind.form != "unknown":
             return False

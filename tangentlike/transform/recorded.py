@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Iterable
+from typing import TypeGuard
 
 from .. import ir
 from ..analysis.aliases import Aliases
@@ -140,9 +141,9 @@ class Recorder:
     def _written(self, stmt: ir.Stmt) -> list[str]:
         return [name for which, name in self.saves.stores if which == id(stmt)]
 
-    def _entries(self, stmt: ir.Stmt, name: str) -> ir.Index:
-        """The entries an in-place write changes: `A[k]`, or the whole of `A`."""
-        if isinstance(stmt, ir.Store | ir.Update) and isinstance(stmt.target, ir.Index):
+    def _entries(self, stmt: ir.Stmt, name: str) -> ir.Index | ir.Attribute:
+        """The entries an in-place write changes: `A[k]`, `A.name`, or the whole of `A`."""
+        if isinstance(stmt, ir.Store | ir.Update) and not isinstance(stmt.target, ir.Var):
             return stmt.target
         (key,) = place_of(stmt) or (self._whole(name),)
         return ir.Index(ir.Var(name), key)
@@ -151,13 +152,16 @@ class Recorder:
         is_list = self.context.kind_of(ir.Var(name)).form == "list"
         return ir.Slice() if is_list else ir.Const(Ellipsis)
 
-    def _may_be_absent(self, entries: ir.Index) -> bool:
+    def _may_be_absent(self, entries: ir.Index | ir.Attribute) -> TypeGuard[ir.Index]:
         """Whether a write may make an entry that was not there, as it does in a dict."""
-        return self.context.kind_of(entries.base).form == "dict"
+        return isinstance(entries, ir.Index) and self.context.kind_of(entries.base).form == "dict"
 
     def _old_entries(self, stmt: ir.Stmt, name: str) -> ir.Expr:
-        """What an in-place write is about to overwrite, copied unless it is a number."""
+        """What an in-place write is about to overwrite, copied unless it is a number. (An
+        attribute is bound anew: what it referred to stays as it is.)"""
         entries = self._entries(stmt, name)
+        if isinstance(entries, ir.Attribute):
+            return entries
         if self._may_be_absent(entries):
             return ir.Call(self.context.helper("saved_entry"), (entries.base, entries.key))
         kind = self.context.kind_of(entries)
@@ -251,7 +255,12 @@ class Recorder:
         for name in self._written(stmt):
             if not _undone(stmt):
                 entries = self._entries(stmt, name)
-                place = ir.Index(self.aliases.through(name), entries.key)
+                whole = self.aliases.through(name)
+                if isinstance(entries, ir.Attribute):
+                    field = ir.Attribute(whole, entries.name)
+                    out.append(ir.Store(field, saved(name, "entries"), origin))
+                    continue
+                place = ir.Index(whole, entries.key)
                 if self._may_be_absent(entries):
                     args = (place.base, place.key, saved(name, "entries"))
                     restore = ir.Call(self.context.helper("restore_entry"), args)

@@ -15,7 +15,8 @@ from ..errors import UnsupportedError
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
 from .callees import CallSite
 from .context import ISUB, MUL, Context
-from .contributions import Chain, Contribution
+from .contributions import Chain, Contribution, unknown_class
+from .fields import refuse_array_field, reverse_store
 from .masks import selections, under_mask
 from .presence import Presence, popped_from
 from .sums import plain_sum
@@ -209,20 +210,14 @@ class Statements:
             if self.adjoints.present(part):
                 self.adjoints.accumulate_at(base, (*keys, ir.Const(position)), part)
 
-    def _refuse_field(self, stmt: ir.Store | ir.Update) -> None:
-        """Fields are read; what a write to one does to the adjoint is not followed."""
-        base = self.presence.written_base(stmt)
-        if isinstance(stmt.target, ir.Attribute) and base in self.active:
-            raise UnsupportedError(
-                f"an attribute of `{base}` is assigned, and `{base}` carries derivatives",
-                stmt.origin.place,
-                "Make a new object with the new value, or keep the value in a variable.",
-            )
-
     def _store(self, stmt: ir.Store) -> None:
-        self._refuse_field(stmt)
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
-        if base not in adjoints.state or not isinstance(stmt.target, ir.Index):
+        if base not in adjoints.state:
+            return
+        if isinstance(stmt.target, ir.Attribute):
+            name = stmt.value.name if isinstance(stmt.value, ir.Var) else ""
+            given_name = name if name in self.active else ""
+            reverse_store(stmt, stmt.target, given_name, adjoints, self.context)
             return
         assert isinstance(stmt.target.base, ir.Var)
         adjoints.own(base)
@@ -276,8 +271,9 @@ class Statements:
 
     def _update(self, stmt: ir.Update) -> None:
         """`A[k] += v` (and `-=`): the entries' adjoint stays, the value gets its share."""
-        self._refuse_field(stmt)
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
+        if base in self.active:
+            refuse_array_field(stmt, base)
         if base not in adjoints.state:
             return
         if not isinstance(stmt.value, ir.Var) or stmt.value.name not in self.active:
@@ -326,6 +322,8 @@ class Statements:
                     stmt.origin.place,
                     f"Write `{base}[k] = v`.",
                 )
+            case ir.Call(fn=ir.Attribute(ir.Var(base)) | ir.Var(base) as fn) if base in self.active:
+                raise unknown_class(fn, stmt)
 
     def _scatter(self, call: ir.Expr) -> None:
         """`np.add.at(a, k, v)` reversed: `v_bar += a_bar[k]`."""

@@ -23,6 +23,7 @@ from . import (
     inplace,
     loops,
     numbers,
+    objects,
     recursion,
     signals,
     simulations,
@@ -48,6 +49,7 @@ _LANGUAGE = (
     broadcasting,
     containers_readonly,
     container_calls,
+    objects,
     statements,
 )
 _INPLACE = (factorizations, solvers, grids, simulations, signals)

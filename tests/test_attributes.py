@@ -1,0 +1,162 @@
+"""Attributes that are assigned: what is restored, what the caller sees, what is refused."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+from tests.programs import BY_NAME, objects
+
+X = np.array([0.4, -0.7, 1.1])
+
+
+class State:
+    def __init__(self, u, scale=0.5):
+        self.u = u
+        self.scale = scale
+        self.kept = np.zeros(3)
+
+    def keep(self, x):
+        self.kept = x
+
+    def grow(self, x):
+        self.u += self.scale * x
+
+    def both(self, x):
+        self.kept = self.u
+        self.u = x
+
+
+def alias_of_a_number(state, x):
+    before = state.scale
+    state.scale = before * x
+    return before * state.scale
+
+
+def seen_through_an_attribute(state, x):
+    y = x * 2.0
+    state.keep(y)
+    y[0] = y[1] * y[2]
+    return np.sum(state.kept**2)
+
+
+def array_under_two_names(state, x):
+    u = state.u
+    state.grow(x)
+    return np.sum(u**2)
+
+
+def two_attributes(state, x):
+    state.both(x * 2.0)
+    state.u[0] = 3.0 * x[1]
+    return np.sum(state.kept * state.u)
+
+
+def two_attributes_of_one_array(state, x):
+    state.kept = state.u
+    state.u[0] = 3.0 * x[1]
+    return np.sum(state.kept * state.u)
+
+
+def put(xs, a):
+    xs.append(a)
+
+
+def seen_through_a_list(x):
+    y = x * 2.0
+    xs = []
+    put(xs, y)
+    y[0] = y[1] * y[2]
+    return np.sum(xs[0] ** 2)
+
+
+def right_or_refused(fn: Any, args: tuple[Any, ...]) -> str:
+    """ "right", or the message of the refusal; an assertion fails where a mode is wrong."""
+    wrt = tuple(range(len(args)))
+    directions = agreement.directions_for(args, wrt, 1)
+    expected = agreement.slope(fn, args, directions)
+    answer = "right"
+    before = copy.deepcopy(args)
+    try:
+        gradient = tl.grad(fn, wrt=wrt)(*args)
+    except tl.TangentlikeError as refusal:
+        answer = str(refusal)
+    else:
+        got = agreement.inner(directions, list(gradient))
+        assert agreement.close(got, expected, 1e-6), (got, expected)
+    assert agreement.same_bits(args, before)
+    try:
+        _, tangent = tl.jvp(fn, args, tuple(directions))
+    except tl.TangentlikeError as refusal:
+        return str(refusal)
+    assert agreement.close(float(tangent), expected, 1e-6), (tangent, expected)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("fn", "expected"),
+    [
+        (alias_of_a_number, "right"),
+        (seen_through_an_attribute, "is written in place while"),
+        (array_under_two_names, "is written in place while"),
+        (two_attributes, "right"),
+        (two_attributes_of_one_array, "may be the same array"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_right_or_refused(fn: Any, expected: str) -> None:
+    x: Any = 0.8 if fn is alias_of_a_number else X
+    assert expected in right_or_refused(fn, (State(X * 0.5), x))
+
+
+def test_what_a_callee_keeps_is_seen_later() -> None:
+    assert "may share its memory" in right_or_refused(seen_through_a_list, (X,))
+
+
+def test_an_object_that_holds_one_array_twice_is_refused() -> None:
+    state = State(X.copy())
+    state.kept = state.u
+    with pytest.raises(tl.TangentlikeError, match="two arrays in it share memory"):
+        tl.grad(two_attributes)(state, X)
+
+
+SECOND = ("filtered", "swings", "cooled", "remembered", "overwritten_attribute", "along_links")
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_order(name: str) -> None:
+    program = BY_NAME[f"objects.{name}"]
+    args = program.arguments()
+    directions = agreement.directions_for(args, (0,), 1)
+
+    def slope_of(*moved: Any) -> float:
+        return agreement.inner(directions[0], tl.grad(program.fn)(*moved))
+
+    expected = agreement.slope(slope_of, args, directions)
+    got = tl.hvp(program.fn)(*args, directions[0])
+    assert agreement.close(agreement.inner(got, directions[0]), expected, 1e-5)
+
+
+def test_jacobian_and_hessian_of_a_function_of_an_object() -> None:
+    pendulum = objects.Pendulum(1.2, 0.1)
+    slope = tl.jacobian(objects.swings)(pendulum, 0.05)
+    gradient = tl.grad(objects.swings)(pendulum, 0.05)
+    assert slope.length == pytest.approx(gradient.length, rel=1e-12)
+    curved = tl.hessian(objects.swings, wrt=1)(pendulum, 0.05)
+    step = 1e-5
+    up = tl.grad(objects.swings, wrt=1)(pendulum, 0.05 + step)
+    down = tl.grad(objects.swings, wrt=1)(pendulum, 0.05 - step)
+    assert curved == pytest.approx((up - down) / (2 * step), rel=1e-6)
+
+
+def test_the_text_restores_attributes() -> None:
+    df = tl.grad(
+        objects.overwritten_attribute, example=BY_NAME["objects.overwritten_attribute"].arguments()
+    )
+    assert "model = copy(model)" in df.source
+    assert "model_bar.state = zeros_like(model.state)" in df.source
