@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import ir
 from ..kind import BOOL, INT, OTHER, UNKNOWN, Kind
+from ..rules.linear import holds_complex
 from .contents import contents
 from .declared import kind_from_annotation, kinds_from_example
 from .evidence import evidence, told_apart
@@ -61,7 +62,11 @@ def _makes_complex(expr: ir.Expr) -> bool:
         return expr.name in ("imag", "real", "conj", "conjugate")
     if not isinstance(expr, ir.Ref):
         return False
-    if expr.obj is complex or any(word in expr.text for word in ("complex", "fft.", ".eig")):
+    if (
+        expr.obj is complex
+        or holds_complex(expr.obj)
+        or any(word in expr.text for word in ("complex", "fft.", ".eig"))
+    ):
         return True
     module, name = (str(getattr(expr.obj, key, "")) for key in ("__module__", "__name__"))
     library = module.partition(".")[0] in ("numpy", "scipy", "cupy")

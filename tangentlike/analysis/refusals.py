@@ -11,6 +11,7 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
+from .advice import advice
 from .flow import writes_outside
 from .matrices import matrix_names, refuse_matrix_product
 from .operations import (
@@ -155,7 +156,7 @@ class _Check:
         raise UnsupportedError(
             f"no derivative rule for {name}",
             place,
-            f"{self._reason(culprit)} Add a rule with @tl.rule({name}), mark it with "
+            f"{self._reason(culprit)} {advice(name)}Add a rule with @tl.rule({name}), mark it with "
             f"nondifferentiable({name}), or apply tl.stop_gradient to its argument.",
         )
 

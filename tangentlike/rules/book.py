@@ -61,6 +61,7 @@ RULE_MODULES = (
     "sorting",
     "fft",
     "scipy_linalg",
+    "signal",
 )
 
 

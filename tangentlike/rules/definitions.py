@@ -34,9 +34,10 @@ _NUMPY = (
     *("numpy.setxor1d", "numpy.fft.hfft", "numpy.fft.ihfft", "numpy.linalg.tensorinv"),
     "numpy.kaiser",
 )
-_DENSITIES = (
-    *("multivariate_normal.logpdf", "multivariate_normal.pdf", "multivariate_normal.entropy"),
-    *("dirichlet.logpdf", "dirichlet.pdf"),
+_SCIPY = (
+    *("stats.multivariate_normal.logpdf", "stats.multivariate_normal.pdf"),
+    *("stats.multivariate_normal.entropy", "stats.dirichlet.logpdf", "stats.dirichlet.pdf"),
+    *("linalg.cho_factor", "linalg.cho_solve"),
 )
 _SERIES = (
     *("numpy.polynomial.polynomial.polyval", "numpy.polynomial.chebyshev.chebval"),
@@ -65,11 +66,10 @@ def definition(obj: Any) -> Callable[..., Any] | None:
             _found[resolve(name)] = getattr(programs, name.rpartition(".")[2])
         for name in _SERIES:
             _found[resolve(name)] = getattr(polynomials, name.rpartition(".")[2])
-        if "scipy.stats" in sys.modules:
-            densities = importlib.import_module(f"{__package__}.scipy_programs")
-            for name in _DENSITIES:
-                known = getattr(densities, name.replace(".", "_"))
-                _found[resolve(f"scipy.stats.{name}")] = known
+        for name in (name for name in _SCIPY if resolve(f"scipy.{name}") is not None):
+            known = importlib.import_module(f"{__package__}.scipy_programs")
+            short = name.removeprefix("stats.").replace(".", "_")
+            _found[resolve(f"scipy.{name}")] = getattr(known, short)
         _seen[0] = len(sys.modules)
         _found.pop(None, None)  # parts of NumPy that are not loaded yet
     try:

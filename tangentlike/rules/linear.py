@@ -12,11 +12,13 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from .. import ir, runtime
+from ..leaves import is_complex
 from .expressions import BINARY, binary, negative
 from .twins import module_function
 
@@ -176,11 +178,22 @@ def may_be_complex(expr: ir.Expr, dtype_of: Callable[[str], str], real: bool) ->
     for part in ir.walk(expr):
         if isinstance(part, ir.Const) and isinstance(part.value, complex):
             return True
+        if isinstance(part, ir.Ref) and holds_complex(part.obj):
+            return True
         if isinstance(part, ir.Var):
             dtype = dtype_of(part.name)
             if dtype == "complex" or (dtype == "?" and not real):
                 return True
     return False
+
+
+def holds_complex(obj: Any) -> bool:
+    """Whether what a program reads from outside (an array, a number, a list of them) is complex.
+
+    >>> holds_complex(np.ones(2) * 1j), holds_complex([1.0, 2.0]), holds_complex(np.sin)
+    (True, False, False)
+    """
+    return not callable(obj) and not isinstance(obj, ModuleType) and is_complex(obj)
 
 
 def unbroadcast(g: ir.Expr, like: ir.Expr) -> ir.Expr:

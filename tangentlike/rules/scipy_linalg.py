@@ -174,3 +174,10 @@ def banded_outer(ab, left, right, l_and_u):
 
 
 nondifferentiable(runtime.swapped_pair)
+
+
+# The derivative of a function of matrices stands in the corner of that of a block matrix.
+@rule("scipy.linalg.logm", kind=first)
+def logm(y, A):
+    y_dot = corner(scipy.linalg.logm(with_corner(A, A_dot)))
+    A_bar = corner(scipy.linalg.logm(with_corner(conj(A).T, y_bar)))

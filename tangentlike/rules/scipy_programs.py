@@ -1,6 +1,6 @@
-"""Densities of several variables, written as programs (see `programs.py`).
+"""Operations of SciPy written as programs (see `programs.py`).
 
-Imported only when a program that has imported `scipy.stats` is differentiated.
+Imported only when a program that has imported `scipy.stats` or `scipy.linalg` is differentiated.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.special
 
 
@@ -38,3 +39,22 @@ def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
 
 def dirichlet_pdf(x: Any, alpha: Any) -> Any:
     return np.exp(dirichlet_logpdf(x, alpha))
+
+
+# ------------------------------------------------------------------------ factored matrices
+
+
+def linalg_cho_factor(a: Any, lower: Any = False) -> Any:
+    """(SciPy leaves the entries of `a` in the other triangle, and says not to read them.)"""
+    if lower:
+        return scipy.linalg.cholesky(a, lower=True), lower
+    return scipy.linalg.cholesky(a, lower=False), lower
+
+
+def linalg_cho_solve(c_and_lower: Any, b: Any) -> Any:
+    c = c_and_lower[0]
+    if c_and_lower[1]:
+        half = scipy.linalg.solve_triangular(c, b, lower=True)
+        return scipy.linalg.solve_triangular(c, half, trans="C", lower=True)
+    half = scipy.linalg.solve_triangular(c, b, trans="C", lower=False)
+    return scipy.linalg.solve_triangular(c, half, lower=False)

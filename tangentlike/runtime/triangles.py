@@ -91,3 +91,21 @@ def _diagonal(row: Any, k: int) -> Any:
     if last > first:
         total[first:last] = row[first + k : last + k]
     return total
+
+
+def with_corner(a: Any, e: Any) -> Any:
+    """The block matrix of two `a` on the diagonal and `e` above them.
+
+    >>> with_corner(np.eye(1), np.full((1, 1), 5.0))
+    array([[1., 5.],
+           [0., 1.]])
+    """
+    return np.concatenate(
+        [np.concatenate([a, e], axis=1), np.concatenate([np.zeros_like(a), a], axis=1)]
+    )
+
+
+def corner(block: Any) -> Any:
+    """The upper right quarter of a block matrix."""
+    size = block.shape[0] // 2
+    return block[:size, size:]

@@ -1,0 +1,72 @@
+"""Rules of `scipy.signal`, and those of matrices that are sparse or functions of matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.testing import check_rule
+from tests.operation_list import REFUSED
+from tests.rule_cases import array, signed, spd
+from tests.test_operations import program, values
+
+signal = pytest.importorskip("scipy.signal")
+linalg = pytest.importorskip("scipy.linalg")
+sparse = pytest.importorskip("scipy.sparse")
+
+A = signed(4, 3)
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("shapes", [((5,), (3,)), ((2,), (5,)), ((3, 4), (2, 2))])
+def test_convolve(mode: str, shapes: tuple[Any, Any]) -> None:
+    check_rule(signal.convolve, signed(*shapes[0]), signed(*shapes[1]), mode=mode, check_order=1)
+
+
+def test_fftconvolve() -> None:
+    check_rule(signal.fftconvolve, signed(3, 4), signed(2, 2), "same", check_order=1)
+
+
+def test_convolve_complex() -> None:
+    check_rule(signal.convolve, signed(4) + 1j * signed(4, seed=1), signed(2) - 0.5j)
+
+
+@pytest.mark.filterwarnings("ignore:logm")
+def test_second_order() -> None:
+    check_rule(signal.convolve, signed(4), signed(2), mode="same", check_order=2)
+    check_rule(signal.lfilter, signed(2), np.array([1.0, 0.3]), signed(4), check_order=2)
+    check_rule(linalg.logm, spd(2), check_order=2)
+
+
+@pytest.mark.parametrize("axis", [0, -1])
+def test_lfilter(axis: int) -> None:
+    check_rule(signal.lfilter, array(2), np.array([1.5, 0.3, -0.2]), signed(3, 4), axis=axis)
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, sparse.csr_matrix, sparse.coo_array])
+def test_sparse_constants(make: Any) -> None:
+    m = make(A)
+
+    def products(x, y):
+        return np.sum((m @ x) ** 2) + np.sum(m.T.dot(y) ** 3) + np.sum((y @ m) * x)
+
+    tl.check_grads(products, (signed(3), signed(4)))
+
+
+@pytest.mark.parametrize("m", [sparse.csr_matrix(A), np.matrix(A)], ids=["sparse", "numpy"])
+def test_matrices_are_refused_as_arguments(m: Any) -> None:
+    def product(x, m):
+        return np.sum(m * x)
+
+    with pytest.raises(tl.TangentlikeError, match="no product of entries"):
+        tl.grad(product)(signed(3), m)
+
+
+@pytest.mark.parametrize("name", ["histogram", "unique_all", "ndarray.resize", "ndarray.getfield"])
+def test_refusals_say_what_to_write_instead(name: str) -> None:
+    (call,) = [row[1] for row in REFUSED if row[0] == name]
+    with pytest.raises(tl.UnsupportedError, match="Instead: "):
+        tl.grad(program(call))(*values((5,)))
