@@ -370,6 +370,11 @@ def _moves(value: Any, tangent: Any) -> bool:
     return tangent is not None and (leaves.has_leaf(value) or leaves.has_leaf(tangent))
 
 
+# What each gives where it is called in a function that is differentiated (transform.operators).
+for _operator in (grad, value_and_grad, autodiff):
+    _operator.__derives__ = "function"  # type: ignore[attr-defined]
+jvp.__derives__, vjp.__derives__ = "tangent", "pullback"  # type: ignore[attr-defined]
+jvp.__with__ = vjp.__with__ = autodiff  # type: ignore[attr-defined]
 OPERATORS.update(grad=grad, value_and_grad=value_and_grad, autodiff=autodiff)
 
 

@@ -316,4 +316,6 @@ def refuse_unsuited(primal: Primal, what: str, value: Any, hint: str = "") -> No
         )
 
 
+for _operator in (jacobian, hessian, jacfwd, jacrev):
+    _operator.__derives__ = "function"  # type: ignore[attr-defined]
 OPERATORS.update(jacobian=jacobian, hessian=hessian)

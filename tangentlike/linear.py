@@ -18,7 +18,9 @@ from .api import (
     _derivation,
     _non_literals,
     _positional,
+    autodiff,
     finished,
+    grad,
     jvp,
     seed_names,
 )
@@ -271,4 +273,5 @@ def _tangent_map(
     return _dressed(tangent, False, derivation.derived.source)
 
 
+hvp.__derives__, hvp.__with__ = "function", (grad, autodiff)  # type: ignore[attr-defined]
 OPERATORS.update(hvp=hvp)

@@ -11,7 +11,7 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import ir
@@ -53,7 +53,8 @@ def lower(fn: Callable[..., Any]) -> Lowered:
     """Read a live function and bring it into the normal form."""
     lifted = lifted_of(fn)
     if lifted is not None:
-        return _lowered(lifted.function, lifted.scope, names_of(lifted.function), lifted.names)
+        scope = replace(lifted.scope, fn=None)  # the defaults of the function around are not its
+        return _lowered(lifted.function, scope, names_of(lifted.function), lifted.names)
     function = _plain_function(fn)
     scope = Scope.of(function)
     try:

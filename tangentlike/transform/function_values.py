@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import ir
 from ..frontend.lifting import PARTIAL, rebound_names
+from .operators import derivative_value, operator_name
 
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)
 
@@ -101,6 +102,10 @@ class FunctionValues:
                     args = [*target.args[1:], *args]
                     target = target.args[0]
                 return ir.Call(PARTIAL, (target, *args), tuple(kwargs.items()), expr.at)
+            case ir.Call(args=(first, *_)) if operator_name(expr) == "function":
+                inner = self.value_of(first)
+                if isinstance(inner, ir.Ref | ir.Call):
+                    return derivative_value(expr, inner)
         return None
 
     def expanded(self, expr: ir.Expr) -> ir.Expr:

@@ -17,6 +17,7 @@ from typing import Any
 from .. import ir
 from ..frontend.lifting import Lifted, lifted_of
 from .function_values import is_partial
+from .operators import is_inner
 
 
 def with_inner_functions(
@@ -30,7 +31,7 @@ def with_inner_functions(
         code = _lambda(e)
         if code is not None:
             return code
-        if isinstance(e, ir.Ref) and lifted_of(e.obj) is not None:
+        if isinstance(e, ir.Ref) and is_inner(e):
             return primal_of(e.obj, e.text)
         return ir.rebuild(e, expr)
 
@@ -42,7 +43,7 @@ def with_inner_functions(
 
 def _mentions(stmt: ir.Stmt) -> bool:
     return any(
-        isinstance(part, ir.Ref) and lifted_of(part.obj) is not None
+        isinstance(part, ir.Ref) and is_inner(part)
         for expr in ir.expressions(stmt)
         for part in ir.walk(expr)
     )

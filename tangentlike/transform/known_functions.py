@@ -32,6 +32,7 @@ from .function_values import (
     starred_name,
     unwrapped,
 )
+from .operators import apart, operator_name, pullback_parts, tangent_call
 
 if TYPE_CHECKING:
     from .variants import Variants
@@ -80,17 +81,24 @@ class _Resolver(FunctionValues):
         self.temporaries = temporaries
         self.names: Names = names_of(function)
         self.depth = 0
+        self.latest: dict[str, ir.Display] = {}  # temporaries that still hold what they show
 
     def block(self, block: ir.Block) -> ir.Block:
         return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         before: list[ir.Stmt] = []
+        applied = self.operator(stmt)
+        if applied is not None:
+            for new in applied:
+                yield from self.statement(new)
+            return
         match stmt:
             case ir.Assign(value=value) if is_partial(value):
                 stmt = dataclasses.replace(stmt, value=self.kept_values(value, stmt, before))
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 new = self.call(call, stmt.origin, before)
+                before += [ir.Do(check, stmt.origin) for check in apart(new)]
                 made = self.spelled_out(new, stmt)
                 if made is not None:
                     yield from before
@@ -107,6 +115,53 @@ class _Resolver(FunctionValues):
         yield from before
         yield stmt
         self.learn(stmt)
+        self.notice(stmt)
+
+    def notice(self, stmt: ir.Stmt) -> None:
+        """Remember the items of a display until one of them, or the name, is bound again."""
+        bound = {n for s in ir.statements((stmt,)) for n in ir.binds(s)}
+        gone = [n for n, d in self.latest.items() if bound & (ir.names_in(d) | {n})]
+        for name in gone:
+            del self.latest[name]
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Display() as value):
+                if name in self.temporaries:
+                    self.latest[name] = value
+
+    def operator(self, stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        """A statement that applies `tl.grad` and the like to a known function, without them."""
+        if not isinstance(stmt, ir.Assign) or not operator_name(stmt.value):
+            return None
+        call = stmt.value
+        assert isinstance(call, ir.Call)
+        value = self.value_of(call.args[0])
+        if not isinstance(value, ir.Ref | ir.Call):
+            return None
+        name = operator_name(call)
+        if name == "function":
+            made = self.value_of(call)
+            if made is None or not isinstance(stmt.target, str):
+                return None
+            if stmt.target not in self.temporaries:
+                self.refuse_kept(ir.Display("tuple", (value,)))
+            return [ir.Assign(stmt.target, made, stmt.origin)]
+        if name == "tangent" and len(call.args) == 3 and not call.kwargs:
+            primals, tangents = map(self.items_of, call.args[1:])
+            if primals is not None and tangents is not None:
+                new = tangent_call(call, value, primals, tangents)
+                return None if new is None else [ir.Assign(stmt.target, new, stmt.origin)]
+        if name == "pullback" and isinstance(stmt.target, tuple) and len(stmt.target) == 2:
+            parts = None if call.kwargs else pullback_parts(call, value, call.args[1:])
+            if parts is not None:
+                self.refuse_kept(ir.Display("tuple", (value,)))
+                both = zip(stmt.target, parts, strict=True)
+                return [ir.Assign(target, part, stmt.origin) for target, part in both]
+        return None
+
+    def items_of(self, expr: ir.Expr) -> tuple[ir.Expr, ...] | None:
+        """The items of a tuple or list that can be seen."""
+        known = self.latest.get(expr.name) if isinstance(expr, ir.Var) else expr
+        return known.items if isinstance(known, ir.Display) and not known.keys else None
 
     def inside(self, expr: ir.Expr) -> ir.Expr:
         """Calls inside an expression that stays whole."""

@@ -1,0 +1,265 @@
+"""`tl.grad`, `tl.jvp`, `tl.vjp` and `tl.hvp` inside functions that are differentiated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+
+Q, K = np.array([0.3, 0.7, -0.4]), 0.9
+U, V = [np.array([0.2, -0.5, 0.3]), 0.7], [np.array([-0.1, 0.4, 0.6]), -0.3]
+
+
+def energy(q, k):
+    return 0.5 * k * np.sum(q * q * q)
+
+
+energy_gradient = tl.grad(energy)
+
+
+# ------------------------------------------------------------------- what is differentiated
+
+
+def confused(q, k):
+    """The classic: the inner derivative of `k + y` by `y` is 1, whatever `k` is."""
+    return k * tl.grad(lambda y: k + y)(1.0) + np.sum(q)
+
+
+def same_name(q, k):
+    def inner(k):
+        return k * np.sum(q) * k
+
+    return k * tl.grad(inner)(k)
+
+
+def three_deep(q, k):
+    def outer(x):
+        def middle(y):
+            return tl.grad(lambda z: x * y * z * z * k)(x)
+
+        return x * tl.grad(middle)(x * k)
+
+    return tl.grad(outer)(k) + np.sum(q)
+
+
+def forces(q, k):
+    f = -tl.grad(energy)(q, k)
+    return np.sum(f * f)
+
+
+def known_beforehand(q, k):
+    return np.sum(energy_gradient(q, k) ** 2)
+
+
+def by_both(q, k):
+    q_bar, k_bar = tl.grad(energy, wrt=(0, 1))(q, k)
+    return np.sum(q_bar) * k_bar
+
+
+def value_too(q, k):
+    value, gradient = tl.value_and_grad(energy)(q, k)
+    return value * np.sum(gradient)
+
+
+def with_aux(q, k):
+    (value, aux), g = tl.value_and_grad(lambda z: (np.sum(z**3), z * k), has_aux=True)(q)
+    return value + np.sum(aux * g)
+
+
+def inner_descent(q, k):
+    def loss(w):
+        return np.sum((w - q) ** 2 * w) * k
+
+    w = np.zeros_like(q)
+    for _ in range(4):
+        w = w - 0.1 * tl.grad(loss)(w)
+    return np.sum(w * w)
+
+
+def until_small(q, k):
+    step = lambda p: p - 0.1 * tl.grad(lambda z: np.sum((z - q) ** 2 * z))(p)  # noqa: E731
+    p = q * k
+    while np.sum(p) > 0.1:
+        p = step(p) * 0.5
+    return np.sum(p * p)
+
+
+def captured_changes(q, k):
+    f = lambda z: np.sum(z * z * q)  # noqa: E731
+    for _ in range(2):
+        q = q + 0.1 * tl.grad(f)(q)
+    return np.sum(q) * k
+
+
+def in_a_branch(q, k):
+    g = tl.grad(energy)(q, k) if k > 0 else q
+    return np.sum(g * g)
+
+
+def in_a_list(q, k):
+    gradients = [tl.grad(energy)(q * i, k) for i in range(3)]
+    total = 0.0
+    for g in gradients:
+        total += np.sum(g * g)
+    return total
+
+
+def by_a_dict(q, k):
+    def f(d):
+        return d["a"] * d["b"]
+
+    g = tl.grad(f)({"a": k, "b": k * k})
+    return g["a"] * 2.0 + g["b"] + np.sum(q)
+
+
+def of_writes(q, k):
+    def f(z):
+        z[0] = z[0] * k
+        z[1:] *= z[0]
+        return np.sum(z)
+
+    return np.sum(tl.grad(f)(q) ** 2)
+
+
+def helper(f, q, k):
+    return tl.grad(f)(q, k)
+
+
+def operator_in_helper(q, k):
+    return np.sum(helper(energy, q, k) ** 2)
+
+
+def twice(q, k):
+    return tl.grad(tl.grad(lambda z: np.sin(z) * k))(k) + np.sum(q)
+
+
+def tangent(q, k):
+    value, change = tl.jvp(energy, (q, k), (q * k, 1.0))
+    return value + change * change
+
+
+def tangent_of_closure(q, k):
+    value, change = tl.jvp(lambda z: z * q * k, (k,), (1.0,))
+    return np.sum(value * change)
+
+
+def tangent_in_loop(q, k):
+    x = q
+    for _ in range(3):
+        value, change = tl.jvp(lambda z: np.sin(z) * k, (x,), (q,))
+        x = x + 0.1 * change * value
+    return np.sum(x * x)
+
+
+def pullback(q, k):
+    value, back = tl.vjp(energy, q, k)
+    q_bar, k_bar = back(1.0)
+    return np.sum(q_bar * q_bar) + k_bar * value
+
+
+def pullback_of_closure(q, k):
+    value, back = tl.vjp(lambda z: z * np.sin(z) * k, q)
+    return np.sum(back(q)[0] ** 2) + np.sum(value) + np.sum(back(value)[0])
+
+
+def product(q, k):
+    return np.sum(tl.hvp(energy)(q, k, q * 2.0) ** 2)
+
+
+def product_of_closure(q, k):
+    return np.sum(tl.hvp(lambda z: np.sum(z**3) * k)(q, q) ** 2)
+
+
+def own_default(q, k=0.3):
+    """The default of the inner function is not that of the outer one, which has its name."""
+
+    def inner(y, k=0.5):
+        return np.sum(y * y * k)
+
+    return np.sum(tl.grad(inner)(q) * q) * k
+
+
+def of_each_other(q, k):
+    change = tl.jvp(tl.grad(lambda y: y**3 * k), (k,), (k,))[1]
+    second = tl.value_and_grad(tl.grad(lambda y: y**4 * k))(k)[1]
+    _, back = tl.vjp(tl.grad(lambda y: np.sum(y**3 * q) * k), q)
+    return change * second + np.sum(back(q)[0])
+
+
+INSIDE = [
+    confused, same_name, three_deep, forces, known_beforehand, by_both, value_too, with_aux,
+    inner_descent, until_small, captured_changes, in_a_branch, in_a_list, by_a_dict, of_writes,
+    operator_in_helper, twice, tangent, tangent_of_closure, tangent_in_loop, pullback,
+    pullback_of_closure, product, product_of_closure, own_default, of_each_other,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", INSIDE, ids=lambda f: f.__name__)
+def test_inside(f: Callable[..., Any]) -> None:
+    """Both modes against differences of the function as Python runs it, and the second order
+    by reverse over reverse and forward over reverse against differences of the gradient."""
+    expected = agreement.slope(f, (Q, K), U)
+    gradient = tl.grad(f, wrt=(0, 1))
+    assert agreement.close(agreement.inner(U, list(gradient(Q, K))), expected, 1e-6)
+    _, change = tl.jvp(f, (Q, K), tuple(U))
+    assert agreement.close(float(change), expected, 1e-6)
+
+    def along(*args: Any) -> float:
+        return agreement.inner(U, list(gradient(*args)))
+
+    expected = agreement.slope(along, (Q, K), V)
+    _, pull = tl.vjp(gradient, Q, K)
+    assert agreement.close(agreement.inner(V, list(pull(tuple(U)))), expected, 1e-6)
+    _, changes = tl.jvp(gradient, (Q, K), tuple(V))
+    assert agreement.close(agreement.inner(U, list(changes)), expected, 1e-6)
+
+
+def test_perturbations_are_not_confused() -> None:
+    def f(x):
+        return x * tl.grad(lambda y: x + y)(1.0)
+
+    assert tl.grad(f)(3.0) == 1.0
+    assert tl.jvp(f, (3.0,), (1.0,)) == (3.0, 1.0)
+
+
+def test_the_inner_derivative_is_printed() -> None:
+    source = tl.grad(inner_descent, wrt=1).source
+    assert "def loss_grad_fwd(w, *, q, k)" in source and "pair_of" not in source
+
+
+# ------------------------------------------------------------------------------ refused
+
+
+def kept_and_rebound(q):
+    g = tl.grad(lambda z: np.sum(z * z * q))
+    q = 2.0 * q
+    return np.sum(g(q))
+
+
+def test_a_kept_derivative_of_what_is_bound_again() -> None:
+    with pytest.raises(tl.UnsupportedError, match="`q` is bound more than once"):
+        tl.grad(kept_and_rebound)
+
+
+def writes_first(a, b):
+    a[0] = b[0] * 2.0
+    return np.sum(a * b)
+
+
+def written_beside_itself(q):
+    return np.sum(tl.grad(writes_first)(q, q) ** 2)
+
+
+def test_arguments_that_share_memory() -> None:
+    """The inner gradient copies what its function writes: refused, as outside of a function."""
+    with pytest.raises(tl.TangentlikeError, match="shares memory"):
+        written_beside_itself(Q)
+    with pytest.raises(tl.TangentlikeError, match="share memory"):
+        tl.grad(written_beside_itself)(Q)
+    with pytest.raises(tl.TangentlikeError, match="share memory"):
+        tl.jvp(written_beside_itself, (Q,), (Q,))
