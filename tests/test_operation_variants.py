@@ -1,0 +1,70 @@
+"""Operations of the list on arrays of other layouts and types: the same gradient, in their dtype.
+
+A fixed sample runs with the suite; `TANGENTLIKE_VARIANTS=2000` in the environment runs more.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tangentlike as tl
+from tests.operation_list import DIFFERENTIATED
+from tests.test_operations import program, values
+
+EXAMPLES = int(os.environ.get("TANGENTLIKE_VARIANTS", "40"))
+ROWS = [row for row in DIFFERENTIATED if "scipy" not in row[1] and "random" not in row[1]]
+
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "fortran": np.asfortranarray,
+    "every second": lambda a: np.repeat(a, 2, axis=-1)[..., ::2],
+    "reversed": lambda a: a[..., ::-1].copy()[..., ::-1],
+    "transposed": lambda a: a.T.copy().T,
+    "read only": lambda a: np.broadcast_to(a[None], (2, *a.shape))[1],
+}
+
+
+def gradients(call: str, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The adjoints of both arguments from a seed of ones."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        value, pullback = tl.vjp(program(call), x, y)
+        return pullback(_ones(value))
+
+
+def _ones(value: object) -> object:
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_ones, value))
+    return np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1.0)
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+@given(
+    st.sampled_from(ROWS),
+    st.sampled_from(sorted(LAYOUTS)),
+    st.sampled_from([np.float64, np.float32]),
+)
+def test_layouts_and_types(row: tuple, layout: str, dtype: type) -> None:
+    call, shape = row[1], row[2]
+    x, y = (v.astype(dtype) for v in values(shape))
+    try:
+        expected = gradients(call, x.astype(float), y.astype(float))
+    except AttributeError:
+        return  # not in this version of NumPy
+    given_x, given_y = LAYOUTS[layout](x), LAYOUTS[layout](y)
+    found = gradients(call, given_x, given_y)
+    np.testing.assert_array_equal(given_x, x)
+    tolerance = 1e-9 if dtype is np.float64 else 2e-2
+    for bar, wanted, argument in zip(found, expected, (x, y), strict=True):
+        assert bar.dtype == dtype and bar.shape == argument.shape, (call, bar.dtype)
+        np.testing.assert_allclose(bar, wanted, rtol=tolerance, atol=tolerance, err_msg=call)
