@@ -26,6 +26,8 @@ if __package__ in (None, ""):  # run as a script
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests import agreement
+from tests.generator_language import LanguageWriter
+from tests.generator_orders import SECOND_ORDER, expected_curvature
 from tests.generator_text import N
 from tests.generator_writer import Writer
 from tests.reduction import reduce_program
@@ -37,6 +39,8 @@ FEATURES: dict[str, frozenset[str]] = {
     "writes": FUNCTIONAL | {"writes"},
     "inplace": FUNCTIONAL | {"writes", "views", "calls that write"},
     "containers": FUNCTIONAL | {"writes", "views", "calls that write", "containers"},
+    "language": FUNCTIONAL | {"language"},
+    "everything": FUNCTIONAL | {"writes", "views", "calls that write", "containers", "language"},
 }
 
 
@@ -46,7 +50,8 @@ REASONS: Counter[str] | None = None  # of refusals, counted when asked for
 def generate(seed: int, features: str | frozenset[str] = "inplace") -> str:
     """The source of the program with this seed."""
     chosen = FEATURES[features] if isinstance(features, str) else features
-    return Writer(seed, chosen).program()
+    writer = LanguageWriter if "language" in chosen else Writer
+    return writer(seed, chosen).program()
 
 
 def arguments(seed: int) -> tuple[Any, ...]:
@@ -61,13 +66,15 @@ def load(source: str, name: str = "generated") -> Callable[..., Any]:
     filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace: dict[str, Any] = {"np": np, "__name__": "generated_program"}
-    exec(compile(source, filename, "exec"), namespace)
+    exec(compile(source, filename, "exec", dont_inherit=True), namespace)
     return namespace["program"]
 
 
-def check_program(source: str, args: tuple[Any, ...], name: str = "generated") -> str:
+def check_program(
+    source: str, args: tuple[Any, ...], name: str = "generated", order: int = 1
+) -> str:
     """Compare both modes, and reverse mode told the kinds of its arguments, with central
-    differences: "agree", "refused" or "skipped".
+    differences: "agree", "refused" or "skipped". At order 2, each mode over each mode.
 
     Raises AssertionError with the program and the emitted source where they disagree, and
     where anything but a refusal goes wrong. Skipped are programs that fail by themselves or
@@ -81,19 +88,38 @@ def check_program(source: str, args: tuple[Any, ...], name: str = "generated") -
     expected = expected_slope(f, args, directions)
     if expected is None:
         return "skipped"
+    ways: tuple[Callable[..., float], ...] = FIRST_ORDER
+    along: tuple[Any, ...] = (directions,)
+    if order == 2:
+        ways, along = SECOND_ORDER, (directions, agreement.directions_for(args, wrt, 6))
+        try:
+            expected = expected_curvature(f, args, *along)
+        except tl.UnsupportedError:
+            return "refused"
+        if expected is None:
+            return "skipped"
     outcomes = []
-    for mode in (reverse_slope, example_slope, forward_slope):
+    for mode in ways:
         emitted: list[str] = []
         try:
             before = tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in args)
-            got = mode(f, args, wrt, directions, emitted)
+            got = mode(f, args, wrt, *along, emitted)
             complaint = "" if agreement.close(got, expected, 1e-5) else f"{got} != {expected}"
             if not agreement.same_bits(args, before):
                 complaint = "an argument was changed"
         except tl.UnsupportedError as error:
+            if error.place is None or not error.hint:
+                raise AssertionError(
+                    f"{name}, {mode.__name__}: unclear: {error}\n{source}"
+                ) from None
             outcomes.append("refused")
             if REASONS is not None:
                 REASONS[f"{mode.__name__}: {re.sub('`[^`]*`', '`_`', error.message)}"] += 1
+            continue
+        except RuntimeError as error:  # a refusal that only the run can make
+            if "the body of `try:` raised after" not in str(error):
+                raise
+            outcomes.append("refused")
             continue
         except Exception as error:
             complaint = "".join(traceback.format_exception(error, limit=-3, chain=False))
@@ -151,13 +177,16 @@ def forward_slope(
     return float(tangent)
 
 
-def reduced(source: str, seed: int, complaint: str) -> str:
+FIRST_ORDER = (reverse_slope, example_slope, forward_slope)
+
+
+def reduced(source: str, seed: int, complaint: str, order: int = 1) -> str:
     """The complaint about the smallest program found that fails in the same way."""
     complaints = [complaint]
 
     def fails(text: str) -> bool:
         try:
-            check_program(text, arguments(seed), f"reduced {seed}")
+            check_program(text, arguments(seed), f"reduced {seed}", order)
         except AssertionError as error:
             if sort_of(str(error)) == sort_of(complaint):
                 complaints.append(str(error))
@@ -184,6 +213,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--features", choices=sorted(FEATURES), default="inplace")
+    parser.add_argument("--order", type=int, choices=(1, 2), default=1, help="of derivative")
     parser.add_argument("--show", action="store_true", help="print the programs, check nothing")
     parser.add_argument("--skip", default="", help="leave out programs that match this pattern")
     parser.add_argument("--reduce", action="store_true", help="make failing programs smaller")
@@ -200,13 +230,17 @@ def main() -> int:
             print(f"# seed {seed}\n{source}")
             continue
         try:
-            outcome = check_program(source, arguments(seed), f"{options.features} {seed}")
+            name = f"{options.features} {seed}"
+            outcome = check_program(source, arguments(seed), name, options.order)
         except AssertionError as error:
             outcome = "WRONG"
             if outcomes[outcome] >= options.stop:
                 print("also wrong:", options.features, seed)
             else:
-                print(reduced(source, seed, str(error)) if options.reduce else error)
+                complaint = str(error)
+                if options.reduce:
+                    complaint = reduced(source, seed, complaint, options.order)
+                print(complaint)
         outcomes[outcome] += 1
     seconds = time.perf_counter() - started
     print(f"{options.features}: " + ", ".join(f"{n} {k}" for k, n in sorted(outcomes.items())))

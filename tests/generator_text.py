@@ -33,6 +33,19 @@ class Scope:
         theirs = (other.vectors, other.matrices, other.numbers, other.indices)
         return Scope(*([n for n in x if n in y] for x, y in zip(mine, theirs, strict=True)))
 
+    def union(self, other: Scope) -> Scope:
+        """The names bound on one way, or on another that is taken as well."""
+        mine = (self.vectors, self.matrices, self.numbers, self.indices)
+        theirs = (other.vectors, other.matrices, other.numbers, other.indices)
+        return Scope(
+            *([*x, *(n for n in y if n not in x)] for x, y in zip(mine, theirs, strict=True))
+        )
+
+    def without(self, *names: str) -> Scope:
+        """All but some names."""
+        mine = (self.vectors, self.matrices, self.numbers, self.indices)
+        return Scope(*([n for n in x if n not in names] for x in mine))
+
     def drop_suffix(self, suffix: str) -> None:
         """Forget the variables of a loop that has been left."""
         for sort in ("vectors", "matrices", "numbers"):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import ClassVar
 
 from tests.generator_text import HELPERS, N, Scope, condition, index, matrix, number, vector
 
 
 class Writer:
     """Writes one program; every choice comes from the seed."""
+
+    library: ClassVar[dict[str, tuple[str, str]]] = HELPERS  # what `helpers` are names of
 
     def __init__(self, seed: int, features: frozenset[str]) -> None:
         self.random = Random(seed)
@@ -24,7 +27,7 @@ class Writer:
         self.block(self.random.randint(4, 9), 1)
         self.line(1, f"return {self.result()}")
         body = "\n".join(self.lines)
-        helpers = "\n\n".join(HELPERS[name][1] for name in sorted(self.helpers))
+        helpers = "\n\n".join(self.library[name][1] for name in sorted(self.helpers))
         return f"{helpers}\n\ndef program(a, b, m, s, t):\n{body}\n".lstrip()
 
     def result(self) -> str:
@@ -44,6 +47,12 @@ class Writer:
 
     def statement(self, depth: int) -> None:
         """One statement of a random sort that the features allow."""
+        sorts = self.sorts(depth)
+        weights = [weight for weight, _ in sorts]
+        self.random.choices(sorts, weights)[0][1](depth)
+
+    def sorts(self, depth: int) -> list[tuple[int, Callable[[int], None]]]:
+        """The sorts of statements that are allowed here, with their weights."""
         sorts: list[tuple[int, Callable[[int], None]]] = [(6, self.rebind), (1, self.swap)]
         if "calls" in self.features:
             sorts.append((2, self.helper_call))
@@ -58,8 +67,7 @@ class Writer:
             sorts += [(3, self.loop)] * ("loops" in self.features)
         if "jumps" in self.features and self.loops and depth > 1:
             sorts.append((1, self.jump))
-        weights = [weight for weight, _ in sorts]
-        self.random.choices(sorts, weights)[0][1](depth)
+        return sorts
 
     # ---------------------------------------------------------------- statements
 

@@ -6,31 +6,8 @@ the syntax nodes it is about, what it shows, what happens, and a program `f(x)` 
 
 from __future__ import annotations
 
-import textwrap
-from dataclasses import dataclass
-
-DONE, PASSED, REFUSED = "differentiated", "passed through", "refused"
-
-
-@dataclass(frozen=True)
-class Row:
-    """`nodes` are the classes of `ast` the row answers for; `since` the first Python that has it."""
-
-    nodes: str
-    idiom: str
-    what: str
-    program: str
-    since: tuple[int, int] = (3, 10)
-
-    @property
-    def text(self) -> str:
-        return textwrap.dedent(self.program).strip("\n") + "\n"
-
-
-def body(nodes: str, idiom: str, what: str, lines: str, since: tuple[int, int] = (3, 10)) -> Row:
-    """A row whose program is the body of `f(x)`."""
-    return Row(nodes, idiom, what, "def f(x):\n" + textwrap.indent(lines, "    "), since)
-
+from tests.language_idioms import IDIOMS
+from tests.language_row import DONE, PASSED, REFUSED, Row, body
 
 ROWS = (
     # ------------------------------------------------------------------------ statements
@@ -272,4 +249,5 @@ ROWS = (
         "                elif s > 100:\n                    break\n            s = s * x + j\n"
         "    return s",
     ),
+    *IDIOMS,
 )

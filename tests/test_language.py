@@ -71,7 +71,7 @@ def test_row(row: Row) -> None:
             assert info.value.hint
         return
     with contextlib.redirect_stdout(io.StringIO()):
-        tl.check_grads(f, (1.3,), order=2)
+        tl.check_grads(f, (1.3,), order=row.order)
 
 
 def test_every_node_has_a_row() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ from .operations import (
     written_position,
 )
 from .record_types import record_fields
+
+_CONTAINERS = (dict, list, set, collections.deque)
+_PLAIN = (dict, list, set, collections.OrderedDict)
 
 
 def refuse_unknown(
@@ -56,6 +60,7 @@ class _Check:
 
     def statement(self, stmt: ir.Stmt) -> None:
         self._outside(stmt)
+        self._container(stmt)
         if isinstance(stmt, ir.Enter):
             self._entered(stmt)
         for expr in _operations(stmt, self.active):
@@ -80,6 +85,19 @@ class _Check:
                     "followed. Give it numbers and texts, and compute before or within.",
                 )
 
+    def _container(self, stmt: ir.Stmt) -> None:
+        """A list or dict of another class (`defaultdict`, `deque`) has ways of its own."""
+        match stmt:
+            case ir.Assign(
+                target=str(name), value=ir.Call(fn=ir.Ref(text=text, obj=type() as made))
+            ):
+                if name in self.active and issubclass(made, _CONTAINERS) and made not in _PLAIN:
+                    raise UnsupportedError(
+                        f"what is put into a `{text}` carries derivatives",
+                        stmt.origin.place,
+                        "Use a list, or a dict: `d.setdefault(k, [])` gives a key its first value.",
+                    )
+
     def _outside(self, stmt: ir.Stmt) -> None:
         """Storing into an object of the module: who reads it there is not followed."""
         match stmt:
@@ -90,8 +108,9 @@ class _Check:
                 outer, values = root_ref(target), (value,)
             case ir.OpaqueStmt(text=text, values=values) if writes_outside(stmt):
                 outer = ir.Ref(text.partition(" = ")[0], None)
-            case ir.Do(value=ir.Call(fn=ir.Attribute(base, method), args=values)):
+            case ir.Do(value=ir.Call(fn=ir.Attribute(base, method)) as call):
                 outer = root_ref(base) if method in MUTATING_METHODS else None
+                values = (*call.args, *(value for _, value in call.kwargs))
             case _:
                 return
         culprits = [name for value in values for name in self._culprits(value)]

@@ -134,7 +134,7 @@ class _Layout:
         yield from self.block(stmt.body, node.body, pad + folding.STEP)
         if not isinstance(stmt, ir.If) or not stmt.orelse:
             return
-        if len(stmt.orelse) == 1 and isinstance(stmt.orelse[0], ir.If):
+        if len(stmt.orelse) == 1 and type(stmt.orelse[0]) is ir.If:
             yield from self._compound(stmt.orelse[0], node.orelse[0], pad, "elif ")
         else:
             yield Line(f"{pad}else:", stmt.origin)

@@ -10,6 +10,8 @@ import operator
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
+import gast
+
 from ..errors import Place
 from ..ir import Call, Const, Display, Expr, Ref
 from .operands import is_constant, is_shape_query
@@ -65,3 +67,29 @@ def dict_of_keywords(args: Sequence[Expr], words: Sequence[tuple[str, Expr]]) ->
         return None
     entries = Display("dict", tuple(v for _, v in words), tuple(Const(k) for k, _ in words))
     return Call(MERGE, (Call(DICT, tuple(args)), entries)) if args else entries
+
+
+def spread(call: gast.Call) -> gast.Call:
+    """A call without stars before displays: `f(*(a, b), **{"k": c})` is `f(a, b, k=c)`."""
+    args: list[gast.AST] = []
+    words: list[gast.keyword] = []
+    for arg in call.args:
+        shown = isinstance(arg, gast.Starred) and isinstance(arg.value, (gast.Tuple, gast.List))
+        args += arg.value.elts if shown else [arg]
+    for word in call.keywords:
+        shown = word.arg is None and isinstance(word.value, gast.Dict)
+        if shown and all(_is_word(key) for key in word.value.keys):
+            entries = zip(word.value.keys, word.value.values, strict=True)
+            words += [gast.keyword(arg=key.value, value=value) for key, value in entries]
+        else:
+            words.append(word)
+    names = [word.arg for word in words if word.arg is not None]
+    if len(set(names)) < len(names):
+        return call  # (Python refuses it when it runs)
+    return gast.copy_location(gast.Call(func=call.func, args=args, keywords=words), call)
+
+
+def _is_word(key: gast.AST | None) -> bool:
+    return (
+        isinstance(key, gast.Constant) and isinstance(key.value, str) and key.value.isidentifier()
+    )

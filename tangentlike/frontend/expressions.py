@@ -122,6 +122,7 @@ class Reader:
         return Slice(*(None if p is None else self.read(p) for p in parts))
 
     def call(self, node: gast.Call) -> Expr:
+        node = displays.spread(node)
         fn = self.read(node.func)
         self._refuse_introspection(fn, node)
         args = [self._argument(a) for a in node.args]

@@ -308,6 +308,10 @@ class _Flattener:
                 return self.operation(self.lambdas.lifted(expr, self.origin))
             case Walrus() | Lazy() if self.special.within(expr):
                 return self.named(expr)
+            case Lazy() if not keeps_whole(expr):
+                return self.named(expr)
+            case Comprehension() if becomes_loop(expr):
+                return self.named(expr)
             case Call(fn=Var(name)) if name in self.special.functions:
                 return self.inlined(expr, name)
             case Call(fn=Ref(obj=functools.reduce), args=(_, _, *rest), kwargs=()) if len(rest) < 2:

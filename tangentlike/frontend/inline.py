@@ -64,6 +64,7 @@ def inlinable(function: Function) -> frozenset[str]:
         return frozenset()
     chosen = {n for n, (f, _) in candidates.items() if counts[n] == 1 and _is_plain(f)}
     chosen -= {n for n in chosen if _reaches_itself(n, candidates)}
+    chosen -= {n for f in (function, *(f for f, _ in candidates.values())) for n in _starred(f)}
     while True:
         mentioned = set(_mentioned(function.body, chosen, candidates))
         if not mentioned & chosen:
@@ -104,6 +105,13 @@ def _is_plain(function: Function) -> bool:
     """Whether a function takes no starred arguments and defines no functions of its own."""
     starred = any(p.kind in ("*", "**") for p in function.params)
     return not starred and not any(isinstance(s, Define) for s in ir.statements(function.body))
+
+
+def _starred(function: Function) -> Iterator[str]:
+    """The names that a function calls with starred arguments."""
+    for part in _parts(function.body):
+        if isinstance(part, Call) and isinstance(part.fn, Var) and any(map(is_starred, part.args)):
+            yield part.fn.name
 
 
 def _reaches_itself(name: str, candidates: Mapping[str, tuple[Function, Origin]]) -> bool:

@@ -6,6 +6,7 @@ import dataclasses
 
 from .. import ir
 from ..kind import OTHER
+from ..names import Names
 from .forward_state import Tangents
 from .late import function_name, late_places, late_request
 
@@ -49,8 +50,14 @@ def late_call(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
     name = state.fresh(f"{function_name(call)}_jvp", OTHER)
     made = late_request(call, places, "tangent_of", state.context)
     arguments = dict(enumerate(call.args)) | dict(call.kwargs)
+    # As `derive_call` names the parameters, and `tangent_parameters` their tangents.
+    formals = [f"x{p}" if isinstance(p, int) else p for p in arguments]
+    names = Names(formals)
     dots = tuple(
-        (f"x{p}_dot" if isinstance(p, int) else f"{p}_dot", state.tangent_or_zeros(arguments[p]))
+        (
+            names.fresh(f"x{p}_dot" if isinstance(p, int) else f"{p}_dot"),
+            state.tangent_or_zeros(arguments[p]),
+        )
         for p in places
     )
     both = ir.Call(ir.Var(name), call.args, (*call.kwargs, *dots), call.at)

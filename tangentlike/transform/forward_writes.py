@@ -248,8 +248,9 @@ def _container_method(stmt: ir.Do, call: ir.Call, state: Tangents) -> list[ir.St
     if method in _STRUCTURAL:
         mirrored = ir.Call(fn, call.args, call.kwargs, call.at)
     elif method in _MIRRORED:
-        *keys, value = call.args
-        mirrored = ir.Call(fn, (*keys, state.tangent_or_zeros(value)), call.kwargs, call.at)
+        keys, values = call.args[:-1], call.args[-1:]
+        words = tuple((word, state.tangent_or_zeros(v)) for word, v in call.kwargs)
+        mirrored = ir.Call(fn, (*keys, *map(state.tangent_or_zeros, values)), words, call.at)
     elif method in _REORDERING:
         raise state.refuse(
             f"`{method}` of a list that carries derivatives",

@@ -215,7 +215,7 @@ class _Resolver(FunctionValues):
                     raise UnsupportedError(
                         f"a function that uses `{name}` is kept, and `{name}` is bound more than "
                         "once",
-                        expr.at if isinstance(expr, ir.Call) else lifted.function.place,
+                        getattr(expr, "at", None) or lifted.function.place,
                         _EXPLAIN.format(name),
                     )
 

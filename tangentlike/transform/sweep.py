@@ -13,6 +13,7 @@ Invariants (the mechanism is described in docs/reverse.md):
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .. import ir
@@ -193,14 +194,9 @@ class Sweep:
         adjoints = self.adjoints
         if not isinstance(leaf.source, ir.Var) or leaf.key is None:
             return
-        if isinstance(leaf.target, str):
-            if leaf.target in present:
-                adjoints.accumulate_at(leaf.source.name, (leaf.key,), leaf.target)
-            return
-        for position, name in enumerate(leaf.target):
+        for keys, name in _places(leaf.target, (leaf.key,)):
             if name in present:
-                keys = (leaf.key, ir.Const(position))
-                adjoints.accumulate_at(leaf.source.name, keys, str(name))
+                adjoints.accumulate_at(leaf.source.name, keys, name)
 
     def _full_where_not_narrow(self, before: State) -> None:
         """Scalars that came to stand for arrays inside a block get their shapes at its end."""
@@ -240,3 +236,14 @@ class Sweep:
         if id(stmt) not in self._indices:
             self._indices[id(stmt)] = self.context.names.fresh(wanted)
         return self._indices[id(stmt)]
+
+
+def _places(
+    target: ir.Target, keys: tuple[ir.Expr, ...]
+) -> Iterator[tuple[tuple[ir.Expr, ...], str]]:
+    """Each name of a (nested) target, with the keys that lead to its item."""
+    if isinstance(target, str):
+        yield keys, target
+        return
+    for position, part in enumerate(target):
+        yield from _places(part, (*keys, ir.Const(position)))

@@ -19,6 +19,7 @@ from . import (
     factorizations,
     function_values,
     grids,
+    idioms,
     indexing,
     inplace,
     loops,
@@ -51,6 +52,7 @@ _LANGUAGE = (
     container_calls,
     objects,
     statements,
+    idioms,
 )
 _INPLACE = (factorizations, solvers, grids, simulations, signals)
 

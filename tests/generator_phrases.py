@@ -1,0 +1,215 @@
+"""Short texts about one construct of the language each, which the generator puts together.
+
+`<V>`, `<W>` are vectors, `<S>`, `<T>` numbers, `<I>` an index, `<C>` a test, `<E>` and `<F>` a fresh vector and
+number, `<X>` the vector, `<Y>` and `<Z>` the numbers that are assigned.
+"""
+
+from __future__ import annotations
+
+PRELUDE = (
+    ("contextlib", "import contextlib"),
+    ("functools", "import functools"),
+    ("math.", "import math"),
+    (
+        "Pair(",
+        "from typing import Any, NamedTuple\n\nclass Pair(NamedTuple):\n"
+        "    left: Any\n    right: Any = 0.5\n",
+    ),
+    (
+        "Cell(",
+        "import dataclasses\n\n@dataclasses.dataclass\nclass Cell:\n"
+        "    w: object\n    b: object = 0.25\n",
+    ),
+    (
+        "TABLE",
+        "import numpy as np\n\ndef wave(p, c):\n    return np.sin(p) * c\n\n"
+        "def drift(p, c):\n    return 0.5 * p + c\n\nTABLE = {0: wave, 1: drift}\n",
+    ),
+)
+
+PHRASES: tuple[tuple[str, ...], ...] = (
+    # comprehensions, generator expressions, what Python does with iterables
+    ("<X> = np.array([np.sin(x1) * <S> for x1 in <V>])",),
+    ("<Y> = sum(x1 * <S> for x1 in <V> if x1 > 0.0)",),
+    ("<Y> = 0.1 * sum([x1 * x2 for x1 in <V> for x2 in <W> if x1 < x2])",),
+    ("<Y> = 0.3 * sum(x1 * x2 for x1, x2 in zip(<V>, <W>))",),
+    ("p = {k1: x1 * <S> for k1, x1 in enumerate(<V>)}", "<Y> = sum(p.values()) * 0.2 + p[1]"),
+    ("p = [[x1 * x2 for x2 in <V>] for x1 in <W>]", "<Y> = sum(p[1]) * 0.2 + p[-1][0]"),
+    ("<X> = np.array(list(map(lambda x1: x1 * <S>, <V>)))",),
+    ("<Y> = sum(filter(lambda x1: x1 > 0.0, <V>)) * 0.3",),
+    ("<Y> = functools.reduce(lambda x1, x2: x1 * 0.5 + x2, <V>, <S>)",),
+    ("<Y> = max(x1 * 0.9 for x1 in <V>) + min([<S>, <T>, 0.05])",),
+    ("<Y> = sorted([<S>, <T>, 0.11])[1]",),
+    ("<Y> = max([<S>, <T>], key=lambda x1: x1 * x1)",),
+    ("<Y> = sorted(<V>, key=abs)[1] * 0.7",),
+    ("<Y> = 0.4 * any([<C>, <S> > 0.2]) * <F>",),
+    # walrus, unpacking, chained assignments
+    ("if (u0 := <F>) > 0.1:", "    <Y> = u0 * 0.9", "else:", "    <Y> = u0 - 0.1"),
+    ("<Y> = (u0 := np.cos(<S>)) * u0 + u0",),
+    ("<Y> = u0 = <F>", "u0 = u0 * 0.5"),
+    ("p, *q = <S>, <T>, 0.3", "<Y> = p * q[0] - q[1]"),
+    ("*p, q = <V>, <W>, <E>", "<X> = p[0] * 0.5 + q * p[1]"),
+    ("(p, (q, u0)) = (<V>, (<S>, <T>))", "<X> = p * q + u0"),
+    ("p, q = q0 = (<V>, <S>)", "<X> = p * q + q0[0] * 0.1"),
+    ("u0, u1, u2, u3 = <V>", "<Y> = u0 * u2 - u1 * u3"),
+    ("<Y>, <Z> = <F>, <S> * 0.9",),
+    # lists
+    ("p = [<V>] * 2 + [<E>]", "<X> = p[1] * 0.5 - p[-1]"),
+    ("p = []", "for x1 in <V>:", "    p.append(x1 * <S>)", "    p += [x1]", "<Y> = p[0] + p[3]"),
+    ("p = [<S>, <T>]", "p.insert(0, <F>)", "p.extend([0.2, <S>])", "p.reverse()", "<Y> = p[1]"),
+    ("p = [<S>, <F>, <T>]", "del p[0]", "p[0:1] = [<S>, 0.3]", "<Y> = p[-1] * p[1]"),
+    ("p = [<V>, <S>]", "p[1] = p[1] * 0.5", "p[0] = p[0] * p[1]", "<X> = p[0]"),
+    ("p = [0.0] * 3", "for k1 in range(3):", "    p[k1] = <V>[k1] * <S>", "<Y> = sum(p) * 0.4"),
+    ("p = [(<S>, <V>), (<T>, <W>)]", "for p0, p1 in p:", "    <X> = np.sin(p1) * p0"),
+    ("p = [x1 for x1 in <V>]", "while len(p) > 2:", "    <Y> = p.pop() * 0.6 + p.pop(0)"),
+    ("p = [[<S>], [<T>]]", "p[0].append(<F>)", "q = p[0] + p[1]", "<Y> = q[1] * q[-1]"),
+    ("p = [<V>, <W>][::-1]", "p.extend(x1 * 0.5 for x1 in [<V>])", "<X> = p[0] * p[2]"),
+    # dicts
+    ("p = dict(u=<S>, w=<V>)", "p['u'] *= 0.7", "<X> = p['w'] * p['u']"),
+    ("p = {'u': <S>}", "q = {**p, 'w': <T>}", "q.update(u=<F>)", "<Y> = q['u'] * p['u'] + q['w']"),
+    ("p = {'u': <V>}", "<X> = p.get('w', <W>) * 0.5 + p.get('u')"),
+    (
+        "p = {'u': <S>, 'w': <T>}",
+        "for k1, x1 in p.items():",
+        "    p[k1] = x1 * 0.5",
+        "<Y> = p['w']",
+    ),
+    ("p = {}", "p.setdefault('u', []).append(<S>)", "p['u'].append(<T>)", "<Y> = p['u'][1] * 0.5"),
+    ("p = {'u': <S>, 'w': <T>}", "u0 = p.pop('u')", "<Y> = u0 * sum(p.values())"),
+    ("p = {'u': {'w': <V>}}", "p['u']['z'] = <E>", "<X> = p['u']['w'] - p['u']['z']"),
+    # namedtuples and dataclasses
+    ("p = Pair(<V>, <S>)", "<X> = p.left * p.right", "<Y> = p[1] * 0.5"),
+    ("p = Pair(left=<V>)._replace(right=<T>)", "q, u0 = p", "<X> = q * u0"),
+    ("p = Pair(Pair(<V>), <S>)", "<X> = p.left.left * p.left.right + p.right"),
+    ("p = Cell(<V>)", "p.b = <S>", "p.w = p.w * p.b", "<X> = p.w + p.b"),
+    ("p = Cell(<V>, b=<T>)", "q = dataclasses.replace(p, b=p.b * 0.5)", "<X> = q.w * q.b"),
+    ("p = [Cell(<V>, <S>), Cell(<W>, <T>)]", "for q in p:", "    <X> = q.w * q.b"),
+    # functions as values
+    ("p = lambda x1, x2=<S>: np.sin(x1) * x2", "<X> = p(<V>)", "<Y> = p(<T>, x2=<F>)"),
+    ("p = [np.sin, np.cos, lambda x1: x1 * 0.5]", "<X> = p[<I> % 3](<V>)"),
+    ("<X> = TABLE[<I> % 2](<V>, <S>)",),
+    ("p = {'u': np.tanh, 'w': np.sin}", "<X> = p['u' if <C> else 'w'](<V>)"),
+    ("for p in (np.sin, np.tanh):", "    <X> = p(<V>) * 0.9"),
+    ("p = functools.partial(np.multiply, <S>)", "<X> = p(<V>)"),
+    ("p = np.sin if <C> else np.cos", "<X> = p(<V>)"),
+    ("p = [lambda x1: x1 * <S>, lambda x1: x1 - <T>]", "for q in p:", "    <Y> = q(<F>)"),
+    # what carries no derivative
+    ("assert len(<V>) == 4, 'vectors have four entries'",),
+    ("print(f'{<S>:.2f}', <V>.shape)",),
+    ("p = <V>", "<X> = p * 0.5", "del p"),
+    ("pass",),
+    ("<Y> = math.sin(<S>) * math.exp(-abs(<T>))",),
+)
+
+# What is done with an inner function `<N>(y0, z0=...)`, by the sort of its result.
+USES: dict[str, tuple[str, ...]] = {
+    "vectors": (
+        "<N>(<V>, <S>)",
+        "<N>(<V>)",
+        "<N>(y0=<V>, z0=<S>)",
+        "<N>(<N>(<V>, <S>), 0.5) * <S>",
+        "apply_twice(<N>, <V>)",
+        "apply_twice(lambda x1: <N>(x1, <S>), <V>)",
+        "sum([<N>(x1 * <V>, <S>) for x1 in (0.2, 0.7)])",
+        "[<N>, np.sin][0](<V>)",
+        "(lambda *x1: <N>(*x1))(<V>, <S>)",
+    ),
+    "numbers": (
+        "<N>(<V>, <S>)",
+        "<N>(<V>)",
+        "<N>(*(<V>, <S>))",
+        "<N>(**{'y0': <V>, 'z0': <S>})",
+        "<N>(<V>, z0=<N>(<V>, <S>))",
+        "0.4 * sum(<N>(<V>, x1) for x1 in <V>)",
+    ),
+}
+
+# helper, sort of its result, calls of it
+CALLS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    (
+        "options",
+        "vectors",
+        (
+            "options(<V>, <S>)",
+            "options(<V>, <S>, scale=<S>)",
+            "options(<V>, <S>, <S>, <S>)",
+            "options(*[<V>, <S>], **{'scale': 0.4, 'shift': <S>})",
+            "options(<V>, c=<S>, shift=<S>)",
+        ),
+    ),
+    ("descend", "numbers", ("descend(<V>, <S>, 3)", "descend(<V>, depth=2, c=<S>)")),
+    ("even", "numbers", ("even(<S>, 3)", "even(<S>, 4)")),
+    (
+        "apply_twice",
+        "vectors",
+        ("apply_twice(np.sin, <V>)", "apply_twice(lambda x1: x1 * <S>, <V>)"),
+    ),
+    ("scaled", "vectors", ("scaled(<S>)(<V>)", "apply_twice(scaled(<S>), <V>)")),
+    ("guarded", "numbers", ("guarded(<S>, <S>)", "guarded(<S>, 0.0)")),
+)
+
+# as in `generator_text.HELPERS`
+HELPERS: dict[str, tuple[str, str]] = {
+    "options": (
+        "v <- v n",
+        """def options(p, c=0.5, *more, scale=1.0, **rest):
+    z = np.sin(p) * c
+    for extra in more:
+        z = z * extra
+    if "shift" in rest:
+        z = z + rest["shift"]
+    return z * scale
+""",
+    ),
+    "descend": (
+        "n <- v n",
+        """def descend(p, c, depth=2):
+    if depth == 0:
+        return p[0] * c
+    if c > 0.3:
+        return descend(p[::-1], c * 0.5, depth - 1) * 0.9
+    return np.sin(descend(p, c + 0.1, depth - 1))
+""",
+    ),
+    "even": (
+        "n <- n",
+        """def even(c, n=3):
+    return c if n == 0 else odd(np.sin(c), n - 1) * 0.9
+
+
+def odd(c, n):
+    if n == 0:
+        return 0.5 * c
+    return even(np.cos(c), n - 1)
+""",
+    ),
+    "apply_twice": (
+        "v <- v",
+        """def apply_twice(f, p):
+    return f(f(p) * 0.5)
+""",
+    ),
+    "scaled": (
+        "v <- v",
+        """def scaled(c):
+    def by(p):
+        return np.tanh(p) * c
+
+    return by
+""",
+    ),
+    "guarded": (
+        "n <- n n",
+        """def guarded(c, d):
+    for k in range(3):
+        try:
+            z = float(c) / (d if k else 0.0)
+        except ZeroDivisionError:
+            continue
+        else:
+            if k == 1:
+                return np.tanh(z)
+    return c
+""",
+    ),
+}

@@ -1,0 +1,249 @@
+"""The rows of the table about idioms: functions, containers, objects, scopes, `wrt`, hooks, draws.
+
+Written as those of `language_rows`, from which the page takes both.
+"""
+
+from __future__ import annotations
+
+from tests.language_row import DONE, PASSED, REFUSED, Row, body
+
+_TABLE = "def wave(v):\n    return np.sin(v)\n\ndef double(v):\n    return 2.0 * v\n\n"
+_POINT = (
+    "from typing import Any, NamedTuple\n\nclass Point(NamedTuple):\n    left: Any\n"
+    "    right: Any = 2.0\n\n"
+)
+_CELL = (
+    "import dataclasses\n\n@dataclasses.dataclass\nclass Cell:\n    w: float\n"
+    "    b: float = 2.0\n\n"
+)
+_DENSE = (
+    "class Dense:\n    scale = 2.0\n\n    def __init__(self, w):\n        self.w = w\n\n"
+    "    def __call__(self, v):\n        return np.tanh(self.w * v) * self.scale\n\n"
+    "    @property\n    def square(self):\n        return self.w * self.w\n\n"
+    "    @staticmethod\n    def half(v):\n        return 0.5 * v\n\n"
+)
+
+
+def program(idiom: str, what: str, text: str, order: int = 2) -> Row:
+    """A row about no syntax of its own, with the whole text of its program."""
+    return Row("", idiom, what, text, order=order)
+
+
+def lines(idiom: str, what: str, text: str) -> Row:
+    """A row about no syntax of its own, with the body of its program."""
+    return body("", idiom, what, text)
+
+
+FUNCTIONS = (
+    lines(
+        "inner functions and closures",
+        DONE,
+        "k = x * x\ndef g(v, c=2.0):\n    return v * k * c\nreturn g(x) + g(k, c=x)",
+    ),
+    lines(
+        "a captured variable bound again before the call",
+        DONE,
+        "k = x\ndef g(v):\n    return v * k\nk = x * x\nreturn g(x)",
+    ),
+    program(
+        "functions as arguments",
+        DONE,
+        "def twice(g, v):\n    return g(g(v))\n\ndef f(x):\n"
+        "    return twice(lambda v: v * x, x) + twice(np.sin, x)",
+    ),
+    program(
+        "functions that return functions; decorators",
+        DONE,
+        "import functools\n\ndef doubled(g):\n    @functools.wraps(g)\n    def wrapper(*args, **options):\n"
+        "        return 2.0 * g(*args, **options)\n    return wrapper\n\n@doubled\ndef square(v):\n"
+        "    return v * v\n\ndef f(x):\n    return square(x) * x",
+    ),
+    program(
+        "`functools.lru_cache`",
+        DONE,
+        "import functools\n\n@functools.lru_cache\ndef square(v):\n    return v * v\n\n"
+        "def f(x):\n    return square(x) * x",
+    ),
+    program(
+        "`functools.partial`, `functools.reduce`",
+        DONE,
+        "import functools\n\ndef scale(c, v):\n    return c * v\n\ndef f(x):\n"
+        "    g = functools.partial(scale, x)\n"
+        "    return functools.reduce(lambda p, q: p * 0.5 + q, [g(x), x, 1.0])",
+    ),
+    program(
+        "functions in a dict or list, chosen when it runs",
+        DONE,
+        _TABLE + "TABLE = {'wave': wave, 'double': double}\n\ndef f(x):\n"
+        "    return TABLE['wave' if x > 0 else 'double'](x) * [wave, double][int(x)](x)",
+    ),
+    lines(
+        "a list of functions that capture what carries derivatives, gone through",
+        REFUSED,
+        "table = [lambda v: v * x, lambda v: v - x]\ny = x\nfor g in table:\n    y = g(y)\nreturn y",
+    ),
+    program(
+        "defaults, keyword-only, positional-only",
+        DONE,
+        "def g(a, b=2.0, /, c=3.0, *, d=4.0):\n    return a * b + c * d\n\ndef f(x):\n"
+        "    return g(x) + g(x, x, d=x) + g(x, c=x * x)",
+    ),
+    program(
+        "`*args`, `**options` at `def` and call",
+        DONE,
+        "def g(*args, **options):\n    return args[0] * options['c'] + len(args)\n\ndef f(x):\n"
+        "    pair = (x, 2.0)\n    return g(*pair, c=x) + g(*[x, x], **{'c': 2.0})",
+    ),
+    program(
+        "recursion, also mutual",
+        DONE,
+        "def even(v, n):\n    return v if n == 0 else odd(v * v, n - 1)\n\ndef odd(v, n):\n"
+        "    return even(np.sin(v), n - 1)\n\ndef f(x):\n    return even(x, 2) * x",
+    ),
+    lines(
+        "`map`, `filter`, `sum`, `min`, `max`, `abs`, `zip`, `sorted`",
+        DONE,
+        "v = [x, 2.0 * x, 0.3]\ns = sum(map(lambda a: a * a, v)) + sum(filter(lambda a: a > 0, v))\n"
+        "for a, b in zip(v, sorted(v)):\n    s = s + a * b\nreturn s + min(v) * max(x, 0.1) + abs(-x)",
+    ),
+    lines(
+        "`max`, `min` with a `key=`",
+        REFUSED,
+        "return max([x, 2.0 * x], key=lambda v: v * v)",
+    ),
+    program(
+        "a generator function", REFUSED, "def g(v):\n    yield v\n\ndef f(x):\n    return sum(g(x))"
+    ),
+    program("a result that is an iterator", REFUSED, "def f(x):\n    return map(np.sin, [x, x])"),
+)
+
+CONTAINERS = (
+    lines(
+        "lists: `append`, `extend`, `insert`, `pop`, `reverse`, `clear`",
+        DONE,
+        "a = []\na.append(x)\na.extend([x * x, 3.0])\na.insert(1, 2.0 * x)\nb = a.pop()\n"
+        "a.reverse()\ns = b * a[0] * a[2]\na.clear()\nreturn s + len(a)",
+    ),
+    lines(
+        "lists: items, slices, `del`, `sort`",
+        DONE,
+        "a = [3.0 * x, x, 2.0 * x]\na[0] = a[0] * x\na[1:2] = [x, x * x]\ndel a[0]\na.sort()\n"
+        "return a[0] * a[-1]",
+    ),
+    lines(
+        "lists and tuples: `+`", DONE, "a = [x] + [x * x]\nb = (x,) + (2.0,)\nreturn a[1] * b[0]"
+    ),
+    lines("lists: `[v] * n`", DONE, "a = [x * x] * 3\nreturn a[0] * a[2]"),
+    lines(
+        "dicts: items, `get`, `update`, `pop`, `|`",
+        DONE,
+        "d = {'a': x}\nd['b'] = x * x\nd.update({'c': 2.0 * x}, a=x**3)\n"
+        "g = d.pop('c') * d.get('z', x)\ne = d | {'h': g}\nreturn e['a'] + e['b'] * e['h']",
+    ),
+    lines(
+        "dicts: `setdefault`",
+        DONE,
+        "d = {'a': x}\nd.setdefault('a', 5.0)\nd.setdefault('e', x * x)\nreturn d['a'] * d['e']",
+    ),
+    lines(
+        "dicts: `.items()`, `.keys()`, `.values()`, `in`, `len`",
+        DONE,
+        "d = {'a': x, 'b': x * x}\ns = 0.0\nfor k, v in d.items():\n    s = s + v * len(k)\n"
+        "for k in d.keys():\n    s = s * d[k]\nreturn s + sum(d.values()) * ('a' in d) * len(d)",
+    ),
+    lines(
+        "`{**d}`, `[*v]`, `dict(...)`, `list(...)`, `tuple(...)`",
+        DONE,
+        "d = dict(a=x, b=2.0)\ne = {**d, 'b': x * x}\nv = [*e.values(), x]\n"
+        "return list(v)[1] * tuple(v)[0] * e['b']",
+    ),
+    lines(
+        "unpacking: nested, `*rest`, in `for`",
+        DONE,
+        "(a, (b, *c)), d = (x, (x * x, 2.0, x)), 3.0\ns = a * b * c[1] * d\n"
+        "for i, (p, q) in enumerate([(x, 2.0), (x * x, x)]):\n    s = s + p * q * i\nreturn s",
+    ),
+    lines("`zip(*rows)`", REFUSED, "a, b = zip(*[(x, 2.0), (x * x, x)])\nreturn a[1] * b[1]"),
+    program(
+        "namedtuples: made, fields, items, unpacking (first derivatives)",
+        DONE,
+        _POINT + "def f(x):\n    p = Point(x, x * x)\n    q = Point(*(x, 2.0))\n    a, b = p\n"
+        "    return a * p.right * p[0] * b + Point(**{'left': x}).left * q.left",
+        order=1,
+    ),
+    program(
+        "namedtuples: `_asdict`",
+        REFUSED,
+        _POINT + "def f(x):\n    return Point(x)._asdict()['left']",
+    ),
+    program(
+        "dataclasses: made, fields read and assigned (first derivatives)",
+        DONE,
+        _CELL + "def f(x):\n    c = Cell(x)\n    c.b = x * x\n    c.w = c.w * c.b\n"
+        "    return c.w * c.b",
+        order=1,
+    ),
+    lines(
+        "containers in containers",
+        DONE,
+        "d = {'layers': [(x, x * x), (2.0, x)]}\ns = x\nfor w, b in d['layers']:\n"
+        "    s = np.tanh(w * s + b)\nreturn d['layers'][0][1] * s",
+    ),
+    lines("a set of what is differentiated", REFUSED, "v = {x, 2.0 * x}\nreturn v.pop()"),
+    program(
+        "`collections.deque`",
+        REFUSED,
+        "import collections\n\ndef f(x):\n    q = collections.deque([x, x * x])\n"
+        "    return q.popleft()",
+    ),
+    program(
+        "`collections.defaultdict`",
+        REFUSED,
+        "import collections\n\ndef f(x):\n    d = collections.defaultdict(list)\n"
+        "    d['a'].append(x)\n    return d['a'][0]",
+    ),
+)
+
+OBJECTS = (
+    program(
+        "an object made inside, of a class with an `__init__` of its own",
+        REFUSED,
+        _DENSE + "def f(x):\n    layer = Dense(x)\n    return layer(x)",
+    ),
+    program(
+        "`nonlocal` in an inner function that is kept",
+        REFUSED,
+        "def keep(g):\n    return [g, g]\n\ndef f(x):\n    s = x\n    def add(v):\n"
+        "        nonlocal s\n        s = s + v * v\n    for g in keep(add):\n        g(x)\n    return s",
+    ),
+    program(
+        "a global of the module, read", PASSED, "RATE = 0.5\n\ndef f(x):\n    return RATE * x * x"
+    ),
+)
+
+HOOKS = (
+    program(
+        "`tl.stop_gradient`",
+        PASSED,
+        "import tangentlike as tl\n\ndef f(x):\n    return x * x + 0.0 * tl.stop_gradient(x)",
+    ),
+    program(
+        "`tl.on_adjoint`: code of yours on an adjoint",
+        PASSED,
+        "import tangentlike as tl\n\ndef f(x):\n"
+        "    y = tl.on_adjoint(x * x, lambda y_bar: y_bar)\n    return y * x",
+    ),
+    program(
+        "`tl.checkpoint`",
+        DONE,
+        "import tangentlike as tl\n\n@tl.checkpoint\ndef g(v):\n    return np.sin(v) * v\n\n"
+        "def f(x):\n    return g(x) * x",
+    ),
+    program(
+        "a draw of a `np.random.Generator`: once, in order",
+        DONE,
+        "def f(x):\n    rng = np.random.default_rng(3)\n    return rng.normal(x, x * x) * x",
+    ),
+)
+
+IDIOMS = (*FUNCTIONS, *CONTAINERS, *OBJECTS, *HOOKS)

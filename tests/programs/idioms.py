@@ -1,0 +1,84 @@
+"""Idioms that generated programs and the table of the language showed to be differentiated wrongly
+or not at all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .registry import Program, numbers
+
+
+def nested_target(x, y):
+    s = y
+    for w, (b, (c,)) in [(x, (x * y, [y])), (2.0, (x, [x]))]:
+        s = np.tanh(w * s + b * c)
+    return s
+
+
+def nested_target_of_argument(pairs, x):
+    s = x
+    for k, (w, (b, c)) in enumerate(pairs):
+        s = np.tanh(w * s + b * c) + 0.1 * k
+    return s
+
+
+def update_by_keywords(x, y):
+    d = {"a": 1.0}
+    d.update({"b": x * y}, a=x * x)
+    d.update(c=y)
+    return d["a"] * d["b"] + d["c"]
+
+
+def inner_function_that_chooses(x, y):
+    def choose(v):
+        return np.sin(v) if v > y else 0.5 * v
+
+    def items(v):
+        return [v * k for k in range(3)]
+
+    return choose(x) * choose(y) + sum(items(x))
+
+
+def search_then_try(x, y):
+    s = 0.0
+    for k in range(4):
+        if s > y:
+            break
+        try:
+            if k == 1:
+                raise ValueError(k)
+            s = s + x * k
+        except ValueError:
+            s = s + x * x
+    return s
+
+
+def stars_before_displays(x, y):
+    def g(a, b, c=1.0):
+        return a * b + c
+
+    return g(*(x, y)) * g(x, **{"b": y, "c": x}) + g(*[x, x], **{"c": y})
+
+
+def star_of_local_function(x, y):
+    def g(a, b):
+        return a * np.sin(b)
+
+    pair = (x, y)
+    return g(*pair)
+
+
+def _pairs(rng: np.random.Generator):  # type: ignore[no-untyped-def]
+    a, b, c, d, e, f, x = (float(v) for v in rng.uniform(-1, 1, 7))
+    return [(a, (b, c)), (d, [e, f])], x
+
+
+PROGRAMS = (
+    Program(nested_target, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
+    Program(nested_target_of_argument, _pairs, (0, 1)),
+    Program(update_by_keywords, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
+    Program(inner_function_that_chooses, numbers((0.6, 0.9), (0.2, 0.5)), (0, 1)),
+    Program(search_then_try, numbers((0.6, 0.9), (0.7, 0.8)), (0, 1)),
+    Program(stars_before_displays, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
+    Program(star_of_local_function, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
+)
