@@ -23,6 +23,7 @@ import numpy as np
 
 from .errors import UnsupportedError
 from .pipeline import Request, derive
+from .rules.twins import twin
 
 _count = itertools.count(1)
 _PLAIN = (
@@ -66,6 +67,8 @@ def _refuse_hidden(f: Any, name: str) -> None:
         inner = inner.func
     owner = getattr(inner, "__self__", None)
     if isinstance(inner, _PLAIN) and (owner is None or inspect.ismodule(owner)):
+        return
+    if twin(inner) is not None:  # a function of CuPy
         return
     raise UnsupportedError(
         f"`{name}` is called, and it shows only when the program runs that it is no plain "

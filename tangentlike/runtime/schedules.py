@@ -186,10 +186,10 @@ class DiskStack:
         self._made = 0
 
     def append(self, state: Any) -> None:
-        """Write a state: an array or a number."""
-        array = np.asarray(state)
+        """Write a state: an array of NumPy's or a number."""
         plain = isinstance(state, (np.ndarray, np.generic, bool, int, float, complex))
-        if not plain or array.dtype.hasobject:
+        array = np.asarray(state if plain else None)
+        if array.dtype.hasobject:
             raise TypeError(f"a state of type {type(state).__name__} cannot be written to disk")
         path = os.path.join(self._directory, f"{self._made}.npy")
         self._made += 1

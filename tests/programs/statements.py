@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 from .registry import Program, vector
 
@@ -154,7 +155,7 @@ def try_cholesky(a, b, jitter):
     a = a @ a.T + np.diag(b)
     try:
         c = np.linalg.cholesky(a)
-    except np.linalg.LinAlgError:
+    except LinAlgError:
         c = np.linalg.cholesky(a + jitter * np.eye(3))
     y = np.linalg.solve(c, b)
     return np.sum(y * y)
@@ -168,7 +169,7 @@ def try_until_it_works(a, jitter):
             tries += 1
             c = np.linalg.cholesky(a + jitter * np.eye(3))
             break
-        except np.linalg.LinAlgError:
+        except LinAlgError:
             jitter = jitter * 2.0
     return np.sum(c * c * c) * tries
 
@@ -289,7 +290,7 @@ PROGRAMS = (
     Program(match_layers, lambda rng: (*rng.uniform(0.2, 1.0, (2, 4)), _LAYERS), wrt=(0, 1)),
     Program(
         match_captures_values,
-        lambda rng: (tuple(map(float, rng.uniform(0.5, 1.5, 2))), list(rng.uniform(0, 1, 3))),
+        lambda rng: (tuple(map(float, rng.uniform(0.5, 1.5, 2))), rng.uniform(0, 1, 3).tolist()),
         wrt=(0, 1),
     ),
     *(
