@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +18,13 @@ from .analysis.activity import (
 )
 from .analysis.aliases import analyse_aliases, effects_of
 from .analysis.entangled import entangled_names, refuse_twice
+from .analysis.hidden_writes import refuse_hidden_writes
 from .analysis.kinds import computes_complex, infer_kinds, kind_of
+from .analysis.layouts import depends_on_layout
 from .analysis.local_inputs import refuse_local_inputs
-from .analysis.memory import Effects
+from .analysis.memory import Effects, Sources
 from .analysis.operations import is_python_function
+from .analysis.outside import Outside
 from .analysis.sharing import Sharing
 from .analysis.structure import structure
 from .check import check_program
@@ -93,6 +97,9 @@ class Builder:
         self._plain_functions: dict[int, ir.Ref] = {}  # by the id of what they compute
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.real = True
+        self.outside = Outside(
+            lambda obj: self.callees.lowered(obj).function, self._sources_of, self.book
+        )
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
 
     # ----------------------------------------------------------------------- main function
@@ -281,6 +288,9 @@ class Builder:
             function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
         )
         refuse_unknown(function, active, self.book, context.kinds, wrt)
+        self._refuse_unseen(function, wrt, active, context)
+        self.outside.refuse_overwritten(function, sources)
+        context.alike = depends_on_layout(function, self._body)
         severed = frozenset(wrt) - set(function.param_names)
         aliases.entangled = entangled_names(function, aliases, active, severed, sources)
         written = tuple(p for p in function.param_names if aliases.is_written(p))
@@ -290,6 +300,31 @@ class Builder:
         counters = preparation.counters
         primal = Primal(function, aliases, active, conversion.sites, counters, wrt, written, shared)
         return primal, context
+
+    def _refuse_unseen(
+        self,
+        function: ir.Function,
+        wrt: tuple[str, ...],
+        active: frozenset[str],
+        context: Context,
+    ) -> None:
+        """Refuse writes that are not seen as such, and those into arrays of no function."""
+        refuse_hidden_writes(function, active, context.kinds, self.book)
+        sources = context.sources()
+
+        @functools.cache
+        def varied() -> frozenset[str]:
+            return varied_names(function, wrt, context.kinds, self.book, sources.effects)
+
+        self.outside.refuse_carried(function, varied, sources)
+
+    def _body(self, obj: Any) -> ir.Function | None:
+        """A user's function in the normal form, if it can be read."""
+        return None if self.callees.effects(obj) is None else self.callees.lowered(obj).function
+
+    def _sources_of(self, function: ir.Function) -> Sources:
+        """What may share memory in a callee of which nothing is known yet."""
+        return Context(dict(self._kinds(function, {})), self.book, self.callees, Names()).sources()
 
     def _tangent(
         self,
@@ -304,7 +339,9 @@ class Builder:
         sources = context.sources()
         active = active_names(function, wrt, context.kinds, self.book, effects=sources.effects)
         refuse_unknown(function, active, self.book, context.kinds, wrt)
+        self._refuse_unseen(function, wrt, active, context)
         effects = effects_of(function, structure(function), sources)
+        context.alike = depends_on_layout(function, self._body)
         made = forward(function, wrt, active, context, name=name, protect=protect)
         written = tuple(p for p in function.param_names if p in effects.written)
         return self._done((made,), context, active)[0], written

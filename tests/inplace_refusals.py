@@ -2,187 +2,222 @@
 
 from __future__ import annotations
 
+_WAYS = ("reverse", "example", "forward")
+_REVERSE = ("reverse", "example")
+
+
+def _each(ways: tuple[str, ...], message: str) -> dict[str, str]:
+    return dict.fromkeys(ways, message)
+
+
 REFUSED: dict[str, dict[str, str]] = {
-    "multiply_at": {
-        "reverse": "no derivative rule for np.multiply.at",
-        "example": "no derivative rule for np.multiply.at",
-        "forward": "no derivative rule for np.multiply.at",
-    },
-    "maximum_at": {
-        "reverse": "no derivative rule for np.maximum.at",
-        "example": "no derivative rule for np.maximum.at",
-        "forward": "no derivative rule for np.maximum.at",
-    },
+    "multiply_at": _each(_WAYS, "no derivative rule for np.multiply.at"),
+    "maximum_at": _each(_WAYS, "no derivative rule for np.maximum.at"),
     "out_given_back": {
-        "reverse": "`z` may be a number (rebound here) or an array (written in place)",
+        "reverse": "`z` may be a number (rebound here) or an array (written in place)"
     },
-    "put_flat": {
-        "reverse": "`np.put` as a statement",
-        "example": "`np.put` as a statement",
-        "forward": "`np.put` as a statement",
-    },
-    "put_method": {
-        "reverse": "no derivative rule for np.ndarray.put",
-        "example": "no derivative rule for np.ndarray.put",
-        "forward": "no derivative rule for np.ndarray.put",
-    },
-    "put_along_axis": {
-        "reverse": "`np.put_along_axis` as a statement",
-        "example": "`np.put_along_axis` as a statement",
-        "forward": "`np.put_along_axis` as a statement",
-    },
-    "place_and_putmask": {
-        "reverse": "`np.putmask` as a statement",
-        "example": "`np.putmask` as a statement",
-        "forward": "`np.putmask` as a statement",
-    },
-    "placed": {
-        "reverse": "`np.place` as a statement",
-        "example": "`np.place` as a statement",
-        "forward": "`np.place` as a statement",
-    },
-    "swap_elements": {
-        "reverse": "`y` is written in place while `y_i` may share its memory",
-    },
-    "swap_of_parameter": {
-        "reverse": "`x` is written in place while `x_i` may share its memory",
-    },
-    "swap_rows_aliased": {
-        "reverse": "where it got an array of 2 dimensions",
-    },
-    "views_in_list": {
-        "example": "`rows_0` is written in place while `b` may share its memory",
-        "reverse": "`rows_0` is written in place while `b` may share its memory",
-    },
-    "views_in_list_by_loop": {
-        "reverse": "`row` may be a number (rebound here) or an array (written in place)",
-        "example": "`row` may be a number (rebound here) or an array (written in place)",
-    },
+    "swap_elements": {"reverse": "`y` is written in place while `y_i` may share its memory"},
+    "swap_of_parameter": {"reverse": "`x` is written in place while `x_i` may share its memory"},
+    "swap_rows_aliased": {"reverse": "where it got an array of 2 dimensions"},
+    "views_in_list": _each(_REVERSE, "`rows_0` is written in place while `b` may share its memory"),
+    "views_in_list_by_loop": _each(
+        _REVERSE, "`row` may be a number (rebound here) or an array (written in place)"
+    ),
     "rows_of_array": {
-        "reverse": "`row` may be a number (rebound here) or an array (written in place)",
+        "reverse": "`row` may be a number (rebound here) or an array (written in place)"
     },
-    "views_in_tuple": {
-        "reverse": "`halves_1` is written in place while `y` may share its memory",
-        "example": "`halves_1` is written in place while `y` may share its memory",
-    },
-    "split_views": {
-        "reverse": "`left` is written in place while `y` may share its memory",
-        "example": "`left` is bound here, and may share memory with an array written",
-    },
+    "views_in_tuple": _each(
+        _REVERSE, "`halves_1` is written in place while `y` may share its memory"
+    ),
     "fancy_chain_no_effect": {
-        "reverse": "`y_part2` is written in place while `y` may share its memory",
+        "reverse": "`y_part2` is written in place while `y` may share its memory"
     },
-    "asarray_effect": {
-        "reverse": "`z` is written in place while `y` may share its memory",
-    },
-    "view_method": {
-        "forward": "no derivative rule for np.ndarray.view",
-    },
-    "squeeze_swap": {
-        "reverse": "this derivative is written for a number where it got an array",
-    },
-    "astype_no_copy": {
-        "forward": "a tangent is laid out in memory differently from its value",
-    },
+    "asarray_effect": {"reverse": "`z` is written in place while `y` may share its memory"},
+    "squeeze_swap": {"reverse": "this derivative is written for a number where it got an array"},
+    "astype_no_copy": {"forward": "a tangent is laid out in memory differently from its value"},
     "row_view_rebound": {
-        "reverse": "this derivative is written for a number where it got an array",
+        "reverse": "this derivative is written for a number where it got an array"
     },
     "shape_attribute": {
         "reverse": "an attribute of `y` is assigned, and `y` carries derivatives",
         "example": "an attribute of `y` is assigned, and `y` carries derivatives",
         "forward": "`shape` of what carries derivatives is assigned",
     },
-    "real_update": {
-        "reverse": "an attribute of `z` is assigned, and `z` carries derivatives",
-        "example": "an attribute of `z` is assigned, and `z` carries derivatives",
-    },
-    "global_buffer": {
-        "reverse": "`product` carries derivatives into `_BUFFER`",
-        "example": "`product` carries derivatives into `_BUFFER`",
-        "forward": "`product` carries derivatives into `_BUFFER`",
-    },
-    "over_ndenumerate": {
-        "reverse": "no derivative rule for np.ndenumerate",
-        "example": "no derivative rule for np.ndenumerate",
-        "forward": "no derivative rule for np.ndenumerate",
-    },
-    "loop_target_item": {
-        "reverse": "a loop can only bind names",
-        "example": "a loop can only bind names",
-        "forward": "a loop can only bind names",
-    },
+    "real_update": _each(_REVERSE, "an attribute of `z` is assigned, and `z` carries derivatives"),
+    "global_buffer": _each(_WAYS, "`product` carries derivatives into `_BUFFER`"),
+    "over_ndenumerate": _each(_WAYS, "no derivative rule for np.ndenumerate"),
+    "loop_target_item": _each(_WAYS, "a loop can only bind names"),
     "matmul_in_place": {
-        "forward": "`b` may be a number (rebound here) or an array (written in place)",
+        "forward": "`b` may be a number (rebound here) or an array (written in place)"
     },
-    "nan_to_num_in_place": {
-        "reverse": "`np.nan_to_num` as a statement",
-        "example": "`np.nan_to_num` as a statement",
-        "forward": "`np.nan_to_num` as a statement",
-    },
-    "shuffled": {
-        "reverse": "`shuffle` writes its argument in an order that only the run knows",
-        "example": "`shuffle` writes its argument in an order that only the run knows",
-        "forward": "`shuffle` writes its argument in an order that only the run knows",
-    },
-    "lambda_writes": {
-        "reverse": "`__setitem__` is called by its name",
-        "example": "`__setitem__` is called by its name",
-        "forward": "`__setitem__` may write its arguments, which carry derivatives",
-    },
-    "dict_of_arrays": {
-        "reverse": "`d_w2` is written in place while an element of `d` may share its memory",
-        "example": "`d_w2` is written in place while an element of `d` may share its memory",
-    },
-    "object_state": {
-        "reverse": "no derivative rule for Model",
-        "example": "no derivative rule for Model",
-        "forward": "no derivative rule for Model",
-    },
-    "list_repeat_shared": {
-        "reverse": "an element of `t` is written in place, and another one may be the same array",
-        "example": "an element of `t` is written in place, and another one may be the same array",
-    },
-    "list_repeat_arrays": {
-        "reverse": "an element of `t` is written in place, and another one may be the same array",
-        "example": "an element of `t` is written in place, and another one may be the same array",
-    },
-    "list_same_twice": {
-        "reverse": "an element of `t` is written in place, and another one may be the same array",
-        "example": "an element of `t` is written in place, and another one may be the same array",
-    },
-    "list_of_lists_alias": {
-        "reverse": "an element of `t` is written in place, and another one may be the same array",
-        "example": "an element of `t` is written in place, and another one may be the same array",
-    },
+    "nan_to_num_in_place": _each(_WAYS, "`np.nan_to_num` as a statement"),
+    "shuffled": _each(_WAYS, "`shuffle` writes its argument in an order that only the run knows"),
+    "lambda_writes": _each(_WAYS, "`__setitem__` is called by its name"),
+    "dict_of_arrays": _each(
+        _REVERSE, "`d_w2` is written in place while an element of `d` may share its memory"
+    ),
+    "object_state": _each(_WAYS, "no derivative rule for Model"),
+    "list_repeat_shared": _each(
+        _REVERSE, "an element of `t` is written in place, and another one may be the same array"
+    ),
+    "list_repeat_arrays": _each(
+        _REVERSE, "an element of `t` is written in place, and another one may be the same array"
+    ),
+    "list_same_twice": _each(
+        _REVERSE, "an element of `t` is written in place, and another one may be the same array"
+    ),
+    "list_of_lists_alias": _each(
+        _REVERSE, "an element of `t` is written in place, and another one may be the same array"
+    ),
     "list_row_alias": {
         "reverse": "an element of `row` is written in place, and another one may be the same array",
         "example": "an element of `t` is written in place, and another one may be the same array",
     },
-    "list_copy_shallow": {
-        "reverse": "`u_0` is written in place while an element of `t` may share its memory",
-        "example": "`u_0` is written in place while an element of `t` may share its memory",
-    },
-    "list_concat_shares": {
-        "reverse": "`t_0` is written in place while `r` may share its memory",
-        "example": "`t_0` is written in place while `r` may share its memory",
-    },
-    "dict_keys_updated": {
-        "reverse": "`k` may be a number (rebound here) or an array (written in place)",
-        "example": "`k` may be a number (rebound here) or an array (written in place)",
-    },
+    "list_copy_shallow": _each(
+        _REVERSE, "`u_0` is written in place while an element of `t` may share its memory"
+    ),
+    "list_concat_shares": _each(
+        _REVERSE, "`t_0` is written in place while `r` may share its memory"
+    ),
+    "dict_keys_updated": _each(
+        _REVERSE, "`k` may be a number (rebound here) or an array (written in place)"
+    ),
     "list_written_in_loop": {
-        "reverse": "an element of `xs` is written in place, and another one may be the same array",
+        "reverse": "an element of `xs` is written in place, and another one may be the same array"
     },
-    "list_grown_in_loop": {
-        "reverse": "`append` of `xs` in a loop over `xs`",
-        "example": "`append` of `xs` in a loop over `xs`",
-        "forward": "`append` of `xs` in a loop over `xs`",
-    },
+    "list_grown_in_loop": _each(_WAYS, "`append` of `xs` in a loop over `xs`"),
     "contiguous": {
         "reverse": "`first` is written in place while `b` may share its memory",
         "forward": "a tangent is laid out in memory differently from its value",
     },
     "renamed_for_helper": {
-        "reverse": "`w` may be a number (rebound here) or an array (written in place)",
+        "reverse": "`w` may be a number (rebound here) or an array (written in place)"
     },
+    "swap_rows": {
+        "reverse": "this derivative is written for an array of 1 dimensions where it got an array of 2"
+    },
+    "ufunc_divide_at": _each(_WAYS, "no derivative rule for np.divide.at"),
+    "ufunc_power_at": _each(_WAYS, "no derivative rule for np.power.at"),
+    "ufunc_minimum_at": _each(_WAYS, "no derivative rule for np.minimum.at"),
+    "ufunc_negative_at": _each(_WAYS, "no derivative rule for np.negative.at"),
+    "ufunc_multiply_at_rep": _each(_WAYS, "no derivative rule for np.multiply.at"),
+    "ufunc_logaddexp_at": _each(_WAYS, "no derivative rule for np.logaddexp.at"),
+    "out_tuple": _each(_WAYS, "`out=` with something other than one array"),
+    "out_tuple_one": _each(_WAYS, "`out=` with something other than one array"),
+    "fill_diag_wrap": _each(_WAYS, "`np.fill_diagonal` as a statement"),
+    "cast32_astype": _each(
+        _WAYS, "operator.mul(..., casting=...) has no rule for the argument `casting`"
+    ),
+    "ndarray_shape_kw": {
+        "reverse": "`y` is written in place while an element of `x` may share its memory",
+        "example": "no derivative rule for this use of `x`",
+    },
+    "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
+    "nditer_write": {
+        "reverse": "`v` is written in place while `y` may share its memory",
+        "example": "`v` is written in place while `y` may share its memory",
+        "forward": "no derivative rule for np.nditer",
+    },
+    "bool_view": {"reverse": "`y_m` is written in place while `y` may share its memory"},
+    "rows_whole": {
+        "reverse": "`row2` may be a number (rebound here) or an array (written in place)"
+    },
+    "rows_argument": {
+        "reverse": "`row` may be a number (rebound here) or an array (written in place)"
+    },
+    "unpack_rows": {
+        "reverse": "`s` may be a number (rebound here) or an array (written in place)",
+        "example": "`p` is bound here, and may share memory with an array written in place",
+    },
+    "unpack_transposed": {
+        "reverse": "`u` may be a number (rebound here) or an array (written in place)",
+        "example": "`u` is bound here, and may share memory with an array written in place",
+    },
+    "dict_views": _each(
+        _REVERSE, "`d_lo` is written in place while an element of `d` may share its memory"
+    ),
+    "dict_views_read": _each(
+        _REVERSE, "`y` is written in place while an element of `d` may share its memory"
+    ),
+    "attribute_views": _each(_REVERSE, "`s_lo` is written in place while `y` may share its memory"),
+    "object_views": _each(_WAYS, "no derivative rule for Grid"),
+    "view_of_views": {
+        "reverse": "`w` may be a number (rebound here) or an array (written in place)"
+    },
+    "list_views": _each(_REVERSE, "`rows_0` is written in place while `y` may share its memory"),
+    "list_of_rows": _each(
+        _REVERSE, "`part` may be a number (rebound here) or an array (written in place)"
+    ),
+    "list_views_loop": _each(_REVERSE, "`r` is written in place while `b` may share its memory"),
+    "tuple_views_read": _each(
+        _REVERSE, "`y` is written in place while an element of `t` may share its memory"
+    ),
+    "callee_same_twice": _each(
+        _REVERSE, "`add_into` writes its argument `u`, and is given the same array as `v`"
+    ),
+    "callee_overlapping": _each(
+        _REVERSE, "two arguments of a function that writes one of them share memory"
+    ),
+    "axpy_same": _each(
+        _REVERSE, "`axpy` writes its argument `y`, and is given the same array as `x`"
+    ),
+    "axpy_item": _each(
+        _REVERSE, "two arguments of a function that writes one of them share memory"
+    ),
+    "swapaxes_views": {"reverse": "`reshape_b` is written in place while `b` may share its memory"},
+    "diagonal_view": _each(_REVERSE, "`einsum` is written in place while `b` may share its memory"),
+    "split_item_replaced": _each(
+        _REVERSE, "`parts` is written in place while `y` may share its memory"
+    ),
+    "split_sections": {
+        "reverse": "`a` is written in place while `b` may share its memory",
+        "example": "`a` is bound here, and may share memory with an array written in place",
+    },
+    "global_written_by_callee": _each(
+        _WAYS, "`product` carries derivatives into `G`, which lives outside of global_written_by_c"
+    ),
+    "global_written_const_by_callee": _each(
+        _REVERSE, "`G` is written in place, and lives outside of the function"
+    ),
+    "global_aug_by_callee": _each(
+        _REVERSE, "`G` is written in place, and lives outside of the function"
+    ),
+    "setitem_inactive": _each(_WAYS, "`operator.setitem` is called by its name"),
+    "setitem_active": _each(_WAYS, "no derivative rule for operator.setitem"),
+    "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),
+    "partial_write": _each(
+        _WAYS, "a function that uses `w` is kept, and which function is called later shows only wh"
+    ),
+    "list_of_callables": _each(_WAYS, "`f` may write its arguments, which carry derivatives"),
+    "map_writes": {
+        "reverse": "`w` is written in place while an element of `items` may share its memory",
+        "example": "`w` is written in place while an element of `items` may share its memory",
+        "forward": "`__setitem__` is called by its name",
+    },
+    "writes_into_tuple_arg": _each(
+        _REVERSE, "`parts_0` is written in place while `x` may share its memory"
+    ),
+    "writes_returned_view": {
+        "reverse": "`t` may be a number (rebound here) or an array (written in place)"
+    },
+    "star_args_written": {
+        "reverse": "`a` may be a number (rebound here) or an array (written in place)",
+        "example": "`a` is written in place while `arrs_02` may share its memory",
+    },
+    "while_alias": _each(_REVERSE, "`v` is written in place while `y` may share its memory"),
+    "outer_given_to_helper": _each(
+        _WAYS, "`product` carries derivatives into `G`, which lives outside of outer_given_to_help"
+    ),
+    "outer_view": _each(
+        _WAYS, "`v` carries derivatives into `G`, which lives outside of outer_view"
+    ),
+    "outer_view_const": _each(
+        _REVERSE, "`G` is written in place, and lives outside of the function"
+    ),
+    "outer_direct_const": _each(
+        _REVERSE, "`G` is written in place, and lives outside of the function"
+    ),
+    "outer_attr_array": _each(
+        _REVERSE, "`STATE.a` is written in place, and lives outside of the function"
+    ),
 }

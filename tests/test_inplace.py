@@ -17,16 +17,31 @@ import tangentlike as tl
 from tests import agreement
 from tests.inplace_refusals import REFUSED
 from tests.programs import (
+    call_writes,
     container_writes,
     entangled_writes,
     key_writes,
     library_writes,
     loop_writes,
+    outer_writes,
     view_writes,
+    write_targets,
+    written_views,
 )
 from tests.programs.registry import Program
 
-MODULES = (entangled_writes, library_writes, key_writes, view_writes, loop_writes, container_writes)
+MODULES = (
+    write_targets,
+    entangled_writes,
+    library_writes,
+    key_writes,
+    view_writes,
+    written_views,
+    loop_writes,
+    container_writes,
+    call_writes,
+    outer_writes,
+)
 PROGRAMS = {program.fn.__name__: program for m in MODULES for program in m.PROGRAMS}
 
 

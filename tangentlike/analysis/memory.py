@@ -13,11 +13,12 @@ import numpy as np
 
 from .. import ir, runtime
 from ..kind import Kind
-from .operations import joins_lists, rule_object, written_position
+from .operations import joins_lists, may_write, rule_object, written_position
 
 MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update")
     + ("setdefault", "popitem", "fill", "partition", "put", "resize", "itemset", "add", "discard")
+    + ("__setitem__", "__delitem__")
 )
 VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum)  # what may give back any of their arguments
@@ -219,6 +220,8 @@ class Sources:
         if call.args and written_position(rule_object(call, self.kinds)) is not None:
             found |= self.nodes(call.args[0])
         effects = self.effects(call)
+        if effects is None and self.view_of(call) == "user" and may_write(call.fn):
+            found |= self._all((*call.args, *(value for _, value in call.kwargs)))
         if effects is not None:
             actuals = self.bind(call)
             for formal in sorted(effects.written):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -98,6 +99,9 @@ def _of_array(base: ir.Expr, name: str) -> Any:
     return None if name.startswith("__") else getattr(np.ndarray, name, None)
 
 
+# Modules of Python with functions that write their arguments.
+_WRITING_MODULES = ("random", "heapq", "bisect", "operator", "struct", "ctypes")
+
 # Functions that move or add values into their first argument: position of what they put there.
 _WRITERS: dict[Any, int] = {
     np.add.at: 2,
@@ -122,6 +126,23 @@ def written_position(obj: Any) -> int | None:
         return _WRITERS.get(obj)
     except TypeError:  # unhashable
         return None
+
+
+def may_write(fn: ir.Expr) -> bool:
+    """Whether what is called is a function without rule or source that may write its arguments:
+    one of a library other than NumPy, or one of Python's that is known to.
+
+    >>> import heapq
+    >>> may_write(ir.Ref("len", len)), may_write(ir.Ref("heappush", heapq.heappush))
+    (False, True)
+    """
+    if not isinstance(fn, ir.Ref) or inspect.isclass(fn.obj):
+        return False
+    owner = getattr(fn.obj, "__module__", None) or ""
+    package = owner.partition(".")[0].lstrip("_")
+    return package in _WRITING_MODULES or (
+        package not in ("", "numpy", "tangentlike", *sys.stdlib_module_names)
+    )
 
 
 def adds_values(obj: Any) -> bool:

@@ -87,6 +87,8 @@ class _Nesting:
         source = slots[slot]
         if not isinstance(source, ir.Assign) or not self._last_read(known, name):
             return None
+        if isinstance(source.value, ir.Display) and _unpacks(stmt):
+            return None  # (`a, b = (x, y)` is two assignments, and made into these elsewhere)
         if not _replaceable(stmt, name) or not self._readable(source, stmt, name):
             return None
         if not self._can_cross(source, stmt, slots[slot + 1 :]):
@@ -166,6 +168,10 @@ def _value_parts(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
             return ir.expressions(stmt)
         case _:
             return ()
+
+
+def _unpacks(stmt: ir.Stmt) -> bool:
+    return isinstance(stmt, ir.Assign) and isinstance(stmt.target, tuple)
 
 
 def _replaceable(stmt: ir.Stmt, name: str) -> bool:

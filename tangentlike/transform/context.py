@@ -52,7 +52,8 @@ class Context:
     """One function's transformation: kinds by name, rules, callees, and one name allocator.
 
     `original` says which of the user's names a renamed web had; `temporaries` are the names that
-    lowering and preparation made; `real` says that no complex values occur.
+    lowering and preparation made; `real` says that no complex values occur;
+    `alike` that copies of arguments must lie in memory as these do.
     """
 
     kinds: dict[str, Kind]
@@ -64,6 +65,7 @@ class Context:
     temporaries: set[str] = field(default_factory=set)
     real: bool = True
     read: frozenset[str] = frozenset()  # names that the function reads
+    alike: bool = False
 
     def kind_of(self, expr: ir.Expr) -> Kind:
         return kind_of(expr, self.kinds, self.book)

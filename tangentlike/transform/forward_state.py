@@ -134,7 +134,7 @@ class Tangents:
 
     def copy_of(self, expr: ir.Expr, name: str) -> ir.Call:
         """A copy that may be written instead of the value, which is of the kind of `name`."""
-        if self.kind_of(ir.Var(name)).form == "array":
+        if self.kind_of(ir.Var(name)).form == "array" and not self.context.alike:
             return ir.Call(ir.Attribute(expr, "copy"))
         return self.call("copy", expr)
 

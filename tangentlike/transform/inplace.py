@@ -194,7 +194,8 @@ class _Rewriter:
         repeats = len(call.args) == 3 and self.context.kind_of(call.args[2]).form != "number"
         if obj is np.putmask and len(call.args) == 3 and not repeats:
             return self._masked(stmt, *call.args)
-        if obj is np.fill_diagonal and len(call.args) == 2:
+        wrapped = options.get("wrap", ir.Const(False)) != ir.Const(False)
+        if obj is np.fill_diagonal and len(call.args) == 2 and not wrapped:
             target, value = call.args
             name = self.context.names.fresh("diagonal")
             shortest = ir.Call(ir.Ref("min", min), (ir.Attribute(target, "shape"),))
@@ -225,7 +226,7 @@ class _Rewriter:
         out = options.pop("out", None)
         if out is None or out == ir.Const(None):
             return None
-        if not isinstance(out, ir.Var):
+        if not isinstance(out, ir.Var) or self.context.kind_of(out).form == "tuple":
             raise UnsupportedError(
                 "`out=` with something other than one array",
                 call.at,

@@ -138,9 +138,13 @@ class Presence:
         return frozenset(n for n in names if self.adjoints.aliases.has_variable(n))
 
     def written_base(self, stmt: ir.Store | ir.Update) -> str:
+        """The name whose adjoint a write concerns; "" for what lives outside of the function."""
         target: ir.Expr = stmt.target
         while not isinstance(target, ir.Var):
-            target = ir.children(target)[0]
+            inner = ir.children(target)
+            if not inner:
+                return ""
+            target = inner[0]
         return self.adjoints.aliases.root(target.name)
 
     def contributed(self, stmt: ir.Stmt) -> frozenset[str]:

@@ -277,7 +277,7 @@ class Reverse:
         out: list[ir.Stmt] = []
         for name in self.primal.written:
             origin = ir.Origin(self.primal.function.place, "primal")
-            if self.context.kinds[name].form == "array":
+            if self.context.kinds[name].form == "array" and not self.context.alike:
                 copy: ir.Expr = ir.Call(ir.Attribute(ir.Var(name), "copy"))
             else:
                 copy = ir.Call(self.context.helper("copy"), (ir.Var(name),))

@@ -19,6 +19,7 @@ def items_of_unpacked(
 
     Before: `s, xs = t; x = xs.pop()`. After: `s = t[0]; xs = t[1]; x = xs.pop()`.
     """
+    function = _items_written(function, context)
     sources = context.sources()
     written = {
         name.removesuffix("[*]")
@@ -36,10 +37,66 @@ def items_of_unpacked(
                 counted = context.kinds[base].form == "tuple" or base in shared
                 if counted and names & written and base not in names:
                     return tuple(_items(target, stmt.value, stmt.origin))
+            case ir.Assign(target=tuple(target), value=ir.Call() as call):
+                touched = {*ir.target_names(target), *ir.names_in(call)} & written
+                if touched and _makes_views(call, context) and _count(call) == len(target):
+                    parts = _fresh("parts", call, context)
+                    named = ir.Assign(parts, call, stmt.origin)
+                    return (named, *_items(target, ir.Var(parts), stmt.origin))
         return (ir.map_statement(stmt, block=block),)
 
     body = block(function.body)
     return function if body == function.body else dataclasses.replace(function, body=body)
+
+
+def _items_written(function: ir.Function, context: Context) -> ir.Function:
+    """`parts[1] *= v` writes into the array, where `parts` are views that a call has made.
+
+    Before: `parts = np.split(y, 3); parts[1] *= v`.
+    After: `parts = np.split(y, 3); part = parts[1]; part *= v`.
+    """
+    lists = {
+        stmt.target
+        for stmt in ir.statements(function.body)
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
+        if isinstance(stmt.value, ir.Call) and _makes_views(stmt.value, context)
+    }
+
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(new for stmt in stmts for new in statement(stmt))
+
+    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        match stmt:
+            case ir.Update(target=ir.Index(ir.Var(name)) as item) if name in lists:
+                part = _fresh("part", item, context)
+                named = ir.Assign(part, item, stmt.origin)
+                return named, dataclasses.replace(stmt, target=ir.Var(part))
+        return (ir.map_statement(stmt, block=block),)
+
+    if not lists:
+        return function
+    return dataclasses.replace(function, body=block(function.body))
+
+
+def _makes_views(call: ir.Call, context: Context) -> bool:
+    """Whether a call makes a list of views of its argument, as `np.split` does."""
+    views = context.sources().view_of(call) in ("view", "maybe")
+    return views and context.kind_of(call).form == "list"
+
+
+def _count(call: ir.Call) -> int | None:
+    """How many parts `np.split(y, 3)` and the like make, where the call says it."""
+    match call:
+        case ir.Call(args=(_, ir.Const(int(count)))):
+            return count
+    return None
+
+
+def _fresh(wanted: str, value: ir.Expr, context: Context) -> str:
+    name = context.names.fresh(wanted)
+    context.kinds[name] = context.kind_of(value)
+    context.temporaries.add(name)
+    return name
 
 
 def _items(target: ir.Target, value: ir.Expr, origin: ir.Origin) -> list[ir.Stmt]:

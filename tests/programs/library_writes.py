@@ -186,6 +186,35 @@ def copy_to_where(x):
     return np.sum(y * x)
 
 
+def einsum_out(x):
+    y = np.zeros(5)
+    np.einsum("i,i->i", x, x, out=y)
+    return np.sum(y)
+
+
+def stack_out(x):
+    y = np.zeros((2, 5))
+    np.stack([x, x * x], out=y)
+    y[0] *= y[1]
+    return np.sum(y)
+
+
+def flat_iter(x):
+    y = np.zeros((1, 5))
+    for i, v in enumerate(x.flat):
+        y.flat[i] = v * v
+    return np.sum(y * x)
+
+
+def bool_view(x):
+    y = x * x
+    m = y > 0.5
+    y[m] = x[m]
+    y[~m] *= 2.0
+    y[m][0] = 100.0
+    return np.sum(y * y)
+
+
 PROGRAMS = [
     Program(add_at_repeats, _vector_and_index),
     Program(subtract_at, _vector_and_index),
@@ -222,4 +251,8 @@ PROGRAMS = [
     Program(fill_diagonal_wide, lambda rng: (rng.normal(size=(2, 4)), 0.3), (0, 1)),
     Program(copy_to, vector(3)),
     Program(copy_to_where, vector(5)),
+    Program(einsum_out, vector(5, 0.3, 1.4)),
+    Program(stack_out, vector(5, 0.3, 1.4)),
+    Program(flat_iter, vector(5, 0.3, 1.4)),
+    Program(bool_view, vector(5, 0.3, 1.4)),
 ]
