@@ -17,6 +17,7 @@ import numpy as np
 from . import ir, leaves, runtime
 from .errors import TangentlikeError
 from .kind import OTHER, UNKNOWN, Kind
+from .runtime.records import is_machinery
 
 # Attributes of arrays whose derivative is not that of a field of the same name.
 OF_ARRAYS = frozenset(
@@ -87,7 +88,8 @@ def structure_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
     """What is known of containers and objects by what they are."""
     if any(value is outer for outer in above):
         return UNKNOWN
-    if isinstance(value, _GENERATORS):
+    machinery = is_machinery(type(value)) and not callable(value)
+    if machinery or isinstance(value, _GENERATORS):
         return Kind("other", cls=type(value))
     if is_object(value):
         return _object(value, above)

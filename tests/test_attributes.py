@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,30 @@ def test_jacobian_and_hessian_of_a_function_of_an_object() -> None:
     up = tl.grad(objects.swings, wrt=1)(pendulum, 0.05 + step)
     down = tl.grad(objects.swings, wrt=1)(pendulum, 0.05 - step)
     assert curved == pytest.approx((up - down) / (2 * step), rel=1e-6)
+
+
+class Logged:
+    def __init__(self, w):
+        self.w = w
+        self.log = logging.getLogger("tangentlike.tests")
+        self.rng = np.random.default_rng(0)
+
+    def loss(self, x):
+        self.log.debug("loss")
+        return np.sum(self.w * x * x)
+
+
+def logged(model, x):
+    return model.loss(x)
+
+
+def test_an_object_may_hold_a_logger_and_a_generator() -> None:
+    model = Logged(X.copy())
+    gradient, slope = tl.grad(logged, wrt=(0, 1))(model, X)
+    np.testing.assert_allclose(gradient.w, X**2)
+    np.testing.assert_allclose(slope, 2.0 * X**2)
+    _, tangent = tl.jvp(logged, (model, X), (Logged(np.ones(3)), np.zeros(3)))
+    assert tangent == pytest.approx(np.sum(X**2))
 
 
 def test_the_text_restores_attributes() -> None:

@@ -10,13 +10,23 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Mirror", "Record", "added", "fields_of", "mirror", "names_of", "record_like"]
+__all__ = [
+    "Mirror",
+    "Record",
+    "added",
+    "fields_of",
+    "is_machinery",
+    "mirror",
+    "names_of",
+    "record_like",
+]
 
 _NO_OBJECTS = (
     *(type, types.ModuleType, str, bytes, int, float, complex, type(None)),
@@ -90,7 +100,7 @@ def fields_of(value: Any) -> dict[str, Any] | None:
     what is no such object."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    if isinstance(value, _NO_OBJECTS):
+    if isinstance(value, _NO_OBJECTS) or is_machinery(type(value)):
         return None
     if isinstance(value, (list, tuple, dict, np.generic)) or hasattr(value, "dtype"):
         return None
@@ -101,6 +111,14 @@ def fields_of(value: Any) -> dict[str, Any] | None:
             return None
         attributes = {}
     return {**{n: getattr(value, n) for n in slots if hasattr(value, n)}, **attributes}
+
+
+@functools.cache
+def is_machinery(cls: type) -> bool:
+    """Whether a class is of Python's own library: loggers, locks and files hold no parameters."""
+    root = cls.__module__.partition(".")[0]
+    held = root in ("builtins", "types", "argparse", "collections", "functools")
+    return root in sys.stdlib_module_names and not held
 
 
 def _slots(cls: type) -> tuple[str, ...]:
