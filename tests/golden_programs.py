@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.programs import checkpoints
+from tests.programs import checkpoints, function_values, idioms, statements
 
 GRAVITY = 9.81
 
@@ -251,6 +251,16 @@ GOLDEN = {
     "moving_average": (moving_average, "grad", ("xs", "rate"), None),
     "running_product": (running_product, "grad", ("xs",), (VECTOR,)),
     "interpolate": (interpolate, "grad", ("x", "table"), None),
+    # Of the language: match, with, try, break beside try, closures, tables, stars, dicts.
+    "match_literals": (statements.match_literals, "grad", ("x",), None),
+    "with_errstate": (statements.with_errstate, "grad", ("x",), None),
+    "try_cholesky": (statements.try_cholesky, "grad", ("a",), None),
+    "search_then_try": (idioms.search_then_try, "grad", ("x",), None),
+    "seen_at_the_call": (function_values.seen_at_the_call, "grad", ("a",), None),
+    "by_name": (function_values.by_name, "grad", ("w", "x"), None),
+    "starred_inside": (function_values.starred_inside, "grad", ("a",), None),
+    "update_by_keywords": (idioms.update_by_keywords, "grad", ("x", "y"), (1.0, 1.0)),
+    "nested_target": (idioms.nested_target, "grad", ("x",), (1.0, 1.0)),
     "normalise": (normalise, "grad", ("x",), None),
     # Second derivatives: of the derivative that another entry makes.
     "loss_grad_jvp": ("loss_known_ranks", "tangent", ("w", "b"), LOSS),

@@ -1,0 +1,90 @@
+from tangentlike.runtime import accumulate, add_at, scalar_seed, unbroadcast, zeros_like
+
+
+def f_fwd(t, *, k):
+    return k * t, (t, k)
+
+
+def f_bwd(tape, product_seed):
+    t, k = tape
+    k_bar = unbroadcast(product_seed * t, k)  # return k * t
+    t_bar = unbroadcast(product_seed * k, t)
+    return t_bar, k_bar
+
+
+def euler_fwd(y, h, steps, *, k):
+    f_tape_saved = []
+    product_saved = []
+    y_saved = []
+    for _ in range(steps):
+        f_y, f_tape = f_fwd(y, k=k)
+        f_tape_saved.append(f_tape)
+        product = h * f_y
+        product_saved.append(product)
+        y_saved.append(y)
+        y = y + product
+    return y, (h, steps, k, f_tape_saved, product_saved, y_saved)
+
+
+def euler_bwd(tape, y_seed):
+    h, steps, k, f_tape_saved, product_saved, y_saved = tape
+    y_bar = y_seed                           # return y
+    k_bar = zeros_like(k)
+    for _ in reversed(range(steps)):
+        f_tape = f_tape_saved.pop()          # y = y + h * f(y, *args, **options)
+        product = product_saved.pop()
+        y = y_saved.pop()
+        product_bar = unbroadcast(y_bar, product)
+        y_bar = unbroadcast(y_bar, y)
+        y_part, k_part = f_bwd(f_tape, product_bar * h)
+        y_bar = accumulate(y_bar, y_part)
+        k_bar = accumulate(k_bar, k_part)
+    return k_bar
+
+
+def f_fwd2(t, *, k):
+    return k * t, (t, k)
+
+
+def f_bwd2(tape, product_seed):
+    t, k = tape
+    k_bar = unbroadcast(product_seed * t, k)  # return k * t
+    return k_bar
+
+
+def seen_at_the_call_grad(a, x):
+    # primal
+    total = 0.0
+    parts = (1.0, 2.0, a)
+    euler_partial_saved = []
+    euler_tape_saved = []
+    total_saved = []
+    for k in parts:
+        euler_partial, euler_tape = euler_fwd(x, 0.1, 2, k=k)
+        euler_partial_saved.append(euler_partial)
+        euler_tape_saved.append(euler_tape)
+        total_saved.append(total)
+        total = total + euler_partial
+    k = a * a
+    partial2_x, f_tape = f_fwd2(x, k=k)
+    total2 = total + partial2_x
+    euler_partial3, euler_tape2 = euler_fwd(x, 0.1, 1, k=k)
+    # adjoint
+    # return total + f(x) + euler(f, x, 0.1, 1)
+    total3_bar = scalar_seed(total2 + euler_partial3)
+    total2_bar = unbroadcast(total3_bar, total2)
+    k_bar = euler_bwd(euler_tape2, unbroadcast(total3_bar, euler_partial3))
+    total_bar = unbroadcast(total2_bar, total)
+    k_bar = accumulate(k_bar, f_bwd2(f_tape, unbroadcast(total2_bar, partial2_x)))
+    a_bar = 2.0 * k_bar * a                  # k = a * a
+    parts_bar = zeros_like(parts)
+    for i in reversed(range(len(parts))):
+        euler_partial = euler_partial_saved.pop()  # total = total + euler(f, x, 0.1, 2)
+        euler_tape = euler_tape_saved.pop()
+        total = total_saved.pop()
+        euler_partial_bar = unbroadcast(total_bar, euler_partial)
+        total_bar = unbroadcast(total_bar, total)
+        k_bar = euler_bwd(euler_tape, euler_partial_bar)
+        add_at(parts_bar, i, k_bar)
+    a_bar = accumulate(a_bar, parts_bar[2])
+    return a_bar

@@ -1,0 +1,31 @@
+import numpy as np
+from tangentlike.runtime import (
+    cholesky_bar, matmul_bar_a, matmul_bar_b, solve_bar_a, solve_seed, unbroadcast,
+)
+from tests.programs.statements import LinAlgError
+
+
+def try_cholesky_grad(a, b, jitter):
+    # primal
+    a_T = a.T
+    product = a @ a_T
+    a2 = product + np.diag(b)
+    try:
+        c = np.linalg.cholesky(a2)
+        failed = False
+    except LinAlgError:
+        failed = True
+        c = np.linalg.cholesky(a2 + jitter * np.eye(3))
+    y = np.linalg.solve(c, b)
+    # adjoint
+    y_bar = 2.0 * y                          # return np.sum(y * y)
+    c_bar = solve_bar_a(solve_seed(c, y_bar, b), y, c, b)  # y = np.linalg.solve(c, b)
+    if not failed:
+        a_bar = cholesky_bar(c, c_bar)       # c = np.linalg.cholesky(a)
+    else:
+        # c = np.linalg.cholesky(a + jitter * np.eye(3))
+        a_bar = unbroadcast(cholesky_bar(c, c_bar), a2)
+    product_bar = unbroadcast(a_bar, product)  # a = a @ a.T + np.diag(b)
+    a_bar = matmul_bar_a(product_bar, a, a_T)
+    a_bar += matmul_bar_b(product_bar, a, a_T).T
+    return a_bar

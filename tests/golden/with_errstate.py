@@ -1,0 +1,21 @@
+import numpy as np
+from tangentlike.runtime import broadcast_like, masked, unbroadcast
+
+
+def with_errstate_grad(x):
+    # primal
+    with np.errstate(divide='ignore', invalid='ignore'):
+        sin_x = np.sin(x)
+        ratio = sin_x / x
+    mask = x == 0.0
+    # adjoint
+    # return np.sum(np.where(x == 0.0, 1.0, ratio))
+    where_mask_bar = broadcast_like(1.0, np.where(mask, 1.0, ratio))
+    ratio_bar = unbroadcast(np.where(mask, 0.0, where_mask_bar), ratio)
+    unselected = np.logical_not(mask)
+    with np.errstate(divide='ignore', invalid='ignore'):
+        # ratio = np.sin(x) / x
+        sin_x_bar = unbroadcast(masked(ratio_bar / x, unselected), sin_x)
+        x_bar = unbroadcast(masked(-ratio_bar * (ratio / x), unselected), x)
+        x_bar += masked(sin_x_bar * np.cos(x), unselected)
+    return x_bar
