@@ -180,9 +180,10 @@ def _live(expr: ir.Expr) -> ir.Ref | None:
             return expr
         case ir.Attribute(base, name):
             holder = _live(base)
-            fields = {} if holder is None else getattr(holder.obj, "__dict__", {})
-            known = holder is not None and name in fields
-            return ir.Ref(f"{holder.text}.{name}", fields[name]) if known else None
+            fields = None if holder is None else getattr(holder.obj, "__dict__", None)
+            if holder is None or fields is None or name not in fields:
+                return None
+            return ir.Ref(f"{holder.text}.{name}", fields[name])
         case ir.Index(base, ir.Const(key)):
             holder = _live(base)
             if holder is None or not isinstance(holder.obj, (list, tuple, dict)):
