@@ -95,7 +95,7 @@ def interp_slope(x: Any, xp: Any, fp: Any) -> Any:
     >>> interp_slope(np.array([-1.0, 0.5]), np.array([0.0, 1.0]), np.array([0.0, 3.0]))
     array([0., 3.])
     """
-    xp, fp = np.asanyarray(xp), np.asanyarray(fp)
+    xp, fp = (a if hasattr(a, "shape") else np.asarray(a) for a in (xp, fp))
     i = interval(x, xp)
     inside = (x >= xp[0]) & (x <= xp[-1])
     return np.where(inside, (fp[i + 1] - fp[i]) / (xp[i + 1] - xp[i]), 0.0)[()]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .making import arange
+from .making import asarray
 
 
 def quantile_weights(
@@ -64,10 +64,10 @@ def _positions(level: Any, counts: Any, method: str, like: Any) -> tuple[Any, An
     NumPy itself tells: it is the quantile of the ranks 0, 1, 2, ...
     """
     if np.ndim(counts) == 0:
-        return _position(level, int(counts), method, like)
-    each = [_position(level, int(count), method, like) for count in np.ravel(counts)]
-    positions = np.reshape(np.stack([np.asarray(p) for p, _ in each]), np.shape(counts))
-    return positions, np.reshape(np.array([speed for _, speed in each]), np.shape(counts))
+        return _position(level, int(counts), method)
+    each = [_position(level, int(count), method) for count in np.ravel(counts)]
+    positions, speeds = (asarray(list(part), like) for part in zip(*each, strict=True))
+    return np.reshape(positions, np.shape(counts)), np.reshape(speeds, np.shape(counts))
 
 
 # The length added to the number of values by the methods that interpolate: a quantile moves by so
@@ -82,11 +82,11 @@ _SPANS = {
 }
 
 
-def _position(level: Any, count: int, method: str, like: Any) -> tuple[Any, float]:
+def _position(level: Any, count: int, method: str) -> tuple[float, float]:
     if count == 0:
         return 0.0, 0.0
-    position = np.quantile(1.0 * arange(count, like), level, method=method)
-    inside = 0.0 < float(position) < count - 1
+    position = float(np.quantile(np.arange(float(count)), float(level), method=method))
+    inside = 0.0 < position < count - 1
     ends = method == "linear" and count > 1  # its two ends are reached at the levels 0 and 1
     moves = method in _SPANS and (inside or ends)
     return position, count + _SPANS[method] if moves else 0.0
@@ -113,9 +113,12 @@ def _behind(axis: Any, levels: int, rank: int) -> tuple[int, ...]:
 
 def along_levels(q: Any, like: Any) -> Any:
     """The levels, in a shape that broadcasts with quantiles: their axes come first."""
+    if not np.ndim(q):
+        return q
     return np.reshape(q, np.shape(q) + (1,) * (np.ndim(like) - np.ndim(q)))
 
 
 def by_level(g: Any, q: Any) -> Any:
     """The adjoint of the levels: what belongs to each of them, summed."""
-    return np.sum(g, axis=tuple(range(np.ndim(q), np.ndim(g))))
+    found = np.sum(g, axis=tuple(range(np.ndim(q), np.ndim(g))))
+    return list(found) if isinstance(q, (list, tuple)) else found
