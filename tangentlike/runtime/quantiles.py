@@ -115,7 +115,7 @@ def along_levels(q: Any, like: Any) -> Any:
     """The levels, in a shape that broadcasts with quantiles: their axes come first."""
     if not np.ndim(q):
         return q
-    return np.reshape(q, np.shape(q) + (1,) * (np.ndim(like) - np.ndim(q)))
+    return np.reshape(asarray(q, like), np.shape(q) + (1,) * (np.ndim(like) - np.ndim(q)))
 
 
 def by_level(g: Any, q: Any) -> Any:
