@@ -32,7 +32,14 @@ def example(name: str) -> ModuleType:
 
 MAINS = [
     *("worked_example", "rnn", "resnet_block", "text_classifier"),
-    *("newton_cg", "network_hessian", "fixed_point", "inner_step", "double_pendulum"),
+    *(
+        "model_of_classes",
+        "newton_cg",
+        "network_hessian",
+        "fixed_point",
+        "inner_step",
+        "double_pendulum",
+    ),
 ]
 
 
@@ -67,6 +74,16 @@ def test_digits_reach_the_promised_accuracy(
     assert "def loss_grad" in printed
     if importlib.util.find_spec("matplotlib"):
         assert out.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_model_of_classes_learns() -> None:
+    pytest.importorskip("sklearn")
+    classes = example("model_of_classes")
+    images, labels = classes.load()
+    reader = classes.Reader(np.random.default_rng(1))
+    losses = classes.train(reader, images[300:], labels[300:], 4)
+    assert np.mean(losses[-10:]) < 0.4 * np.mean(losses[:3])
+    assert classes.accuracy(reader, images[:300], labels[:300]) > 0.8
 
 
 def test_digits_by_gradient_descent(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from ..runtime import require_class
 from ..structures import OF_ARRAYS
 from .callees import Callees
 from .function_values import is_starred
+from .held_calls import held_calls_as_reads
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 KindOf = Callable[[ir.Expr, Mapping[str, Kind]], Kind]
@@ -70,6 +71,10 @@ class Methods:
             if not any(kind.holds_objects for kind in kinds.values()):
                 break
             _refuse_properties_like_arrays(lowered.function, kinds)
+            read = held_calls_as_reads(lowered, kinds)
+            if read is not lowered:
+                lowered = read
+                continue
             body = _Spelling(self, lowered, kinds).block(lowered.function.body)
             if body == lowered.function.body:
                 break

@@ -1,0 +1,100 @@
+"""Objects and functions held in attributes, and called through the object that holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(3, 2))
+
+
+def square(v: Any) -> Any:
+    return v * v
+
+
+class Dense:
+    def __init__(self) -> None:
+        self.w = RNG.normal(size=(2, 2))
+
+    def __call__(self, x: Any) -> Any:
+        return x @ self.w
+
+
+class Activated(Dense):
+    def __init__(self, activation: Any) -> None:
+        super().__init__()
+        self.activation = activation
+
+    def __call__(self, x: Any) -> Any:
+        return self.activation(x @ self.w)
+
+
+class Twice:
+    def __init__(self, first: Any, second: Any) -> None:
+        self.first, self.second = first, second
+
+    def __call__(self, x: Any) -> Any:
+        return self.second(self.first(x))
+
+
+class Repeated:
+    def __init__(self, step: Any, last: Any) -> None:
+        self.step, self.last = step, last
+
+    def __call__(self, x: Any) -> Any:
+        for _ in range(2):
+            x = np.tanh(self.step(x))
+        return self.last(x)
+
+
+class Stack:
+    def __init__(self, layers: list[Any]) -> None:
+        self.layers = layers
+
+    def __call__(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def loss(model: Any, x: Any) -> Any:
+    return np.sum(model(x) ** 2)
+
+
+MODELS = {
+    "twice": Twice(Dense(), Dense()),
+    "nested": Twice(Twice(Dense(), Dense()), Dense()),
+    "repeated": Repeated(Dense(), Twice(Dense(), Dense())),
+    "of NumPy": Activated(np.tanh),
+    "of the module": Activated(square),
+    "different in a stack": Stack([Activated(np.tanh), Activated(np.sin), Activated(square)]),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_both_modes(name: str) -> None:
+    args, model = (MODELS[name], X), MODELS[name]
+    directions = agreement.directions_for(args, (0, 1), 3)
+    expected = agreement.slope(loss, args, directions)
+    gradient = tl.grad(loss, wrt=(0, 1))(*args)
+    assert type(gradient[0]) is type(model)
+    assert agreement.close(agreement.inner(directions, list(gradient)), expected, 1e-6)
+    _, tangent = tl.jvp(loss, args, tuple(directions))
+    assert agreement.close(float(tangent), expected, 1e-6)
+
+
+def test_second_order() -> None:
+    args = (MODELS["nested"], X)
+    u, v = (agreement.directions_for(args, (0,), seed) for seed in (1, 2))
+
+    def along(model: Any, x: Any) -> float:
+        return agreement.inner(u[:1], [tl.grad(loss)(model, x)])
+
+    expected = agreement.slope(along, args, v)
+    assert agreement.close(agreement.inner(u[:1], [tl.hvp(loss)(*args, v[0])]), expected, 1e-6)
