@@ -371,8 +371,9 @@ def _moves(value: Any, tangent: Any) -> bool:
 
 
 # What each gives where it is called in a function that is differentiated (transform.operators).
-for _operator in (grad, value_and_grad, autodiff):
-    _operator.__derives__ = "function"  # type: ignore[attr-defined]
+_derived_functions: tuple[Any, ...] = (grad, value_and_grad, autodiff)
+for _operator in _derived_functions:
+    _operator.__derives__ = "function"
 jvp.__derives__, vjp.__derives__ = "tangent", "pullback"  # type: ignore[attr-defined]
 jvp.__with__ = vjp.__with__ = autodiff  # type: ignore[attr-defined]
 OPERATORS.update(grad=grad, value_and_grad=value_and_grad, autodiff=autodiff)

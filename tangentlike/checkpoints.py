@@ -29,7 +29,7 @@ def checkpoint(fn: F) -> F:
     Traceback (most recent call last):
     ...
     tangentlike.errors.TangentlikeError: checkpoint takes a function written in Python
-    hint: Wrap the call in a function: def step(x): return hypot(x)
+    Wrap the call in a function: def step(x): return hypot(x)
     """
     if not inspect.isfunction(fn):
         name = getattr(fn, "__name__", "step")

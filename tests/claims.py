@@ -16,6 +16,7 @@ import numpy as np
 from tangentlike import ir
 from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.emit import show
+from tangentlike.errors import UnsupportedError
 from tangentlike.frontend import lower
 from tangentlike.kind import Kind
 from tangentlike.rules.book import default_book
@@ -55,8 +56,18 @@ def _namespace(lowered: Any) -> dict[str, Any]:
                 root = ref.text.partition(".")[0]
                 plain = root.isidentifier() and not keyword.iskeyword(root)
                 if plain and not hasattr(builtins, root):
-                    namespace[root] = lowered.scope.lookup(root)
+                    namespace[root] = _meaning(ref, root, lowered)
     return namespace
+
+
+def _meaning(ref: ir.Ref, root: str, lowered: Any) -> Any:
+    """What a name of the lowered text stands for; what lowering brought along says it itself."""
+    if hasattr(ref.obj, "__lifted__"):
+        raise UnsupportedError("an inner function that lowering took out runs in emitted files")
+    try:
+        return lowered.scope.lookup(root)
+    except KeyError:
+        return ref.obj
 
 
 class _Watcher:
@@ -92,7 +103,7 @@ class _Watcher:
             "list": isinstance(value, (list, range)),
             "tuple": isinstance(value, tuple),
             "dict": isinstance(value, dict),
-            "object": type(value) is kind.cls,
+            "object": kind.cls is None or type(value) is kind.cls,
             "other": not (number and isinstance(value, (float, complex))),
         }
         if not right[kind.form]:
@@ -104,7 +115,7 @@ class _Watcher:
             return self.shape(value, kind)
         if kind.form == "object":
             return ""
-        for part, item in zip(_parts(value), kind.items or (), strict=False):
+        for part, item in zip(_parts(value), kind.items or (), strict=False) if kind.items else ():
             if problem := self.problem(part, item):
                 return problem
         if kind.item is not None:

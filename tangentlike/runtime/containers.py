@@ -7,8 +7,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from . import mutation
 from .broadcasting import zeros_like
+from .mutation import copy as copy_of
 from .records import Mirror, Record
 
 __all__ = [
@@ -81,7 +81,7 @@ def merged_bar(g: Any, a: Any, b: Any) -> dict[Any, Any]:
 
 def saved_entry(d: Any, key: Any) -> list[Any]:
     """What `d[key]` is before it is written, in a list that is empty where there is no entry."""
-    return [mutation.copy(d[key])] if key in d else []
+    return [copy_of(d[key])] if key in d else []
 
 
 def restore_entry(d: Any, key: Any, saved: list[Any]) -> None:

@@ -113,7 +113,6 @@ def fields_of(value: Any) -> dict[str, Any] | None:
     return {**{n: getattr(value, n) for n in slots if hasattr(value, n)}, **attributes}
 
 
-@functools.cache
 def is_machinery(cls: type) -> bool:
     """Whether a class is of Python's own library: loggers, locks and files hold no parameters."""
     root = cls.__module__.partition(".")[0]

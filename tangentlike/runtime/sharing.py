@@ -1,4 +1,11 @@
-"""Tangents and adjoints share memory exactly where their values do."""
+"""Tangents and adjoints share memory exactly where their values do.
+
+>>> grid, shared = np.zeros((2, 2)), SharedAdjoints()
+>>> adjoint_of(shared, grid[1])[...] += 3.0
+>>> adjoint_of(shared, grid.T)
+array([[0., 3.],
+       [0., 3.]])
+"""
 
 from __future__ import annotations
 
@@ -44,12 +51,6 @@ class SharedAdjoints:
 def adjoint_of(shared: SharedAdjoints, x: Any) -> Any:
     """The adjoint of `x`, to be read and written in place: where `x` is a view of an array, this
     is the same view of that array's adjoint.
-
-    >>> grid, shared = np.zeros((2, 2)), SharedAdjoints()
-    >>> adjoint_of(shared, grid[1])[...] += 3.0
-    >>> adjoint_of(shared, grid.T)
-    array([[0., 3.],
-           [0., 3.]])
     """
     owner = _owner(x)
     if id(owner) not in shared.buffers:

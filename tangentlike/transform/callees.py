@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from .. import ir
 from ..analysis.evidence import told_apart
 from ..analysis.memory import Effects
+from ..analysis.operations import is_python_function as is_users_function
 from ..checkpoints import inside_checkpoint
 from ..errors import InternalError, UnsupportedError
 from ..frontend import Lowered, lower
@@ -379,7 +380,7 @@ class KnownCallees:
 
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         fn = call.fn
-        if not isinstance(fn, ir.Ref) or not is_python_function(fn.obj):
+        if not isinstance(fn, ir.Ref) or not is_users_function(fn.obj):
             return self._book.result_kind(call, kind_of)
         if self._book.find(fn.obj) is not None or self._book.is_nondifferentiable(fn.obj):
             return self._book.result_kind(call, kind_of)

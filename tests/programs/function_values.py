@@ -306,6 +306,10 @@ def layers_with_weights(layers, x):  # weights and functions in one list
     return x
 
 
+def silent(i):
+    pass
+
+
 def monitored(a, x, report):
     y = a * x
     for i in range(2):
@@ -388,5 +392,5 @@ PROGRAMS = [
     Program(mapped_and_filtered, lambda rng: (0.7, [0.3, -0.2, 0.9]), (0, 1)),
     Program(mapped_in_a_loop, lambda rng: (0.7, [0.3, -0.2, 0.9]), (0, 1)),
     Program(generated_in_a_loop, lambda rng: (0.7, [0.3, -0.2, 0.9]), (0, 1)),
-    Program(monitored, lambda rng: (0.6, 0.5, lambda i: None), (0, 1)),
+    Program(monitored, lambda rng: (0.6, 0.5, silent), (0, 1)),
 ]
