@@ -303,6 +303,38 @@ def test_higher_orders(f: Callable[..., Any], order: int) -> None:
     assert agreement.close(float(change), expected, 1e-6)
 
 
+def by_tangent(f: Callable[..., Any]) -> Callable[..., Any]:
+    def change(x: float) -> float:
+        return tl.jvp(f, (x,), (1.0,))[1]
+
+    return change
+
+
+def by_pullback(f: Callable[..., Any]) -> Callable[..., Any]:
+    def bar(x: float) -> float:
+        _, back = tl.vjp(f, x)
+        return back(1.0)[0]
+
+    return bar
+
+
+MIXTURES = [
+    (tl.grad, by_tangent, tl.grad, by_tangent),
+    (by_tangent, by_pullback, by_tangent, tl.grad),
+    (by_pullback, tl.grad, by_tangent, by_pullback),
+]
+
+
+@pytest.mark.parametrize("f", OF_NUMBERS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("mixture", MIXTURES, ids=["gtgt", "tptg", "pgtp"])
+def test_mixed_orders(f: Callable[..., Any], mixture: tuple[Callable[..., Any], ...]) -> None:
+    """Order four by mixed operators, against four gradients."""
+    mixed = f
+    for operator in mixture:
+        mixed = operator(mixed)
+    assert agreement.close(float(mixed(0.7)), float(derivatives(f, 4)(0.7)), 1e-9)
+
+
 # ------------------------------------------------------------------- what was found on the way
 
 

@@ -6,8 +6,8 @@ A *node* is a name, or `name[*]` for all elements of a container of that name.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -41,6 +41,19 @@ class Effects:
     assigned: frozenset[str] = frozenset()  # attributes, of whatever object
     kept: frozenset[tuple[str, str]] = frozenset()  # (written, what it may refer to afterwards)
     inside: frozenset[str] = frozenset()  # written, and not only by assigning its attributes
+
+    def without(self, numbers: Collection[str]) -> Effects:
+        """The effects of a call that gives these parameters numbers, which nothing can write."""
+        if not numbers:
+            return self
+        gone = frozenset(numbers)
+        return replace(
+            self,
+            written=self.written - gone,
+            returned=self.returned - gone,
+            kept=frozenset(pair for pair in self.kept if not gone & set(pair)),
+            inside=self.inside - gone,
+        )
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,17 @@ class Callees:
                 self._effects[id(obj)] = found
         return self._effects[id(obj)]
 
+    def effects_here(
+        self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]
+    ) -> Effects | None:
+        """The effects of one call: what it gives numbers is neither written nor shared."""
+        assert isinstance(call.fn, ir.Ref)
+        effects = self.effects(call.fn.obj)
+        if effects is None or not effects.written | effects.returned:
+            return effects
+        actuals = self.bind_loosely(call)
+        return effects.without([f for f, e in actuals.items() if kind_of(e).form == "number"])
+
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         """What is known of the result of a user's function, given what is known of arguments.
 
@@ -250,7 +261,8 @@ class Callees:
         assert isinstance(call.fn, ir.Ref) and self.builder is not None
         request = self._request(call, active, kind_of)
         wanted = wanted or not _gives_value(request.lowered.function)
-        key = (wanted, added, self._key(call.fn.obj, request))
+        written = (self.effects_here(call, kind_of) or Effects()).written | added
+        key = (wanted, written, self._key(call.fn.obj, request))
         if not wanted:
             request = dataclasses.replace(request, lowered=_without_result(request.lowered))
         if key not in self._pairs:
@@ -260,7 +272,6 @@ class Callees:
                 emitted(self.names.fresh(f"{name}_fwd")), emitted(self.names.fresh(f"{name}_bwd"))
             )
             self._pairs[key] = pair
-            written = (self.effects(call.fn.obj) or Effects()).written | added
             pair.adjoints = tuple(p for p in request.active if p not in written)
             pair.written = tuple(p for p in request.active if p in written)
             pair.result_active = _gives_value(request.lowered.function)

@@ -61,16 +61,20 @@ class CallConversion:
             return False  # `add_at` accumulates: a statement of its own
         actuals = self.context.callees.bind(call)
         taken = {f for f, a in actuals.items() if ir.names_in(a) & self.active}
-        effects = self.context.callees.effects(obj) or Effects()
+        effects = self._effects(call)
         gives = bool(set(ir.binds(stmt)) & self.active)
         return bool(taken) and (gives or bool(taken & effects.written))
+
+    def _effects(self, call: ir.Call) -> Effects:
+        context = self.context
+        return context.callees.effects_here(call, context.kind_of) or Effects()
 
     def _guards(self, call: ir.Call) -> list[ir.Stmt]:
         """A callee takes its parameters for different arrays: what it writes must be apart from
         its other arguments. The same name twice is refused; views are compared when it runs."""
         assert isinstance(call.fn, ir.Ref) and call.at is not None
         actuals = self.context.callees.bind(call)
-        effects = self.context.callees.effects(call.fn.obj) or Effects()
+        effects = self._effects(call)
         guards: list[ir.Stmt] = []
         for formal in sorted(effects.written & actuals.keys()):
             for other in actuals:
@@ -122,7 +126,7 @@ class CallConversion:
     def _changed(self, call: ir.Call, pair: Pair) -> tuple[str, ...]:
         """What a callee writes that carries no derivative, by the caller's names."""
         assert isinstance(call.fn, ir.Ref)
-        effects = self.context.callees.effects(call.fn.obj) or Effects()
+        effects = self._effects(call)
         actuals = self.context.callees.bind(call)
         values = (actuals.get(f) for f in sorted(effects.written - set(pair.written)))
         return tuple(v.name for v in values if isinstance(v, ir.Var))

@@ -131,7 +131,7 @@ class Context:
             return None
         if written_position(call.fn.obj) is not None:
             return None  # a function that is known to write its first argument, and no other
-        return self.callees.effects(call.fn.obj)
+        return self.callees.effects_here(call, self.kind_of)
 
     def _bind(self, call: ir.Call) -> Mapping[str, ir.Expr]:
         assert isinstance(call.fn, ir.Ref)

@@ -27,7 +27,7 @@ def user_call(
     dots = {formal: state.tangent(actual) for formal, actual in actuals.items()}
     active = tuple(formal for formal, dot in dots.items() if dot is not None)
     wanted = target is not None and any(n in state.active for n in ir.target_names(target))
-    effects = callees.effects(call.fn.obj)
+    effects = callees.effects_here(call, state.kind_of)
     written = active if effects is None else [f for f in active if f in effects.written]
     if not active or not (wanted or written):
         return [stmt, *_zeros(target, state)]

@@ -32,7 +32,7 @@ from .function_values import (
     starred_name,
     unwrapped,
 )
-from .operators import apart, around, operator_name, pullback_parts, tangent_call
+from .operators import apart, operator_name, pullback_parts, tangent_call
 
 if TYPE_CHECKING:
     from .variants import Variants
@@ -138,7 +138,6 @@ class _Resolver(FunctionValues):
         if not isinstance(value, ir.Ref | ir.Call):
             return None
         name = operator_name(call)
-        around[:] = [self.function.name]
         if name == "function":
             made = self.value_of(call)
             if made is None or not isinstance(stmt.target, str):

@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import ir
-from ..errors import UnsupportedError
 from ..frontend.lifting import PARTIAL, lifted_of
 from ..runtime import require_apart
 
@@ -188,7 +187,6 @@ def _derivative(
     if key in _unfinished:
         raise _OfItself(key)
     _unfinished.add(key)
-    here = list(around)
     try:
         made = operator(function, **options)
         inner = made.__tangentlike__.emitted
@@ -198,31 +196,7 @@ def _derivative(
         return None
     finally:
         _unfinished.discard(key)
-        around[:] = here
-    _refuse_same_name(made, ref)
-    if "_pullback_" in str(made.source):
-        raise UnsupportedError(
-            f"`{ref.text}` uses tl.vjp and is differentiated inside a function that is itself "
-            "differentiated",
-            hint="Use tl.grad or tl.jvp in it.",
-        )
     return ir.Ref(inner.__name__, made)
-
-
-def _refuse_same_name(made: Any, ref: ir.Ref) -> None:
-    """Two functions of one name, one inside a derivative of the other's, are not told apart."""
-    derived = getattr(made.__tangentlike__.derive(), "derived", None)
-    names = [] if derived is None else [f.name for f in derived.module.functions]
-    for name in around[-1:]:
-        if any(n.startswith(f"{name}_") for n in names):
-            raise UnsupportedError(
-                f"`{ref.text}` is differentiated inside `{name}`, and a function of that name is "
-                "differentiated in it",
-                hint="Give the two functions names of their own.",
-            )
-
-
-around: list[str] = []  # the function that operators were found in last
 
 
 class _OfItself(Exception):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from .. import ir
+from ..errors import InternalError
 from .adjoints import OWNED
 from .context import Context
 from .reverse import Primal, Reverse, bundle, seed_name
@@ -41,6 +42,8 @@ def reverse_pair(
         params.append(ir.Param(seed))
     transform.adjoints.given = frozenset(written)
     for formal in written:
+        if context.kind_of(ir.Var(formal)).form == "number":  # what is added to it would be lost
+            raise InternalError("pairs", f"`{formal}` is a number, and has a buffer")
         if primal.aliases.has_variable(formal):
             transform.adjoints.state[formal] = OWNED
         params.append(ir.Param(transform.adjoints.bar(formal).name))
