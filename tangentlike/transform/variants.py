@@ -49,6 +49,8 @@ class Variants:
 
     def function_result(self, obj: Any) -> Lowered | None:
         """A function that returns a function value, in the normal form; None for any other."""
+        if not is_python_function(obj) or self.is_operation(obj):
+            return None
         try:
             lowered = self.lowered.get(id(obj)) or self._lowered_of(obj)
         except UnsupportedError:
