@@ -319,7 +319,9 @@ class Builder:
         self.outside.refuse_carried(function, varied, sources)
 
     def _body(self, obj: Any) -> ir.Function | None:
-        """A user's function in the normal form, if it can be read."""
+        """A user's function in the normal form, if it can be read and has no rule."""
+        if self.book.knows(obj):
+            return None
         return None if self.callees.effects(obj) is None else self.callees.lowered(obj).function
 
     def _sources_of(self, function: ir.Function) -> Sources:
