@@ -20,6 +20,7 @@ from . import leaves
 from .blame import annotate, place_of, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .errors import TangentlikeError
+from .meanings import contents_of
 from .primal import Primal, global_names, plain_signature
 from .structures import Structures, has_objects, runs_over_names, structures_of
 
@@ -298,15 +299,8 @@ class Derivation:
         names = set(global_names(function.__code__))
         outer = {n: v for n, v in function.__globals__.items() if n in names}
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-        outer.update((name, _contents(cell)) for name, cell in cells)
+        outer.update((name, contents_of(cell)) for name, cell in cells)
         return {n: v for n, v in outer.items() if leaves.is_array(v)}
-
-
-def _contents(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _slot(function: types.FunctionType, name: str) -> tuple[int | None, Any]:

@@ -455,6 +455,11 @@ def rebuild(expr: Expr, fn: Callable[[Expr], Expr]) -> Expr:
             return expr
 
 
+def is_starred(expr: Expr) -> bool:
+    """A `*xs` or `**options` among the arguments of a call."""
+    return isinstance(expr, Opaque) and expr.text.startswith("*")
+
+
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything inside it, outermost first."""
     stack = [expr]

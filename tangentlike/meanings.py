@@ -30,7 +30,7 @@ class Meanings:
             if now is not obj and _means(now) is not _means(obj):
                 return False
         for cell, obj in self._cells.values():
-            now = _contents(cell, obj)
+            now = contents_of(cell, obj)
             if now is not obj and _means(now) is not _means(obj):
                 return False
         return all(holds() for holds in self._derivatives.values())
@@ -70,7 +70,8 @@ def note_derivative(derivation: Any) -> None:
         meanings._derivatives.setdefault(id(derivation), derivation.holds)
 
 
-def _contents(cell: types.CellType, default: Any) -> Any:
+def contents_of(cell: types.CellType, default: Any = None) -> Any:
+    """What a closure variable holds, `default` if nothing is bound to it yet."""
     try:
         return cell.cell_contents
     except ValueError:

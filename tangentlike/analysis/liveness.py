@@ -58,11 +58,6 @@ class Liveness:
         bit = self.index.get(name)
         return bit is not None and bool(self.after[id(stmt)] >> bit & 1)
 
-    def is_live_before(self, stmt: ir.Stmt, name: str) -> bool:
-        """Whether the value that `name` has before `stmt` may be read by it or later."""
-        bit = self.index.get(name)
-        return bit is not None and bool(self.before[id(stmt)] >> bit & 1)
-
     def names(self, mask: int) -> tuple[str, ...]:
         """The names of a set, in order of first appearance."""
         return tuple(name for name, bit in self.index.items() if mask >> bit & 1)

@@ -57,14 +57,10 @@ def record_values(call: ir.Expr) -> dict[str, ir.Expr] | None:
     """
     if not isinstance(call, ir.Call) or not isinstance(call.fn, ir.Ref):
         return None
-    if record_fields(call.fn.obj) is None or any(_is_starred(a) for a in call.args):
+    if record_fields(call.fn.obj) is None or any(map(ir.is_starred, call.args)):
         return None
     try:
         bound = inspect.signature(call.fn.obj).bind(*call.args, **dict(call.kwargs))
     except (TypeError, ValueError):
         return None
     return dict(bound.arguments)
-
-
-def _is_starred(expr: ir.Expr) -> bool:
-    return isinstance(expr, ir.Opaque) and expr.text.startswith("*")

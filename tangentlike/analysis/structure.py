@@ -85,10 +85,6 @@ class Structure:
         """Whether no value of `name` flows into `block` from outside or an earlier round."""
         return self.home.get(name) == block and name not in self.live_in[block]
 
-    def locals_of(self, block: BlockKey) -> tuple[str, ...]:
-        """The names local to a block, in order of definition."""
-        return self.locals.get(block, ())
-
 
 def structure(function: ir.Function, kept: Iterable[str] = ()) -> Structure:
     """Collect the facts above in time linear in the program (times the nesting of loops).

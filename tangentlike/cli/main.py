@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -96,57 +97,62 @@ def _register() -> None:
     _derivative_command("hvp", "the Hessian-vector product", linear.hvp)
 
 
-@main.command()
-@click.argument("target", metavar="FILE.py:FUNC")
-@click.option("--wrt", default="", help="Parameters, by name (default: all that hold floats).")
-@click.option("--args", "maker", default="", help="A function (of FILE) that gives the arguments.")
-@click.option("--shape", "shapes", multiple=True, help="A random array: --shape w=3,4.")
-@click.option("--value", "values", multiple=True, help="A Python literal: --value n=3.")
-@click.option("--seed", default=0, show_default=True, help="Of the random directions and arrays.")
-@click.option("--order", default=1, show_default=True, type=click.IntRange(1, 3))
-def check(
-    target: str,
-    wrt: str,
-    maker: str,
-    shapes: tuple[str, ...],
-    values: tuple[str, ...],
-    seed: int,
-    order: int,
-) -> None:
-    """Compare both modes with central differences."""
-    from .checking import arguments, run_checks
+def _at_arguments(command: Callable[..., None]) -> Callable[..., None]:
+    """A command about a function at arguments: it is given `fn`, `args`, `seed`, and its own
+    options."""
 
-    if maker and (shapes or values):
-        raise click.UsageError("--args gives all arguments; it excludes --shape and --value")
-    fn = load_function(target)
-    args = arguments(fn, target, maker, shapes, values, seed)
+    @functools.wraps(command)
+    def with_arguments(
+        target: str,
+        maker: str,
+        shapes: tuple[str, ...],
+        values: tuple[str, ...],
+        seed: int,
+        **options: Any,
+    ) -> None:
+        from .checking import arguments
+
+        if maker and (shapes or values):
+            raise click.UsageError("--args gives all arguments; it excludes --shape and --value")
+        fn = load_function(target)
+        command(fn, arguments(fn, target, maker, shapes, values, seed), seed, **options)
+
+    for option in reversed(
+        [
+            click.argument("target", metavar="FILE.py:FUNC"),
+            click.option(
+                "--args", "maker", default="", help="A function (of FILE) that gives the arguments."
+            ),
+            click.option("--shape", "shapes", multiple=True, help="A random array: --shape w=3,4."),
+            click.option("--value", "values", multiple=True, help="A Python literal: --value n=3."),
+            click.option(
+                "--seed", default=0, show_default=True, help="Of random arrays and directions."
+            ),
+        ]
+    ):
+        with_arguments = option(with_arguments)
+    return with_arguments
+
+
+@main.command()
+@_at_arguments
+@click.option("--wrt", default="", help="Parameters, by name (default: all that hold floats).")
+@click.option("--order", default=1, show_default=True, type=click.IntRange(1, 3))
+def check(fn: Any, args: list[Any], seed: int, wrt: str, order: int) -> None:
+    """Compare both modes with central differences."""
+    from .checking import run_checks
+
     if not run_checks(fn, args, _wrt(wrt) if wrt else None, order, seed):
         sys.exit(1)
 
 
 @main.command()
-@click.argument("target", metavar="FILE.py:FUNC")
+@_at_arguments
 @click.option("--wrt", default="", help="Parameters, by name (default: the first).")
-@click.option("--args", "maker", default="", help="A function (of FILE) that gives the arguments.")
-@click.option("--shape", "shapes", multiple=True, help="A random array: --shape w=3,4.")
-@click.option("--value", "values", multiple=True, help="A Python literal: --value n=3.")
-@click.option("--seed", default=0, show_default=True, help="Of the random arrays.")
-def saved(
-    target: str,
-    wrt: str,
-    maker: str,
-    shapes: tuple[str, ...],
-    values: tuple[str, ...],
-    seed: int,
-) -> None:
+def saved(fn: Any, args: list[Any], seed: int, wrt: str) -> None:
     """Say what the reverse sweep of the gradient keeps, for each line of the function."""
     from ..api import grad
-    from .checking import arguments
 
-    if maker and (shapes or values):
-        raise click.UsageError("--args gives all arguments; it excludes --shape and --value")
-    fn = load_function(target)
-    args = arguments(fn, target, maker, shapes, values, seed)
     click.echo(str(grad(fn, _wrt(wrt)).saved(*args)))
 
 

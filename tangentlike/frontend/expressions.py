@@ -28,12 +28,13 @@ from ..ir import (
     Slice,
     Target,
     Var,
+    is_starred,
 )
 from . import displays
 from .comprehensions import Clause, Comprehension, mapped
 from .index_tricks import join_of
 from .nested import Closure, Walrus
-from .operands import is_repeatable, is_starred
+from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
 from .resolve import is_namespace, live_attribute, similar_name
 from .survey import parameter_names

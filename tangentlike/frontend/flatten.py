@@ -52,7 +52,6 @@ from .operands import (
     is_repeatable,
     is_shape_query,
     is_shape_tuple,
-    is_starred,
     keeps_whole,
     stays_nested,
     takes_shape,
@@ -259,7 +258,7 @@ class _Flattener:
         if isinstance(expr, Opaque) and not becomes_loop(expr):
             return expr
         if isinstance(expr, Call) and isinstance(expr.fn, Ref) and id(expr.fn.obj) in HEADERS:
-            args = tuple(a if is_starred(a) else self.header(a) for a in expr.args)
+            args = tuple(a if ir.is_starred(a) else self.header(a) for a in expr.args)
             kwargs = tuple((word, self.operand(v)) for word, v in expr.kwargs)
             return dataclasses.replace(expr, args=args, kwargs=kwargs)
         return self.operand(expr)

@@ -12,13 +12,13 @@ from typing import Any
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var
+from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var, is_starred
 from ..names import Names
 from .comprehensions import Comprehension, becomes_loop, is_consumed
 from .jumps import structure_jumps
 from .lifting import lambda_function
 from .nested import Closure, Define, Walrus
-from .operands import is_atom, is_starred
+from .operands import is_atom
 
 
 @dataclass(frozen=True)

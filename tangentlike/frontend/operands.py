@@ -82,11 +82,6 @@ def is_comparison(expr: Expr) -> bool:
     return False
 
 
-def is_starred(expr: Expr) -> bool:
-    """A `*xs` or `**options` among the arguments of a call."""
-    return isinstance(expr, Opaque) and expr.text.startswith("*")
-
-
 def stays_nested(expr: Expr) -> bool:
     """Whether an operand may stay as it is: an atom, a constant, a size, a tuple of sizes."""
     match expr:
@@ -96,7 +91,7 @@ def stays_nested(expr: Expr) -> bool:
             return all(is_constant(i) or is_shape_query(i) for i in items)
         case Display(form="tuple"):
             return True
-    return is_atom(expr) or is_constant(expr) or is_shape_query(expr) or is_starred(expr)
+    return is_atom(expr) or is_constant(expr) or is_shape_query(expr) or ir.is_starred(expr)
 
 
 def takes_shape(fn: Expr, position: int | str) -> bool:
@@ -180,7 +175,6 @@ __all__ = [
     "is_repeatable",
     "is_shape_query",
     "is_shape_tuple",
-    "is_starred",
     "keeps_whole",
     "stays_nested",
     "takes_shape",

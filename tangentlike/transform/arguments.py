@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from .. import ir
 from ..analysis.operations import is_python_function, rule_object
 from .context import Context
-from .variants import is_starred
 
 
 def spell_arguments(function: ir.Function, context: Context) -> ir.Function:
@@ -37,13 +36,13 @@ def _wanted(stmt: ir.Stmt) -> bool:
     match stmt:
         case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
             is_user = isinstance(call.fn, ir.Ref) and is_python_function(call.fn.obj)
-            return is_user or any(map(is_starred, call.args))
+            return is_user or any(map(ir.is_starred, call.args))
     return False
 
 
 def _spelled(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[ir.Stmt], ir.Call]:
     before: list[ir.Stmt] = []
-    if any(map(is_starred, call.args)):
+    if any(map(ir.is_starred, call.args)):
         args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))
         call = dataclasses.replace(call, args=args) if before or args != call.args else call
     obj, book = rule_object(call, context.kinds), context.book
@@ -58,7 +57,7 @@ def _items(
     arg: ir.Expr, before: list[ir.Stmt], origin: ir.Origin, context: Context
 ) -> list[ir.Expr]:
     """What a starred argument stands for, where the number of its items is known."""
-    if not is_starred(arg) or not isinstance(arg, ir.Opaque) or len(arg.values) != 1:
+    if not ir.is_starred(arg) or not isinstance(arg, ir.Opaque) or len(arg.values) != 1:
         return [arg]
     (value,) = arg.values
     kind = context.kind_of(value)

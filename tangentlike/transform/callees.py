@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from .. import ir
 from ..analysis.evidence import told_apart
 from ..analysis.memory import Effects
-from ..analysis.operations import is_python_function as is_users_function
+from ..analysis.operations import is_python_function
 from ..checkpoints import inside_checkpoint
 from ..errors import InternalError, UnsupportedError
 from ..frontend import Lowered, lower
@@ -28,7 +28,7 @@ from ..rules.book import RuleBook
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
 from .own_stacks import stacks_by_position
-from .variants import Variants, is_starred
+from .variants import Variants
 
 _MOST_RESULTS = 500  # (function, kinds of arguments) pairs followed in one transform
 
@@ -165,7 +165,7 @@ class Callees:
 
     def effects(self, obj: Any) -> Effects | None:
         """What a call may write and return of its arguments; None if it has no source."""
-        if not is_python_function(obj):
+        if not inspect.isfunction(obj):
             return None
         if id(obj) not in self._effects:
             self._effects[id(obj)] = Effects()  # a recursive call sees the estimate so far
@@ -182,9 +182,7 @@ class Callees:
                 self._effects[id(obj)] = found
         return self._effects[id(obj)]
 
-    def effects_here(
-        self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]
-    ) -> Effects | None:
+    def effects_here(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Effects | None:
         """The effects of one call: what it gives numbers is neither written nor shared."""
         assert isinstance(call.fn, ir.Ref)
         effects = self.effects(call.fn.obj)
@@ -224,7 +222,7 @@ class Callees:
         """The actual expression of each formal that a call gives one."""
         assert isinstance(call.fn, ir.Ref)
         signature = inspect.signature(call.fn.obj, follow_wrapped=False)
-        if any(map(is_starred, call.args)):
+        if any(map(ir.is_starred, call.args)):
             raise UnsupportedError(
                 f"how many arguments this call gives `{call.fn.text}` shows only when it runs",
                 call.at,
@@ -299,7 +297,7 @@ class Callees:
 
     def bind_loosely(self, call: ir.Call) -> dict[str, ir.Expr]:
         """What each formal may be given, where which it is cannot be seen."""
-        if not any(map(is_starred, call.args)):
+        if not any(map(ir.is_starred, call.args)):
             return self.bind(call)
         assert isinstance(call.fn, ir.Ref)
         values = (v for a in ir.children(call)[1:] for v in (ir.children(a) or (a,)))
@@ -374,11 +372,6 @@ def is_checkpointed(obj: Any, variants: Variants) -> bool:
     return inside_checkpoint(original) is not None
 
 
-def is_python_function(obj: Any) -> bool:
-    """Whether an object is a function whose source we may read and differentiate."""
-    return inspect.isfunction(obj)
-
-
 class KnownCallees:
     """A rule book that also knows what kind of value a user's function returns."""
 
@@ -391,7 +384,7 @@ class KnownCallees:
 
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         fn = call.fn
-        if not isinstance(fn, ir.Ref) or not is_users_function(fn.obj):
+        if not isinstance(fn, ir.Ref) or not is_python_function(fn.obj):
             return self._book.result_kind(call, kind_of)
         if self._book.find(fn.obj) is not None or self._book.is_nondifferentiable(fn.obj):
             return self._book.result_kind(call, kind_of)

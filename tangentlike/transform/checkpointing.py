@@ -8,6 +8,7 @@ function (`outline`), and calls of it and of checkpointed functions get pairs of
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..checkpoints import checkpoint, inside_checkpoint
 from ..errors import UnsupportedError
 from ..frontend import Lowered
 from ..kind import Kind
-from .callees import Callees, Pair, Request, is_python_function
+from .callees import Callees, Pair, Request
 from .checkpoint_loops import LoopPair
 from .checkpoint_pairs import call_pair
 from .context import Context
@@ -74,7 +75,7 @@ class Checkpoints:
 
     def _checkpointed(self, call: ir.Call, stmt: ir.Stmt) -> ir.Ref:
         inner = call.args[0] if len(call.args) == 1 and not call.kwargs else None
-        if not isinstance(inner, ir.Ref) or not is_python_function(inner.obj):
+        if not isinstance(inner, ir.Ref) or not inspect.isfunction(inner.obj):
             raise UnsupportedError(
                 "which function is checkpointed here cannot be seen",
                 call.at or stmt.origin.place,

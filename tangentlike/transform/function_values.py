@@ -32,11 +32,6 @@ def is_function(expr: Any) -> bool:
     return isinstance(expr, ir.Ref) and isinstance(expr.obj, FUNCTIONS)
 
 
-def is_starred(expr: ir.Expr) -> bool:
-    """Whether an argument is written `*xs` or `**options`."""
-    return isinstance(expr, ir.Opaque) and expr.text.startswith("*")
-
-
 def starred_name(expr: ir.Expr) -> str:
     """The name in `*xs` or `**options`; "" for anything else."""
     match expr:
@@ -151,7 +146,7 @@ class FunctionValues:
                     pending.append(key)
                 case ir.Attribute(base=ir.Var(), name="get" | "keys"):
                     pass
-                case ir.Opaque() as code if is_starred(code):
+                case ir.Opaque() as code if ir.is_starred(code):
                     pending += [v for v in code.values if not isinstance(v, ir.Var)]
                 case expr:
                     pending += ir.children(expr)

@@ -28,7 +28,6 @@ from .function_values import (
     FUNCTIONS,
     FunctionValues,
     is_partial,
-    is_starred,
     starred_name,
     unwrapped,
 )
@@ -67,7 +66,7 @@ def _concerns(stmt: ir.Stmt) -> bool:
                         return True
                 case ir.Call(fn=ir.Var()):
                     return True
-                case ir.Opaque() if is_starred(part):
+                case ir.Opaque() if ir.is_starred(part):
                     return True
     return False
 

@@ -17,7 +17,6 @@ from .. import ir
 from ..kind import OTHER
 from .callees import CallSite, Pair
 from .context import Context
-from .function_values import is_starred
 
 _Place = int | str  # of an argument: its position, or its keyword
 
@@ -25,7 +24,7 @@ _Place = int | str  # of an argument: its position, or its keyword
 def is_late(call: ir.Call, active: Collection[str]) -> bool:
     """Whether what carries derivatives is given to a function that is not known now. (It must be
     seen to write nothing even where its result carries none.)"""
-    if not isinstance(call.fn, ir.Var) or any(map(is_starred, call.args)):
+    if not isinstance(call.fn, ir.Var) or any(map(ir.is_starred, call.args)):
         return False
     if call.fn.name in active:
         return False  # an object with values of its own: its class must be known

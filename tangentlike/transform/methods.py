@@ -27,7 +27,6 @@ from ..kind import UNKNOWN, Kind
 from ..runtime import require_class
 from ..structures import OF_ARRAYS
 from .callees import Callees
-from .function_values import is_starred
 from .held_calls import held_calls_as_reads
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
@@ -259,7 +258,7 @@ class _Spelling:
         known = (
             id(obj) in self.methods._spelled or id(obj) in self.methods.callees.variants.original
         )
-        if known or not is_python_function(obj) or any(map(is_starred, call.args)):
+        if known or not is_python_function(obj) or any(map(ir.is_starred, call.args)):
             return None
         if self._is_known(obj):
             return None
@@ -342,7 +341,7 @@ class _Spelling:
             plain = ir.Call(ir.Ref(text, fn), args, kwargs, origin.place)
             method = _Method("function", text, fn)
             return self._variant_call(fn, method, plain, origin.place)
-        if not isinstance(found, types.FunctionType) or any(map(is_starred, args)):
+        if not isinstance(found, types.FunctionType) or any(map(ir.is_starred, args)):
             return None
         if _may_decline(found):
             return None

@@ -6,6 +6,7 @@ time, and the gradient that of another function: refused, with the line.
 
 from __future__ import annotations
 
+import inspect
 import random
 import re
 import types
@@ -17,7 +18,7 @@ from .. import ir
 from ..analysis.memory import MUTATING_METHODS
 from ..errors import Place, UnsupportedError
 from ..frontend import Lowered
-from .callees import Callees, is_python_function
+from .callees import Callees
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
 _ORDINARY = frozenset(name for cls in (np.ndarray, list, dict, str, tuple) for name in dir(cls))
@@ -77,7 +78,7 @@ class _Search:
             _refuse(f"`{ref.text}`", place)
         if ref.text in _ONCE and module in ("builtins", "io", "_io"):
             _refuse(f"`{ref.text}`", place)
-        if is_python_function(obj):
+        if inspect.isfunction(obj):
             self._callee(obj)
 
     def _callee(self, obj: Any) -> None:

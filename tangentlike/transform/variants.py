@@ -23,7 +23,7 @@ from ..errors import UnsupportedError
 from ..frontend import Lowered, names_of
 from ..frontend.lifting import PARAMETER_KINDS, signature_of
 from ..names import Names
-from .function_values import is_function, is_partial, is_starred, known_result
+from .function_values import is_function, is_partial, known_result
 from .known_functions import with_known_functions
 
 _KINDS = PARAMETER_KINDS
@@ -66,7 +66,7 @@ class Variants:
         """
         assert isinstance(call.fn, ir.Ref)
         fn = call.fn.obj
-        if any(map(is_starred, call.args)) or id(fn) in self.original or self.is_operation(fn):
+        if any(map(ir.is_starred, call.args)) or id(fn) in self.original or self.is_operation(fn):
             return call
         if not is_python_function(fn):
             return call  # a library's function has a rule, or is refused
