@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from . import leaves
 from .derivation import Derivation, derivation_of, functions_of
 from .derived import OPERATORS, encode
-from .errors import TangentlikeError, UnsupportedError
+from .errors import InternalError, TangentlikeError, UnsupportedError
 from .handback import Operator, finish, hand_back
 from .primal import Primal, Wrt, is_library, library_path, primal_of, wrt_names
 from .runtime.functions import derived_by
@@ -21,6 +21,7 @@ from .seeds import seed_like, with_lists
 __all__ = ["autodiff", "grad", "jvp", "value_and_grad", "vjp"]
 
 Function = Callable[..., Any]
+_FLOAT = frozenset((float,))
 F = TypeVar("F", bound=Function)
 
 
@@ -97,24 +98,25 @@ def _gradient(
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
             return _gradient(mode, called, wrt, has_aux, example, target)(*args)
-        args, kwargs = _complete(primal, args, kwargs)
+        if bound:
+            args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
         chosen = derivation.suited(args, kwargs)
         result = chosen.call(args, kwargs)
         finish(gradient, chosen)
         value, bars, aux = _parts(result, mode, has_aux)
-        others = (*args, *kwargs.values(), value, aux)
+        others = (*args, *kwargs.values(), value, aux) if kwargs else (*args, value, aux)
         bars = finished(values, [bars] if single else bars, others)
         found = bars[0] if single else tuple(bars)
         if mode == "grad":
             return (found, aux) if has_aux else found
         return ((value, aux), found) if has_aux else (value, found)
 
-    library = library_path(primal.origin) is not None
+    library, bound = library_path(primal.origin) is not None, _bound(primal)
     dressed = _dress(gradient, mode, primal, lambda: derivation, qualname)
     if target == "numba":
         dressed = _plain(dressed)
-    if not _bound(primal):
+    if not bound:
         derivation.handed[qualname] = dressed
     return dressed
 
@@ -262,15 +264,12 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
 
 def finished(values: Sequence[Any], bars: Any, others: Sequence[Any]) -> list[Any]:
     """Adjoints as the caller gets them: structured like the values, memory of their own."""
-    shaped = []
-    numbers = True
-    for value, bar in zip(values, bars, strict=True):
-        if type(value) is float and type(bar) is float:
-            shaped.append(bar)
-        else:
-            numbers = False
-            shaped.append(leaves.like(value, bar))
-    return shaped if numbers else leaves.own_memory(shaped, others)
+    if len(values) != len(bars):
+        raise InternalError("reverse", f"{len(bars)} adjoints for {len(values)} values")
+    shaped = list(map(leaves.like, values, bars))
+    if _FLOAT.issuperset(map(type, shaped)):
+        return shaped
+    return leaves.own_memory(shaped, others)
 
 
 def seed_names(derivation: Derivation) -> tuple[str, ...]:

@@ -16,12 +16,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import leaves
+from .apart import Apart
 from .blame import annotate, place_of, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .errors import TangentlikeError
-from .meanings import contents_of
-from .primal import Primal, global_names, plain_signature
+from .primal import Primal, plain_signature
 from .structures import Structures, has_objects, runs_over_names, structures_of
 
 if TYPE_CHECKING:
@@ -43,7 +45,7 @@ class Derivation:
         self.succeeds = False  # another one, whose helpers were defined anew
         self._derived: Derived | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
-        self._slots = [(name, *_slot(primal.function, name)) for name in request.wrt]
+        self._slots = [_slot(primal, name) for name in request.wrt]
 
     @property
     def derived(self) -> Derived:
@@ -86,7 +88,7 @@ class Derivation:
         if forms is None:
             return self._suited(args, kwargs)
         known, chosen = self._latest
-        if forms != known or not chosen.holds():
+        if forms != known or (chosen is not self and not chosen.holds()):
             chosen = self._suited(args, kwargs)
             self._latest = (forms, chosen)
         return chosen
@@ -178,6 +180,10 @@ class Derivation:
         return derivation_of(primal, replace(self.request, structures=told))
 
     @cached_property
+    def _apart(self) -> Apart:
+        return Apart(self.primal.function, self.primal.name)
+
+    @cached_property
     def writes_tape(self) -> bool:
         """Whether running the pullback changes arrays that it needs again."""
         return restores_arrays(self.derived)
@@ -226,34 +232,31 @@ class Derivation:
         """The arguments at `wrt` in a call, checked to be differentiable."""
         found = []
         value: Any
-        for name, position, default in self._slots:
-            if name not in self.names:  # a local variable: its adjoint has the right form
-                found.append(leaves.OF_ANY_FORM)
-                continue
-            if position is not None and name == self.primal.starred:
-                value = args[position:]
-            elif position is not None and position < len(args):
-                value = args[position]
+        for name, position, default, starred in self._slots:
+            if position is not None and (starred or position < len(args)):
+                value = args[position:] if starred else args[position]
             else:
                 value = kwargs.get(name, default)
-            if type(value) is not float:
+            kind = type(value)
+            if kind is not float and not (kind is np.ndarray and value.dtype.kind == "f"):
                 leaves.refuse_integer(name, self.primal.name, value)
             found.append(value)
         return found
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The emitted function, called."""
-        derived = self._derived or self.derived
-        return self.run(derived.functions[-1], args, kwargs)
+        return self.run((self._derived or self.derived).functions[-1], args, kwargs)
 
     def run(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         """Call an emitted function; an exception gets a note that names the user's line."""
         derived = self._derived or self.derived
-        leaves.refuse_matrices((*args, *kwargs.values()))
+        leaves.refuse_matrices((*args, *kwargs.values()) if kwargs else args)
         if derived.written_params:
-            self._refuse_shared(args, kwargs)
+            given = self._by_name(args, kwargs)
+            if given is not None:  # (otherwise the call itself says what is wrong)
+                self._apart.refuse_shared(given, derived.written_params)
         return self.guarded(function, args, kwargs)
 
     def guarded(
@@ -271,46 +274,18 @@ class Derivation:
             annotate(error, place, self.primal.name)
             raise
 
-    def _refuse_shared(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """Copying a written argument would separate it from others that share its memory."""
-        given = self._by_name(args, kwargs)
-        if given is None:
-            return
-        for name in self.derived.written_params:
-            written = list(leaves.arrays(given.get(name)))
-            if leaves.hold_one_twice(written):
-                raise TangentlikeError(
-                    f"{self.primal.name} writes its argument `{name}` in place, and two arrays in "
-                    "it share memory",
-                    hint="Put a copy of one of them into it.",
-                )
-            others = [(f"`{n}`", v) for n, v in given.items() if n != name]
-            others += [(f"the outer `{n}`", v) for n, v in self._outer().items()]
-            for other, value in others:
-                if any(leaves.share(a, b) for a in written for b in leaves.arrays(value)):
-                    raise TangentlikeError(
-                        f"{self.primal.name} writes its argument `{name}` in place, and "
-                        f"{other} shares memory with it",
-                        hint=f"Pass a copy: {name}={name}.copy().",
-                    )
 
-    def _outer(self) -> dict[str, Any]:
-        function = self.primal.function
-        names = set(global_names(function.__code__))
-        outer = {n: v for n, v in function.__globals__.items() if n in names}
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
-        outer.update((name, contents_of(cell)) for name, cell in cells)
-        return {n: v for n, v in outer.items() if leaves.is_array(v)}
+def _slot(primal: Primal, name: str) -> tuple[str, int | None, Any, bool]:
+    """A parameter, where it stands among positional arguments (None: keyword only), its default,
+    and whether it takes all further arguments.
 
-
-def _slot(function: types.FunctionType, name: str) -> tuple[int | None, Any]:
-    """Where a parameter stands among positional arguments (None: keyword only), its default."""
-    for position, parameter in enumerate(plain_signature(function).parameters.values()):
+    A local variable stands nowhere: its adjoint has the right form."""
+    for position, parameter in enumerate(plain_signature(primal.function).parameters.values()):
         if parameter.name == name:
             default = None if parameter.default is parameter.empty else parameter.default
             keyword = parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
-            return (None if keyword else position), default
-    return None, None
+            return name, (None if keyword else position), default, name == primal.starred
+    return name, None, leaves.OF_ANY_FORM, False
 
 
 def functions_of(derived: Derived) -> tuple[Any, ...]:

@@ -162,9 +162,9 @@ def like(value: Any, bar: Any) -> Any:
     >>> like((1.0, 2), [np.float64(0.5), 0.0])
     (0.5, None)
     """
-    if (type(value) is float and type(bar) is float) or value is OF_ANY_FORM:
-        return bar
     if _same_form(value, bar):
+        return bar
+    if (type(value) is float and type(bar) is float) or value is OF_ANY_FORM:
         return bar
     if is_array(value):
         return _array_like(value, bar)
@@ -189,8 +189,9 @@ def _same_form(value: Any, bar: Any) -> bool:
     """Whether the adjoint is right as it is, as nearly all are."""
     if type(value) is not np.ndarray or type(bar) is not np.ndarray:
         return False
-    same = bar.dtype == value.dtype and bar.shape == value.shape
-    return same and value.dtype.kind in "fc"
+    dtype = value.dtype
+    same = (bar.dtype is dtype or bar.dtype == dtype) and bar.shape == value.shape
+    return same and dtype.kind in "fc"
 
 
 def _array_like(value: Any, bar: Any) -> Any:
@@ -262,15 +263,19 @@ def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:
     """
     taken: list[Any] = []
     for other in others:
-        if type(other) is np.ndarray:
+        kind = type(other)
+        if kind is np.ndarray:
             taken.append(other)
-        elif not isinstance(other, _BARE):
+        elif kind not in _PLAIN and not isinstance(other, _BARE):
             taken.extend(arrays(other))
+    if len(results) == 1 and type(results[0]) is np.ndarray:  # (the usual case, made quick)
+        (result,) = results
+        return [result.copy()] if _is_taken(result, taken) else results
     return [_owned(result, taken) for result in results]
 
 
 def _owned(result: Any, taken: list[Any]) -> Any:
-    if is_array(result):
+    if type(result) is np.ndarray or is_array(result):
         found = result.copy() if _is_taken(result, taken) else result
         taken.append(found)
         return found
@@ -370,7 +375,7 @@ def is_matrix(value: Any) -> bool:
 def refuse_matrices(values: Iterable[Any]) -> None:
     """Say clearly that `*` of an argument would be taken for the product of entries."""
     for value in values:
-        if is_matrix(value):
+        if _MATRIX_CLASSES.get(type(value)) is not False and is_matrix(value):
             kind = type(value).__name__
             hint = "Pass np.asarray of it, and write @ for the product of matrices."
             if kind != "matrix":

@@ -22,13 +22,26 @@ class Meanings:
         self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
         self._cells: dict[int, tuple[types.CellType, Any]] = {}
         self._derivatives: dict[int, Callable[[], bool]] = {}
+        self._lookups: tuple[tuple[Callable[..., Any], str, Any], ...] = ()  # of the same names
 
     def hold(self) -> bool:
         """Whether every name still means what it meant."""
+        if len(self._names) != len(self._lookups):
+            self._lookups = tuple((names.get, n, obj) for names, n, obj in self._names.values())
+        # (Each call of a derivative asks: mostly every name stands for the very same object.)
+        for get, name, obj in self._lookups:
+            if get(name, obj) is not obj:
+                return self._names_hold() and self._rest_holds()
+        return not (self._cells or self._derivatives) or self._rest_holds()
+
+    def _names_hold(self) -> bool:
         for names, name, obj in self._names.values():
             now = names.get(name, obj)
             if now is not obj and _means(now) is not _means(obj):
                 return False
+        return True
+
+    def _rest_holds(self) -> bool:
         for cell, obj in self._cells.values():
             now = contents_of(cell, obj)
             if now is not obj and _means(now) is not _means(obj):

@@ -33,7 +33,7 @@ LAYERS = [
     {"emit"},
     {"builder"},
     {"pipeline"},
-    {"blame", "called", "claims"},
+    {"apart", "blame", "called", "claims"},
     {"derivation", "derived"},
     {"kept"},
     {"composed"},
