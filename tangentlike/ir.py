@@ -140,6 +140,11 @@ class Opaque:
     at: Place | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True)
+class Text(Opaque):
+    """An f-string: text, whatever the values that it shows."""
+
+
 Expr = Union[Var, Const, Ref, Call, Index, Slice, Attribute, Display, Lazy, Opaque]
 Atom = (Var, Const, Ref)
 

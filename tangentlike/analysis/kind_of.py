@@ -83,6 +83,8 @@ def kind_of(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
             return joined
         case ir.Call():
             return _call(expr, kinds, book)
+        case ir.Text():
+            return OTHER
         case _:
             return UNKNOWN
 

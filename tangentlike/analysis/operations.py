@@ -218,6 +218,8 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
             parts = items[1:]
         case ir.Display(items=items):
             parts = items
+        case ir.Text():
+            return ()
         case ir.Lazy() | ir.Opaque():
             parts = ir.children(expr)
         case _:

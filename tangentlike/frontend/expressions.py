@@ -27,6 +27,7 @@ from ..ir import (
     Ref,
     Slice,
     Target,
+    Text,
     Var,
     is_starred,
 )
@@ -290,7 +291,8 @@ class Reader:
     def opaque(self, node: gast.AST, prefix: str = "") -> Opaque:
         """The code of a node as it stands, with what its free names mean."""
         names, values, refs = self.meanings(node)
-        return Opaque(prefix + gast.unparse(node).strip(), names, values, refs, self.at(node))
+        made = Text if isinstance(node, gast.JoinedStr) else Opaque
+        return made(prefix + gast.unparse(node).strip(), names, values, refs, self.at(node))
 
     def meanings(self, node: gast.AST) -> tuple[tuple[str, ...], tuple[Expr, ...], tuple[Ref, ...]]:
         """The local names free in some code, what they stand for, and what else it refers to."""

@@ -10,7 +10,7 @@
     ys = d.copy()                   ys = dict(d)
     m = list(zip(xs, ys))           m = []; for x, y in zip(xs, ys): m.append((x, y))
 
-Only containers that carry derivatives are touched; everything else stays as it was written.
+Only what carries derivatives is touched; everything else stays as it was written.
 """
 
 from __future__ import annotations
@@ -91,6 +91,9 @@ class _Speller:
                     return self.replaced(stmt, record, call)
             case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) if name in self.varied:
                 return self.method(stmt, base, method, call)
+            case ir.Call(fn=ir.Attribute(ir.Var() as base, "pop"), args=(_, other)):
+                carried = ir.names_in(other) & self.varied
+                return self.method(stmt, base, "pop", call) if carried else None
             case ir.Call(fn=ir.Attribute(ir.Var() as base, "_replace")):
                 return self.replaced(stmt, base, call) if isinstance(stmt, ir.Assign) else None
         return None

@@ -33,7 +33,9 @@ def attempt(stmt: ir.Try, seen: frozenset[str], context: Context, block: Block) 
     both = block(tried)
     late: ir.Block = ()
     if _Straight(seen, context).block(tried):
-        both, late = _part(both, tangents=False), _part(both, tangents=True)
+        values, tangents = _part(both, tangents=False), _part(both, tangents=True)
+        if not _read(values) & _bound(tangents):  # (a call reads the tangents that it is given)
+            both, late = values, tangents
     if _bound(both) != _bound(tried) and not ends_by_raising(stmt.orelse):
         _refuse_arithmetic(stmt)
     mark, *after = rest
@@ -43,6 +45,10 @@ def attempt(stmt: ir.Try, seen: frozenset[str], context: Context, block: Block) 
 
 def _bound(block: ir.Block) -> set[str]:
     return {name for stmt in ir.statements(block) for name in ir.binds(stmt)}
+
+
+def _read(block: ir.Block) -> set[str]:
+    return {name for stmt in ir.statements(block) for name in ir.reads(stmt)}
 
 
 @dataclass

@@ -7,7 +7,8 @@ the keys that reads `d[key]` says the same and leaves one way to read a dict:
     v = d.get(name, other)              if name in d: v = d[name]  else: v = other
     xs = list(d.values())               vs = []; for key in ...: vs.append(d[key]);  xs = list(vs)
 
-Only dicts that carry derivatives are rewritten; everything else stays as it was written.
+Only dicts that carry derivatives are rewritten, and `get` with a default that does; everything
+else stays as it was written.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ class _Speller:
             case ir.For():
                 return self.loop(stmt, views)
             case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, "get"), args=args)):
-                if name in self.varied and args and not stmt.value.kwargs:  # type: ignore[union-attr]
+                carried = {name, *(n for arg in args for n in ir.names_in(arg))} & self.varied
+                if carried and args and not stmt.value.kwargs:  # type: ignore[union-attr]
                     return [self.get(stmt, base, args)]
             case ir.Assign(target=str(name), value=ir.Call() as call) if name in self.temporaries:
                 found = self.view(call, views)

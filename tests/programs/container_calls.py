@@ -187,6 +187,13 @@ def values_unpacked(params):
     return np.sum(w * w) * b
 
 
+def defaults_of_constants(params):  # the dict carries nothing, what stands in for its entries does
+    table = {"a": np.ones(3)}
+    first = table.get("b", params["w"])
+    second = table.pop("c", params["w"] * params["b"])
+    return np.sum(first * second) + np.sum(table.get("a", first))
+
+
 def list_joined(xs):
     ys = xs + [xs[0] * 2]
     return np.sum(ys[-1] * ys[1])
@@ -397,6 +404,7 @@ PROGRAMS = [
     Program(dict_filled_in_loop, _params),
     Program(values_starred, _params),
     Program(values_unpacked, _params),
+    Program(defaults_of_constants, _params),
     Program(list_joined, _arrays),
     Program(list_insert, _arrays),
     Program(list_item_deleted, _arrays),

@@ -252,6 +252,28 @@ def try_raise_own(x, limit):
     return y
 
 
+def _halved(v, c=0.5):
+    return v * c * v
+
+
+def printed_values(x, n):  # text carries no derivative, whatever it shows
+    y = x[0] * x[1]
+    label = f"{y:.2f} of {n}"
+    print(label, f"{x[2]!r}")
+    return y * len(label) + np.sum(x)
+
+
+def try_call_of_item(x, limit):  # the tangent of the argument is needed within the body
+    y = x[0] * x[1]
+    try:
+        w = _halved(x[-1])
+        if y > limit:
+            raise ValueError(limit)
+    except ValueError:
+        w = x[1]
+    return y * w
+
+
 def try_with_branches(x, parts):
     s = 0.0
     for p in parts:
@@ -326,5 +348,10 @@ PROGRAMS = (
         Program(try_raise_own, lambda rng, n=n: (rng.uniform(0.5, 1, 3), n), case=f"{n:.0f}")
         for n in (0.0, 9.0)
     ),
+    *(
+        Program(try_call_of_item, lambda rng, n=n: (rng.uniform(0.5, 1, 3), n), case=f"{n:.0f}")
+        for n in (0.0, 2.0)
+    ),
+    Program(printed_values, lambda rng: (rng.uniform(0.5, 1, 3), 2)),
     Program(try_with_branches, lambda rng: (rng.uniform(0.2, 1.0, 3), (1, 0, -1, 2))),
 )
