@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .. import ir
+from ..errors import Place
 from ..ir import Expr, Function, Var
-from .nested import Define
+from .nested import Define, Walrus
 
 
 def bound_by(stmt: Any) -> tuple[str, ...]:
@@ -36,6 +39,70 @@ def rebound_names(function: Function) -> frozenset[str]:
                 found.update(n for s in ir.statements(stmt.body) for n in bound_by(s))
             case ir.Update(target=Var(name)):
                 found.add(name)
+    return frozenset(found)
+
+
+@dataclass(frozen=True)
+class Later:
+    """The names that get another value after some point of a function."""
+
+    rebound: frozenset[str]
+    after: Mapping[Place, frozenset[str]]
+
+    @staticmethod
+    def of(function: Function) -> Later:
+        return Later(rebound_names(function), bound_after(function))
+
+    def than(self, origin: ir.Origin) -> frozenset[str]:
+        """Those that may be bound again from a statement on."""
+        return self.rebound & self.after.get(origin.place, self.rebound)
+
+
+def bound_after(function: Function) -> dict[Place, frozenset[str]]:
+    """For each statement, by its place, the names that may get a value once it runs.
+
+    >>> from . import program
+    >>> [sorted(names) for names in bound_after(program("a = b; c = a")).values()]
+    [['a', 'c'], ['c']]
+    """
+    found: dict[Place, frozenset[str]] = {}
+    _bound_after(function.body, _bound_out_of_sight(function), found)
+    return dict(reversed(found.items()))
+
+
+def _bound_after(
+    block: ir.Block, after: frozenset[str], found: dict[Place, frozenset[str]]
+) -> frozenset[str]:
+    """Goes through a block backwards; what is bound from its beginning on."""
+    for stmt in reversed(block):
+        own = frozenset(n for s in ir.statements((stmt,)) for n in _given_value(s))
+        again = isinstance(stmt, ir.For | ir.While)
+        inside = after | own if again or isinstance(stmt, ir.Try) else after
+        for inner in ir.blocks(stmt):
+            _bound_after(inner, inside, found)
+        after |= own
+        place = stmt.origin.place
+        found[place] = found.get(place, frozenset()) | after
+    return after
+
+
+def _given_value(stmt: Any) -> tuple[str, ...]:
+    """The names that a statement binds, or gives another number by `a += b`."""
+    match stmt:
+        case ir.Update(target=Var(name)):
+            return (name,)
+    return bound_by(stmt)
+
+
+def _bound_out_of_sight(function: Function) -> frozenset[str]:
+    """The names that inner functions assign (`nonlocal`), and those of assignment expressions."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, Define):
+            found.update(stmt.function.free)
+            found |= _bound_out_of_sight(stmt.function)
+        for expr in ir.expressions(stmt):
+            found.update(part.target for part in ir.walk(expr) if isinstance(part, Walrus))
     return frozenset(found)
 
 

@@ -39,11 +39,12 @@ from ..ir import (
     While,
 )
 from ..names import Names
+from .captures import Later
 from .comprehensions import Comprehension, becomes_loop, is_consumed, is_generator, loop, reduction
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
 from .keys import fixed_key, flat_key
-from .lifting import Lambdas, rebound_names
+from .lifting import Lambdas
 from .naming import Variables, names_of
 from .nested import Closure, Define, Walrus, in_blocks
 from .operands import (
@@ -76,9 +77,8 @@ def flatten(function: Function, names: Names | None = None, scope: Scope | None 
     """
     names = names_of(function) if names is None else names
     special = find_special(function, names)
-    lambdas = Lambdas(
-        Scope.of_names({}) if scope is None else scope, rebound_names(function), names
-    )
+    outer = Scope.of_names({}) if scope is None else scope
+    lambdas = Lambdas(outer, Later.of(function), names)
     origin = Origin(function.place)
     flattener = _Flattener(Variables(function, names), special, lambdas, [], origin)
     return dataclasses.replace(function, body=flattener.block(function.body))

@@ -27,7 +27,7 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir import Assign, Call, Const, Expr, Function, Origin, Param, Ref, Return, Var
 from ..names import Names
-from .captures import binding_counts, bound_by, free_names, names_read, rebound_names
+from .captures import Later, binding_counts, bound_by, free_names, names_read, rebound_names
 from .nested import Closure, Define
 from .resolve import Scope
 
@@ -44,8 +44,8 @@ PARAMETER_KINDS = {
 @dataclass(frozen=True)
 class Lifted:
     """A function that was defined inside another: `function` is nested IR whose last parameters
-    are what it captures. `rebound` are captured names that the outer function binds more than
-    once; `defaults` are parameters that have a value of the place of definition; `code` is the
+    are what it captures. `rebound` are captured names that the outer function may bind again
+    later; `defaults` are parameters that have a value of the place of definition; `code` is the
     text of a lambda."""
 
     function: Function
@@ -99,16 +99,16 @@ def with_values(fn: Ref, values: Mapping[str, Expr], at: Place | None = None) ->
 
 @dataclass(frozen=True)
 class Lambdas:
-    """Makes functions of the lambdas of one function, which binds some names more than once."""
+    """Makes functions of the lambdas of one function, where some names get another value later."""
 
     scope: Scope
-    rebound: frozenset[str]
+    later: Later
     names: Names
 
     def lifted(self, code: Closure, origin: Origin) -> Expr:
         """A lambda as a function with the values that it captures."""
         name = self.names.fresh("function")
-        return _lifted_lambda(name, code, self.rebound, self.scope, origin)
+        return _lifted_lambda(name, code, self.later.than(origin), self.scope, origin)
 
 
 def _lifted_lambda(
@@ -152,7 +152,7 @@ def lift_definitions(
 ) -> Function:
     """Lift every `def` inside a function but those in `kept`, which are inlined."""
     counts = binding_counts(function)
-    inner, codes = _definitions(function, kept, counts)
+    inner, codes, origins = _definitions(function, kept, counts)
     if not inner:
         return function
     for made in inner.values():
@@ -163,7 +163,7 @@ def lift_definitions(
                 made.place,
                 "Call it by its name only, or return the new value.",
             )
-    rebound = rebound_names(function)
+    later = Later.of(function)
     unique = {n for n in inner if counts[n] == 1}
     defaults: dict[str, dict[str, Expr]] = {}
     for name in sorted(unique, key=list(inner).index):
@@ -174,7 +174,7 @@ def lift_definitions(
     for name in sorted(unique, key=list(inner).index):
         params, found = _split_defaults(inner[name].params)
         body = dataclasses.replace(inner[name], params=_extended(params, captured[name]))
-        late = frozenset(captured[name]) & rebound
+        late = frozenset(captured[name]) & later.than(origins[name])
         lifted = Lifted(body, scope, late, frozenset(found), codes.get(name))
         values = {**defaults[name], **{n: Var(n) for n in captured[name]}}
         meaning[name] = with_values(stand_in(name, lifted), values)
@@ -185,18 +185,20 @@ def lift_definitions(
 
 def _definitions(
     function: Function, kept: frozenset[str], counts: Mapping[str, int]
-) -> tuple[dict[str, Function], dict[str, Closure]]:
+) -> tuple[dict[str, Function], dict[str, Closure], dict[str, Origin]]:
     """The functions made by `def`, and by `name = lambda ...` where that is all the name is."""
     inner: dict[str, Function] = {}
     codes: dict[str, Closure] = {}
+    origins: dict[str, Origin] = {}
     for stmt in ir.statements(function.body):
         match stmt:
             case Define(function=made) if made.name not in kept:
-                inner[made.name] = made
+                inner[made.name], origins[made.name] = made, stmt.origin
             case Assign(target=str(name), value=Closure() as code):
                 if name not in kept and counts[name] == 1:
                     inner[name], codes[name] = lambda_function(name, code, stmt.origin), code
-    return inner, codes
+                    origins[name] = stmt.origin
+    return inner, codes, origins
 
 
 def lambda_function(name: str, code: Closure, origin: Origin) -> Function:

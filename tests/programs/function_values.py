@@ -282,6 +282,13 @@ def pair_of_functions(a, x):  # a tuple whose functions capture
     return fs[0](x) + fs[1](x) * fs[2](x)
 
 
+def kept_after_rebinding(a, x):  # `a` has its last value when the functions are kept
+    a = a * x
+    a += 0.5
+    steps = [lambda v: a * v, lambda v: np.sin(a - v)]
+    return steps[0](x) * steps[-1](a)
+
+
 def built_list(a, x):
     fs = []
     for k in range(3):
@@ -385,6 +392,7 @@ PROGRAMS = [
     Program(by_name, lambda rng: (rng.normal(size=3), rng.normal(size=3), "soft"), (0, 1)),
     Program(list_of_functions, both, (0, 1)),
     Program(pair_of_functions, both, (0, 1)),
+    Program(kept_after_rebinding, both, (0, 1)),
     Program(built_list, both, (0, 1)),
     Program(chosen_by_a_test, both, (0, 1)),
     Program(given_by_the_caller, lambda rng: (rng.normal(size=3), np.sin)),
