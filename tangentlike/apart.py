@@ -7,11 +7,12 @@ be written by the function and not by its derivative.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import leaves
 from .errors import TangentlikeError
+from .ir import Ref
 from .meanings import contents_of
 from .primal import global_names
 
@@ -26,8 +27,11 @@ class Apart:
         names = function.__code__.co_freevars
         self._cells = tuple(zip(names, function.__closure__ or (), strict=False))
 
-    def refuse_shared(self, given: Mapping[str, Any], written: Sequence[str]) -> None:
-        """Refuse arguments that share memory with one that is written."""
+    def refuse_shared(
+        self, given: Mapping[str, Any], written: Sequence[str], touched: Iterable[Ref]
+    ) -> None:
+        """Refuse arguments that share memory with one that is written; `touched` are arrays that
+        the function, or what it calls, has from outside."""
         for name in written:
             inside = list(leaves.arrays(given.get(name)))
             if len(inside) > 1 and leaves.hold_one_twice(inside):
@@ -39,9 +43,21 @@ class Apart:
             for other, value in given.items():
                 if other != name and _share(inside, value):
                     raise self._refusal(name, f"`{other}`")
-            for other, value in self._outer():
+            for other, value in (*self._outer(), *((ref.text, ref.obj) for ref in touched)):
                 if _share(inside, value):
                     raise self._refusal(name, f"the outer `{other}`")
+
+    def refuse_overwritten(self, given: Mapping[str, Any], overwritten: Iterable[Ref]) -> None:
+        """Refuse arguments that share memory with an outer array that is written."""
+        for ref in overwritten:
+            outer = list(leaves.arrays(ref.obj))
+            for name, value in given.items():
+                if outer and _share(outer, value):
+                    raise TangentlikeError(
+                        f"{self._name} writes the outer `{ref.text}` in place, and its argument "
+                        f"`{name}` shares memory with it",
+                        hint=f"Pass a copy: {name}={name}.copy().",
+                    )
 
     def _refusal(self, name: str, other: str) -> TangentlikeError:
         return TangentlikeError(

@@ -278,6 +278,7 @@ class Builder:
             function = shared_loads
             context.kinds.update(infer_kinds(function, given, self.book))
         refuse_twice(function)
+        self._check_outside(function, wrt, context, restores=True)
         function, facts, aliases = rebind_updates(function, context, frozenset(shared))
         preparation = Preparation(function, facts, aliases, context)
         function = preparation.run()
@@ -288,8 +289,7 @@ class Builder:
             function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
         )
         refuse_unknown(function, active, self.book, context.kinds, wrt)
-        self._refuse_unseen(function, wrt, active, context)
-        self.outside.refuse_overwritten(function, sources)
+        refuse_hidden_writes(function, active, context.kinds, self.book)
         context.alike = depends_on_layout(function, self._body)
         severed = frozenset(wrt) - set(function.param_names)
         aliases.entangled = entangled_names(function, aliases, active, severed, sources)
@@ -301,22 +301,17 @@ class Builder:
         primal = Primal(function, aliases, active, conversion.sites, counters, wrt, written, shared)
         return primal, context
 
-    def _refuse_unseen(
-        self,
-        function: ir.Function,
-        wrt: tuple[str, ...],
-        active: frozenset[str],
-        context: Context,
+    def _check_outside(
+        self, function: ir.Function, wrt: tuple[str, ...], context: Context, restores: bool
     ) -> None:
-        """Refuse writes that are not seen as such, and those into arrays of no function."""
-        refuse_hidden_writes(function, active, context.kinds, self.book)
+        """Refuse what cannot be right of writes into arrays of no function."""
         sources = context.sources()
 
         @functools.cache
         def varied() -> frozenset[str]:
             return varied_names(function, wrt, context.kinds, self.book, sources.effects)
 
-        self.outside.refuse_carried(function, varied, sources)
+        self.outside.check(function, varied, sources, restores)
 
     def _body(self, obj: Any) -> ir.Function | None:
         """A user's function in the normal form, if it can be read and has no rule."""
@@ -341,7 +336,8 @@ class Builder:
         sources = context.sources()
         active = active_names(function, wrt, context.kinds, self.book, effects=sources.effects)
         refuse_unknown(function, active, self.book, context.kinds, wrt)
-        self._refuse_unseen(function, wrt, active, context)
+        refuse_hidden_writes(function, active, context.kinds, self.book)
+        self._check_outside(function, wrt, context, restores=False)
         effects = effects_of(function, structure(function), sources)
         context.alike = depends_on_layout(function, self._body)
         made = forward(function, wrt, active, context, name=name, protect=protect)

@@ -253,10 +253,12 @@ class Derivation:
         """Call an emitted function; an exception gets a note that names the user's line."""
         derived = self._derived or self.derived
         leaves.refuse_matrices((*args, *kwargs.values()) if kwargs else args)
-        if derived.written_params:
-            given = self._by_name(args, kwargs)
+        if derived.written_params or derived.overwritten:
+            own = {name: value for name, value in kwargs.items() if name not in self.seeds}
+            given = self._by_name(args, own)
             if given is not None:  # (otherwise the call itself says what is wrong)
-                self._apart.refuse_shared(given, derived.written_params)
+                self._apart.refuse_shared(given, derived.written_params, derived.touched)
+                self._apart.refuse_overwritten(given, derived.overwritten)
         return self.guarded(function, args, kwargs)
 
     def guarded(

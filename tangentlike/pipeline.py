@@ -28,13 +28,20 @@ __all__ = ["Derived", "Request", "derive"]
 
 @dataclass(frozen=True)
 class Derived:
-    """The answer: compiled functions (the main one last), their text, and every stage's text."""
+    """The answer: compiled functions (the main one last), their text, and every stage's text.
+
+    `written_params` are copied before they are written. `touched` are arrays of the module or of
+    an enclosing function that are read or written, `overwritten` those whose writes the reverse
+    sweep does not undo.
+    """
 
     functions: tuple[Callable[..., Any], ...]
     source: str
     origins: Mapping[int, ir.Origin]
     stages: Mapping[str, str]
     written_params: tuple[str, ...]
+    touched: tuple[ir.Ref, ...] = field(repr=False)
+    overwritten: tuple[ir.Ref, ...] = field(repr=False)
     module: ir.Module = field(repr=False)
     lowered: Lowered = field(repr=False)
     scopes: Mapping[str, Scope] = field(repr=False)
@@ -96,6 +103,8 @@ def _derive(
         emitted.origins,
         stages,
         written,
+        tuple(build.outside.touched.values()),
+        tuple(build.outside.written.values()),
         module,
         lowered,
         build.scopes,

@@ -185,9 +185,11 @@ REFUSED: dict[str, dict[str, str]] = {
     "setitem_inactive": _each(_WAYS, "`operator.setitem` is called by its name"),
     "setitem_active": _each(_WAYS, "no derivative rule for operator.setitem"),
     "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),
-    "partial_write": _each(
-        _WAYS, "a function that uses `w` is kept, and which function is called later shows only wh"
-    ),
+    "partial_write": {
+        "reverse": "`put` is written in place while `w` may share its memory",
+        "example": "a function that uses `w` is kept, and which function is called later shows",
+        "forward": "a function that uses `w` is kept, and which function is called later shows",
+    },
     "list_of_callables": _each(_WAYS, "`f` may write its arguments, which carry derivatives"),
     "map_writes": {
         "reverse": "`w` is written in place while an element of `items` may share its memory",
@@ -220,4 +222,22 @@ REFUSED: dict[str, dict[str, str]] = {
     "outer_attr_array": _each(
         _REVERSE, "`STATE.a` is written in place, and lives outside of the function"
     ),
+    **dict.fromkeys(
+        ("given_then_set", "given_view_then_set", "given_either_then_set")
+        + ("given_in_list_then_set",),
+        _each(_REVERSE, "`G` is written in place, and lives outside of the function"),
+    ),
+    "given_item_then_set": _each(_REVERSE, "`STATE['a']` is written in place, and lives outside"),
+    "given_by_closure_then_set": _each(_REVERSE, "`buf` is written in place, and lives outside"),
+    "given_and_carried": _each(_WAYS, "`product` carries derivatives into `G`, which lives out"),
+    "given_and_updated": _each(_WAYS, "`v` carries derivatives into `SLOTTED.b`, which lives out"),
+    "given_twice_and_carried": _each(_WAYS, "`product` carries derivatives into `TABLES`, which"),
+    "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` gives from its cache is wr"),
+    "put_into_list_and_carried": _each(_WAYS, "`held` carries derivatives into `G`, which lives"),
+    "by_getattr": _each(_REVERSE, "written for an array where it got a method-wrapper"),
+    "by_kept_method": _each(_REVERSE, "`fill` is written in place while `w` may share its memory"),
+    "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),
+    "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
+    "by_memset": _each(_REVERSE, "is written in place while `w` may share its memory"),
+    "by_pointer": _each(_REVERSE, "written for an array where it got a PyCPointerType"),
 }

@@ -20,9 +20,11 @@ from tests.programs import (
     call_writes,
     container_writes,
     entangled_writes,
+    hidden_writes,
     key_writes,
     library_writes,
     loop_writes,
+    outer_arrays,
     outer_writes,
     view_writes,
     write_targets,
@@ -41,6 +43,8 @@ MODULES = (
     container_writes,
     call_writes,
     outer_writes,
+    outer_arrays,
+    hidden_writes,
 )
 PROGRAMS = {program.fn.__name__: program for m in MODULES for program in m.PROGRAMS}
 

@@ -83,3 +83,36 @@ def test_arguments_that_share_memory_are_refused_where_one_is_written() -> None:
         tl.grad(writes_item)([b[:3], b[2:]])
     assert tl.grad(writes_first)(b[:2], b[2:4]).shape == (2,)
     assert len(tl.grad(writes_item)([b[:2], b[2:4]])) == 2
+
+
+OUTER = np.full(3, 0.5)
+
+
+def total_of_outer() -> Any:
+    return np.sum(OUTER)
+
+
+def writes_argument(x: Any, k: Any) -> Any:
+    k[:] = 3.0
+    return np.sum(x * x) * total_of_outer()
+
+
+def writes_outer(x: Any, k: Any) -> Any:
+    y = np.sum(k * x * x)
+    OUTER[:] = 0.5
+    return y * np.sum(k * x)
+
+
+def test_arguments_apart_from_outer_arrays() -> None:
+    """What only a helper reads counts, and in forward mode as well."""
+    x, own = np.array([0.3, 0.7, 1.1]), np.full(3, 0.5)
+    for fn in (writes_argument, writes_outer):
+        tl.check_grads(fn, (x, own), wrt=0)
+    with pytest.raises(tl.TangentlikeError, match="the outer `OUTER` shares memory with it"):
+        tl.grad(writes_argument)(x, OUTER[::-1])
+    with pytest.raises(tl.TangentlikeError, match="the outer `OUTER` shares memory with it"):
+        tl.jvp(writes_argument, (x, OUTER), (x, np.zeros(3)))
+    with pytest.raises(tl.TangentlikeError, match="its argument `k` shares memory with it"):
+        tl.grad(writes_outer)(x, OUTER[:])
+    _, tangent = tl.jvp(writes_outer, (x, OUTER), (x, np.zeros(3)))  # (restores nothing)
+    assert np.allclose(tangent, tl.grad(writes_outer)(x, own) @ x)

@@ -18,7 +18,7 @@ from .operations import joins_lists, may_write, rule_object, written_position
 MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update")
     + ("setdefault", "popitem", "fill", "partition", "put", "resize", "itemset", "add", "discard")
-    + ("__setitem__", "__delitem__")
+    + ("__setitem__", "__delitem__", "setfield", "byteswap")
 )
 VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum)  # what may give back any of their arguments
@@ -107,7 +107,7 @@ class Sources:
                     return self._item_of(expr.args[0])
                 if self.view_of(expr) == "no" or not self.holds_memory(expr):
                     return frozenset()
-                return self._all(self._shared_by(expr))
+                return self._all(self.shared_by(expr))
             case ir.Lazy() | ir.Opaque():
                 return self._all(e for e in ir.children(expr) if not isinstance(e, ir.Ref))
             case _:
@@ -168,9 +168,9 @@ class Sources:
             return self._item_of(call.fn.base) | self._all(call.args[1:])
         if view in ("view", "maybe") and isinstance(call.fn, ir.Attribute):
             return self.nodes(call.fn.base)
-        return self._all(self._shared_by(call))
+        return self._all(self.shared_by(call))
 
-    def _shared_by(self, call: ir.Call) -> Sequence[ir.Expr]:
+    def shared_by(self, call: ir.Call) -> Sequence[ir.Expr]:
         """The arguments that the result of a call may share memory with: the first one, for an
         operation with a rule."""
         if self.view_of(call) not in ("view", "maybe"):
@@ -200,6 +200,8 @@ class Sources:
                 return tuple(sorted(base_names(stmt.target)))
             case ir.Update(target=ir.Var(name)):
                 return (name,) if self.holds_memory(stmt.target) else ()
+            case ir.Do(value=ir.Call(fn=ir.Var()) as call):
+                return tuple(sorted(self._all(ir.children(call)) | self._written_by(call)))
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 return tuple(sorted(self._written_by(call)))
             case _:

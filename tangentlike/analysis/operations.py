@@ -99,6 +99,7 @@ def _of_array(base: ir.Expr, name: str) -> Any:
     return None if name.startswith("__") else getattr(np.ndarray, name, None)
 
 
+_WRITING_METHODS = ("fill", "sort", "partition", "put", "resize", "setfield", "byteswap")
 # Modules of Python with functions that write their arguments.
 _WRITING_MODULES = ("random", "heapq", "bisect", "operator", "struct", "ctypes")
 
@@ -138,6 +139,8 @@ def may_write(fn: ir.Expr) -> bool:
     """
     if not isinstance(fn, ir.Ref) or inspect.isclass(fn.obj):
         return False
+    if getattr(fn.obj, "__objclass__", None) is np.ndarray:  # `np.ndarray.fill(w, 0.0)`
+        return fn.obj.__name__ in _WRITING_METHODS or fn.obj.__name__.startswith("__")
     owner = getattr(fn.obj, "__module__", None) or ""
     package = owner.partition(".")[0].lstrip("_")
     return package in _WRITING_MODULES or (

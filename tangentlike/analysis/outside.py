@@ -9,7 +9,8 @@
 The adjoint of `TOTAL` would live outside of every function that is differentiated, and what is
 written to it in the primal sweep cannot be restored: who else reads it is not known. So a write
 that carries derivatives is refused in both modes, also if a callee does it, and a write that
-carries none is refused in reverse mode where the function reads the array as well.
+carries none is refused in reverse mode where the function reads the array as well. What a helper
+gives back (`def total(): return TOTAL`) is followed; `outer_arrays` says what that is.
 """
 
 from __future__ import annotations
@@ -22,28 +23,34 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from .flow import OUTSIDE, flow_edges
 from .memory import MUTATING_METHODS, Sources
-from .operations import SHAPE_QUERIES, is_python_function, written_position
+from .operations import is_python_function, written_position
+from .outer_arrays import Held, OuterArrays, is_cached, is_outer_array, live, reads_of
 
 
 @dataclass(frozen=True)
 class OuterWrites:
-    """What a function writes outside of itself: arrays by their id, with the text that names
-    each, and the parameters whose derivatives go out with it."""
+    """What a function does with what lies outside of it: the arrays that it writes, by their id,
+    the parameters whose derivatives go out with that, and the arrays that it may give back or
+    read."""
 
-    arrays: Mapping[int, str] = field(default_factory=dict)
+    arrays: Mapping[int, ir.Ref] = field(default_factory=dict)
     carried: frozenset[str] = frozenset()
+    read: Mapping[int, ir.Ref] = field(default_factory=dict)
+    returned: Mapping[int, ir.Ref] = field(default_factory=dict)
 
 
 @dataclass
 class Outside:
     """The outer arrays of one transform: what its functions write, and what they read. `body`
-    gives a user's function in the normal form, `sources` what its expressions may share."""
+    gives a user's function in the normal form, `sources` what its expressions may share.
+    `touched` are all that any of them reads or writes."""
 
     body: Callable[[Any], ir.Function]
     sources: Callable[[ir.Function], Sources]
     book: Any
-    written: dict[int, str] = field(default_factory=dict)
+    written: dict[int, ir.Ref] = field(default_factory=dict)
     read: dict[int, Place] = field(default_factory=dict)
+    touched: dict[int, ir.Ref] = field(default_factory=dict)
     _known: dict[int, OuterWrites] = field(default_factory=dict)
 
     def of_callee(self, obj: Any) -> OuterWrites:
@@ -55,31 +62,62 @@ class Outside:
         return self._known[id(obj)]
 
     def writes(self, function: ir.Function, sources: Sources) -> OuterWrites:
-        """What the body of a function writes outside of it."""
-        arrays: dict[int, str] = {}
+        """What the body of a function writes outside of it, and what it reads there."""
+        arrays: dict[int, ir.Ref] = {}
+        read = {id(ref.obj): ref for ref, _ in self._reads(function, sources)}
         ends = {OUTSIDE}
-        held = _held(function, sources)
+        held = self._held(function, sources)
         for stmt in ir.statements(function.body):
             for target in _written_places(stmt, sources):
-                ref = _root(target, held, sources)
-                if ref is not None:
-                    arrays[id(ref.obj)] = ref.text
+                found = held.roots(target)
+                if found:
+                    arrays |= found
                     ends |= ir.names_in(target)
             for call in _user_calls(stmt, sources):
-                found = self.of_callee(_callee(call))
-                arrays |= found.arrays
+                callee = self.of_callee(_callee(call))
+                arrays |= callee.arrays
+                read |= callee.read
                 actuals = sources.bind(call)
-                for formal in found.carried & actuals.keys():
+                for formal in callee.carried & actuals.keys():
                     ends |= ir.names_in(actuals[formal])
         flow = flow_edges(function, sources.kinds, self.book, sources.effects)
-        return OuterWrites(arrays, _params_reaching(ends, flow.predecessors, function))
+        carried = _params_reaching(ends, flow.predecessors, function)
+        result = function.body[-1] if function.body else None
+        returned: Mapping[int, ir.Ref] = {}
+        if isinstance(result, ir.Return) and result.value is not None:
+            returned = held.roots(result.value)
+        return OuterWrites(arrays, carried, read, returned)
 
-    def refuse_carried(
+    def _held(self, function: ir.Function, sources: Sources) -> Held:
+        return OuterArrays(sources, self._given_back).held(function)
+
+    def _given_back(self, call: ir.Call, sources: Sources) -> Mapping[int, ir.Ref]:
+        """The outer arrays that a call of a user's function may give back."""
+        return self.of_callee(_callee(call)).returned if _is_read(call, sources) else {}
+
+    def check(
+        self,
+        function: ir.Function,
+        varied: Callable[[], Collection[str]],
+        sources: Sources,
+        restores: bool,
+    ) -> None:
+        """Refuse what a function that is differentiated does with outer arrays, where that cannot
+        be right; `restores`: in reverse mode, which must restore what is written."""
+        self._refuse_carried(function, varied, sources)
+        found = self.writes(function, sources)
+        self.touched |= {**found.arrays, **found.read}
+        if restores:
+            self.written.update(found.arrays)
+            self._refuse_overwritten(function, sources)
+
+    def _refuse_carried(
         self, function: ir.Function, varied: Callable[[], Collection[str]], sources: Sources
     ) -> None:
         """Refuse calls, and writes through views, that carry derivatives into outer arrays."""
-        held = _held(function, sources)
+        held = self._held(function, sources)
         for stmt in ir.statements(function.body):
+            self._refuse_cached(stmt, held, sources)
             for name, into in self._carried(stmt, held, sources):
                 if name in varied():
                     raise UnsupportedError(
@@ -90,34 +128,60 @@ class Outside:
                         f"tl.stop_gradient({name}).",
                     )
 
-    def _carried(
-        self, stmt: ir.Stmt, held: Mapping[str, ir.Ref], sources: Sources
-    ) -> Iterator[tuple[str, str]]:
+    def _refuse_cached(self, stmt: ir.Stmt, held: Held, sources: Sources) -> None:
+        """Refuse writes into what a function with a cache gave, as it would give it again."""
+        written = [held.roots(target) for target in _written_places(stmt, sources)]
+        written += [self.of_callee(_callee(call)).arrays for call in _user_calls(stmt, sources)]
+        for ref in (ref for found in written for ref in found.values() if is_cached(ref)):
+            raise UnsupportedError(
+                f"what `{ref.text.removesuffix('.__wrapped__')}` gives from its cache is written "
+                "in place",
+                stmt.origin.place,
+                "Later calls would give what was written. Write into a copy.",
+            )
+
+    def _carried(self, stmt: ir.Stmt, held: Held, sources: Sources) -> Iterator[tuple[str, str]]:
         """Names whose values a statement puts into outer arrays, and what names these."""
         for target in _written_places(stmt, sources):
-            ref = _root(target, held, sources)
-            if ref is not None:
-                yield from ((name, f"`{ref.text}`") for name in sorted(ir.reads(stmt)))
+            into = _listed(held.roots(target))
+            if into:
+                yield from ((name, into) for name in sorted(ir.reads(stmt)))
         for call in _user_calls(stmt, sources):
             found = self.of_callee(_callee(call))
             actuals = sources.bind(call)
-            into = ", ".join(f"`{text}`" for text in sorted(set(found.arrays.values())))
+            into = _listed(found.arrays)
             for formal in sorted(found.carried & actuals.keys()):
                 names = sorted(ir.names_in(actuals[formal]))
                 yield from ((name, into or "an object") for name in names)
 
-    def refuse_overwritten(self, function: ir.Function, sources: Sources) -> None:
+    def _refuse_overwritten(self, function: ir.Function, sources: Sources) -> None:
         """Refuse the reverse sweep of what reads an outer array that is written."""
-        self.written.update(self.writes(function, sources).arrays)
-        for ref, place in _reads(function, sources):
+        for ref, place in self._reads(function, sources):
             self.read.setdefault(id(ref.obj), place)
         for key in self.read.keys() & self.written.keys():
             raise UnsupportedError(
-                f"`{self.written[key]}` is written in place, and lives outside of the function",
+                f"`{self.written[key].text}` is written in place, and lives outside of the "
+                "function",
                 self.read[key],
                 "The reverse sweep cannot restore what was overwritten there. Pass the array as "
                 "an argument.",
             )
+
+    def _reads(self, function: ir.Function, sources: Sources) -> Iterator[tuple[ir.Ref, Place]]:
+        """The outer arrays whose entries a function reads, or is given by what it calls."""
+        for stmt in ir.statements(function.body):
+            written = set(map(id, _written_places(stmt, sources)))
+            for expr in ir.expressions(stmt):
+                for ref in reads_of(expr, written):
+                    yield ref, stmt.origin.place
+            for call in _user_calls(stmt, sources):
+                for ref in self.of_callee(_callee(call)).returned.values():
+                    yield ref, stmt.origin.place
+
+
+def _listed(arrays: Mapping[int, ir.Ref]) -> str:
+    """The arrays by the names that they have outside."""
+    return ", ".join(f"`{text}`" for text in sorted({ref.text for ref in arrays.values()}))
 
 
 def _callee(call: ir.Call) -> Any:
@@ -134,77 +198,17 @@ def _user_calls(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Call]:
 
 
 def _is_read(call: ir.Call, sources: Sources) -> bool:
+    if not isinstance(call.fn, ir.Ref):
+        return False
     return is_python_function(_callee(call)) and sources.effects(call) is not None
-
-
-def _held(function: ir.Function, sources: Sources) -> dict[str, ir.Ref]:
-    """The names that may be outer arrays, or views of them."""
-    held: dict[str, ir.Ref] = {}
-    while True:
-        before = len(held)
-        for stmt in ir.statements(function.body):
-            if isinstance(stmt, ir.Assign | ir.For):
-                value = stmt.value if isinstance(stmt, ir.Assign) else stmt.iter
-                ref = _root(value, held, sources)
-                if ref is not None:
-                    names = stmt.target if isinstance(stmt.target, tuple) else (stmt.target,)
-                    held.update((n, ref) for n in ir.target_names(names))
-        if len(held) == before:
-            return held
-
-
-def _root(expr: ir.Expr, held: Mapping[str, ir.Ref], sources: Sources) -> ir.Ref | None:
-    """The outer array whose memory an expression may share."""
-    known = _live(expr)
-    if known is not None and _is_array(known.obj):
-        return known
-    match expr:
-        case ir.Var(name):
-            return held.get(name)
-        case ir.Attribute(_, name) if name in SHAPE_QUERIES:
-            return None
-        case ir.Index(base, _) | ir.Attribute(base, _):
-            return _root(base, held, sources)
-        case ir.Call(fn=ir.Attribute(base, _)) if sources.view_of(expr) in ("view", "maybe"):
-            return _root(base, held, sources)
-        case ir.Call(args=(first, *_)) if sources.view_of(expr) in ("view", "maybe"):
-            return _root(first, held, sources)
-        case _:
-            return None
-
-
-def _live(expr: ir.Expr) -> ir.Ref | None:
-    """The object that `STATE.rows[0]` is now, where `STATE` is an outer object."""
-    match expr:
-        case ir.Ref():
-            return expr
-        case ir.Attribute(base, name):
-            holder = _live(base)
-            fields = None if holder is None else getattr(holder.obj, "__dict__", None)
-            if holder is None or fields is None or name not in fields:
-                return None
-            return ir.Ref(f"{holder.text}.{name}", fields[name])
-        case ir.Index(base, ir.Const(key)):
-            holder = _live(base)
-            if holder is None or not isinstance(holder.obj, (list, tuple, dict)):
-                return None
-            try:
-                return ir.Ref(f"{holder.text}[{key!r}]", holder.obj[key])
-            except (LookupError, TypeError):
-                return None
-        case _:
-            return None
-
-
-def _is_array(obj: Any) -> bool:
-    return hasattr(obj, "shape") and hasattr(obj, "__setitem__") and not isinstance(obj, type)
 
 
 def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
     """What a statement writes in place, as it names it."""
     match stmt:
         case ir.Store(target=target):
-            yield target.base
+            if not _is_container(target.base, sources):  # (an item of a list is replaced)
+                yield target.base
         case ir.Update(target=target):
             yield target if isinstance(target, ir.Var) else target.base
         case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
@@ -221,23 +225,11 @@ def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
                         yield from (actuals[f] for f in sorted(effects.written & actuals.keys()))
 
 
-def _reads(function: ir.Function, sources: Sources) -> Iterator[tuple[ir.Ref, Place]]:
-    """The outer arrays whose entries a function reads."""
-    for stmt in ir.statements(function.body):
-        written = set(map(id, _written_places(stmt, sources)))
-        for expr in ir.expressions(stmt):
-            for part in _content(expr, written):
-                yield part, stmt.origin.place
-
-
-def _content(expr: ir.Expr, written: set[int]) -> Iterator[ir.Ref]:
-    if id(expr) in written or (isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES):
-        return
-    known = _live(expr)
-    if known is not None and _is_array(known.obj):
-        yield known
-    for child in ir.children(expr):
-        yield from _content(child, written)
+def _is_container(base: ir.Expr, sources: Sources) -> bool:
+    known = live(base)
+    if known is not None:
+        return not is_outer_array(known.obj)
+    return sources.kind_of(base).form in ("list", "tuple", "dict", "object")
 
 
 def _params_reaching(

@@ -6,7 +6,6 @@ resolved to a live object. Attribute chains on modules and classes collapse to o
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +33,7 @@ from ..ir import (
 from . import displays
 from .comprehensions import Clause, Comprehension, mapped
 from .index_tricks import join_of
+from .introspection import refuse_looking, refuse_running_text
 from .nested import Closure, Walrus
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
@@ -84,7 +84,7 @@ class Reader:
 
     def name(self, node: gast.Name) -> Expr:
         try:
-            return self.lookup(node.id)
+            found = self.lookup(node.id)
         except KeyError:
             raise UnsupportedError(
                 f"name `{node.id}` is not defined",
@@ -92,6 +92,9 @@ class Reader:
                 "It must exist when the derivative is made: names are resolved to the objects "
                 "they stand for.",
             ) from None
+        if isinstance(found, Ref):
+            refuse_running_text(found, self.at(node))
+        return found
 
     def constant(self, node: gast.Constant) -> Expr:
         return Const(node.value)
@@ -162,12 +165,7 @@ class Reader:
                 self.at(node),
                 "Name them: `super(Class, self)`.",
             )
-        if any(obj is looking for looking in _INTROSPECTION):
-            raise UnsupportedError(
-                f"`{fn.text}` depends on the function it is called in",
-                self.at(node),
-                "Use the names themselves.",
-            )
+        refuse_looking(fn, bool(node.args or node.keywords), self.at(node))
 
     def _argument(self, node: gast.AST) -> Expr:
         if isinstance(node, gast.Starred):
@@ -355,8 +353,6 @@ def _is_number(expr: Expr) -> bool:
         return False
     return isinstance(expr.value, int | float | complex)
 
-
-_INTROSPECTION = (builtins.locals, builtins.globals, builtins.eval, builtins.exec, builtins.dir)
 
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 

@@ -152,7 +152,17 @@ def _border(rows: Any, width: Any, mode: str, length: Any, end: Any) -> Any:
 
 
 # Of each operation: its program, and the calls that its rule states.
+# ------------------------------------------------------------------------------ new arrays
+
+
+def array(object: Any, dtype: Any = None, copy: Any = True) -> Any:
+    if copy:
+        return np.array(object, dtype)
+    return np.asarray(object, dtype)  # (the same array where it can be)
+
+
 CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
+    "numpy.array": (array, Usual(2, frozenset(), {"copy": (True,)})),
     "numpy.interp": (interp, Usual(3, frozenset(("left", "right", "period")))),
     "numpy.cov": (cov, Usual(1, frozenset(("y", "fweights", "aweights")))),
     "numpy.corrcoef": (corrcoef, Usual(1, frozenset(("y",)))),

@@ -45,7 +45,7 @@ _NUMPY_VIEWS = words(
     "atleast_3d broadcast_to broadcast_arrays diag diagonal flip fliplr flipud rot90 moveaxis "
     "rollaxis swapaxes expand_dims real imag real_if_close split array_split hsplit vsplit "
     "dsplit unstack nan_to_num trim_zeros meshgrid ix_ einsum frombuffer as_strided astype "
-    "nditer sliding_window_view ndenumerate ndindex matrix_power"
+    "ndarray nditer sliding_window_view ndenumerate ndindex matrix_power"
 )
 _IN_PLACE_OPERATORS = words(
     "iadd iand iconcat ifloordiv ilshift imatmul imod imul ior ipow irshift isub itruediv ixor "

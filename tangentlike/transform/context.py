@@ -11,7 +11,7 @@ from typing import Any
 from .. import ir, runtime
 from ..analysis.kinds import kind_of
 from ..analysis.memory import Effects, Sources
-from ..analysis.operations import is_field, rule_object, written_position
+from ..analysis.operations import is_field, is_python_function, rule_object, written_position
 from ..kind import OTHER, Kind
 from ..names import Names
 from ..rules.bind import Instance
@@ -129,6 +129,8 @@ class Context:
     def _effects(self, call: ir.Call) -> Effects | None:
         if self._view_of(call) != "user" or not isinstance(call.fn, ir.Ref):
             return None
+        if not is_python_function(call.fn.obj):
+            return None  # (a library's may end in code that cannot be read)
         if written_position(call.fn.obj) is not None:
             return None  # a function that is known to write its first argument, and no other
         return self.callees.effects_here(call, self.kind_of)

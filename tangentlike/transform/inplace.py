@@ -312,18 +312,22 @@ _UFUNC_METHOD_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 _HARMLESS = ("seed", "seterr", "seterrcall", "set_printoptions", "setbufsize")
 
 
-@functools.lru_cache(maxsize=1024)
 def out_position(obj: Any) -> int | None:
     """The position at which a NumPy function takes `out`; None where it takes none.
 
-    >>> out_position(np.cumsum), out_position(np.add), out_position(np.reshape)
-    (3, 2, None)
+    >>> out_position(np.cumsum), out_position(np.add), out_position(np.reshape), out_position(len)
+    (3, 2, None, None)
     """
+    return _out_position(obj) if _is_numpy(obj) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _out_position(obj: Any) -> int | None:
     if isinstance(obj, np.ufunc):
         return obj.nin
     if isinstance(getattr(obj, "__self__", None), np.ufunc):
         return _UFUNC_METHOD_OUT.get(obj.__name__)
-    if not _is_numpy(obj) or obj in _FUNCTION_OUT:
+    if obj in _FUNCTION_OUT:
         return _FUNCTION_OUT.get(obj)
     try:
         params = list(inspect.signature(obj).parameters.values())

@@ -1,0 +1,30 @@
+"""Code that looks at the function it stands in, or runs text: neither can be read here."""
+
+from __future__ import annotations
+
+import builtins
+
+from ..errors import Place, UnsupportedError
+from ..ir import Ref
+
+_LOOKING = (builtins.locals, builtins.globals, builtins.dir)
+_RUNNING_TEXT = (builtins.eval, builtins.exec)
+
+
+def refuse_looking(fn: Ref, has_arguments: bool, place: Place) -> None:
+    """Refuse a call of what sees the frame it stands in, which is another one in other code."""
+    bare = fn.obj is builtins.vars and not has_arguments
+    if bare or any(fn.obj is looking for looking in _LOOKING):
+        raise _refusal(fn, place)
+
+
+def refuse_running_text(ref: Ref, place: Place) -> None:
+    """Refuse `exec` and `eval`, also where they are given another name."""
+    if any(ref.obj is runs for runs in _RUNNING_TEXT):
+        raise _refusal(ref, place)
+
+
+def _refusal(fn: Ref, place: Place) -> UnsupportedError:
+    return UnsupportedError(
+        f"`{fn.text}` depends on the function it is called in", place, "Use the names themselves."
+    )
