@@ -149,3 +149,19 @@ def test_views_are_known(table: str) -> None:
                 rule = book.find(op)
                 assert rule is not None and rule.view != "no", f"{op} may give a view"
                 assert not known_fresh(op), f"{op} may give a view"
+
+
+def reshaped_before_a_write(a: Any, m: Any) -> Any:
+    b = m.reshape(-1)[6:9]
+    m[2, :2] = 0.7 * a[1]
+    return np.sum(b * a * a)
+
+
+def test_reverse_over_forward_of_a_view_known_when_it_runs() -> None:
+    rng = np.random.default_rng(3)
+    args, u = (rng.normal(size=3), rng.normal(size=(3, 3))), (rng.normal(size=3), np.ones((3, 3)))
+    tangent = tl.autodiff(reshaped_before_a_write, wrt=(0, 1), mode="forward")
+    _, pullback = tl.vjp(tangent, *args, *u)
+    bars = pullback((0.0, 1.0))
+    _, (change, change_m) = tl.jvp(tl.grad(reshaped_before_a_write, wrt=(0, 1)), args, u)
+    assert np.allclose(bars[0], change) and np.allclose(bars[1], change_m)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from .. import ir
+from .. import ir, runtime
 from ..errors import SharingError
 from .memory import (
     VIEW_ATTRIBUTES,
@@ -45,6 +45,8 @@ def rebased(view: ir.Expr, base: ir.Expr) -> ir.Expr:
             return ir.Attribute(rebased(inner, base), name)
         case ir.Call(fn=ir.Attribute() as fn):
             return ir.Call(rebased(fn, base), view.args, view.kwargs)
+        case ir.Call(fn=ir.Ref(obj=runtime.mirrored_view), args=(first, *_)):
+            return rebased(first, base)  # (it gives its first argument back)
         case ir.Call(args=(first, *rest)):
             return ir.Call(view.fn, (rebased(first, base), *rest), view.kwargs)
         case _:

@@ -129,8 +129,7 @@ class Held:
             return self._part(call.fn.base) | self._all(call.args[1:])
         if sources.view_of(call) == "no" or not sources.holds_memory(call):
             return {}
-        found = self._all(sources.shared_by(call))
-        return found | self.outer.given_back(call, sources)
+        return {**self._all(sources.shared_by(call)), **self.outer.given_back(call, sources)}
 
     def _all(self, exprs: Any) -> dict[int, ir.Ref]:
         found: dict[int, ir.Ref] = {}

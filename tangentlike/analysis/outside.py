@@ -130,6 +130,7 @@ class Outside:
 
     def _refuse_cached(self, stmt: ir.Stmt, held: Held, sources: Sources) -> None:
         """Refuse writes into what a function with a cache gave, as it would give it again."""
+        written: list[Mapping[int, ir.Ref]]
         written = [held.roots(target) for target in _written_places(stmt, sources)]
         written += [self.of_callee(_callee(call)).arrays for call in _user_calls(stmt, sources)]
         for ref in (ref for found in written for ref in found.values() if is_cached(ref)):

@@ -110,12 +110,24 @@ class Preparation:
         """`a[a > 0] = v` -> `where = a > 0; a[where] = v`: the write may change its own key."""
         assert isinstance(stmt.target, ir.Index)
         key = stmt.target.key
-        if not any(self.aliases.is_written(name) for name in ir.names_in(key)):
+        named: list[ir.Stmt] = []
+
+        def steady(part: ir.Expr) -> ir.Expr:
+            """One part of the key (the bounds of a slice are numbers, which nothing changes)."""
+            written = any(self.aliases.is_written(name) for name in ir.names_in(part))
+            if isinstance(part, ir.Slice) or not written:
+                return part
+            where = self._fresh("where", self.context.kind_of(part))
+            named.append(ir.Assign(where, part, stmt.origin))
+            return ir.Var(where)
+
+        if isinstance(key, ir.Display) and any(isinstance(p, ir.Slice) for p in key.items):
+            key = dataclasses.replace(key, items=tuple(map(steady, key.items)))
+        else:
+            key = steady(key)
+        if not named:
             return [], stmt
-        where = self._fresh("where", self.context.kind_of(key))
-        target = dataclasses.replace(stmt.target, key=ir.Var(where))
-        named = ir.Assign(where, key, stmt.origin)
-        return [named], dataclasses.replace(stmt, target=target)
+        return named, dataclasses.replace(stmt, target=dataclasses.replace(stmt.target, key=key))
 
     def _update(self, stmt: ir.Update) -> list[ir.Stmt]:
         """`A[k] op= v` -> `old = A[k]; new = old op v; A[k] = new`, unless it accumulates;

@@ -300,6 +300,15 @@ def swap_columns_forgotten_copy(a):
     return np.sum(b * np.arange(6.0).reshape(3, 2))
 
 
+def bounds_in_written_list(x):
+    y, starts = x * 1.0, [1, 2]
+    for k in range(2):
+        s = starts[k]
+        y[s:-1:2] = 0.5 * (y[s - 1 : -2 : 2] + y[s + 1 :: 2] ** 2)
+        starts[k] = s + 1
+    return np.sum(y * y)
+
+
 PROGRAMS = [
     Program(mask_scalar, vector(5)),
     Program(mask_array, vector(6)),
@@ -347,4 +356,5 @@ PROGRAMS = [
     Program(update_through_call, vector(4)),
     Program(swap_columns_by_temporary, _matrix(3, 2)),
     Program(swap_columns_forgotten_copy, _matrix(3, 2)),
+    Program(bounds_in_written_list, vector(7)),
 ]
