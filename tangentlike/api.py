@@ -246,7 +246,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
     derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
     forward, backward = functions_of(derivation.derived)
     value, tape = derivation.run(forward, full_args, full_kwargs)
-    value = leaves.own_memory([value], [tape])[0]  # the caller may write it before the pullback
+    value = leaves.own_memory([value], [tape, *args])[0]  # (the caller may write it)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         seed = with_lists(seed_like(value, y_bar))

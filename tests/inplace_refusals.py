@@ -56,6 +56,15 @@ REFUSED: dict[str, dict[str, str]] = {
     "dict_of_arrays": _each(
         _REVERSE, "`d_w2` is written in place while an element of `d` may share its memory"
     ),
+    "stored_by_another_name": _each(
+        _REVERSE, "`r` is written in place while an element of `rows` may share its memory"
+    ),
+    "keyed_by_another_name": _each(
+        _REVERSE, "`t` is written in place while `r` may share its memory"
+    ),
+    "kept_and_returned": _each(
+        _REVERSE, "`y` is written in place while `rows` may share its memory"
+    ),
     "object_state": _each(_WAYS, "no derivative rule for Model"),
     "list_repeat_shared": _each(
         _REVERSE, "an element of `t` is written in place, and another one may be the same array"

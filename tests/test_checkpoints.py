@@ -316,7 +316,7 @@ REFUSED = {
     bound_inside: "`m` may have no value yet",
     number_or_array: "`u` may be a number .* or an array",
     grows_a_list: "changes the list `xs`",
-    hands_on_a_view: "in place and binds it to another object",
+    hands_on_a_view: "may hand on a part of",
     swaps: "in place and binds it to another object",
     length_unknown: "not known beforehand",
     two_schedules: "one of every=, snapshots= and schedule=",

@@ -167,6 +167,23 @@ def pullback_of_closure(q, k):
     return np.sum(back(q)[0] ** 2) + np.sum(value) + np.sum(back(value)[0])
 
 
+def doubles_first(z, k):
+    z[0] = z[0] * z[1] * k
+    return z
+
+
+def pullback_of_writes(q, k):
+    """The arguments of the inner function are left alone, as outside of a function."""
+    value, back = tl.vjp(doubles_first, q, k)
+    return np.sum(value * back(q)[0] * q) + k * back(value)[1]
+
+
+def pullback_of_itself(q, k):
+    value, back = tl.vjp(lambda z: z, q)
+    value *= k * q
+    return np.sum(value * q * back(value)[0])
+
+
 def product(q, k):
     return np.sum(tl.hvp(energy)(q, k, q * 2.0) ** 2)
 
@@ -195,7 +212,7 @@ INSIDE = [
     confused, same_name, three_deep, forces, known_beforehand, by_both, value_too, with_aux,
     inner_descent, until_small, captured_changes, in_a_branch, in_a_list, by_a_dict, of_writes,
     operator_in_helper, twice, tangent, tangent_of_closure, tangent_in_loop, pullback,
-    pullback_of_closure, product, product_of_closure, own_default, of_each_other,
+    pullback_of_closure, pullback_of_writes, pullback_of_itself, product, product_of_closure, own_default, of_each_other,
 ]  # fmt: skip
 
 

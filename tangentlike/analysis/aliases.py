@@ -15,7 +15,7 @@ sweep must restore.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from .. import ir, runtime
@@ -294,21 +294,8 @@ def _is_contiguous(view: ir.Call, sharing: Sharing) -> bool:
 
 def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Effects:
     """Which parameters a function may write, and which its result may share memory with."""
-    sharing = Sharing(facts, sources)
-    classes = sharing.classes
-    written = {classes.get(n, n) for n in sharing.direct}
+    sharing = Sharing(facts, sources, watched=function.param_names)
     result = function.body[-1] if function.body else None
-    returned: set[str] = set()
-    if isinstance(result, ir.Return) and result.value is not None:
-        shared = sources.nodes(result.value) | sources.elements(result.value)
-        returned = {classes.get(n, n) for n in shared}
-
-    def touching(found: Collection[str]) -> frozenset[str]:
-        params = function.param_names
-        return frozenset(
-            p for p in params if any(classes.get(n, n) in found for n in (p, element(p)))
-        )
-
     value = result.value if isinstance(result, ir.Return) else None
     single = isinstance(value, ir.Var) and value.name in function.param_names
     identity = value.name if isinstance(value, ir.Var) and single else ""
@@ -316,22 +303,10 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
         identity = ""
     assigned = (_assigned(stmt, sources) for stmt in ir.statements(function.body))
     every = frozenset().union(*assigned)
-    writes, kept = touching(written), _kept(function.param_names, classes)
+    writes, kept = frozenset(sharing.changed), _kept(function.param_names, sharing.classes)
     kept = frozenset((container, held) for container, held in kept if container in writes)
-    inside = touching(_written_inside(function, sources, classes))
-    return Effects(writes, touching(returned), identity, sharing.repeated, every, kept, inside)
-
-
-def _written_inside(
-    function: ir.Function, sources: Sources, classes: Mapping[str, str]
-) -> frozenset[str]:
-    """The classes that are written in other ways than by assigning attributes of objects."""
-    return frozenset(
-        classes.get(node, node)
-        for stmt in ir.statements(function.body)
-        if not (isinstance(stmt, ir.Store) and isinstance(stmt.target, ir.Attribute))
-        for node in sources.written(stmt)
-    )
+    returned, inside = frozenset(sharing.given_back), frozenset(sharing.changed_inside)
+    return Effects(writes, returned, identity, sharing.repeated, every, kept, inside)
 
 
 def _kept(params: Iterable[str], classes: Mapping[str, str]) -> frozenset[tuple[str, str]]:

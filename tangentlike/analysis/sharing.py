@@ -6,6 +6,8 @@ A write in place that may be seen through another live name is a *conflict*. A p
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .. import ir
 from .memory import MUTATING_METHODS, Sources, base_names, element
 from .namesets import NameSets
@@ -21,7 +23,7 @@ class Sharing:
     -> where; `conflicts`: (node written, live node that may see it) -> where.
     """
 
-    def __init__(self, facts: Structure, sources: Sources) -> None:
+    def __init__(self, facts: Structure, sources: Sources, watched: Iterable[str] = ()) -> None:
         self.facts = facts
         self.sources = sources
         self.edges: set[tuple[str, str]] = set()
@@ -30,7 +32,14 @@ class Sharing:
         self.resized: set[str] = set()  # of a list, the length may change, of an object the fields
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
         self.repeated = False  # whether two items of the result may share memory
-        self.block(facts.function.body, Pairs(NameSets()))
+        self.changed: set[str] = set()  # parameters of which what was given is written
+        self.changed_inside: set[str] = set()  # the same, not only by assigning attributes
+        self.given_back: set[str] = set()  # parameters with which the result may share memory
+        pairs = Pairs(NameSets())
+        for name in watched:
+            for node in (name, element(name)):
+                pairs = pairs.linked(node, (_as_given(node),))
+        self.block(facts.function.body, pairs)
 
     @property
     def classes(self) -> dict[str, str]:
@@ -52,6 +61,8 @@ class Sharing:
                 return self._loop(stmt, pairs)
         if isinstance(stmt, ir.Return) and stmt.value is not None:
             self.repeated |= self._repeats(stmt.value, pairs)
+            shared = self.sources.nodes(stmt.value) | self.sources.elements(stmt.value)
+            self.given_back |= {_param(n) for n in pairs.partners(shared) if _is_given(n)}
         live = self.facts.live_after[id(stmt)]
         self.indexed |= self._indexed_by(stmt)
         for node in self.sources.written(stmt):
@@ -64,12 +75,16 @@ class Sharing:
         if isinstance(stmt, ir.Assign):
             pairs = self._bind(stmt.target, stmt.value, pairs)
         pairs = self._stored(stmt, pairs)
-        return pairs.kept(lambda node: owner(node) in live)
+        return pairs.kept(lambda node: owner(node) in live or _is_given(node))
 
     def _written(self, node: str, stmt: ir.Stmt, pairs: Pairs, live: frozenset[str]) -> None:
         """The live nodes that see a write, and the containers of which two items see it."""
         for other in sorted(pairs.partners((node,))):
-            if owner(other) in live:
+            if _is_given(other):
+                self.changed.add(_param(other))
+                if not (isinstance(stmt, ir.Store) and isinstance(stmt.target, ir.Attribute)):
+                    self.changed_inside.add(_param(other))
+            elif owner(other) in live:
                 if owner(other) != owner(node):
                     self.conflicts.setdefault((node, other), stmt)
                 if (other, other) in pairs:
@@ -138,7 +153,8 @@ class Sharing:
 
     def _join(self, node: str, shared: frozenset[str], pairs: Pairs) -> Pairs:
         """`node` may share memory with `shared`, and with what these share memory with."""
-        self.edges.update((node, other) for other in shared if other != node)
+        if not _is_given(node):
+            self.edges.update((node, o) for o in shared if o != node and not _is_given(o))
         more = (shared | pairs.partners(shared)) - {node}
         if node == element(node) and any((o, o) in pairs for o in shared):
             more |= {node}
@@ -155,14 +171,32 @@ class Sharing:
         return False
 
     def _stored(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
-        """A value put into a container stays reachable through it."""
+        """A value put into a container stays reachable through it, by whatever name."""
         for container, values in _container_stores(stmt, self.sources):
-            held = element(container)
-            there = pairs.partners((held,)) | {held}
-            if self._overlap((there, values), pairs):
-                pairs = pairs.linked(held, (held,))
-            pairs = self._join(held, values, pairs)
+            same = {owner(node) for node in pairs.partners((container,))}
+            for name in (container, *sorted(same - {container})):
+                held = element(name)
+                there = pairs.partners((held,)) | {held}
+                if self._overlap((there, values), pairs):
+                    pairs = pairs.linked(held, (held,))
+                pairs = self._join(held, values, pairs)
         return pairs
+
+
+_GIVEN = " as given"  # ends the node of what a parameter referred to when the function was called
+
+
+def _as_given(node: str) -> str:
+    held = "[*]" if node.endswith("[*]") else ""
+    return f"{owner(node)}{_GIVEN}{held}"
+
+
+def _is_given(node: str) -> bool:
+    return owner(node).endswith(_GIVEN)
+
+
+def _param(node: str) -> str:
+    return owner(node).removesuffix(_GIVEN)
 
 
 def assigned_field(stmt: ir.Stmt) -> str:

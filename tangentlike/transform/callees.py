@@ -135,6 +135,7 @@ class Callees:
 
     def __post_init__(self) -> None:
         self.variants = Variants(self.lowered)
+        self.variants.effects = self.effects
 
     def lowered(self, obj: Any) -> Lowered:
         """The callee's lowered form (refused with a place in the callee, if it must be).

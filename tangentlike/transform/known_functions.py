@@ -150,7 +150,8 @@ class _Resolver(FunctionValues):
                 new = tangent_call(call, value, primals, tangents)
                 return None if new is None else [ir.Assign(stmt.target, new, stmt.origin)]
         if name == "pullback" and isinstance(stmt.target, tuple) and len(stmt.target) == 2:
-            parts = None if call.kwargs else pullback_parts(call, value, call.args[1:])
+            known = self.variants.effects
+            parts = None if call.kwargs else pullback_parts(call, value, call.args[1:], known)
             if parts is not None:
                 self.refuse_kept(ir.Display("tuple", (value,)))
                 both = zip(stmt.target, parts, strict=True)

@@ -18,12 +18,13 @@ import inspect
 import itertools
 import linecache
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from .. import ir
+from ..analysis.memory import Effects
 from ..frontend.lifting import PARTIAL, lifted_of
-from ..runtime import require_apart
+from ..runtime import copy, require_apart
 
 _count = itertools.count(1)
 _unfinished: set[tuple[int, int]] = set()  # (operator, function) that are being derived now
@@ -81,10 +82,13 @@ def tangent_call(
 
 
 def pullback_parts(
-    call: ir.Call, value: ir.Expr, args: tuple[ir.Expr, ...]
+    call: ir.Call,
+    value: ir.Expr,
+    args: tuple[ir.Expr, ...],
+    effects: Callable[[Any], Effects | None],
 ) -> tuple[ir.Call, ir.Expr] | None:
     """The value and the pullback of `tl.vjp(f, x)`: a call of `f`, and a function of the seed
-    that runs the reverse sweep from the arguments."""
+    that runs the reverse sweep from the arguments. `effects` tells what `f` writes."""
     ref, given, words = _taken_apart(value)
     names = _positional(ref.obj)
     wrt = names[len(given) : len(given) + len(args)]
@@ -94,9 +98,41 @@ def pullback_parts(
     made = _derivative(call.fn.obj.__with__, ref, {"wrt": tuple(wrt), "mode": "reverse"})
     if made is None:
         return None
-    pullback = _second("pullback", ref, made, names[: len(given) + len(args)], tuple(words))
+    names = names[: len(given) + len(args)]
+    pullback = _second("pullback", ref, made, names, tuple(words))
     point = (*given, *args)
-    return ir.Call(ref, point, tuple(words.items()), call.at), _with(pullback, point, words)
+    valued = _of_copies(ref, names, tuple(words), effects(ref.obj) or Effects())
+    return ir.Call(valued, point, tuple(words.items()), call.at), _with(pullback, point, words)
+
+
+def _of_copies(
+    ref: ir.Ref, names: Sequence[str], words: Sequence[str], effects: Effects
+) -> ir.Ref:
+    """A function itself; one that writes its arguments, or gives them back, with copies of them:
+    `def step_value(x, k): x = copy(x); return step(x, k)`."""
+    written = [n for n in names if n in effects.written]
+    shared = bool(effects.returned - set(written))
+    if not written and not shared:
+        return ref
+    pairs = dict.fromkeys(tuple(sorted((w, n))) for w in written for n in names if n != w)
+    own = str(ref.obj.__name__)
+    own = own if own.isidentifier() else ref.text.rpartition(".")[2]
+    inner = _unused(own, {*names, *words, "copy", "require_apart"})
+    result = f"{inner}({', '.join([*names, *(f'{w}={w}' for w in words)])})"
+    lines = [f"require_apart({a}, {b})" for a, b in pairs]
+    lines += [f"{w} = copy({w})" for w in written]
+    lines.append(f"return copy({result})" if shared else f"return {result}")
+    name = f"{own}_value"
+    params = ", ".join([*names, *(["*"] if words else []), *words])
+    text = f"def {name}({params}):\n    " + "\n    ".join(lines) + "\n"
+    uses = {"require_apart": require_apart, "copy": copy, inner: ref.obj}
+    return _written_function(name, text, uses, ref.obj.__module__)
+
+
+def _unused(wanted: str, taken: Collection[str]) -> str:
+    while wanted in taken:
+        wanted += "_"
+    return wanted
 
 
 def _second(
@@ -109,9 +145,14 @@ def _second(
     params = ", ".join([*names, seed, *(["*"] if words else []), *words])
     given = ", ".join([*names, *(f"{w}={w}" for w in (*words, seed))])
     text = f"def {name}({params}):\n    return {made.text}({given})[1]\n"
+    return _written_function(name, text, {made.text: made.obj}, made.obj.__module__)
+
+
+def _written_function(name: str, text: str, uses: Mapping[str, Any], module: str) -> ir.Ref:
+    """A function of a text of ours, to be differentiated like any other."""
     file = f"<{name} {next(_count)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace: dict[str, Any] = {made.text: made.obj, "__name__": made.obj.__module__}
+    namespace: dict[str, Any] = {**uses, "__name__": module}
     exec(compile(text, file, "exec"), namespace)
     function = namespace[name]
     function.__inner__ = True
@@ -228,7 +269,8 @@ def apart(call: ir.Call) -> list[ir.Expr]:
         bound = inspect.signature(fn, follow_wrapped=False).bind(*call.args, **dict(call.kwargs))
     except TypeError:
         return []
-    actuals = {n: e for n, e in bound.arguments.items() if isinstance(e, ir.Var)}
+    own = derivation.inner.derived.lowered.function.param_names  # (a seed is only read)
+    actuals = {n: e for n, e in bound.arguments.items() if n in own and isinstance(e, ir.Var)}
     pairs = ((w, n) for w in written for n in actuals if w in actuals and n != w)
     ordered = dict.fromkeys(tuple(sorted(pair)) for pair in pairs)
     helper = ir.Ref("require_apart", require_apart)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from .. import ir
+from ..analysis.memory import Effects
 from ..analysis.operations import is_python_function
 from ..errors import UnsupportedError
 from ..frontend import Lowered, names_of
@@ -42,6 +43,7 @@ class Variants:
         self.given: dict[int, dict[str, ir.Expr]] = {}  # variant -> functions it has been given
         self.depth = 0
         self.is_operation: Callable[[Any], bool] = lambda obj: False  # it has a rule of its own
+        self.effects: Callable[[Any], Effects | None] = lambda obj: None
 
     def resolved(self, lowered: Lowered) -> Lowered:
         """A function in which calls of function values say which function that is."""

@@ -290,7 +290,42 @@ def param_list_written(x):
     return inner([x * x, x])
 
 
+def stored_by_another_name(x):  # the list has two names, and `r` goes into it by the second
+    rows = [2.0 * x]
+    same = rows
+    r = 1.0 * x
+    same.append(r)
+    r[0] = r[1] * r[1]
+    return np.sum(rows[1] * rows[0])
+
+
+def keyed_by_another_name(x):
+    d = {}
+    same = d
+    r = 1.0 * x
+    same["k"] = r
+    t = d["k"]
+    t[0] = x[1] * x[2]
+    return np.sum(r * x)
+
+
+def keeps_and_returns(rows, x):
+    y = 2.0 * x
+    rows.append(y)
+    return y
+
+
+def kept_and_returned(x):  # what the helper returns is also in the list it was given
+    rows = []
+    y = keeps_and_returns(rows, x)
+    y[0] = y[1] * x[1]
+    return np.sum(rows[0] * x)
+
+
 PROGRAMS = [
+    Program(stored_by_another_name, _VECTOR),
+    Program(keyed_by_another_name, _VECTOR),
+    Program(kept_and_returned, _VECTOR),
     Program(list_items, _VECTOR),
     Program(table_of_lists, _VECTOR),
     Program(dict_accumulated, _VECTOR),
