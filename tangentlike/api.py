@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 from . import leaves
 from .derivation import Derivation, derivation_of, functions_of
 from .derived import OPERATORS, encode
-from .errors import InternalError, TangentlikeError, UnsupportedError
+from .errors import InternalError, TangentlikeError
 from .handback import Operator, finish, hand_back
-from .primal import Primal, Wrt, is_library, library_path, primal_of, wrt_names
+from .library import is_library, library_path, literals_of
+from .primal import Primal, Wrt, primal_of, wrt_names
 from .runtime.functions import derived_by
 from .runtime.tape import fresh_tape
 from .seeds import seed_like, with_lists
@@ -104,6 +105,10 @@ def _gradient(
         chosen = derivation.suited(args, kwargs)
         result = chosen.call(args, kwargs)
         finish(gradient, chosen)
+        return shaped(args, kwargs, result, values)
+
+    def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:
+        values = derivation.values(args, kwargs) if values is None else values
         value, bars, aux = _parts(result, mode, has_aux)
         others = (*args, *kwargs.values(), value, aux) if kwargs else (*args, value, aux)
         bars = finished(values, [bars] if single else bars, others)
@@ -113,7 +118,7 @@ def _gradient(
         return ((value, aux), found) if has_aux else (value, found)
 
     library, bound = library_path(primal.origin) is not None, _bound(primal)
-    dressed = _dress(gradient, mode, primal, lambda: derivation, qualname)
+    dressed = _dress(gradient, mode, primal, lambda: derivation, qualname, shaped)
     if target == "numba":
         dressed = _plain(dressed)
     if not bound:
@@ -169,15 +174,20 @@ def autodiff(
         args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
         chosen = derivation.suited(args, kwargs)
-        value, change = chosen.call(args, kwargs)
+        result = chosen.call(args, kwargs)
         finish(derivative, chosen)
+        return shaped(args, kwargs, result, values)
+
+    def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:
+        values = derivation.values(args, kwargs) if values is None else values
+        value, change = result
         others = (*args, *kwargs.values(), value)
         if mode == "forward":
             return value, finished([value], [change], others)[0]
-        bars = finished(values, change if isinstance(change, tuple) else [change], others)
+        bars = finished(values, [change] if single else change, others)
         return value, bars[0] if single else tuple(bars)
 
-    dressed = _dress(derivative, "autodiff", primal, lambda: derivation, qualname)
+    dressed = _dress(derivative, "autodiff", primal, lambda: derivation, qualname, shaped)
     if not _bound(primal):
         derivation.handed[qualname] = dressed
     return dressed
@@ -218,7 +228,8 @@ def jvp(
         dot: seed_like(value, seeds[name], f"the tangent of `{name}`")
         for dot, name, value in zip(seed_names(derivation), wrt, values, strict=True)
     }
-    value, tangent = derivation.call(full_args, {**full_kwargs, **dots})
+    found = derivation.call(full_args, {**full_kwargs, **dots})
+    value, tangent = (primal.shaped(full_args, full_kwargs, part) for part in found)
     others = (*args, *dots.values(), value)
     return value, finished([value], [tangent], others)[0]
 
@@ -246,6 +257,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
     derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
     forward, backward = functions_of(derivation.derived)
     value, tape = derivation.run(forward, full_args, full_kwargs)
+    value = primal.shaped(full_args, full_kwargs, value)
     value = leaves.own_memory([value], [tape, *args])[0]  # (the caller may write it)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
@@ -292,9 +304,14 @@ def _derivation(
 
 
 def _dress(
-    function: Any, operator: str, primal: Primal, derive: Callable[[], Derivation], qualname: str
+    function: Any,
+    operator: str,
+    primal: Primal,
+    derive: Callable[[], Derivation],
+    qualname: str,
+    shaped: Callable[..., Any],
 ) -> types.FunctionType:
-    made = Operator(operator, primal, derive, seeds=operator == "autodiff")
+    made = Operator(operator, primal, derive, seeds=operator == "autodiff", shaped=shaped)
     return hand_back(function, made, qualname, primal.signature)
 
 
@@ -314,7 +331,10 @@ def _complete(
 def _called(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Primal:
     if not isinstance(fn, types.FunctionType) or is_library(fn):
         return _called_object(fn, args, kwargs)
-    return primal_of(fn)
+    primal = primal_of(fn)
+    if primal.waits:
+        return primal.around(primal.inner.suited(*_complete(primal, args, dict(kwargs))))
+    return primal
 
 
 def _called_object(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Primal:
@@ -331,18 +351,6 @@ def _non_literals(fn: Function, kwargs: dict[str, Any]) -> dict[str, Any]:
     if not kwargs:
         return kwargs
     return {} if library_path(fn) is not None else kwargs
-
-
-def literals_of(fn: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of a NumPy function, which its one-line wrapper writes out."""
-    for name, value in kwargs.items():
-        items = value if isinstance(value, tuple) else (value,)
-        if not all(isinstance(v, (bool, int, float, str, type(None))) for v in items):
-            raise UnsupportedError(
-                f"the keyword argument {name} of {fn.__name__} is no literal",
-                hint="Write a function that makes the call, and differentiate that.",
-            )
-    return dict(kwargs)
 
 
 def _positional(primal: Primal, count: int) -> list[str]:

@@ -55,7 +55,9 @@ class Derivation:
                 if self._derived is None:
                     from .pipeline import derive
 
-                    self._derived = derive(self.primal.function, self.request)
+                    primal = self.primal
+                    function = primal.inner.emitted if primal.waits else primal.function
+                    self._derived = derive(function, self.request)
         return self._derived
 
     def holds(self) -> bool:
@@ -69,8 +71,7 @@ class Derivation:
         """The same derivative of what the names mean now."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None and not inner.holds():
-            inner = inner.renewed()
-            primal = replace(primal, function=inner.emitted, inner=inner)
+            primal = primal.around(inner.renewed())
         made = derivation_of(primal, self.request)
         made.succeeds = True
         return made
@@ -126,7 +127,7 @@ class Derivation:
         if inner is not None:
             better = inner._believing({n: v for n, v in given.items() if n in inner.names})
             if better is not inner:
-                primal = replace(self.primal, function=better.emitted, inner=better)
+                primal = self.primal.around(better)
                 return derivation_of(primal, self.request)._believing(given)
         false = broken(self.claims, given)
         if not false:
@@ -156,7 +157,7 @@ class Derivation:
         """The same derivative allowing for complex values, also in what it differentiates."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
-            primal = replace(primal, function=inner.for_complex.emitted, inner=inner.for_complex)
+            primal = primal.around(inner.for_complex)
         return derivation_of(primal, replace(self.request, has_complex=True))
 
     @cached_property
@@ -164,7 +165,7 @@ class Derivation:
         """The same derivative where the results of array operations are never numbers."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
-            primal = replace(primal, function=inner.for_foreign.emitted, inner=inner.for_foreign)
+            primal = primal.around(inner.for_foreign)
         return derivation_of(primal, replace(self.request, has_foreign=True))
 
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
@@ -175,8 +176,8 @@ class Derivation:
     def _for_told(self, told: Structures) -> Derivation:
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
-            inner = inner._for_told(tuple((n, k) for n, k in told if n in inner.names))
-            primal = replace(primal, function=inner.emitted, inner=inner)
+            told_inside = tuple((n, k) for n, k in told if n in inner.names)
+            primal = primal.around(inner._for_told(told_inside))
         return derivation_of(primal, replace(self.request, structures=told))
 
     @cached_property
@@ -334,6 +335,7 @@ def _key(primal: Primal, request: Request) -> tuple[Any, ...]:
         tuple(map(id, function.__defaults__ or ())),
         tuple((k, id(v)) for k, v in (function.__kwdefaults__ or {}).items()),
         primal.name,
+        id(primal.inner) if primal.waits else None,
         *(getattr(request, name) for name in _REQUEST),
         example_key(request.example),
     )

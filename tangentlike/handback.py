@@ -42,7 +42,8 @@ class Operator:
 
     `derive` gives the derivation behind it; `exact` says that its emitted function, called the
     same way, gives the same result, so that differentiating it means differentiating that.
-    Where it does not, `again` may write a function that does, from the emitted one.
+    Where it does not, `again` may write a function that does, from the emitted one. `shaped`
+    makes of the arguments and of what that function returned for them what a caller is given.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Operator:
     exact: bool = True
     seeds: bool = False
     again: Again | None = None
+    shaped: Callable[[tuple[Any, ...], dict[str, Any], Any], Any] | None = None
 
     @property
     def inner(self) -> Any:

@@ -21,7 +21,7 @@ from .blocks import Blocks, flat, shaped_like, size_of, units
 from .composed import Again, jacobian_text
 from .derivation import Derivation
 from .derived import OPERATORS, encode
-from .errors import TangentlikeError, UnknownClassError, UnsupportedError
+from .errors import TangentlikeError, UnsupportedError
 from .handback import Operator, finish, hand_back
 from .primal import Primal, Wrt, primal_of, wrt_names
 from .sweeps import Forward, Reverse
@@ -121,23 +121,14 @@ def hessian(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) 
     def derive(along: tuple[str, ...] = names) -> Derivation:
         return gradient_tangent(primal, names, single, has_aux, along)
 
-    def told(along: tuple[str, ...], *call: Any) -> Derivation:
-        try:
-            return derive(along).suited(*call)
-        except UnknownClassError:
-            again = gradient_tangent(primal, names, single, has_aux, along, call=call)
-            return again.suited(*call)
-
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
-        outer = told(names, args, kwargs)
+        outer = derive(names).suited(args, kwargs)
         inputs = outer.values(args, kwargs)
         for name, value in zip(names, inputs, strict=True):
             refuse_unsuited(primal, f"`{name}`", value, "The Hessian is of a real function.")
         both = inputs[0] if single else tuple(inputs)
-        sweeps = [
-            Forward(told((name,), args, kwargs), args, kwargs, has_aux, like=both) for name in names
-        ]
+        sweeps = [Forward(derive((name,)), args, kwargs, has_aux, like=both) for name in names]
         blocks = _by_columns(sweeps, inputs, single)
         finish(matrix, outer)
         return (blocks.nested(), sweeps[0].aux) if has_aux else blocks.nested()
@@ -160,13 +151,10 @@ def gradient_tangent(
     has_aux: bool,
     along: tuple[str, ...],
     mode: str = "tangent",
-    call: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
 ) -> Derivation:
-    """Forward over reverse: the gradient by `names`, differentiated `along` some or all of them;
-    `call` are the arguments of a call, where these tell the classes of objects."""
+    """Forward over reverse: the gradient by `names`, differentiated `along` some or all."""
     gradient = _derivation(primal, "grad", names, single, has_aux)
-    gradient = gradient if call is None else gradient.suited(*call)
-    emitted = Primal(gradient.emitted, primal.name, None, inner=gradient)
+    emitted = Primal(primal.function, primal.name, None).around(gradient)
     return _derivation(emitted, mode, along)
 
 

@@ -27,7 +27,7 @@ from .api import (
 from .composed import Again, hvp_text
 from .derivation import Derivation, functions_of
 from .derived import OPERATORS, encode
-from .errors import InternalError, TangentlikeError, UnknownClassError
+from .errors import InternalError, TangentlikeError
 from .handback import Operator, finish
 from .jacobians import gradient_tangent, handed
 from .primal import Primal, Wrt, plain_signature, primal_of, wrt_names
@@ -67,12 +67,7 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) -> A
     def product(*args: Any, **kwargs: Any) -> Any:
         args, kwargs, v = _vector(args, kwargs)
         args, kwargs = _complete(primal, args, kwargs)
-        try:
-            outer = derive().suited(args, kwargs)
-        except UnknownClassError:  # what the arguments are tells it
-            form = "tangent" if has_aux else "change"
-            told = gradient_tangent(primal, names, single, has_aux, names, form, (args, kwargs))
-            outer = told.suited(args, kwargs)
+        outer = derive().suited(args, kwargs)
         values = outer.values(args, kwargs)
         vectors = (v,) if single else tuple(v)
         if len(vectors) != len(names):

@@ -10,19 +10,17 @@ import builtins
 import dis
 import functools
 import inspect
-import itertools
-import linecache
 import re
-import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .checkpoints import inside_checkpoint
-from .errors import TangentlikeError, UnsupportedError
+from .errors import TangentlikeError, UnknownClassError, UnsupportedError
+from .library import is_library, library_path, one_line_function, parameter_names
 from .meanings import note_derivative
 
 Wrt = int | str | Sequence[int | str]
@@ -33,7 +31,8 @@ class Primal:
     """`function` is what is differentiated; `args` and `kwargs` are bound in front of every call.
 
     `name` is how messages call it, `origin` the object the caller gave (for pickling). `inner`
-    is the derivation that emitted `function`, if one did.
+    is the derivation that emitted `function`, if one did; where it `waits`, one that will, when
+    the arguments of a call tell how.
     """
 
     function: types.FunctionType
@@ -42,6 +41,22 @@ class Primal:
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = field(default_factory=dict)
     inner: Any = None
+    waits: bool = False
+
+    def around(self, inner: Any) -> Primal:
+        """The primal that `inner` emits. Where only a call tells the classes of objects, so that
+        nothing can be emitted yet, what `inner` differentiates stands for it."""
+        try:
+            return replace(self, function=inner.emitted, inner=inner, waits=False)
+        except UnknownClassError:
+            return replace(self, function=inner.primal.function, inner=inner, waits=True)
+
+    def shaped(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        """What `function` returned, as the function that the caller gave returns it: a derivative
+        hands its gradients back in the caller's containers."""
+        operator = getattr(self.origin, "__tangentlike__", None)
+        shape = None if operator is None else operator.shaped
+        return result if shape is None else shape(args, kwargs, result)
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
@@ -92,11 +107,12 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
     inside = inside_checkpoint(fn)
     if inside is not None:  # nothing is kept outside of the whole function
         return primal_of(inside, arity, literals)
-    derived = emitted_of(fn)
-    if derived is not None:
-        operator = fn.__tangentlike__
+    operator = getattr(fn, "__tangentlike__", None)
+    if operator is not None:
         bound = operator.primal
-        return Primal(derived, fn.__name__, fn, bound.args, bound.kwargs, operator.inner)
+        note_derivative(operator.inner)
+        plain = Primal(bound.function, fn.__name__, fn, bound.args, bound.kwargs)
+        return plain.around(operator.inner)
     if isinstance(fn, types.FunctionType) and not is_library(fn):
         if len(_KNOWN) >= _KNOWN_SIZE:
             _KNOWN.clear()
@@ -132,7 +148,7 @@ def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None
             hint="Differentiate a function that builds the object and returns a number.",
         )
     if library_path(fn) is not None:
-        params = _parameters(fn, arity)
+        params = parameter_names(fn, arity)
         written = [f"{key}={value!r}" for key, value in (literals or {}).items()]
         return Primal(one_line_function(fn, params, [*params, *written]), fn.__name__, fn)
     method = inspect.getattr_static(type(fn), "__call__", None)
@@ -163,105 +179,6 @@ def is_compiled_python(fn: Any) -> bool:
 def python_function(fn: Any) -> Any:
     """The Python function inside a cached or compiled one."""
     return getattr(fn, "py_func", None) or fn.__wrapped__
-
-
-# ------------------------------------------------------------------- functions of a library
-
-
-_LIBRARIES = (
-    "numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg", "math", "operator",
-    "builtins",
-)  # fmt: skip
-
-
-def is_library(fn: Any) -> bool:
-    """Whether `fn` is a function of NumPy and the like, to be differentiated by its rule."""
-    module = getattr(fn, "__module__", None) or ""
-    return module.split(".")[0] in ("numpy", "scipy") and library_path(fn) is not None
-
-
-def library_path(fn: Any) -> tuple[str, str] | None:
-    """Where a library function is found: ("numpy.linalg", "norm"); None if it is none."""
-    name = getattr(fn, "__name__", "")
-    for path in _LIBRARIES:
-        module = sys.modules.get(path)
-        if module is not None and name and getattr(module, name, None) is fn:
-            return path, name
-    return None
-
-
-_COUNT = itertools.count(1)
-_ONE_LINERS: dict[tuple[Any, ...], types.FunctionType] = {}
-
-
-def one_line_function(
-    op: Any, params: Sequence[str], operands: Sequence[str], constants: dict[str, Any] | None = None
-) -> types.FunctionType:
-    """A Python function that does nothing but call `op`: `def sum(a): return np.sum(a)`.
-
-    `operands` are the arguments as text; `constants` are names in them that mean objects.
-    """
-    constants = constants or {}
-    call, namespace = _call_text(op, operands)
-    name = getattr(op, "__name__", "operation").strip("<>")
-    if name in (*params, *namespace, *constants) or hasattr(builtins, name):
-        name = f"call_{name}"
-    key = (id(op), tuple(params), call)
-    if not constants and key in _ONE_LINERS:
-        return _ONE_LINERS[key]
-    text = f"def {name}({', '.join(params)}):\n    return {call}\n"
-    file = f"<{name} as a function {next(_COUNT)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace = {**namespace, **constants, "__name__": "numpy", "__builtins__": builtins}
-    exec(compile(text, file, "exec"), namespace)
-    function = namespace[name]
-    assert isinstance(function, types.FunctionType)
-    if not constants:
-        _ONE_LINERS[key] = function
-    return function
-
-
-def _call_text(op: Any, operands: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """How a program calls `op`, and the names it needs for that."""
-    owner = getattr(op, "__objclass__", None)
-    if owner is not None:
-        rest = f"({', '.join(operands[1:])})" if callable(op) else ""
-        return f"{operands[0]}.{op.__name__}{rest}", {}
-    found = library_path(op)
-    if found is None:
-        return f"operation({', '.join(operands)})", {"operation": op}
-    path, name = found
-    root, *inner = path.split(".")
-    if root == "builtins":
-        return f"{name}({', '.join(operands)})", {}
-    alias = "np" if root == "numpy" else root
-    return f"{'.'.join([alias, *inner, name])}({', '.join(operands)})", {alias: sys.modules[root]}
-
-
-def _parameters(fn: Any, arity: int | None) -> tuple[str, ...]:
-    """Names for the parameters of the one-line function, from the documentation if it has any."""
-    if isinstance(fn, np.ufunc):
-        count = fn.nin if arity is None else arity
-        return ("x",) if count == 1 else tuple(f"x{i + 1}" for i in range(count))
-    names = _documented_parameters(fn)
-    required = [name for name, optional in names if not optional]
-    count = (len(required) or 1) if arity is None else arity
-    known = [name for name, _ in names][:count]
-    if len(known) < count or len(set(known)) < count:
-        return ("x",) if count == 1 else tuple(f"x{i + 1}" for i in range(count))
-    return tuple(known)
-
-
-def _documented_parameters(fn: Any) -> list[tuple[str, bool]]:
-    try:
-        parameters = inspect.signature(fn).parameters.values()
-    except (TypeError, ValueError):
-        return []
-    return [
-        (p.name, p.default is not p.empty)
-        for p in parameters
-        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name.isidentifier()
-    ]
 
 
 # ----------------------------------------------------------------------- the choice of wrt

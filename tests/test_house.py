@@ -23,7 +23,7 @@ LAYERS = [
     {"errors"},
     {"checkpoints", "meanings"},
     {"ir", "kind", "names"},
-    {"leaves", "structures", "seeds", "primal"},
+    {"leaves", "structures", "seeds", "library", "primal"},
     {"frontend"},
     {"check"},
     {"rules"},

@@ -6,17 +6,19 @@ what it changes. Names that share an object, and views that share memory, share 
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
+from .records import Record, fields_of, names_of
 from .schedules import DiskStack
 
 __all__ = ["fresh_tape"]
 
 
 def fresh_tape(tape: Any, arrays: bool = True) -> Any:
-    """A copy of a tape: stacks, nested tapes and, with `arrays`, the arrays in them.
+    """A copy of a tape: stacks, nested tapes and, with `arrays`, the arrays and objects in them.
 
     Arrays that share memory share it in the copy: the owner of the memory is copied once, and
     each view of it becomes the view at the same place of the copy.
@@ -29,7 +31,8 @@ def _copied(value: Any, made: dict[int, tuple[Any, Any]], arrays: bool) -> Any:
     if found is not None:
         return found[1]
     if isinstance(value, list):
-        result: Any = []
+        names = names_of(value)
+        result: Any = [] if names is None else Record(names, ())
         made[id(value)] = (value, result)  # the original is kept: an id alone may be reused
         result.extend(_copied(item, made, arrays) for item in value)
         return result
@@ -45,6 +48,12 @@ def _copied(value: Any, made: dict[int, tuple[Any, Any]], arrays: bool) -> Any:
         result = value.copied()
     elif arrays and _is_array(value):
         result = _copied_array(value, made)
+    elif arrays and fields_of(value):
+        result = copy.copy(value)
+        made[id(value)] = (value, result)
+        for name, field in (fields_of(value) or {}).items():
+            object.__setattr__(result, name, _copied(field, made, arrays))
+        return result
     else:
         return value
     made[id(value)] = (value, result)

@@ -12,7 +12,8 @@ import numpy as np
 
 from .. import leaves
 from ..errors import TangentlikeError
-from ..primal import Primal, Wrt, library_path, plain_signature, primal_of, wrt_names
+from ..library import library_path
+from ..primal import Primal, Wrt, plain_signature, primal_of, wrt_names
 from .differences import (
     Mismatch,
     directional,
@@ -239,7 +240,9 @@ def _with_seeds(
     derivative: Callable[..., Any], args: list[Any], seeds: list[Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
     """The derivative function and its arguments; seeds that go by keyword only are bound."""
-    parameters = list(plain_signature(derivative.__wrapped__).parameters.values())  # type: ignore[attr-defined]
+    operator = derivative.__tangentlike__  # type: ignore[attr-defined]
+    emitted = operator.derive().suited(tuple(args), {}).emitted
+    parameters = list(plain_signature(emitted).parameters.values())
     last = parameters[-len(seeds) :]
     if all(p.kind is p.POSITIONAL_OR_KEYWORD for p in last) and len(parameters) == len(
         [*args, *seeds]

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import leaves
 from ..errors import TangentlikeError
-from ..primal import library_path, one_line_function
+from ..library import library_path, one_line_function
 from .differences import Mismatch, directional, double, inner, random_like, unit_direction
 from .grads import compare
 

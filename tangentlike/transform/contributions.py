@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import ir
 from ..analysis.record_types import record_values
-from ..errors import UnknownClassError, UnsupportedError
+from ..errors import Place, UnknownClassError, UnsupportedError
 from ..kind import UNKNOWN
 from ..rules.bind import Instance
 from ..rules.index_kinds import key_parts
@@ -79,7 +79,7 @@ def chain_of(
         if not read or context.is_constant(value):
             return Chain(())
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Var | ir.Attribute):
-            raise unknown_class(value.fn, stmt)
+            raise unknown_class(value.fn, stmt.origin.place)
         raise UnsupportedError(
             f"no derivative rule for this use of `{read[0]}`",
             stmt.origin.place,
@@ -89,14 +89,14 @@ def chain_of(
     return _by_rule(stmt, instance, active, result_bar, context)
 
 
-def unknown_class(fn: ir.Var | ir.Attribute, stmt: ir.Stmt) -> UnknownClassError:
+def unknown_class(fn: ir.Var | ir.Attribute, place: Place) -> UnknownClassError:
     """The refusal of a call of an object, or of a method, that nothing tells the class of."""
     base = fn.base if isinstance(fn, ir.Attribute) else fn
     what = f"the method `{fn.name}` is called" if isinstance(fn, ir.Attribute) else "it is called"
     name = f"`{base.name}`" if isinstance(base, ir.Var) else "this object"
     return UnknownClassError(
         f"the class of {name} is not known, and {what}",
-        stmt.origin.place,
+        place,
         "Call the derivative, whose arguments tell the classes of objects, or give some with "
         "example=. Otherwise add a rule with @tl.rule, or apply tl.stop_gradient.",
     )

@@ -14,6 +14,7 @@ from ..analysis.operations import (
 from ..analysis.record_types import record_fields, record_values
 from ..kind import UNKNOWN
 from ..rules.bind import Instance, bind
+from .contributions import unknown_class
 from .forward_calls import late_call, user_call
 from .forward_shapes import mirrored, owned, with_shape_of
 from .forward_state import Tangents
@@ -222,15 +223,9 @@ def bound(call: ir.Call, state: Tangents) -> Instance:
     """The rule of a call, applied to it; refused where there is none."""
     rule = state.context.rule_for(call)
     if rule is None:
-        match call.fn:
-            case ir.Ref(text=text):
-                what = text
-            case ir.Attribute(_, method):
-                what = f"the method `{method}`"
-            case ir.Var(name):
-                what = f"`{name}`: which function it is shows only when the program runs"
-            case _:
-                what = "this call"
+        if isinstance(call.fn, ir.Var | ir.Attribute):
+            raise unknown_class(call.fn, call.at or state.origin.place)
+        what = call.fn.text if isinstance(call.fn, ir.Ref) else "this call"
         raise state.refuse(
             f"no derivative rule for {what}",
             "Add a rule with @tl.rule, or apply tl.stop_gradient to its argument.",

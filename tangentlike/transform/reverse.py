@@ -297,7 +297,8 @@ def reverse(
     """The function that runs the primal and then the reverse sweep.
 
     `mode` is "grad" (returns the gradient), "value_and_grad" (value, gradient), or "adjoint"
-    (takes the result's adjoint as last parameter; returns value, gradient tuple).
+    (takes the result's adjoint as last parameter; returns value, gradient). `bare` is a gradient
+    by one parameter, that is not in a tuple.
     """
     transform = Reverse(primal, context)
     result = transform.result
@@ -316,7 +317,7 @@ def reverse(
     before, after = transform.run(seeds, primal.wrt)
     if mode != "grad" and not kept:
         kept, value = _named_before(value, after, primal, context)
-    gradient = bundle(transform.gradient(), bare and mode != "adjoint")
+    gradient = bundle(transform.gradient(), bare)
     if mode == "grad":
         returned = gradient if aux is None else ir.Display("tuple", (gradient, aux))
     else:

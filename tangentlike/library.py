@@ -1,0 +1,124 @@
+"""Functions of NumPy and other libraries: they have no source, so that a one-line Python function
+around each is what is differentiated."""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+import itertools
+import linecache
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import UnsupportedError
+
+_LIBRARIES = (
+    "numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg", "math", "operator",
+    "builtins",
+)  # fmt: skip
+
+
+def is_library(fn: Any) -> bool:
+    """Whether `fn` is a function of NumPy and the like, to be differentiated by its rule."""
+    module = getattr(fn, "__module__", None) or ""
+    return module.split(".")[0] in ("numpy", "scipy") and library_path(fn) is not None
+
+
+def library_path(fn: Any) -> tuple[str, str] | None:
+    """Where a library function is found: ("numpy.linalg", "norm"); None if it is none."""
+    name = getattr(fn, "__name__", "")
+    for path in _LIBRARIES:
+        module = sys.modules.get(path)
+        if module is not None and name and getattr(module, name, None) is fn:
+            return path, name
+    return None
+
+
+_COUNT = itertools.count(1)
+_ONE_LINERS: dict[tuple[Any, ...], types.FunctionType] = {}
+
+
+def one_line_function(
+    op: Any, params: Sequence[str], operands: Sequence[str], constants: dict[str, Any] | None = None
+) -> types.FunctionType:
+    """A Python function that does nothing but call `op`: `def sum(a): return np.sum(a)`.
+
+    `operands` are the arguments as text; `constants` are names in them that mean objects.
+    """
+    constants = constants or {}
+    call, namespace = _call_text(op, operands)
+    name = getattr(op, "__name__", "operation").strip("<>")
+    if name in (*params, *namespace, *constants) or hasattr(builtins, name):
+        name = f"call_{name}"
+    key = (id(op), tuple(params), call)
+    if not constants and key in _ONE_LINERS:
+        return _ONE_LINERS[key]
+    text = f"def {name}({', '.join(params)}):\n    return {call}\n"
+    file = f"<{name} as a function {next(_COUNT)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace = {**namespace, **constants, "__name__": "numpy", "__builtins__": builtins}
+    exec(compile(text, file, "exec"), namespace)
+    function = namespace[name]
+    assert isinstance(function, types.FunctionType)
+    if not constants:
+        _ONE_LINERS[key] = function
+    return function
+
+
+def _call_text(op: Any, operands: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """How a program calls `op`, and the names it needs for that."""
+    owner = getattr(op, "__objclass__", None)
+    if owner is not None:
+        rest = f"({', '.join(operands[1:])})" if callable(op) else ""
+        return f"{operands[0]}.{op.__name__}{rest}", {}
+    found = library_path(op)
+    if found is None:
+        return f"operation({', '.join(operands)})", {"operation": op}
+    path, name = found
+    root, *inner = path.split(".")
+    if root == "builtins":
+        return f"{name}({', '.join(operands)})", {}
+    alias = "np" if root == "numpy" else root
+    return f"{'.'.join([alias, *inner, name])}({', '.join(operands)})", {alias: sys.modules[root]}
+
+
+def parameter_names(fn: Any, arity: int | None) -> tuple[str, ...]:
+    """Names for the parameters of the one-line function, from the documentation if it has any."""
+    if isinstance(fn, np.ufunc):
+        count = fn.nin if arity is None else arity
+        return ("x",) if count == 1 else tuple(f"x{i + 1}" for i in range(count))
+    names = _documented_parameters(fn)
+    required = [name for name, optional in names if not optional]
+    count = (len(required) or 1) if arity is None else arity
+    known = [name for name, _ in names][:count]
+    if len(known) < count or len(set(known)) < count:
+        return ("x",) if count == 1 else tuple(f"x{i + 1}" for i in range(count))
+    return tuple(known)
+
+
+def _documented_parameters(fn: Any) -> list[tuple[str, bool]]:
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [
+        (p.name, p.default is not p.empty)
+        for p in parameters
+        if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.name.isidentifier()
+    ]
+
+
+def literals_of(fn: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of a NumPy function, which its one-line wrapper writes out."""
+    for name, value in kwargs.items():
+        items = value if isinstance(value, tuple) else (value,)
+        if not all(isinstance(v, (bool, int, float, str, type(None))) for v in items):
+            raise UnsupportedError(
+                f"the keyword argument {name} of {fn.__name__} is no literal",
+                hint="Write a function that makes the call, and differentiate that.",
+            )
+    return dict(kwargs)
