@@ -9,6 +9,7 @@ print(gradient.source)                      # its text
 from . import testing
 from .api import autodiff, grad, jvp, value_and_grad, vjp
 from .checkpoints import checkpoint, checkpointed
+from .containers import register_container
 from .errors import TangentlikeError, UnsupportedError
 from .jacobians import hessian, jacfwd, jacobian, jacrev
 from .linear import hvp, linearize
@@ -37,6 +38,7 @@ __all__ = [
     "linearize",
     "nondifferentiable",
     "on_adjoint",
+    "register_container",
     "rule",
     "sparse_hessian",
     "sparse_jacobian",

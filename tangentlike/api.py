@@ -12,6 +12,7 @@ from . import leaves
 from .derivation import Derivation, derivation_of, functions_of
 from .derived import OPERATORS, encode
 from .errors import InternalError, TangentlikeError
+from .gradients import like
 from .handback import Operator, finish, hand_back
 from .library import is_library, library_path, literals_of
 from .primal import Primal, Wrt, primal_of, wrt_names
@@ -221,7 +222,7 @@ def jvp(
     full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
     if not wrt:
         value = primal.function(*full_args, **full_kwargs)
-        return value, leaves.like(value, None)
+        return value, like(value, None)
     derivation = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
     values = derivation.values(full_args, full_kwargs)
     dots = {
@@ -278,7 +279,7 @@ def finished(values: Sequence[Any], bars: Any, others: Sequence[Any]) -> list[An
     """Adjoints as the caller gets them: structured like the values, memory of their own."""
     if len(values) != len(bars):
         raise InternalError("reverse", f"{len(bars)} adjoints for {len(values)} values")
-    shaped = list(map(leaves.like, values, bars))
+    shaped = list(map(like, values, bars))
     if _FLOAT.issuperset(map(type, shaped)):
         return shaped
     return leaves.own_memory(shaped, others)

@@ -69,7 +69,7 @@ def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
         return not leaves.has_leaf(value)
     if not isinstance(value, {"list": list, "tuple": tuple, "dict": dict}[kind.form]):
         return False
-    inside = [item for _, item in leaves.children(value) or []]
+    inside = [item for _, item in leaves.contents(value) or []]
     if kind.items is not None:
         if len(kind.items) != len(inside):
             return False
@@ -130,7 +130,7 @@ def example_key(example: Any) -> Any:
         return (name, str(example.dtype), tuple(example.shape))
     if is_object(example):
         return structure_of(example)
-    inside = leaves.children(example)
+    inside = leaves.contents(example)
     if inside is None:
         return (name,)
     return (name, tuple(example_key(item) for _, item in inside))

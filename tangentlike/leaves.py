@@ -1,8 +1,4 @@
-"""The structure of values: gradients look like what they are taken with respect to.
-
-The sweep works on numbers, arrays, lists and dicts; here its results get the containers, types
-and dtypes of the arguments, and memory of their own.
-"""
+"""The structure of values: what a container holds, which parts of it are differentiated."""
 
 from __future__ import annotations
 
@@ -12,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InternalError, TangentlikeError
+from .containers import is_registered, made_of, taken_apart
+from .errors import TangentlikeError
 from .runtime.records import Record, fields_of, names_of, record_like
 
 _BARE = (float, int, str, np.generic, type(None))  # what shares no memory with anything
@@ -49,6 +46,16 @@ def is_leaf(value: Any) -> bool:
 
 
 def children(value: Any) -> list[tuple[str, Any]] | None:
+    """What of a container may be differentiated, each with the text that reaches it: what it holds,
+    or the items that a class of the user's was registered with."""
+    if not is_registered(value):
+        return contents(value)
+    items, _ = taken_apart(value)
+    keys = items if isinstance(items, dict) else range(len(items))
+    return [(f"[{key!r}]", items[key]) for key in keys]
+
+
+def contents(value: Any) -> list[tuple[str, Any]] | None:
     """What a container holds, each with the text that reaches it (`[0]`, `['w']`, `.bias`)."""
     if isinstance(value, (list, tuple)):
         return [(f"[{i}]", item) for i, item in enumerate(value)]
@@ -65,7 +72,7 @@ def named_children(value: Any) -> dict[str, Any] | None:
     names = names_of(value)
     if names is not None:
         return dict(zip(names, value, strict=True))
-    if isinstance(value, (list, tuple, dict)) or children(value) is None:
+    if isinstance(value, (list, tuple, dict)) or contents(value) is None:
         return None
     return fields_of(value)
 
@@ -114,7 +121,7 @@ def is_complex(value: Any) -> bool:
         return dtype_class(value) == "c"
     if isinstance(value, (complex, int, str, type(None))):
         return isinstance(value, complex)
-    return any(is_complex(leaf) for _, leaf in leaves(value))
+    return any(is_complex(item) for _, item in contents(value) or ())
 
 
 def is_foreign(value: Any) -> bool:
@@ -129,12 +136,17 @@ def arrays(value: Any, above: frozenset[int] = frozenset()) -> Iterator[Any]:
     if is_array(value):
         yield value
     elif id(value) not in above:
-        for _, item in children(value) or ():
+        for _, item in contents(value) or ():
             yield from arrays(item, above | {id(value)})
 
 
 def rebuild(value: Any, items: list[Any]) -> Any:
     """A container of the same type with other items, in the order of `children`."""
+    return made_of(value, items) if is_registered(value) else with_contents(value, items)
+
+
+def with_contents(value: Any, items: list[Any]) -> Any:
+    """A container of the same type that holds something else, in the order of `contents`."""
     if type(value) is dict:
         return dict(zip(value, items, strict=True))
     if isinstance(value, dict):
@@ -153,93 +165,11 @@ def rebuild(value: Any, items: list[Any]) -> Any:
     return result
 
 
-# --------------------------------------------------------------------- adjoints to gradients
-
-
-def like(value: Any, bar: Any) -> Any:
-    """The adjoint `bar` of `value` in the structure, types and dtypes of `value`.
-
-    >>> like((1.0, 2), [np.float64(0.5), 0.0])
-    (0.5, None)
-    """
-    if _same_form(value, bar):
-        return bar
-    if (type(value) is float and type(bar) is float) or value is OF_ANY_FORM:
-        return bar
-    if is_array(value):
-        return _array_like(value, bar)
-    if is_number(value):
-        return _number_like(value, bar)
-    inside = children(value)
-    if inside is None:
-        return None
-    found = _parts(value, bar)
-    if len(found) != len(inside):
-        raise TangentlikeError(
-            f"the adjoint of a {type(value).__name__} of {len(inside)} came out with "
-            f"{len(found)} items",
-            hint="The derivative was made without knowing that an argument is a "
-            f"{type(value).__name__}: annotate the parameter, or pass `example=` arguments.",
-        )
-    parts = zip(inside, found, strict=True)
-    return rebuild(value, [like(item, part) for (_, item), part in parts])
-
-
-def _same_form(value: Any, bar: Any) -> bool:
-    """Whether the adjoint is right as it is, as nearly all are."""
-    if type(value) is not np.ndarray or type(bar) is not np.ndarray:
-        return False
-    dtype = value.dtype
-    same = (bar.dtype is dtype or bar.dtype == dtype) and bar.shape == value.shape
-    return same and dtype.kind in "fc"
-
-
-def _array_like(value: Any, bar: Any) -> Any:
-    if dtype_class(value) not in "fc":
-        return None
-    if bar is None or is_zero(bar):
-        return zeros(value)
-    if tuple(getattr(bar, "shape", ())) != tuple(value.shape):
-        raise InternalError(
-            "reverse",
-            f"an adjoint of shape {tuple(getattr(bar, 'shape', ()))} for a value of shape "
-            f"{tuple(value.shape)}",
-        )
-    if getattr(bar, "dtype", None) != value.dtype:
-        if dtype_class(value) == "f" and dtype_class(bar) == "c":
-            bar = bar.real
-        bar = bar.astype(value.dtype) if hasattr(bar, "astype") else filled(value, bar)
-    return bar if is_array(bar) else filled(value, bar)
+# ------------------------------------------------------------------------ zeros, own memory
 
 
 def is_zero(bar: Any) -> bool:
     return isinstance(bar, (int, float)) and bar == 0
-
-
-def _number_like(value: Any, bar: Any) -> Any:
-    if bar is None:
-        bar = 0.0
-    if getattr(bar, "shape", ()) != ():
-        raise InternalError("reverse", f"an adjoint of shape {bar.shape} for a number")
-    if hasattr(bar, "item") and not isinstance(value, np.generic):
-        bar = bar.item()
-    if isinstance(bar, (complex, np.complexfloating)) and not isinstance(
-        value, (complex, np.complexfloating)
-    ):
-        bar = bar.real
-    return type(value)(bar)
-
-
-def _parts(value: Any, bar: Any) -> list[Any]:
-    """The adjoints of a container's items, in the order of `children`."""
-    keys = list(value) if isinstance(value, dict) else list(fields_of(value) or ())
-    if bar is None or is_zero(bar):
-        return [None] * len(children(value) or ())
-    if isinstance(bar, dict):
-        return [bar.get(key) for key in keys]
-    if isinstance(bar, (list, tuple)):
-        return list(bar)
-    return [getattr(bar, key, None) for key in keys]
 
 
 def zeros(value: Any) -> Any:

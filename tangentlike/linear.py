@@ -28,6 +28,7 @@ from .composed import Again, hvp_text
 from .derivation import Derivation, functions_of
 from .derived import OPERATORS, encode
 from .errors import InternalError, TangentlikeError
+from .gradients import like
 from .handback import Operator, finish
 from .jacobians import gradient_tangent, handed
 from .primal import Primal, Wrt, plain_signature, primal_of, wrt_names
@@ -136,7 +137,7 @@ def linearize(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..
     wrt = tuple(name for name, value in given.items() if leaves.has_leaf(value))
     if not wrt:
         value = fn(*args, **kwargs)
-        return value, lambda *x_dots: leaves.like(value, None)
+        return value, lambda *x_dots: like(value, None)
     full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
     derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
     transposed = _transposed(derivation)

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from .containers import is_registered
 from .errors import TangentlikeError
+from .layouts import layout_of, mirrored, registered_parts
 from .leaves import (
     children,
     dtype_class,
@@ -18,7 +20,7 @@ from .leaves import (
     rebuild,
     zeros,
 )
-from .runtime.records import Mirror, fields_of, names_of, record_like
+from .runtime.records import Mirror, Record, fields_of, names_of, record_like
 
 __all__ = ["seed_like", "with_lists"]
 
@@ -32,6 +34,8 @@ def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> 
     if is_leaf(value):
         return _seed_leaf(value, seed, what + path)
     inside = children(value)
+    if inside is not None and is_registered(value):
+        return _seed_of_registered(value, inside, seed, what, path)
     if inside is None:
         if seed is None or has_leaf(seed) is False or is_zero(seed):
             return 0.0
@@ -44,6 +48,28 @@ def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> 
     if names_of(value) is not None or not isinstance(value, (list, tuple, dict)):
         return record_like(value, *items)
     return rebuild(value, items)
+
+
+def _seed_of_registered(
+    value: Any, inside: list[tuple[str, Any]], seed: Any, what: str, path: str
+) -> Any:
+    layouts = layout_of(value)
+    if seed is None:
+        parts = [None] * len(inside)
+    elif type(seed) is type(value):
+        parts = [item for _, item in children(seed) or ()]
+    elif isinstance(seed, (Mirror, Record)):
+        parts = registered_parts(value, seed)
+    else:
+        parts = []
+    if len(parts) != len(inside):
+        raise TangentlikeError(
+            f"{what}{path} must be a {type(value).__name__} of {len(inside)} items, as what it "
+            f"belongs to is; got {_describe(seed)}"
+        )
+    pairs = zip(inside, parts, strict=True)
+    seeds = [seed_like(item, part, what, path + step) for (step, item), part in pairs]
+    return mirrored(value, layouts, seeds)
 
 
 def with_lists(seed: Any) -> Any:

@@ -71,7 +71,7 @@ def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:
         return False
     if is_object(value) or is_function(value) or isinstance(value, _GENERATORS):
         return True
-    inside = leaves.children(value) or ()
+    inside = leaves.contents(value) or ()
     return any(has_objects(item, (*above, value)) for _, item in inside)
 
 
@@ -80,7 +80,7 @@ def _has_dicts(value: Any, any_keys: bool, above: tuple[Any, ...] = ()) -> bool:
         return True
     if any(value is outer for outer in above):
         return False
-    inside = leaves.children(value) or ()
+    inside = leaves.contents(value) or ()
     return any(_has_dicts(item, any_keys, (*above, value)) for _, item in inside)
 
 
@@ -159,5 +159,5 @@ def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()
                 "which is also an attribute of arrays",
                 hint=f"Rename it: `{field}_` could be told apart.",
             )
-    for _, item in leaves.children(value) or ():
+    for _, item in leaves.contents(value) or ():
         refuse_fields_like_arrays(name, item, (*above, value))

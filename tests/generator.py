@@ -133,13 +133,15 @@ def check_program(
 
 
 def expected_slope(f: Callable[..., Any], args: tuple[Any, ...], directions: list[Any]) -> Any:
-    """The slope by central differences, or None where it cannot be relied on."""
-    with np.errstate(all="ignore"):
+    """The slope by central differences, or None where it cannot be relied on: at kinks, and where
+    an infinite value has been on the way (its derivative is none, whatever is made of it)."""
+    left: list[str] = []
+    with np.errstate(all="ignore", divide="call", call=lambda kind, flag: left.append(kind)):
         try:
             slopes = [agreement.slope(f, args, directions, h) for h in (1e-4, 2e-5)]
         except Exception:  # unbound names and the like: the program's own failure
             return None
-    if not np.all(np.isfinite(slopes)) or abs(slopes[0]) > 1e6:
+    if left or not np.all(np.isfinite(slopes)) or abs(slopes[0]) > 1e6:
         return None
     return slopes[0] if agreement.close(slopes[0], slopes[1], 2e-6) else None
 

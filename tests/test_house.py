@@ -21,9 +21,9 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 # Lower layers first; a module may import from its own layer and from those above it in this list.
 LAYERS = [
     {"errors"},
-    {"checkpoints", "meanings"},
+    {"checkpoints", "containers", "meanings"},
     {"ir", "kind", "names"},
-    {"leaves", "structures", "seeds", "library", "primal"},
+    {"leaves", "layouts", "gradients", "structures", "seeds", "library", "primal"},
     {"frontend"},
     {"check"},
     {"rules"},
