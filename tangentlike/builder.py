@@ -349,6 +349,8 @@ class Builder:
     ) -> tuple[ir.Function, ...]:
         functions = tuple(map(self.methods.restored, functions))
         functions = tuple(map(self.callees.variants.restored, functions))
+        local = (n for f in functions for s in ir.statements(f.body) for n in ir.binds(s))
+        self.callees.names.take(local)  # (none may hide a function that is printed beside it)
         functions = tuple(self.checkpoints.printed(f, self._plain) for f in functions)
         functions = tuple(with_inner_functions(f, self._plain) for f in functions)
         for function in functions:

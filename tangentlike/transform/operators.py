@@ -105,9 +105,7 @@ def pullback_parts(
     return ir.Call(valued, point, tuple(words.items()), call.at), _with(pullback, point, words)
 
 
-def _of_copies(
-    ref: ir.Ref, names: Sequence[str], words: Sequence[str], effects: Effects
-) -> ir.Ref:
+def _of_copies(ref: ir.Ref, names: Sequence[str], words: Sequence[str], effects: Effects) -> ir.Ref:
     """A function itself; one that writes its arguments, or gives them back, with copies of them:
     `def step_value(x, k): x = copy(x); return step(x, k)`."""
     written = [n for n in names if n in effects.written]

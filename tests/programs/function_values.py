@@ -289,6 +289,18 @@ def kept_after_rebinding(a, x):  # `a` has its last value when the functions are
     return steps[0](x) * steps[-1](a)
 
 
+def name_of_a_function_again(a, x):  # `p2`, the second `p`, hides no function
+    p = lambda u, v=a: np.sin(u) * v  # noqa: E731
+    c = p(x)
+    a = p(a, v=0.5 * a)
+
+    def later(u):
+        p = [u, u]
+        return p[0] * p[1]
+
+    return later(a) * c
+
+
 def built_list(a, x):
     fs = []
     for k in range(3):
@@ -393,6 +405,7 @@ PROGRAMS = [
     Program(list_of_functions, both, (0, 1)),
     Program(pair_of_functions, both, (0, 1)),
     Program(kept_after_rebinding, both, (0, 1)),
+    Program(name_of_a_function_again, both, (0, 1)),
     Program(built_list, both, (0, 1)),
     Program(chosen_by_a_test, both, (0, 1)),
     Program(given_by_the_caller, lambda rng: (rng.normal(size=3), np.sin)),
