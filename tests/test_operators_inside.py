@@ -280,3 +280,26 @@ def test_arguments_that_share_memory() -> None:
         tl.grad(written_beside_itself)(Q)
     with pytest.raises(tl.TangentlikeError, match="share memory"):
         tl.jvp(written_beside_itself, (Q,), (Q,))
+
+
+class Filter:
+    def __init__(self, gain):
+        self.gain = gain
+
+    def update(self, x):
+        return self.gain * x * x
+
+
+def corrected(model, x):
+    return np.sum(x - model.update(np.sin(x)))
+
+
+def of_a_method_named_as_one_of_dicts(model, x):
+    return np.sum(tl.grad(corrected, wrt=1)(model, x) * x)
+
+
+def test_a_method_named_as_one_of_containers() -> None:
+    """`update` of a dict gives None: where the result is used, the class must tell."""
+    tl.check_grads(corrected, (Filter(1.3), Q), order=2)
+    with pytest.raises(tl.UnsupportedError, match="the class of `model` is not known"):
+        tl.grad(of_a_method_named_as_one_of_dicts)(Filter(1.3), Q)

@@ -20,6 +20,10 @@ _BY_NAME = {
         ("lshift", "<<"), ("rshift", ">>"), ("concat", "+"),
     )
 } | {operator.setitem: "a[k] = v", operator.delitem: "del a[k]"}  # fmt: skip
+# Methods of containers that give None: one whose result is used belongs to another class.
+_GIVING_NOTHING = frozenset(
+    ["add", "append", "clear", "discard", "extend", "insert", "remove", "reverse", "sort", "update"]
+)
 _METHODS = {f"__{op.__name__.strip('_')}__": text for op, text in _BY_NAME.items()}
 
 
@@ -34,6 +38,10 @@ def refuse_hidden_writes(
             case ir.Do(value=ir.Call() as call) if not is_container_method(call, kinds):
                 if rule_object(call, kinds) is None:
                     _refuse_unknown(call, stmt, active, kinds, book)
+            case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(base), name)) as call):
+                known = kinds.get(base, UNKNOWN).form != "unknown"
+                if name in _GIVING_NOTHING and not known:
+                    _refuse_result(call, stmt, function)
 
 
 def _calls(stmt: ir.Stmt) -> Iterator[ir.Call]:
@@ -74,3 +82,32 @@ def _refuse_unknown(
             call.at or stmt.origin.place,
             "Assign what it computes instead, or apply tl.stop_gradient to its arguments.",
         )
+
+
+def _refuse_result(call: ir.Call, stmt: ir.Stmt, function: ir.Function) -> None:
+    """`y = layer.update(x)`, which is no `update` of a dict: its class tells what it does.
+
+    Whether it carries derivatives is not known either, so that what depends on no parameter is
+    let pass only.
+    """
+    if _depending(function) & ir.names_in(call):
+        assert isinstance(call.fn, ir.Attribute) and isinstance(call.fn.base, ir.Var)
+        raise UnknownClassError(
+            f"the class of `{call.fn.base.name}` is not known, and the method `{call.fn.name}` is "
+            "called",
+            call.at or stmt.origin.place,
+            "Call the derivative, whose arguments tell the classes of objects, or give some with "
+            "example=.",
+        )
+
+
+def _depending(function: ir.Function) -> frozenset[str]:
+    """The names that are computed from parameters."""
+    found = set(function.param_names)
+    before = 0
+    while len(found) > before:
+        before = len(found)
+        for stmt in ir.statements(function.body):
+            if ir.reads(stmt) & found:
+                found.update(ir.binds(stmt))
+    return frozenset(found)
