@@ -54,6 +54,7 @@ from .transform.methods import Methods
 from .transform.pairs import reverse_pair
 from .transform.prepare import Preparation
 from .transform.reverse import Primal, reverse
+from .transform.same_arguments import merge_same_arguments
 from .transform.updates import rebind_updates
 
 
@@ -271,7 +272,8 @@ class Builder:
         """Everything the reverse transform needs to know of one function."""
         lowered, context = self._spelled(lowered, wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
-        function = changes_as_new(lowered.function, wrt, given, context)
+        function = merge_same_arguments(lowered.function, context)
+        function = changes_as_new(function, wrt, given, context)
         function = updates_as_stores(writes_as_stores(function, context), context)
         shared_loads = share_loads(function, frozenset(lowered.temporaries), context.sources())
         if shared_loads is not function:  # (kinds refer to names: shapes are called after them)

@@ -161,14 +161,8 @@ REFUSED: dict[str, dict[str, str]] = {
     "tuple_views_read": _each(
         _REVERSE, "`y` is written in place while an element of `t` may share its memory"
     ),
-    "callee_same_twice": _each(
-        _REVERSE, "`add_into` writes its argument `u`, and is given the same array as `v`"
-    ),
     "callee_overlapping": _each(
         _REVERSE, "two arguments of a function that writes one of them share memory"
-    ),
-    "axpy_same": _each(
-        _REVERSE, "`axpy` writes its argument `y`, and is given the same array as `x`"
     ),
     "axpy_item": _each(
         _REVERSE, "two arguments of a function that writes one of them share memory"

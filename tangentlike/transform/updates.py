@@ -219,7 +219,7 @@ def _assumed_ranks(
                 whole = _like_parameter(base, function, context)
                 whole = "" if {name, base, whole} & indexed else whole
                 if whole in function.param_names and context.kinds[base].form in _OPEN:
-                    ranks.setdefault(whole, 0)
+                    ranks.setdefault(whole, None if whole in shared else 0)
     for name in sorted(names & set(_updated(function))):
         if name in function.param_names and context.kinds[name].form in _OPEN:
             ranks.setdefault(name, None if name in shared else 0)

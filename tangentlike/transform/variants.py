@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from .. import ir
@@ -111,12 +111,7 @@ class Variants:
         made = {n: f for n, f in functions.items() if not isinstance(f, ir.Ref)}
         function, given = _with_partials(function, made)
         obj = fn.obj
-        variant = types.FunctionType(
-            obj.__code__, obj.__globals__, obj.__name__, obj.__defaults__, obj.__closure__
-        )
-        variant.__module__, variant.__qualname__ = obj.__module__, obj.__qualname__
-        variant.__kwdefaults__ = obj.__kwdefaults__
-        variant.__signature__ = signature_of(function)  # type: ignore[attr-defined]
+        variant = _copy_of(obj, function)
         self._keep.append(obj)
         self._made[key] = variant
         self.given[id(variant)] = given
@@ -137,6 +132,29 @@ class Variants:
             self.depth -= 1
         else:
             self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
+
+    def is_plain(self, obj: Any) -> bool:
+        """Whether a function is no variant, and has no rule of its own."""
+        return id(obj) not in self.original and not self.is_operation(obj)
+
+    def of_same(self, call: ir.Call, same: Mapping[str, str], arrays: bool) -> ir.Call:
+        """The call of a variant that has one parameter where this one gives one array to several:
+        `same` says which parameter is which other one; `arrays`: surely arrays, no numbers."""
+        assert isinstance(call.fn, ir.Ref)
+        fn = call.fn.obj
+        key = (id(fn), arrays, tuple(same.items()))
+        if key not in self._made:
+            lowered = self._lowered_of(fn)
+            function = _with_one_parameter(lowered.function, same, arrays)
+            variant = _copy_of(fn, function)
+            self._keep.append(fn)
+            self._made[key] = variant
+            self.original[id(variant)] = fn
+            self.given[id(variant)] = {formal: ir.Var(first) for formal, first in same.items()}
+            self.lowered[id(variant)] = dataclasses.replace(lowered, function=function)
+        signature = inspect.signature(fn, follow_wrapped=False)
+        called = _without_arguments(call, signature, same)
+        return dataclasses.replace(called, fn=ir.Ref(call.fn.text, self._made[key]))
 
     def twin_of(self, variant: Any, original: Any) -> Any:
         """The same variant of another function with the same text (one without its checkpoint)."""
@@ -178,9 +196,11 @@ class Variants:
         if not given:
             return dataclasses.replace(call, fn=fn)
         words = dict(call.kwargs)
-        values = {leaf: words.pop(leaf) for value in given.values() for leaf in _leaves(value)}
-        functions = {n: ir.substitute(value, values) for n, value in given.items()}
         parameters = inspect.signature(original, follow_wrapped=False).parameters
+        bound = inspect.signature(call.fn.obj).bind(*call.args, **words).arguments
+        leaves = [leaf for value in given.values() for leaf in _leaves(value)]
+        values = {n: bound[n] if n in parameters else words.pop(n) for n in leaves}
+        functions = {n: ir.substitute(value, values) for n, value in given.items()}
         positional = [
             n for n, p in parameters.items() if p.kind in (_KINDS["positional"], _KINDS["any"])
         ]
@@ -189,6 +209,41 @@ class Variants:
             if name in functions and place <= len(args):
                 args.insert(place, functions.pop(name))
         return ir.Call(fn, tuple(args), (*words.items(), *functions.items()), call.at)
+
+
+def _copy_of(obj: types.FunctionType, function: ir.Function) -> types.FunctionType:
+    """A function like another one, with the signature of what was made of that."""
+    made = types.FunctionType(
+        obj.__code__, obj.__globals__, obj.__name__, obj.__defaults__, obj.__closure__
+    )
+    made.__module__, made.__qualname__ = obj.__module__, obj.__qualname__
+    made.__kwdefaults__ = obj.__kwdefaults__
+    made.__signature__ = signature_of(function)  # type: ignore[attr-defined]
+    return made
+
+
+def _with_one_parameter(
+    function: ir.Function, same: Mapping[str, str], arrays: bool
+) -> ir.Function:
+    """`def axpy(y, x): y += x` as `def axpy_same(y): y += y`; with `x = y` at its head where that
+    may bind one of them to something else."""
+    stmts = ir.statements(function.body)
+    bound = {n for s in stmts if not (arrays and isinstance(s, ir.Update)) for n in ir.binds(s)}
+    kept = [formal for formal, first in same.items() if {formal, first} & bound]
+    values: dict[str, ir.Expr] = {f: ir.Var(n) for f, n in same.items() if f not in kept}
+
+    def block(b: ir.Block) -> ir.Block:
+        return tuple(
+            ir.map_statement(s, lambda e: ir.substitute(e, values), block, target) for s in b
+        )
+
+    def target(t: ir.Target) -> ir.Target:
+        return same.get(t, t) if isinstance(t, str) and t not in kept else t
+
+    head = (ir.Assign(f, ir.Var(same[f]), ir.Origin(function.place)) for f in kept)
+    params = tuple(p for p in function.params if p.name not in same)
+    name, body = f"{function.name}_same", (*head, *block(function.body))
+    return dataclasses.replace(function, name=name, params=params, body=body)
 
 
 def _functions_among(

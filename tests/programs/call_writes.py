@@ -265,6 +265,49 @@ def while_alias(x):
     return np.sum(y)
 
 
+def advance(u, v):
+    u[1:] = u[1:] * v[:-1]
+
+
+def mix_three(a, b, c):
+    a[0] = b[1] * c[2]
+    b[1] = a[0] * c[0]
+
+
+def halve_down(u, v, n):
+    if n == 0:
+        return
+    u[n:] = u[n:] * v[:-n]
+    halve_down(u, v, n - 1)
+
+
+def given_back_by_name(*, u, v, s=1.0):
+    u *= s * v
+    return u
+
+
+def one_array_for_all(x):
+    y, z = np.sin(x), np.cos(x)
+    mix_three(y, z, y)
+    mix_three(z, y, z)
+    mix_three(z, z, z)
+    return np.sum(y * x * z)
+
+
+def one_array_in_recursion(x):
+    y, weights = np.sin(x), np.full(5, 1.5)
+    halve_down(y, y, 3)
+    advance(weights, weights)
+    return np.sum(y * x * weights)
+
+
+def one_array_given_back(x):
+    y = np.sin(x)
+    z = given_back_by_name(v=y, u=y, s=2.0)
+    advance(z, z)
+    return np.sum(z * x) * np.sum(y)
+
+
 PROGRAMS = [
     Program(global_written_by_callee, _VECTOR),
     Program(global_written_const_by_callee, _VECTOR),
@@ -290,4 +333,7 @@ PROGRAMS = [
     Program(recursion_on_views, _VECTOR),
     Program(ternary_alias, _VECTOR),
     Program(while_alias, _VECTOR),
+    Program(one_array_for_all, _VECTOR),
+    Program(one_array_in_recursion, _VECTOR),
+    Program(one_array_given_back, _VECTOR),
 ]
