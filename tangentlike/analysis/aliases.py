@@ -17,6 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from .. import ir, runtime
 from ..errors import SharingError
@@ -28,6 +31,7 @@ from .memory import (
     element,
     surely_basic,
 )
+from .operations import rule_object
 from .sharing import Sharing, assigned_field, owner
 from .structure import Structure
 
@@ -278,18 +282,40 @@ def is_sure_view(value: ir.Expr, sources: Sources) -> bool:
 
 
 def _is_contiguous(view: ir.Call, sharing: Sharing) -> bool:
-    """Whether `b.reshape(...)` or `b.ravel()` is surely a view: `b` was made in C order here."""
+    """Whether `b.reshape(...)` or `b.ravel()` is surely a view: `b` was made in C order here.
+
+    Other operations that may share memory decide that by other things: `b.astype(float)`.
+    """
+    kinds = sharing.sources.kinds
+    if not _in_own_order(rule_object(view, kinds), view):
+        return False
     (base,) = base_names(view)
     definition = sharing.facts.single(base)
     if not isinstance(definition, ir.Assign) or not isinstance(definition.value, ir.Call):
         return False
     made = definition.value
-    name = made.fn.name if isinstance(made.fn, ir.Attribute) else ""
-    if isinstance(made.fn, ir.Ref):
-        name = made.fn.text.rpartition(".")[2]
-    plain = name in ("zeros", "ones", "empty", "full") or (name == "copy" and not made.args)
-    options = {k for k, _ in (*made.kwargs, *view.kwargs)}
-    return plain and "order" not in options
+    if isinstance(made.fn, ir.Attribute):
+        return made.fn.name == "copy" and not made.args and not made.kwargs
+    obj = rule_object(made, kinds)
+    plain = (len(made.args) <= most for maker, most in _MADE_IN_C_ORDER if obj is maker)
+    return any(plain) and "order" not in dict(made.kwargs)
+
+
+# The functions that make an array in C order, and how many arguments they take before `order`.
+_MADE_IN_C_ORDER = ((np.zeros, 2), (np.ones, 2), (np.empty, 2), (np.full, 3))
+
+
+def _in_own_order(obj: Any, view: ir.Call) -> bool:
+    """Whether a call reshapes its operand, and reads the entries in C order."""
+    if "order" in dict(view.kwargs):
+        return False
+    method = isinstance(view.fn, ir.Attribute)
+    if obj is np.ndarray.reshape:
+        return True  # (whose positions are all for the shape)
+    if obj is np.reshape:
+        return len(view.args) <= (1 if method else 2)
+    ravels = obj is np.ravel or obj is np.ndarray.ravel
+    return ravels and len(view.args) <= (0 if method else 1)
 
 
 def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Effects:

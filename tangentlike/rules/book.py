@@ -77,7 +77,8 @@ class Rule:
     `fn` is the rule function as its author wrote it; it is read, never called, unless
     `builder` is set: then `fn(call, kind_of)` returns the text of a template for that call.
     `view` says whether the result shares memory with the first argument
-    ("no", "view", "maybe"), or that it may where the call has no second operand ("alone").
+    ("no", "view", "maybe"), or that it may where the call has no second operand ("alone"), or
+    an argument `copy` ("asked").
     """
 
     name: str
@@ -94,9 +95,12 @@ class Rule:
 
     def view_of(self, call: ir.Expr) -> str:
         """Whether the result of one call shares memory with an argument: "no", "view", "maybe"."""
-        if self.view != "alone":
+        if self.view not in ("alone", "asked"):
             return self.view
         args = call.args if isinstance(call, ir.Call) else ()
+        if self.view == "asked":  # (`astype` has it as the last of many)
+            named = isinstance(call, ir.Call) and "copy" in dict(call.kwargs)
+            return "maybe" if named or len(args) > 3 else "no"
         # (`np.einsum(a, [0, 1], [1, 0])` has one operand, as `np.einsum("ij->ji", a)` has.)
         several = 3 if args and isinstance(args[0], ir.Const) else 4
         return "no" if len(args) >= several else "maybe"

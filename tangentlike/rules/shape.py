@@ -562,9 +562,12 @@ def _cast(call, kind_of):
     return Kind("array", dtype_class(argument(call, 1, "dtype")), kind.shape)
 
 
-@rule(np.ndarray.astype, "numpy.astype", view="maybe", kind=_cast)
+@rule(np.ndarray.astype, "numpy.astype", view="asked", kind=_cast)
 def astype(y, x, dtype, *, copy=True):
-    y_dot = x_dot.astype(float_dtype(dtype))
+    if copy:
+        y_dot = x_dot.astype(float_dtype(dtype))
+    else:
+        y_dot = x_dot.astype(float_dtype(dtype), copy=False)
     x_bar = cast_like(uncast(y_bar, dtype), x)
 
 

@@ -1,0 +1,143 @@
+"""Operations that copy or share memory as they are called: `astype`, `ravel("F")`, `asarray`.
+
+What is made is written afterwards, and so is what it was made of read: a derivative that takes a
+copy for a view, or a view for a copy, is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+
+X = np.array([0.3, 0.7, -0.2, 1.1])
+
+
+def cast(x):
+    z = x.copy()
+    a = z.astype(float)
+    a[0] = 2 * z[1] * z[1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def cast_without_copy(x):
+    z = x.copy()
+    a = z.astype(float, copy=False)
+    a[0] = 2 * z[1] * z[1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def to_complex(x):
+    n = x.shape[0]
+    a = x.astype(complex)
+    a[0] = a[0] * a[1]
+    return np.sum(np.abs(a) ** 2 * n)
+
+
+def raveled(x):
+    z = np.zeros((2, 2))
+    z[...] = x.reshape(2, 2)
+    a = z.ravel()
+    a[0] = 2 * z[1, 1] * z[0, 1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def raveled_by_columns(x):
+    z = np.zeros((2, 2))
+    z[...] = x.reshape(2, 2)
+    a = z.ravel("F")
+    a[0] = 2 * z[1, 1] * z[0, 1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def raveled_by_function(x):
+    z = np.zeros((2, 2))
+    z[...] = x.reshape(2, 2)
+    a = np.ravel(z, "F")
+    a[0] = 2 * z[1, 1] * z[0, 1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def reshaped_by_columns(x):
+    z = np.zeros((2, 2))
+    z[...] = x.reshape(2, 2)
+    a = np.reshape(z, (4,), "F")
+    a[0] = 2 * z[1, 1] * z[0, 1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def made_by_columns(x):
+    z = np.zeros((2, 2), float, "F")
+    z[...] = x.reshape(2, 2)
+    a = z.ravel()
+    a[0] = 2 * z[1, 1] * z[0, 1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def filled_by_columns(x):
+    z = np.full((2, 2), 0.0, order="F")
+    z[...] = x.reshape(2, 2)
+    a = z.reshape(4)
+    a[0] = 2 * z[1, 1] * z[0, 1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def part_raveled(x):
+    z = np.zeros((2, 2))
+    z[...] = x.reshape(2, 2)
+    a = z[:, :1].reshape(2)
+    a[0] = 2 * z[1, 1] * z[0, 1]
+    return np.sum(a * a * np.arange(2.0)) + np.sum(z**3)
+
+
+def as_array(x):
+    z = np.zeros(4)
+    z[:] = x
+    a = np.asarray(z)
+    a[0] = 2 * z[1] * z[2]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+def as_other_array(x):
+    z = np.zeros(4)
+    z[:] = x
+    a = np.asarray(z, dtype=complex)
+    a[0] = 2 * z[1] * z[2]
+    return np.sum(np.abs(a) ** 2 * np.arange(4.0)) + np.sum(z**3)
+
+
+def flattened(x):
+    z = np.zeros((2, 2))
+    z[...] = x.reshape(2, 2)
+    a = z.T.flatten()
+    a[0] = 2 * z[1, 1] * z[0, 1]
+    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
+
+
+PROGRAMS = [
+    *(cast, cast_without_copy, to_complex, raveled, raveled_by_columns, raveled_by_function),
+    *(reshaped_by_columns, made_by_columns, filled_by_columns, part_raveled),
+    *(as_array, as_other_array, flattened),
+]
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
+def test_both_modes(fn: Callable[..., Any]) -> None:
+    v = np.array([1.0, 2.0, -1.0, 0.5])
+    expected = agreement.slope(fn, (X,), [v])
+    assert tl.grad(fn)(X) @ v == pytest.approx(expected, rel=1e-6)
+    assert tl.jvp(fn, (X,), (v,))[1] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("fn", [cast, to_complex, raveled], ids=lambda fn: fn.__name__)
+def test_reverse_over_reverse(fn: Callable[..., Any]) -> None:
+    gradient, v = tl.grad(fn), np.array([1.0, 2.0, -1.0, 0.5])
+    _, pullback = tl.vjp(gradient, X)
+    u = np.array([0.2, -0.4, 1.0, 0.3])
+    expected = agreement.slope(lambda x: float(gradient(x) @ u), (X,), [v])
+    assert pullback(u)[0] @ v == pytest.approx(expected, rel=1e-6)
