@@ -79,14 +79,6 @@ def made_by_columns(x):
     return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
 
 
-def filled_by_columns(x):
-    z = np.full((2, 2), 0.0, order="F")
-    z[...] = x.reshape(2, 2)
-    a = z.reshape(4)
-    a[0] = 2 * z[1, 1] * z[0, 1]
-    return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
-
-
 def part_raveled(x):
     z = np.zeros((2, 2))
     z[...] = x.reshape(2, 2)
@@ -121,7 +113,7 @@ def flattened(x):
 
 PROGRAMS = [
     *(cast, cast_without_copy, to_complex, raveled, raveled_by_columns, raveled_by_function),
-    *(reshaped_by_columns, made_by_columns, filled_by_columns, part_raveled),
+    *(reshaped_by_columns, made_by_columns, part_raveled),
     *(as_array, as_other_array, flattened),
 ]
 
