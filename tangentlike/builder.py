@@ -45,6 +45,7 @@ from .transform.common import share_loads
 from .transform.container_calls import calls_containers, plain_container_calls
 from .transform.container_changes import changes_as_new
 from .transform.context import Context
+from .transform.copied_reads import copied_reads
 from .transform.fields import updates_as_stores
 from .transform.forward import forward, tangent_only
 from .transform.inner_functions import with_inner_functions
@@ -67,7 +68,9 @@ class Request:
     emitted code to call); `wrt` are names; `bare`: a single gradient is returned by itself;
     `has_complex`: some argument is complex (the derivative then allows for it everywhere);
     `has_foreign`: some argument is an array that is not NumPy's; `structures`: what is known of
-    arguments that hold objects, or dicts with numbers for keys.
+    arguments that hold objects, or dicts with numbers for keys; `copies`: what is differentiated
+    again in reverse mode reads copies of what is written (`transform.copied_reads`), and so do,
+    with `inside`, the derivatives that the function calls.
     """
 
     mode: str
@@ -79,13 +82,18 @@ class Request:
     has_complex: bool = False
     has_foreign: bool = False
     structures: tuple[tuple[str, Kind], ...] = ()
+    copies: bool = False
+    inside: bool = False
 
 
 class Builder:
     """Makes the functions of one module; callees come back to it through `Callees`."""
 
-    def __init__(self, book: RuleBook | ForeignBook, keeps: bool) -> None:
-        self.callees = Callees(self, Names(), reverses=keeps)
+    def __init__(
+        self, book: RuleBook | ForeignBook, keeps: bool, copies: bool = False, inside: bool = False
+    ) -> None:
+        self.copies = copies
+        self.callees = Callees(self, Names(), reverses=keeps, of_copies=inside)
         self.checkpoints = Checkpoints(self.callees, self._kinds, keeps)
         self.book: Any = KnownCallees(book, self.callees)
         self.callees.variants.is_operation = self.book.knows
@@ -184,9 +192,9 @@ class Builder:
         self.scopes[name] = request.lowered.scope
         return made
 
-    def effects(self, lowered: Lowered) -> Effects:
+    def effects(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects:
         """Which arguments a callee may write, and which its result may share memory with."""
-        context = self._context(lowered, {})
+        context = self._context(lowered, kinds)
         return effects_of(lowered.function, structure(lowered.function), context.sources())
 
     def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind:
@@ -220,6 +228,7 @@ class Builder:
             set(lowered.temporaries),
             self.real,
             frozenset(n for s in ir.statements(function.body) for n in ir.reads(s)),
+            copies=self.copies,
         )
 
     def _spelled(
@@ -284,6 +293,8 @@ class Builder:
         function, facts, aliases = rebind_updates(function, context, frozenset(shared))
         preparation = Preparation(function, facts, aliases, context)
         function = preparation.run()
+        if self.copies:
+            function = copied_reads(function, wrt, shared, context, preparation.counters)
         facts = structure(function, shared)
         sources = context.sources()
         aliases = analyse_aliases(Sharing(facts, sources))

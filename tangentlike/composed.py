@@ -89,6 +89,11 @@ class Again:
         found = self._derivation.for_foreign
         return replace(self, derive=lambda: found)
 
+    @cached_property
+    def for_reversal(self) -> Again:
+        found = self._derivation.for_reversal
+        return replace(self, derive=lambda: found)
+
     def _for_told(self, told: Structures) -> Again:
         own = tuple((n, k) for n, k in told if n in self._derivation.names)
         found = self._derivation._for_told(own)

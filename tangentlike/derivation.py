@@ -7,6 +7,7 @@ emitted code the line of the user's that it comes from.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import threading
 import types
@@ -22,7 +23,8 @@ from . import leaves
 from .apart import Apart
 from .blame import annotate, place_of, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
-from .errors import TangentlikeError
+from .errors import TangentlikeError, UnsupportedError
+from .meanings import noting
 from .primal import Primal, plain_signature
 from .structures import Structures, has_objects, runs_over_names, structures_of
 
@@ -53,12 +55,27 @@ class Derivation:
         if self._derived is None:
             with _LOCK:
                 if self._derived is None:
-                    from .pipeline import derive
-
-                    primal = self.primal
-                    function = primal.inner.emitted if primal.waits else primal.function
-                    self._derived = derive(function, self.request)
+                    self._derived = self._derive()
         return self._derived
+
+    def _derive(self) -> Derived:
+        """The transformed function. Where the reverse sweep over other derivatives is refused,
+        it is made over their variants for that; a refusal is that of the plain ones."""
+        from .pipeline import derive
+
+        inner, request = self.primal.inner, self.request
+        function = inner.emitted if self.primal.waits else self.primal.function
+        with noting() as meanings:
+            try:
+                return derive(function, request)
+            except UnsupportedError:
+                forward = request.mode in ("tangent", "change")
+                if forward or request.inside or not (inner or meanings.of_derivatives):
+                    raise
+                with contextlib.suppress(UnsupportedError):
+                    function = inner.for_reversal.emitted if inner else function
+                    return derive(function, replace(request, inside=True))
+                raise
 
     def holds(self) -> bool:
         """Whether the functions that were read for it still are what their names mean."""
@@ -167,6 +184,14 @@ class Derivation:
         if inner is not None:
             primal = primal.around(inner.for_foreign)
         return derivation_of(primal, replace(self.request, has_foreign=True))
+
+    @cached_property
+    def for_reversal(self) -> Derivation:
+        """The same derivative, made to be differentiated in reverse mode."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None:
+            primal = primal.around(inner.for_reversal)
+        return derivation_of(primal, replace(self.request, copies=True, inside=True))
 
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
@@ -322,7 +347,7 @@ def derivation_of(primal: Primal, request: Request) -> Derivation:
 
 _REQUEST = (
     *("mode", "wrt", "bare", "has_aux", "target"),
-    *("has_complex", "has_foreign", "structures"),
+    *("has_complex", "has_foreign", "structures", "copies", "inside"),
 )
 
 

@@ -34,6 +34,11 @@ class Meanings:
                 return self._names_hold() and self._rest_holds()
         return not (self._cells or self._derivatives) or self._rest_holds()
 
+    @property
+    def of_derivatives(self) -> bool:
+        """Whether a derivative was read."""
+        return bool(self._derivatives)
+
     def _names_hold(self) -> bool:
         for names, name, obj in self._names.values():
             now = names.get(name, obj)

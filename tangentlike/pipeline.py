@@ -78,7 +78,8 @@ def _derive(
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
-    build = Builder(ForeignBook(used) if foreign else used, keeps)
+    used = ForeignBook(used) if foreign else used
+    build = Builder(used, keeps, request.copies, request.inside)
     lowered = build.checkpoints.read(lowered, given)
     lowered = build.methods.resolved(lowered, given, guard=True)
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())

@@ -160,12 +160,15 @@ def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None
     )
 
 
-def emitted_of(fn: Any) -> types.FunctionType | None:
-    """The emitted function inside one of our derivatives, None for anything else."""
+def emitted_of(fn: Any, for_reversal: bool = False) -> types.FunctionType | None:
+    """The emitted function inside one of our derivatives, None for anything else.
+
+    `for_reversal` asks for the variant that reverse mode may follow where it cannot follow this.
+    """
     operator = getattr(fn, "__tangentlike__", None)
     if operator is None:
         return None
-    inner = operator.inner
+    inner = operator.inner.for_reversal if for_reversal else operator.inner
     note_derivative(inner)
     emitted: types.FunctionType = inner.emitted
     return emitted

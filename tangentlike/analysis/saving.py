@@ -12,7 +12,7 @@ differentiation" (2005).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -20,29 +20,12 @@ import numpy as np
 
 from .. import ir, runtime
 from .aliases import Aliases
+from .looking import LIKE_ARGUMENTS, SHAPE_ATTRIBUTES, takes_last
 from .memory import element
 from .namesets import NameSets
 from .structure import ROOT, BlockKey, Structure, block_key, bound_by
 
 Needed = frozenset[str]
-
-# Functions that look at the shape and type of an argument (by position) but not at its content.
-LIKE_ARGUMENTS: Mapping[str, tuple[int, ...]] = {
-    "zeros_like": (0,),
-    "ones_like": (0,),
-    "full_like": (0,),
-    "empty_like": (0,),
-    "unbroadcast": (1,),
-    "broadcast_like": (1,),
-    "part_like": (1,),
-    "adjoint_of": (1,),
-    "take_adjoint": (1, 2),
-    "len": (0,),
-    "shape": (0,),
-    "ndim": (0,),
-    "size": (0,),
-}
-_SHAPE_ATTRIBUTES = ("shape", "size", "ndim", "dtype")
 
 
 class Step(Protocol):
@@ -98,7 +81,7 @@ def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> N
                 if not shape_only or aliases.is_resized(part.name):
                     found.update(content(part.name, aliases))
         elif isinstance(part, ir.Attribute):
-            work.append((part.base, part.name in _SHAPE_ATTRIBUTES))
+            work.append((part.base, part.name in SHAPE_ATTRIBUTES))
         elif isinstance(part, ir.Display):
             work.extend((item, shape_only) for item in (*part.keys, *part.items))
         elif isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
@@ -305,6 +288,6 @@ def _taken_back(stmt: ir.Stmt) -> tuple[str, ...]:
 def is_pop(stmt: ir.Stmt) -> bool:
     """Whether a statement is `v = xs.pop()`."""
     match stmt:
-        case ir.Assign(target=str(), value=ir.Call(fn=ir.Attribute(ir.Var(), "pop"), args=())):
-            return True
+        case ir.Assign(target=str(), value=value):
+            return takes_last(value)
     return False

@@ -67,7 +67,7 @@ class Sharing:
         self.indexed |= self._indexed_by(stmt)
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
-            self._written(node, stmt, pairs, live)
+            self._written(node, stmt, pairs, live & self.facts.looked_into_after[id(stmt)])
             if assigned_field(stmt) or not (
                 self._indexed_by(stmt) or isinstance(stmt, ir.Store | ir.Update)
             ):

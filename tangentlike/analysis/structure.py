@@ -6,10 +6,12 @@ function's body. Statements are identified by `id`, which is stable while the fu
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .. import ir
+from .looking import content_reads
 
 BlockKey = tuple[int, int]
 ROOT: BlockKey = (0, 0)
@@ -44,6 +46,14 @@ class Structure:
     live_in: dict[BlockKey, frozenset[str]] = field(default_factory=dict)
     owner: dict[BlockKey, ir.Stmt] = field(default_factory=dict)  # the statement a block is part of
     locals: dict[BlockKey, tuple[str, ...]] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()  # live at the end
+
+    @functools.cached_property
+    def looked_into_after(self) -> dict[int, frozenset[str]]:
+        """The names whose content may still be looked at after a statement, by its id."""
+        after: dict[int, frozenset[str]] = {}
+        _ContentLiveness(self, after, {}).run()
+        return after
 
     def single(self, name: str) -> ir.Stmt | None:
         """The one statement that binds a name, or None (parameters, several definitions)."""
@@ -99,7 +109,8 @@ def structure(function: ir.Function, kept: Iterable[str] = ()) -> Structure:
     _number(function.body, ROOT, facts, places)
     for name, keys in places.items():
         facts.home[name] = _common(keys, facts.parent)
-    _Liveness(facts).run(frozenset(kept))
+    facts.kept = frozenset(kept)
+    _Liveness(facts, facts.live_after, facts.live_in).run()
     local: dict[BlockKey, list[str]] = {}
     for name in facts.definitions:
         home = facts.home[name]
@@ -162,35 +173,44 @@ def _common(keys: Iterable[BlockKey], parent: dict[BlockKey, BlockKey]) -> Block
 class _Liveness:
     """Backward liveness over the structured program; loops run to their fixpoint."""
 
-    def __init__(self, facts: Structure) -> None:
+    def __init__(
+        self,
+        facts: Structure,
+        after: dict[int, frozenset[str]],
+        within: dict[BlockKey, frozenset[str]],
+    ) -> None:
         self.facts = facts
+        self.after = after
+        self.within = within
         self.raising: frozenset[str] = frozenset()  # live where an exception is caught
 
-    def run(self, at_end: frozenset[str]) -> None:
+    def run(self) -> None:
         facts = self.facts
-        facts.live_in[ROOT] = self.block(facts.function.body, at_end, frozenset())
+        self.within[ROOT] = self.block(facts.function.body, facts.kept, frozenset())
+
+    def reads(self, stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:
+        """What a statement itself reads, where `live` is live after it."""
+        return ir.reads(stmt)
 
     def block(self, block: ir.Block, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
         for stmt in reversed(block):
-            known = self.facts.live_after.get(id(stmt), frozenset())
-            self.facts.live_after[id(stmt)] = known | live
+            self.after[id(stmt)] = self.after.get(id(stmt), frozenset()) | live
             live = self.before(stmt, live, exit) | self.raising
         return live
 
     def before(self, stmt: ir.Stmt, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
         """Names live before a statement; `exit` is what is live where a `break` goes."""
-        facts = self.facts
         match stmt:
             case ir.Try():
                 return self.attempt(stmt, live, exit)
             case ir.If():
                 inside = [self.block(b, live, exit) for b in ir.blocks(stmt)]
                 for which, names in enumerate(inside):
-                    facts.live_in[block_key(stmt, which)] = names
-                return inside[0] | inside[1] | ir.reads(stmt)
+                    self.within[block_key(stmt, which)] = names
+                return inside[0] | inside[1] | self.reads(stmt, live)
             case ir.For() | ir.While():
                 # (A `for` goes on reading what it iterates over: each round takes an item.)
-                header = ir.reads(stmt)
+                header = self.reads(stmt, live)
                 bound = frozenset(ir.binds(stmt))
                 head = live | header
                 while True:
@@ -198,14 +218,14 @@ class _Liveness:
                     if inside_ <= head:
                         break
                     head = head | inside_
-                facts.live_in[block_key(stmt, 0)] = inside_
-                return head | ir.reads(stmt)
+                self.within[block_key(stmt, 0)] = inside_
+                return head | header
             case ir.Break():
                 return exit
             case ir.Update():
-                return live | ir.reads(stmt)
+                return live | self.reads(stmt, live)
             case _:
-                return (live - frozenset(ir.binds(stmt))) | ir.reads(stmt)
+                return (live - frozenset(ir.binds(stmt))) | self.reads(stmt, live)
 
     def attempt(self, stmt: ir.Try, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
         """Names live before a `try`, which may be left for its other block at any statement."""
@@ -216,6 +236,13 @@ class _Liveness:
         around, self.raising = self.raising, self.raising | (caught - bound)
         body = self.block(tried, after | caught, exit)
         self.raising = around
-        self.facts.live_in[block_key(stmt, 0)] = body
-        self.facts.live_in[block_key(stmt, 1)] = caught
-        return (body | caught) - bound | ir.reads(stmt)
+        self.within[block_key(stmt, 0)] = body
+        self.within[block_key(stmt, 1)] = caught
+        return (body | caught) - bound | self.reads(stmt, live)
+
+
+class _ContentLiveness(_Liveness):
+    """The same for the contents of what the names stand for."""
+
+    def reads(self, stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:
+        return content_reads(stmt, live)

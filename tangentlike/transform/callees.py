@@ -27,6 +27,7 @@ from ..primal import emitted_of
 from ..rules.book import RuleBook
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
+from .callee_effects import CalleeEffects
 from .own_stacks import stacks_by_position
 from .variants import Variants
 
@@ -89,7 +90,7 @@ class Builder(Protocol):
 
     def tangent(self, name: str, request: Request) -> ir.Function: ...
 
-    def effects(self, lowered: Lowered) -> Effects: ...
+    def effects(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects: ...
 
     def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind: ...
 
@@ -121,12 +122,12 @@ class Callees:
     builder: Builder | None = None
     names: Names = field(default_factory=Names)
     reverses: bool = True  # whether derivatives are made in reverse mode
+    of_copies: bool = False  # whether derivatives that are called are read as `for_reversal`
     functions: list[ir.Function] = field(default_factory=list)
     _lowered: dict[int, Lowered] = field(default_factory=dict)
     _annotations: dict[int, dict[str, str]] = field(default_factory=dict)
     _pairs: dict[Any, Pair] = field(default_factory=dict)
     _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
-    _effects: dict[int, Effects] = field(default_factory=dict)
     _results: dict[Any, Kind] = field(default_factory=dict)
     _unfinished: list[Any] = field(default_factory=list)
     _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
@@ -135,6 +136,7 @@ class Callees:
 
     def __post_init__(self) -> None:
         self.variants = Variants(self.lowered)
+        self._effects = CalleeEffects(self.lowered, self._effects_given)
         self.variants.effects = self.effects
 
     def lowered(self, obj: Any) -> Lowered:
@@ -149,7 +151,7 @@ class Callees:
             return self.made[id(obj)]
         if id(obj) not in self._lowered:
             self._keep.append(obj)
-            plain = lower(emitted_of(obj) or inside_checkpoint(obj) or obj)
+            plain = lower(emitted_of(obj, self.of_copies) or inside_checkpoint(obj) or obj)
             found = as_defined(as_numpy(plain))
             if self.reverses and getattr(obj, "__empties_tape__", False):
                 found = stacks_by_position(found)
@@ -166,31 +168,20 @@ class Callees:
 
     def effects(self, obj: Any) -> Effects | None:
         """What a call may write and return of its arguments; None if it has no source."""
-        if not inspect.isfunction(obj):
-            return None
-        if id(obj) not in self._effects:
-            self._effects[id(obj)] = Effects()  # a recursive call sees the estimate so far
-            assert self.builder is not None
-            try:
-                lowered = self.lowered(obj)
-            except UnsupportedError:
-                del self._effects[id(obj)]
-                return None
-            while True:
-                found = self.builder.effects(lowered)
-                if found == self._effects[id(obj)]:
-                    break
-                self._effects[id(obj)] = found
-        return self._effects[id(obj)]
+        return self._effects.of(obj)
+
+    def _effects_given(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects:
+        assert self.builder is not None
+        return self.builder.effects(lowered, kinds)
 
     def effects_here(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Effects | None:
-        """The effects of one call: what it gives numbers is neither written nor shared."""
+        """The effects of one call, given what is known of its arguments."""
         assert isinstance(call.fn, ir.Ref)
         effects = self.effects(call.fn.obj)
         if effects is None or not effects.written | effects.returned:
             return effects
-        actuals = self.bind_loosely(call)
-        return effects.without([f for f, e in actuals.items() if kind_of(e).form == "number"])
+        kinds = {f: _rough(kind_of(e)) for f, e in self.bind_loosely(call).items()}
+        return self._effects.here(call.fn.obj, kinds)
 
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         """What is known of the result of a user's function, given what is known of arguments.

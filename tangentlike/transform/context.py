@@ -53,7 +53,8 @@ class Context:
 
     `original` says which of the user's names a renamed web had; `temporaries` are the names that
     lowering and preparation made; `real` says that no complex values occur;
-    `alike` that copies of arguments must lie in memory as these do.
+    `alike` that copies of arguments must lie in memory as these do; `copies` that adjoints read
+    copies of what is written (see `transform.copied_reads`).
     """
 
     kinds: dict[str, Kind]
@@ -66,6 +67,7 @@ class Context:
     real: bool = True
     read: frozenset[str] = frozenset()  # names that the function reads
     alike: bool = False
+    copies: bool = False
 
     def kind_of(self, expr: ir.Expr) -> Kind:
         return kind_of(expr, self.kinds, self.book)

@@ -196,10 +196,26 @@ class Reverse:
         costs = Costs(self._free, self._light, self._is_reference)
         recomputed = Rematerialisation(self.facts, aliases, reads, costs).run()
         virtual = frozenset(recomputed.names)
-        recording = Recording(
-            self.facts, aliases, reads, virtual, self._written, self.primal.shared
-        )
+        restored = self._restored_for_caller(reads)
+        recording = Recording(self.facts, aliases, reads, virtual, self._written, restored)
         return recording.run(), recomputed
+
+    def _restored_for_caller(self, reads: Reads) -> tuple[str, ...]:
+        """The written parameters that must be at the end what they were: all of them, unless no
+        adjoint reads what is written but a copy of it."""
+        if not self.context.copies:
+            return self.primal.shared
+        found = (reads.entry, reads.exit, reads.headers, reads.tails)
+        needed = frozenset().union(*(names for kept in found for names in kept.values()))
+        for name in self.primal.shared:
+            if needed & content(name, self.primal.aliases):
+                raise UnsupportedError(
+                    f"`{name}` is written in place, and the adjoint reads what it held",
+                    self.primal.function.place,
+                    "The gradient is not differentiated in reverse mode: use forward mode over "
+                    "it, as hvp does, or give a copy a name and read that.",
+                )
+        return ()
 
     def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:
         """What a statement writes and its reversal restores (a pair's `bwd` restores what it has
@@ -217,6 +233,8 @@ class Reverse:
     def _taped(self, stmt: ir.Stmt) -> frozenset[str]:
         """Contents that a callee's tape may refer to: its arguments and its result."""
         names = (*ir.binds(stmt), *sorted(ir.reads(stmt)))
+        if self.context.copies:  # (it refers to what is written, but nobody looks into that)
+            names = tuple(n for n in names if n not in self.primal.calls[id(stmt)].written)
         return frozenset().union(*(content(n, self.primal.aliases) for n in names))
 
     def _header(self, step: Reversed) -> list[ir.Stmt]:

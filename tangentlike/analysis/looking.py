@@ -1,0 +1,76 @@
+"""What is looked at: the content of a value, or only its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .. import ir
+
+# Functions that look at the shape and type of an argument (by position) but not at its content.
+LIKE_ARGUMENTS: Mapping[str, tuple[int, ...]] = {
+    "zeros_like": (0,),
+    "ones_like": (0,),
+    "full_like": (0,),
+    "empty_like": (0,),
+    "unbroadcast": (1,),
+    "broadcast_like": (1,),
+    "part_like": (1,),
+    "adjoint_of": (1,),
+    "take_adjoint": (1, 2),
+    "len": (0,),
+    "shape": (0,),
+    "ndim": (0,),
+    "size": (0,),
+}
+SHAPE_ATTRIBUTES = ("shape", "size", "ndim", "dtype")
+
+
+def looked_into(expr: ir.Expr) -> frozenset[str]:
+    """The names whose content an expression looks at, or hands on.
+
+    >>> from ..frontend import expression
+    >>> sorted(looked_into(expression("unbroadcast(g, x) + len(y) * z.shape[0]")))
+    ['g']
+    """
+    found: set[str] = set()
+    work = [expr]
+    while work:
+        part = work.pop()
+        match part:
+            case ir.Var(name):
+                found.add(name)
+            case ir.Attribute(_, name) if name in SHAPE_ATTRIBUTES:
+                pass
+            case ir.Call(fn=ir.Ref(text=text), args=args, kwargs=kwargs):
+                like = LIKE_ARGUMENTS.get(text.rpartition(".")[2], ())
+                work += [arg for position, arg in enumerate(args) if position not in like]
+                work += [value for _, value in kwargs]
+            case _:
+                work += ir.children(part)
+    return frozenset(found)
+
+
+def content_reads(stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:
+    """The names whose content a statement looks at, where that of `live` is looked at later:
+    what only hands on what nobody looks at looks at nothing."""
+    match stmt:
+        case ir.Return() | ir.OpaqueStmt():
+            return ir.reads(stmt)
+        case ir.Assign(target=target, value=value) if not live & set(ir.target_names(target)):
+            if isinstance(value, ir.Var | ir.Display) or takes_last(value):
+                return frozenset()
+            if isinstance(value, ir.Index) and isinstance(value.base, ir.Var):
+                return looked_into(value.key)
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=args)):
+            return frozenset().union(*map(looked_into, args)) if base in live else frozenset()
+        case ir.Do(value=value) if takes_last(value):
+            return frozenset()
+    return frozenset().union(*map(looked_into, ir.expressions(stmt)))
+
+
+def takes_last(value: ir.Expr) -> bool:
+    """Whether an expression is `xs.pop()`."""
+    match value:
+        case ir.Call(fn=ir.Attribute(ir.Var(), "pop"), args=(), kwargs=()):
+            return True
+    return False

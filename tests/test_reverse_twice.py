@@ -1,0 +1,128 @@
+"""Reverse mode over gradients of programs that write in place: the first one reads copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+
+
+def squares(x: np.ndarray) -> Any:
+    y = x * x
+    x[0] = y[1] * x[2]
+    x *= y
+    return np.sum(x * y)
+
+
+def views(x: np.ndarray) -> Any:
+    row = x[1:]
+    total = np.sum(row * row)
+    x[2] = total * x[0]
+    return np.sum(np.sin(row) * row) + total
+
+
+def branches(x: np.ndarray) -> Any:
+    c = np.sin(x)
+    if x[0] < 10.0:
+        y = c * c
+        c[0] = y[1]
+    else:
+        y = np.cos(c) * c
+    c *= y
+    return np.sum(c * y)
+
+
+def exponential_overwritten(x: np.ndarray) -> Any:
+    y = np.exp(x)
+    y[1:] = y[:-1] * x[1:]
+    return np.sum(y * y)
+
+
+def scale(v: Any, s: Any) -> None:
+    v *= np.sin(v) * s
+    v[0] = v[1] * v[2]
+
+
+def in_callee(x: np.ndarray) -> Any:
+    for _ in range(2):
+        scale(x, x[2])
+        scale(x[1:], 0.7)
+    return np.sum(x * x)
+
+
+def read_by_callee(x: np.ndarray) -> Any:
+    z = weigh(x, x)
+    x[1] = z * x[0]
+    z = z + weigh(x, x * x)
+    return z * x[1]
+
+
+def weigh(p: Any, q: Any) -> Any:
+    return np.sum(np.sin(p) * q)
+
+
+def kept_in_list(x: np.ndarray) -> Any:
+    parts = [x]
+    parts.append(np.sin(x))
+    y = parts.pop() + parts[0] * 0.3
+    x[0] = np.sum(y * x)
+    return np.sum(x * y)
+
+
+def stack_of_states(x: np.ndarray) -> Any:
+    total = 0.0
+    for k in range(3):
+        old = x.copy()
+        x[1:-1] += 0.3 * old[:-2] * old[2:]
+        x[k] = np.sin(x[k]) * x[k - 1]
+        total = total + np.sum(x * old)
+    return total
+
+
+PROGRAMS = [
+    squares,
+    views,
+    branches,
+    exponential_overwritten,
+    in_callee,
+    read_by_callee,
+    kept_in_list,
+    stack_of_states,
+]
+X = np.array([0.4, -0.7, 1.1, 0.3])
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_product_with_the_hessian(f: Callable[..., Any]) -> None:
+    """Reverse over reverse against differences, and against forward over reverse; twice, since
+    what is restored must be."""
+    v = np.array([0.2, 0.9, -0.5, 0.4])
+    gradient = tl.grad(f)
+    _, pullback = tl.vjp(gradient, X)
+    h = 1e-5
+    expected = (gradient(X + h * v) - gradient(X - h * v)) / (2 * h)
+    for _ in range(2):
+        (product,) = pullback(v)
+        np.testing.assert_allclose(product, expected, rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(product, tl.hvp(f)(X, v), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("f", [squares, branches], ids=lambda f: f.__name__)
+def test_third_order(f: Callable[..., Any]) -> None:
+    """Each reading of a gradient makes that of the next order readable."""
+    v = np.array([0.2, 0.9, -0.5, 0.4])
+
+    def curvature(x: Any) -> Any:
+        return np.sum(tl.grad(slope)(x) * v)
+
+    def slope(x: Any) -> Any:
+        return np.sum(tl.grad(f)(x) * v)
+
+    third = tl.grad(curvature)(X)
+    expected = agreement.slope(curvature, (X,), [v])
+    assert agreement.close(float(third @ v), expected, 1e-6)
