@@ -114,9 +114,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "out_tuple": _each(_WAYS, "`out=` with something other than one array"),
     "out_tuple_one": _each(_WAYS, "`out=` with something other than one array"),
     "fill_diag_wrap": _each(_WAYS, "`np.fill_diagonal` as a statement"),
-    "cast32_astype": _each(
-        _WAYS, "operator.mul(..., casting=...) has no rule for the argument `casting`"
-    ),
     "ndarray_shape_kw": {
         "reverse": "`y` is written in place while an element of `x` may share its memory",
         "example": "no derivative rule for this use of `x`",

@@ -13,7 +13,8 @@ from .. import ir
 from .operations import is_python_function
 
 _ASKING = frozenset(
-    ["reshape", "ravel", "ascontiguousarray", "asfortranarray", "require", "view", "flags"]
+    ["reshape", "ravel", "flatten"]
+    + ["ascontiguousarray", "asfortranarray", "require", "view", "flags"]
 )
 
 

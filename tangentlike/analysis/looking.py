@@ -15,6 +15,7 @@ LIKE_ARGUMENTS: Mapping[str, tuple[int, ...]] = {
     "unbroadcast": (1,),
     "broadcast_like": (1,),
     "part_like": (1,),
+    "undiff": (1,),
     "adjoint_of": (1,),
     "take_adjoint": (1, 2),
     "len": (0,),

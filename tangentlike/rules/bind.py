@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -284,6 +285,9 @@ def _match(
                 f"starred arguments of {rule.name}", call.at, "Write the arguments out."
             )
     params = template.signature.parameters
+    if isinstance(getattr(call.fn, "obj", None), np.ufunc):
+        told = tuple((name, value) for name, value in call.kwargs if name not in _MEMORY)
+        call = dataclasses.replace(call, kwargs=told)
     for name, _ in call.kwargs:
         known = params.get(name)
         if known is None or known.kind is inspect.Parameter.VAR_POSITIONAL:
@@ -302,6 +306,11 @@ def _match(
         else:
             arguments[name] = _default(param.default)
     return arguments, unsupplied
+
+
+# Options of every ufunc that say how the result lies in memory and which types are taken: no rule
+# names them, and none depends on them.
+_MEMORY = ("order", "casting", "subok")
 
 
 def _unnamed(rule: Rule, what: str, form: str, at: Place | None) -> UnsupportedError:

@@ -75,7 +75,7 @@ def angle(y, z, deg=False):
     else:
         slope = ratio_or_zero(z, np.abs(z) ** 2)
     y_dot = np.imag(np.conj(slope) * z_dot)
-    z_bar = unbroadcast(1j * y_bar * slope, z)
+    z_bar = cast_like(1j * y_bar * slope, z)
 
 
 def _complex(call: object, kind_of: KindOf) -> Kind:

@@ -28,8 +28,13 @@ def _converted(call, kind_of):
 
 
 @rule(np.array, kind=_converted)
-def array(y, object, dtype=None):
-    if dtype is None and is_array(object):
+def array(y, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
+    if copy is not True:
+        pass  # may be the array itself: np.asarray says so
+    elif ndmin != 0:
+        y_dot = np.array(object_dot, dtype=float_dtype(y.dtype), ndmin=ndmin)
+        object_bar = nest_like(reshape_like(uncast(y_bar, y.dtype), object), object)
+    elif dtype is None and is_array(object):
         y_dot = np.array(object_dot)
         object_bar = y_bar
     elif dtype is None:
@@ -41,12 +46,11 @@ def array(y, object, dtype=None):
 
 
 @rule(
-    *(np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray),
-    np.asarray_chkfinite,
+    *(np.asarray, np.asanyarray, np.asarray_chkfinite),
     view="maybe",
     kind=_converted,
 )
-def asarray(y, a, dtype=None):
+def asarray(y, a, dtype=None, order=None, *, copy=None):
     if dtype is None and is_array(a):
         y_dot = a_dot
         a_bar = y_bar
@@ -56,6 +60,17 @@ def asarray(y, a, dtype=None):
     else:
         y_dot = np.asarray(a_dot, dtype=float_dtype(dtype))
         a_bar = nest_like(uncast(y_bar, dtype), a)
+
+
+def _contiguous(call, kind_of):
+    kind = _converted(call, kind_of)
+    return Kind("array", kind.dtype, (None,) if kind.rank == 0 else kind.shape)
+
+
+@rule(np.ascontiguousarray, np.asfortranarray, view="maybe", kind=_contiguous)
+def contiguous(y, a, dtype=None):
+    y_dot = np.atleast_1d(a_dot)
+    a_bar = nest_like(reshape_like(uncast(y_bar, y.dtype), a), a)
 
 
 @rule(runtime.nest_like, view="maybe", kind=unknown)
@@ -69,7 +84,7 @@ def nest_like(y, g, nested):
 
 
 @rule(np.full, kind=shape_from_argument(0, dtype="?", dtype_place=2))
-def full(y, shape, fill_value, dtype=None):
+def full(y, shape, fill_value, dtype=None, order="C"):
     if dtype is None:
         y_dot = np.full(shape, fill_value_dot)
         fill_value_bar = unbroadcast(y_bar, fill_value)
@@ -79,11 +94,10 @@ def full(y, shape, fill_value, dtype=None):
 
 
 @rule(np.full_like, kind=first)
-def full_like(y, a, fill_value, dtype=None):
-    if dtype is None:
-        y_dot = np.full_like(y, fill_value_dot)
-        a_bar = 0
-        fill_value_bar = unbroadcast(uncast(y_bar, y.dtype), fill_value)
+def full_like(y, a, fill_value, dtype=None, order="K", subok=True, shape=None):
+    y_dot = np.full_like(y, fill_value_dot, dtype=float_dtype(y.dtype))
+    a_bar = 0
+    fill_value_bar = unbroadcast(uncast(y_bar, y.dtype), fill_value)
 
 
 @rule(np.linspace, kind=unknown)

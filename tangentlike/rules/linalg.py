@@ -172,7 +172,7 @@ def cholesky(y, a, *, upper=False):
 
 
 @rule(np.linalg.eigh, kind=_parts(1, 0))
-def eigh(y, a):
+def eigh(y, a, UPLO="L"):
     inner = adjoint_matrix(y[1]) @ symmetrised(a_dot) @ y[1]
     y_dot = (np.real(inner_diagonal(inner)), y[1] @ over_gaps(inner, y[0]))
     a_bar = eigh_bar(y[0], y[1], y_bar[0], y_bar[1])
@@ -268,7 +268,7 @@ def matrix_norm(y, x, *, keepdims=False, ord="fro"):
 def cond(y, x, p=None):
     if p is None or p == 2:
         slope = cond_slope(x)
-        y_dot = np.sum(slope * x_dot, axis=(-2, -1))
+        y_dot = np.sum(np.real(conj(slope) * x_dot), axis=(-2, -1))
         x_bar = np.expand_dims(y_bar, (-2, -1)) * slope
 
 

@@ -96,6 +96,28 @@ def cumulative_prod(x: Any, axis: Any = None, include_initial: Any = False) -> A
     return np.insert(np.cumprod(x, axis=axis), 0, 1.0, axis=axis)
 
 
+# -------------------------------------------------------------------------------- differences
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    parts = [a]
+    one = [1 if i == axis % a.ndim else size for i, size in enumerate(a.shape)]
+    if prepend is not None:
+        parts.insert(0, prepend if np.ndim(prepend) else np.broadcast_to(prepend, one))
+    if append is not None:
+        parts.append(append if np.ndim(append) else np.broadcast_to(append, one))
+    return np.diff(np.concatenate(parts, axis=axis), n=n, axis=axis)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    parts = [np.diff(np.ravel(ary))]
+    if to_begin is not None:
+        parts.insert(0, np.ravel(to_begin))
+    if to_end is not None:
+        parts.append(np.ravel(to_end))
+    return np.concatenate(parts, dtype=np.result_type(ary))
+
+
 # ------------------------------------------------------------------------------------ padding
 
 
@@ -166,6 +188,8 @@ CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
     "numpy.interp": (interp, Usual(3, frozenset(("left", "right", "period")))),
     "numpy.cov": (cov, Usual(1, frozenset(("y", "fweights", "aweights")))),
     "numpy.corrcoef": (corrcoef, Usual(1, frozenset(("y",)))),
+    "numpy.diff": (diff, Usual(3, frozenset(("prepend", "append")))),
+    "numpy.ediff1d": (ediff1d, Usual(1, frozenset(("to_end", "to_begin")))),
     "numpy.cumulative_sum": (cumulative_sum, Usual(1, frozenset(("include_initial",)))),
     "numpy.cumulative_prod": (cumulative_prod, Usual(1, frozenset(("include_initial",)))),
     "numpy.pad": (

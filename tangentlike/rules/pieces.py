@@ -1,4 +1,5 @@
-"""`np.piecewise` and `np.select` of lists that can be seen, spelled as the choices they are."""
+"""Calls spelled as the simpler ones they are: `np.piecewise` and `np.select` of lists that can
+be seen, and ufuncs told in which type to compute."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ __all__ = ["choices_spelled"]
 
 
 def choices_spelled(lowered: Lowered) -> Lowered:
-    """A lowered function without calls of `np.piecewise` and `np.select`.
+    """A lowered function without calls of `np.piecewise`, of `np.select`, and without `dtype=`
+    of ufuncs.
 
     before::                                    after::
         y = np.piecewise(x, [m, n], [f, 0.5])       y = np.zeros_like(x)
@@ -26,6 +28,8 @@ def choices_spelled(lowered: Lowered) -> Lowered:
                                                     y[n] = 0.5
         y = np.select([m, n], [a, b], c)            other = np.where(n, b, c)
                                                     y = np.where(m, a, other)
+        y = np.exp(x, dtype=np.float64)             x_cast = np.asarray(x, dtype=np.float64)
+                                                    y = np.exp(x_cast)
 
     A third function is for where no condition holds. Calls whose conditions or functions stand
     in lists that cannot be seen stay as they are.
@@ -40,14 +44,53 @@ def choices_spelled(lowered: Lowered) -> Lowered:
 
 
 def _chooses(stmt: ir.Stmt) -> Any:
-    """The function, `np.piecewise` or `np.select`, whose result a statement names, or None."""
+    """What a statement calls that is spelled otherwise: `np.piecewise`, `np.select`, or `np.ufunc`
+    for what is told in which type to compute; else None."""
     match stmt:
+        case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call) if (
+            _given_dtype(call) is not None
+        ):
+            return np.ufunc
         case ir.Assign(target=str(), value=ir.Call(ir.Ref(obj=obj), args=args, kwargs=kwargs)):
             if obj is np.piecewise and len(args) == 3 and not kwargs:
                 return obj
             if obj is np.select and [word for word, _ in kwargs] in ([], ["default"]):
                 return obj
     return None
+
+
+def _computes_in_one_type(ufunc: np.ufunc) -> bool:
+    """Whether arguments and results have the same float type (not so: `abs` of complex numbers)."""
+    types = [kind.partition("->") for kind in ufunc.types]
+    floats = [{*given, *made} for given, _, made in types if {*given} <= {*"efdgFDG"}]
+    return bool(floats) and all(len(kinds) == 1 for kinds in floats)
+
+
+# What casts its first argument to a given type before anything else, besides ufuncs.
+_IN_ONE_TYPE = (
+    *(np.prod, np.var, np.std, np.nansum, np.nanmean, np.nanprod, np.nanvar, np.nanstd),
+    *(np.cumsum, np.cumprod, np.nancumsum, np.nancumprod),
+    *(getattr(np, name, None) for name in ("cumulative_sum", "cumulative_prod")),
+)
+_METHODS_IN_ONE_TYPE = ("prod", "var", "std", "cumsum", "cumprod")
+
+
+def _given_dtype(call: ir.Call) -> ir.Expr | None:
+    """The type in which a ufunc, its method or a reduction is told to compute, or None."""
+    match call.fn:
+        case ir.Ref(obj=np.ufunc() as ufunc) if _computes_in_one_type(ufunc):
+            place = len(call.args)  # (never among the positional arguments)
+        case ir.Ref(obj=obj) if any(obj is known for known in _IN_ONE_TYPE if known):
+            place = 2
+        case ir.Attribute(ir.Ref(obj=np.ufunc() as ufunc), "reduce" | "accumulate" | "reduceat"):
+            place = 3 if call.fn.name == "reduceat" else 2
+        case ir.Attribute(ir.Var(), method) if method in _METHODS_IN_ONE_TYPE:
+            place = 1
+        case _:
+            return None
+    positional = call.args[place] if place < len(call.args) else ir.Const(None)
+    told = dict(call.kwargs).get("dtype", positional)
+    return None if told == ir.Const(None) else told
 
 
 class _Speller:
@@ -71,9 +114,35 @@ class _Speller:
         out: list[ir.Stmt] = []
         for stmt in block:
             inner = ir.map_statement(stmt, block=self.block)
-            spelled = {np.piecewise: self.writes, np.select: self.wheres}.get(_chooses(stmt))
+            spellings = {np.piecewise: self.writes, np.select: self.wheres, np.ufunc: self.casts}
+            spelled = spellings.get(_chooses(stmt))
             out += [inner] if spelled is None else spelled(inner)
         return tuple(out)
+
+    def casts(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        assert isinstance(stmt, ir.Assign | ir.Do) and isinstance(stmt.value, ir.Call)
+        call, dtype = stmt.value, _given_dtype(stmt.value)
+        self.origin = stmt.origin
+        out: list[ir.Stmt] = []
+
+        def cast(arg: ir.Expr) -> ir.Expr:
+            asarray = ir.Ref(f"{self.alias}.asarray", np.asarray)
+            typed = ir.Call(asarray, (arg,), (("dtype", dtype or ir.Const(None)),), call.at)
+            return arg if isinstance(arg, ir.Const) else self.named("cast", typed, out)
+
+        fn, count = call.fn, 1
+        if isinstance(fn, ir.Attribute) and isinstance(fn.base, ir.Var):
+            fn, count = dataclasses.replace(fn, base=cast(fn.base)), 0
+        elif isinstance(fn, ir.Ref) and isinstance(fn.obj, np.ufunc):
+            count = fn.obj.nin
+        rest = (ir.Const(None) if arg is dtype else arg for arg in call.args[count:])
+        plain = dataclasses.replace(
+            call,
+            fn=fn,
+            args=(*map(cast, call.args[:count]), *rest),
+            kwargs=tuple((k, v) for k, v in call.kwargs if k not in ("dtype", "casting")),
+        )
+        return [*out, dataclasses.replace(stmt, value=plain)]
 
     def wheres(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)

@@ -350,10 +350,10 @@ def polyval(y, p, x):
 
 @rule(runtime.polyval_bar, kind=same_as(1))
 def polyval_bar(y, g, p, x):
-    y_dot = polyval_bar(g_dot, p, x) + polyval_bar(g * x_dot, p[1:], x) @ polyder_matrix(p)
+    y_dot = polyval_bar(g_dot, p, x) + polyval_bar(g * conj(x_dot), p[1:], x) @ polyder_matrix(p)
     g_bar = np.polyval(y_bar, x)
     p_bar = 0
-    x_bar = g * np.polyval(np.polyder(y_bar), x)
+    x_bar = g * conj(np.polyval(np.polyder(y_bar), x))
 
 
 @rule(np.polyadd, kind=array_of_rank(1, "?"))
@@ -397,8 +397,8 @@ def polyint(y, p, m=1):
 
 @rule(np.polyfit, kind=unknown)
 def polyfit(c, x, y, deg, *, w=None):
-    # By x: `np.linalg.lstsq(np.vander(x, deg + 1), y)[0]` has the derivative.
-    c_dot = np.polyfit(x, y_dot, deg, w=w)
+    c_dot = np.polyfit(x, y_dot, deg, w=w) + polyfit_dot_x(x_dot, x, y, deg, w)
+    x_bar = polyfit_bar_x(c_bar, x, y, deg, w)
     y_bar = polyfit_bar(c_bar, x, deg, w)
 
 
@@ -412,4 +412,4 @@ def polyfit_bar(y, g, x, deg, w=None):
 def vander(y, x, N=None, increasing=False):
     slope = vander_slope(x, y, increasing)
     y_dot = slope * x_dot[:, None]
-    x_bar = np.sum(y_bar * slope, axis=1)
+    x_bar = np.sum(y_bar * conj(slope), axis=1)

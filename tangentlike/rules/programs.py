@@ -144,14 +144,30 @@ def kaiser(M: int, beta: Any) -> Any:
 # -------------------------------------------------------- methods of ufuncs without a rule
 
 
-def ufunc_reduce(op: Callable[..., Any], array: Any, axis: Any = 0, keepdims: Any = False) -> Any:
+def ufunc_reduce(
+    op: Callable[..., Any],
+    array: Any,
+    axis: Any = 0,
+    dtype: None = None,
+    *,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     shape = np.shape(array)
     axes = _axes(axis, len(shape))
     rest = [n for i, n in enumerate(shape) if i not in axes]
     rows = np.reshape(np.moveaxis(array, axes, range(len(axes))), (-1, *rest))
-    total = rows[0]
-    for i in range(1, len(rows)):
-        total = op(total, rows[i])
+    masks = np.reshape(
+        np.moveaxis(np.broadcast_to(where, shape), axes, range(len(axes))), (-1, *rest)
+    )
+    first = 1 if initial is None else 0
+    total = rows[0] if initial is None else initial
+    for i in range(first, len(rows)):
+        if where is True:
+            total = op(total, rows[i])
+        else:
+            total = np.where(masks[i], op(total, rows[i]), total)
     if keepdims:
         return np.reshape(total, [1 if i in axes else n for i, n in enumerate(shape)])
     return total
@@ -163,7 +179,7 @@ def _axes(axis: Any, rank: int) -> list[int]:
     return [int(i) % rank for i in np.ravel(axis)]
 
 
-def ufunc_accumulate(op: Callable[..., Any], array: Any, axis: int = 0) -> Any:
+def ufunc_accumulate(op: Callable[..., Any], array: Any, axis: int = 0, dtype: None = None) -> Any:
     rows = np.moveaxis(array, axis, 0)
     total = rows[0]
     totals = [total]
@@ -173,7 +189,9 @@ def ufunc_accumulate(op: Callable[..., Any], array: Any, axis: int = 0) -> Any:
     return np.moveaxis(np.stack(totals), 0, axis)
 
 
-def ufunc_reduceat(op: Callable[..., Any], array: Any, indices: Any, axis: int = 0) -> Any:
+def ufunc_reduceat(
+    op: Callable[..., Any], array: Any, indices: Any, axis: int = 0, dtype: None = None
+) -> Any:
     rows = np.moveaxis(array, axis, 0)
     ends = [*indices[1:], len(rows)]
     totals = []

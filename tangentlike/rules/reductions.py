@@ -15,14 +15,23 @@ from .kinds_of import array_of_rank, first, reduction, same_as, unknown
 @rule(np.sum, np.ndarray.sum, kind=reduction)
 def sum(y, a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
     if dtype is None and where is True:
-        y_dot = np.sum(a_dot, axis=axis, keepdims=keepdims)
+        y_dot = np.sum(a_dot, axis=axis, keepdims=keepdims) + broadcast_like(initial_dot, y)
         a_bar = unreduce(y_bar, a, axis, keepdims)
+        initial_bar = unbroadcast(y_bar, initial)
     elif dtype is None:
-        y_dot = np.sum(a_dot, axis=axis, keepdims=keepdims, where=where)
+        y_dot = np.sum(a_dot, axis=axis, keepdims=keepdims, where=where) + broadcast_like(
+            initial_dot, y
+        )
         a_bar = np.where(where, unreduce(y_bar, a, axis, keepdims), 0.0)
+        initial_bar = unbroadcast(y_bar, initial)
     elif where is True:
         y_dot = np.sum(a_dot, axis=axis, dtype=float_dtype(dtype), keepdims=keepdims)
         a_bar = cast_like(unreduce(uncast(y_bar, dtype), a, axis, keepdims), a)
+    else:
+        y_dot = np.sum(a_dot, axis=axis, dtype=float_dtype(dtype), keepdims=keepdims, where=where)
+        a_bar = cast_like(
+            np.where(where, unreduce(uncast(y_bar, dtype), a, axis, keepdims), 0.0), a
+        )
 
 
 @rule(np.mean, np.ndarray.mean, kind=reduction)
@@ -39,6 +48,10 @@ def mean(y, a, axis=None, dtype=None, *, keepdims=False, where=True):
         count = reduced_size(a, axis)
         y_dot = np.mean(a_dot, axis=axis, dtype=float_dtype(dtype), keepdims=keepdims)
         a_bar = cast_like(unreduce(uncast(y_bar, dtype) / count, a, axis, keepdims), a)
+    else:
+        share = where / reduced_count(a, axis, where)
+        y_dot = np.mean(a_dot, axis=axis, dtype=float_dtype(dtype), keepdims=keepdims, where=where)
+        a_bar = cast_like(kept(uncast(y_bar, dtype), axis, keepdims) * share, a)
 
 
 @rule(np.average, kind=reduction)
@@ -61,17 +74,26 @@ def average(y, a, axis=None, weights=None, returned=False, *, keepdims=False):
 
 
 @rule(np.nansum, kind=reduction)
-def nansum(y, a, axis=None, dtype=None, *, keepdims=False):
+def nansum(y, a, axis=None, dtype=None, *, keepdims=False, initial=0, where=True):
     if dtype is None:
-        missing = np.isnan(a)
-        y_dot = np.sum(np.where(missing, 0.0, a_dot), axis=axis, keepdims=keepdims)
-        a_bar = np.where(missing, 0.0, unreduce(y_bar, a, axis, keepdims))
+        if where is True:
+            present = ~np.isnan(a)
+        else:
+            present = where & ~np.isnan(a)
+        y_dot = np.sum(
+            np.where(present, a_dot, 0.0), axis=axis, keepdims=keepdims
+        ) + broadcast_like(initial_dot, y)
+        a_bar = np.where(present, unreduce(y_bar, a, axis, keepdims), 0.0)
+        initial_bar = unbroadcast(y_bar, initial)
 
 
 @rule(np.nanmean, kind=reduction)
-def nanmean(y, a, axis=None, dtype=None, *, keepdims=False):
+def nanmean(y, a, axis=None, dtype=None, *, keepdims=False, where=True):
     if dtype is None:
-        present = ~np.isnan(a)
+        if where is True:
+            present = ~np.isnan(a)
+        else:
+            present = where & ~np.isnan(a)
         share = ratio_or_zero(present, np.sum(present, axis=axis, keepdims=True))
         y_dot = np.sum(np.where(present, a_dot, 0.0) * share, axis=axis, keepdims=keepdims)
         a_bar = cast_like(share * kept(y_bar, axis, keepdims), a)
@@ -88,21 +110,35 @@ def prod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=True):
         a_bar = kept(y_bar, axis, keepdims) * conj(others)
     elif dtype is None and where is True:
         others = initial * product_of_others(a, axis)
-        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims)
+        product = np.prod(a, axis=axis, keepdims=keepdims)
+        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims) + product * initial_dot
         a_bar = kept(y_bar, axis, keepdims) * conj(others)
+        initial_bar = unbroadcast(y_bar * conj(product), initial)
     elif dtype is None:
-        others = initial * np.where(where, product_of_others(np.where(where, a, 1.0), axis), 0.0)
-        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims)
+        chosen = np.where(where, a, 1.0)
+        others = initial * np.where(where, product_of_others(chosen, axis), 0.0)
+        product = np.prod(chosen, axis=axis, keepdims=keepdims)
+        y_dot = np.sum(others * a_dot, axis=axis, keepdims=keepdims) + product * initial_dot
         a_bar = kept(y_bar, axis, keepdims) * conj(others)
+        initial_bar = unbroadcast(y_bar * conj(product), initial)
 
 
 @rule(np.nanprod, kind=reduction)
-def nanprod(y, a, axis=None, dtype=None, *, keepdims=False):
+def nanprod(y, a, axis=None, dtype=None, *, keepdims=False, initial=1, where=True):
     if dtype is None:
-        missing = np.isnan(a)
-        others = np.where(missing, 0.0, product_of_others(np.where(missing, 1.0, a), axis))
-        y_dot = np.sum(others * np.where(missing, 0.0, a_dot), axis=axis, keepdims=keepdims)
-        a_bar = kept(y_bar, axis, keepdims) * others
+        if where is True:
+            present = ~np.isnan(a)
+        else:
+            present = where & ~np.isnan(a)
+        chosen = np.where(present, a, 1.0)
+        others = initial * np.where(present, product_of_others(chosen, axis), 0.0)
+        product = np.prod(chosen, axis=axis, keepdims=keepdims)
+        y_dot = (
+            np.sum(others * np.where(present, a_dot, 0.0), axis=axis, keepdims=keepdims)
+            + product * initial_dot
+        )
+        a_bar = kept(y_bar, axis, keepdims) * conj(others)
+        initial_bar = unbroadcast(y_bar * conj(product), initial)
 
 
 # ----------------------------------------------------- largest and smallest: ties share
@@ -111,15 +147,22 @@ def nanprod(y, a, axis=None, dtype=None, *, keepdims=False):
 @rule(np.max, np.min, np.ndarray.max, np.ndarray.min, np.amax, np.amin, kind=reduction)
 def extremum(y, a, axis=None, *, keepdims=False, initial=None, where=True):
     share = extremum_share(a, kept(y, axis, keepdims), axis, where)
-    y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims)
+    rest = 1.0 - np.sum(share, axis=axis, keepdims=keepdims)
+    y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims) + rest * initial_dot
     a_bar = kept(y_bar, axis, keepdims) * share
+    initial_bar = unbroadcast(rest * y_bar, initial)
 
 
 @rule(np.nanmax, np.nanmin, kind=reduction)
-def nan_extremum(y, a, axis=None, *, keepdims=False):
-    share = extremum_share(a, kept(y, axis, keepdims), axis)
-    y_dot = np.sum(share * np.where(np.isnan(a), 0.0, a_dot), axis=axis, keepdims=keepdims)
+def nan_extremum(y, a, axis=None, *, keepdims=False, initial=None, where=True):
+    share = extremum_share(a, kept(y, axis, keepdims), axis, where)
+    rest = 1.0 - np.sum(share, axis=axis, keepdims=keepdims)
+    y_dot = (
+        np.sum(share * np.where(np.isnan(a), 0.0, a_dot), axis=axis, keepdims=keepdims)
+        + rest * initial_dot
+    )
     a_bar = kept(y_bar, axis, keepdims) * share
+    initial_bar = unbroadcast(rest * y_bar, initial)
 
 
 @rule(np.ptp, kind=reduction)
@@ -151,7 +194,7 @@ def var(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     elif dtype is None:
         count = reduced_count(a, axis, where) - ddof
         slope = 2.0 * deviations(a, axis, where) / count
-        y_dot = np.sum(slope * a_dot, axis=axis, keepdims=keepdims)
+        y_dot = np.sum(np.real(conj(slope) * a_dot), axis=axis, keepdims=keepdims)
         a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
 
 
@@ -168,29 +211,37 @@ def std(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     elif dtype is None:
         count = reduced_count(a, axis, where) - ddof
         slope = ratio_or_zero(deviations(a, axis, where), kept(y, axis, keepdims) * count)
-        y_dot = np.sum(slope * a_dot, axis=axis, keepdims=keepdims)
+        y_dot = np.sum(np.real(conj(slope) * a_dot), axis=axis, keepdims=keepdims)
         a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
 
 
 @rule(np.nanvar, kind=reduction)
-def nanvar(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False):
+def nanvar(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     if dtype is None:
-        present = ~np.isnan(a)
+        if where is True:
+            present = ~np.isnan(a)
+        else:
+            present = where & ~np.isnan(a)
         count = np.sum(present, axis=axis, keepdims=True) - ddof
         slope = 2.0 * ratio_or_zero(deviations(np.where(present, a, 0.0), axis, present), count)
-        y_dot = np.sum(slope * np.where(present, a_dot, 0.0), axis=axis, keepdims=keepdims)
+        change = np.where(present, a_dot, 0.0)
+        y_dot = np.sum(np.real(conj(slope) * change), axis=axis, keepdims=keepdims)
         a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
 
 
 @rule(np.nanstd, kind=reduction)
-def nanstd(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False):
+def nanstd(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     if dtype is None:
-        present = ~np.isnan(a)
+        if where is True:
+            present = ~np.isnan(a)
+        else:
+            present = where & ~np.isnan(a)
         count = np.sum(present, axis=axis, keepdims=True) - ddof
         slope = ratio_or_zero(
             deviations(np.where(present, a, 0.0), axis, present), kept(y, axis, keepdims) * count
         )
-        y_dot = np.sum(slope * np.where(present, a_dot, 0.0), axis=axis, keepdims=keepdims)
+        change = np.where(present, a_dot, 0.0)
+        y_dot = np.sum(np.real(conj(slope) * change), axis=axis, keepdims=keepdims)
         a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
 
 
@@ -246,7 +297,7 @@ def nancumprod(y, a, axis=None, dtype=None):
         missing = np.isnan(a)
         known = np.where(missing, 1.0, a)
         y_dot = cumprod_dot(np.where(missing, 0.0, a_dot), known, axis)
-        a_bar = np.where(missing, 0.0, uncumprod(y_bar, known, axis))
+        a_bar = np.where(missing, 0.0, uncumprod(y_bar, conj(known), axis))
 
 
 # ------------------------------------------------------------------ differences, integrals
@@ -258,13 +309,13 @@ def diff(y, a, n=1, axis=-1):
         pass  # NumPy returns the array itself
     else:
         y_dot = np.diff(a_dot, n=n, axis=axis)
-        a_bar = undiff(y_bar, n, axis)
+        a_bar = undiff(y_bar, a, n, axis)
 
 
 @rule(np.ediff1d, kind=array_of_rank(1))
 def ediff1d(y, ary):
     y_dot = np.ediff1d(ary_dot)
-    ary_bar = reshape_like(undiff(y_bar), ary)
+    ary_bar = reshape_like(undiff(y_bar, np.ravel(ary)), ary)
 
 
 @rule(np.gradient, kind=unknown)
@@ -369,11 +420,15 @@ def corrcoef(c, x, y=None, rowvar=True):
 @rule(np.add.reduce, kind=unknown)
 def add_reduce(y, array, axis=0, dtype=None, *, keepdims=False, initial=0, where=True):
     if dtype is None and where is True:
-        y_dot = np.sum(array_dot, axis=axis, keepdims=keepdims)
+        y_dot = np.sum(array_dot, axis=axis, keepdims=keepdims) + broadcast_like(initial_dot, y)
         array_bar = unreduce(y_bar, array, axis, keepdims)
+        initial_bar = unbroadcast(y_bar, initial)
     elif dtype is None:
-        y_dot = np.sum(array_dot, axis=axis, keepdims=keepdims, where=where)
+        y_dot = np.sum(array_dot, axis=axis, keepdims=keepdims, where=where) + broadcast_like(
+            initial_dot, y
+        )
         array_bar = np.where(where, unreduce(y_bar, array, axis, keepdims), 0.0)
+        initial_bar = unbroadcast(y_bar, initial)
 
 
 @rule(np.multiply.reduce, kind=unknown)
@@ -385,16 +440,20 @@ def multiply_reduce(y, array, axis=0, dtype=None, *, keepdims=False, initial=1, 
     elif dtype is None:
         under = np.where(where, array, 1.0)
         others = initial * np.where(where, product_of_others(under, axis), 0.0)
-        y_dot = np.sum(others * array_dot, axis=axis, keepdims=keepdims)
+        product = np.multiply.reduce(under, axis=axis, keepdims=keepdims)
+        y_dot = np.sum(others * array_dot, axis=axis, keepdims=keepdims) + product * initial_dot
         array_bar = kept(y_bar, axis, keepdims) * conj(others)
+        initial_bar = unbroadcast(y_bar * conj(product), initial)
 
 
 @rule(np.maximum.reduce, np.minimum.reduce, kind=unknown)
 def extremum_reduce(y, array, axis=0, dtype=None, *, keepdims=False, initial=None, where=True):
     if dtype is None:
         share = extremum_share(array, kept(y, axis, keepdims), axis, where)
-        y_dot = np.sum(share * array_dot, axis=axis, keepdims=keepdims)
+        rest = 1.0 - np.sum(share, axis=axis, keepdims=keepdims)
+        y_dot = np.sum(share * array_dot, axis=axis, keepdims=keepdims) + rest * initial_dot
         array_bar = kept(y_bar, axis, keepdims) * share
+        initial_bar = unbroadcast(rest * y_bar, initial)
 
 
 @rule(np.add.accumulate, kind=first)
@@ -462,10 +521,11 @@ def uncumsum(y, g, like, axis=None):
     like_bar = 0
 
 
-@rule(runtime.undiff, kind=unknown)
-def undiff(y, g, n=1, axis=-1):
-    y_dot = undiff(g_dot, n, axis)
+@rule(runtime.undiff, kind=same_as(1))
+def undiff(y, g, x, n=1, axis=-1):
+    y_dot = undiff(g_dot, x, n, axis)
     g_bar = np.diff(y_bar, n=n, axis=axis)
+    x_bar = 0
 
 
 @rule(runtime.spaced_gradient, kind=unknown)

@@ -68,6 +68,9 @@ def reshape(y, a, shape, order="C"):
     if order in ("C", "F"):
         y_dot = np.reshape(a_dot, shape, order=order)
         a_bar = np.reshape(y_bar, np.shape(a), order=order)
+    else:
+        y_dot = np.reshape(a_dot, shape, order=order_of(a, order))
+        a_bar = np.reshape(y_bar, np.shape(a), order=order_of(a, order))
 
 
 @rule(np.ndarray.reshape, view="maybe", kind=_reshaped, builder=True)
@@ -83,6 +86,9 @@ def reshape(y, {", ".join(["a", *sizes])}, *, order="C"):
     elif order == "F":
         y_dot = a_dot.reshape({given}, order="F")
         a_bar = y_bar.reshape(a.shape, order="F")
+    else:
+        y_dot = a_dot.reshape({given}, order=order_of(a, order))
+        a_bar = y_bar.reshape(a.shape, order=order_of(a, order))
 """
 
 
@@ -94,6 +100,15 @@ def ravel(y, a, order="C"):
     elif order == "F":
         y_dot = np.ravel(a_dot, "F")
         a_bar = np.reshape(y_bar, np.shape(a), "F")
+    else:
+        y_dot = ravel_as(a_dot, a, order)
+        a_bar = unravel_as(y_bar, a, order)
+
+
+@rule(runtime.flat_view, view="maybe", kind=_vector)
+def flat_view(y, a):
+    y_dot = np.ravel(a_dot)
+    a_bar = reshape_like(y_bar, a)
 
 
 @rule(np.ndarray.flatten, kind=_vector)
@@ -104,6 +119,26 @@ def flatten(y, a, order="C"):
     elif order == "F":
         y_dot = a_dot.flatten("F")
         a_bar = y_bar.reshape(a.shape, order="F")
+    else:
+        y_dot = ravel_as(a_dot, a, order)
+        a_bar = unravel_as(y_bar, a, order)
+
+
+@rule(runtime.ravel_as, view="maybe", kind=_vector)
+def ravel_as(y, g, a, order):
+    y_dot = ravel_as(g_dot, a, order)
+    g_bar = unravel_as(y_bar, a, order)
+    a_bar = 0
+
+
+@rule(runtime.unravel_as, view="maybe", kind=same_as(1))
+def unravel_as(y, g, a, order):
+    y_dot = unravel_as(g_dot, a, order)
+    g_bar = ravel_as(y_bar, a, order)
+    a_bar = 0
+
+
+nondifferentiable(runtime.order_of)
 
 
 def _same_rank_unknown_order(call, kind_of):
@@ -274,27 +309,43 @@ def broadcast_arrays(y, *args):
 
 
 @rule(np.concatenate, "numpy.concat", kind=_joined)
-def concatenate(y, arrays, axis=0):
-    y_dot = np.concatenate(arrays_dot, axis=axis)
-    arrays_bar = split_like(y_bar, arrays, axis)
+def concatenate(y, arrays, axis=0, *, dtype=None, casting="same_kind"):
+    if dtype is None:
+        y_dot = np.concatenate(arrays_dot, axis=axis)
+        arrays_bar = split_like(y_bar, arrays, axis)
+    else:
+        y_dot = np.concatenate(arrays_dot, axis=axis, dtype=float_dtype(dtype), casting=casting)
+        arrays_bar = split_like(uncast(y_bar, dtype), arrays, axis)
 
 
 @rule(np.stack, kind=_stacked)
-def stack(y, arrays, axis=0):
-    y_dot = np.stack(arrays_dot, axis=axis)
-    arrays_bar = unstack(y_bar, axis)
+def stack(y, arrays, axis=0, *, dtype=None, casting="same_kind"):
+    if dtype is None:
+        y_dot = np.stack(arrays_dot, axis=axis)
+        arrays_bar = unstack(y_bar, axis)
+    else:
+        y_dot = np.stack(arrays_dot, axis=axis, dtype=float_dtype(dtype), casting=casting)
+        arrays_bar = unstack(uncast(y_bar, dtype), axis)
 
 
 @rule(np.vstack, "numpy.row_stack", kind=lambda call, kind_of: Kind("array"))
-def vstack(y, tup):
-    y_dot = np.vstack(tup_dot)
-    tup_bar = split_like(y_bar, tup, 0)
+def vstack(y, tup, *, dtype=None, casting="same_kind"):
+    if dtype is None:
+        y_dot = np.vstack(tup_dot)
+        tup_bar = split_like(y_bar, tup, 0)
+    else:
+        y_dot = np.vstack(tup_dot, dtype=float_dtype(dtype), casting=casting)
+        tup_bar = split_like(uncast(y_bar, dtype), tup, 0)
 
 
 @rule(np.hstack, kind=_joined)
-def hstack(y, tup):
-    y_dot = np.hstack(tup_dot)
-    tup_bar = split_like(y_bar, tup, hstack_axis(tup))
+def hstack(y, tup, *, dtype=None, casting="same_kind"):
+    if dtype is None:
+        y_dot = np.hstack(tup_dot)
+        tup_bar = split_like(y_bar, tup, hstack_axis(tup))
+    else:
+        y_dot = np.hstack(tup_dot, dtype=float_dtype(dtype), casting=casting)
+        tup_bar = split_like(uncast(y_bar, dtype), tup, hstack_axis(tup))
 
 
 @rule(np.dstack, kind=lambda call, kind_of: Kind("array"))
@@ -563,7 +614,7 @@ def _cast(call, kind_of):
 
 
 @rule(np.ndarray.astype, "numpy.astype", view="asked", kind=_cast)
-def astype(y, x, dtype, *, copy=True):
+def astype(y, x, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if copy:
         y_dot = x_dot.astype(float_dtype(dtype))
     else:

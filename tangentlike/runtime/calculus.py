@@ -6,15 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from .broadcasting import conj
 from .reductions import deviations
 
 
-def undiff(g: Any, n: int = 1, axis: int = -1) -> Any:
+def undiff(g: Any, x: Any, n: int = 1, axis: int = -1) -> Any:
     """The adjoint of `np.diff(x, n, axis)`.
 
-    >>> undiff(np.array([1.0, 2.0]))
+    >>> undiff(np.array([1.0, 2.0]), np.zeros(3))
     array([-1., -1.,  2.])
     """
+    if np.size(g) == 0:
+        return np.zeros(np.shape(x), g.dtype)
     for _ in range(n):
         widths = [(0, 0)] * np.ndim(g)
         widths[axis] = (1, 1)
@@ -85,8 +88,8 @@ def trapezoid_bar_x(z_bar: Any, y: Any, x: Any, axis: int = -1) -> Any:
     spans_bar = np.expand_dims(z_bar, axis) * (right + left) / 2.0
     if np.ndim(x) == 1:
         moved = np.moveaxis(spans_bar, axis, -1)
-        return undiff(np.sum(moved, axis=tuple(range(np.ndim(y) - 1))))
-    return undiff(spans_bar, 1, axis)
+        return undiff(np.sum(moved, axis=tuple(range(np.ndim(y) - 1))), x)
+    return undiff(spans_bar, x, 1, axis)
 
 
 def interp_slope(x: Any, xp: Any, fp: Any) -> Any:
@@ -190,18 +193,18 @@ def cov_count(m: Any, rowvar: bool, bias: bool, ddof: int | None) -> int:
 
 
 def cov_product(a: Any, b: Any, count: int) -> Any:
-    """`a @ b.T / count`, a number where `np.cov` gives one."""
+    """`a @ conj(b).T / count`, a number where `np.cov` gives one."""
     if np.ndim(a) == 1:
-        return a @ b / count
-    product = a @ b.T / count
+        return a @ conj(b) / count
+    product = a @ conj(b).T / count
     return product[0, 0] if product.shape == (1, 1) else product
 
 
 def cov_bar(c_bar: Any, centred: Any, count: int) -> Any:
     """The adjoint of the observations in `np.cov` from their deviations."""
     if np.ndim(c_bar) == 0:
-        return 2.0 * c_bar * centred / count
-    return (c_bar + c_bar.T) @ centred / count
+        return 2.0 * np.real(c_bar) * centred / count
+    return (c_bar + conj(c_bar).T) @ centred / count
 
 
 def unit_deviations(x: Any) -> Any:
@@ -211,16 +214,21 @@ def unit_deviations(x: Any) -> Any:
     array([-0.5, -0.5,  0.5,  0.5])
     """
     centred = deviations(x, -1)
-    return centred / np.sqrt(np.sum(centred * centred, axis=-1, keepdims=True))
+    return centred / _lengths(centred)
+
+
+def _lengths(rows: Any) -> Any:
+    return np.sqrt(np.sum(np.real(rows * conj(rows)), axis=-1, keepdims=True))
 
 
 def unit_deviations_dot(x: Any, x_dot: Any) -> Any:
     """The tangent of `unit_deviations`: what is not along the unit vector, scaled."""
     centred = deviations(x, -1)
-    length = np.sqrt(np.sum(centred * centred, axis=-1, keepdims=True))
+    length = _lengths(centred)
     unit = centred / length
     change = deviations(x_dot, -1)
-    return (change - unit * np.sum(unit * change, axis=-1, keepdims=True)) / length
+    along = np.sum(np.real(conj(unit) * change), axis=-1, keepdims=True)
+    return (change - unit * along) / length
 
 
 def unit_deviations_bar(x: Any, g: Any) -> Any:

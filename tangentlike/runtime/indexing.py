@@ -139,6 +139,7 @@ def chosen_parts(g: Any, index: Any, choices: Sequence[Any], mode: str = "raise"
     >>> chosen_parts(np.ones(2), np.array([0, 1]), [np.zeros(2), np.zeros(2)])
     [array([1., 0.]), array([0., 1.])]
     """
+    index = np.asarray(index)
     if mode == "clip":
         index = np.clip(index, 0, len(choices) - 1)
     elif mode == "wrap":

@@ -258,16 +258,16 @@ def qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
         return _square_qr_bar(q, r, q_bar, r_bar)
     right = r[..., k:]
     right_bar = r_bar[..., k:]
-    q_total = q_bar + q @ right @ swap_last(right_bar)
+    q_total = q_bar + q @ right @ adjoint_matrix(right_bar)
     left = _square_qr_bar(q, r[..., :k], q_total, r_bar[..., :k])
     return np.concatenate([left, q @ right_bar], axis=-1)
 
 
 def _square_qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
-    skew = r @ swap_last(r_bar) - swap_last(q_bar) @ q
+    skew = r @ adjoint_matrix(r_bar) - adjoint_matrix(q_bar) @ q
     lower = half_lower(skew)
-    middle = q_bar + q @ (lower + swap_last(lower))
-    return swap_last(np.linalg.solve(r, swap_last(middle)))
+    middle = q_bar + q @ (lower + adjoint_matrix(lower))
+    return adjoint_matrix(np.linalg.solve(r, adjoint_matrix(middle)))
 
 
 def qr_dot(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
@@ -277,13 +277,14 @@ def qr_dot(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
         raise NotImplementedError("only the reduced QR factors have derivatives")
     square = r[..., :k]
     over = swap_last(np.linalg.solve(swap_last(square), swap_last(a_dot[..., :k])))
-    inner = swap_last(q) @ over
-    turn = np.tril(inner, -1) - swap_last(np.tril(inner, -1))
+    inner = adjoint_matrix(q) @ over
+    lower = half_lower(inner)
+    turn = lower - adjoint_matrix(lower)  # (skew; where A is complex the diagonal of R stays real)
     q_dot = q @ turn + over - q @ inner
     r_dot = (inner - turn) @ square
     if r.shape[-1] == k:
         return q_dot, r_dot
-    rest = swap_last(q_dot) @ (q @ r[..., k:]) + swap_last(q) @ a_dot[..., k:]
+    rest = adjoint_matrix(q_dot) @ (q @ r[..., k:]) + adjoint_matrix(q) @ a_dot[..., k:]
     return q_dot, np.concatenate([r_dot, rest], axis=-1)
 
 
@@ -305,51 +306,6 @@ def pinv_bar(a: Any, y: Any, y_bar: Any) -> Any:
     range_part = (bar_h - a @ y @ bar_h) @ y @ y_h
     null_part = y_h @ y @ (bar_h - bar_h @ y @ a)
     return range_part + null_part - y_h @ y_bar @ y_h
-
-
-def lstsq_bar_b(a: Any, b: Any, x: Any, x_bar: Any, residual_bar: Any) -> Any:
-    """The adjoint of `b` in `np.linalg.lstsq(a, b)`."""
-    b_bar = adjoint_matrix(np.linalg.pinv(a)) @ x_bar
-    if residual_bar.size:
-        b_bar = b_bar + 2.0 * (b - a @ x) * residual_bar
-    return b_bar
-
-
-def lstsq_bar_a(a: Any, b: Any, x: Any, x_bar: Any, residual_bar: Any) -> Any:
-    """The adjoint of `a` in `np.linalg.lstsq(a, b)`: that of `pinv(a) @ b`."""
-    y = np.linalg.pinv(a)
-    columns = (b if np.ndim(b) == 2 else b[:, None], x_bar if np.ndim(b) == 2 else x_bar[:, None])
-    a_bar = pinv_bar(a, y, columns[1] @ columns[0].T)
-    if residual_bar.size:
-        rest = b - a @ x
-        if np.ndim(b) == 1:
-            a_bar = a_bar - 2.0 * residual_bar * np.outer(rest, x)
-        else:
-            a_bar = a_bar - 2.0 * (rest * residual_bar) @ x.T
-    return a_bar
-
-
-def lstsq_dot(a: Any, b: Any, y: Any, a_dot: Any, b_dot: Any) -> tuple[Any, Any, Any, Any]:
-    """The tangents of what `np.linalg.lstsq(a, b)` returns."""
-    x, residuals = y[0], y[1]
-    inverse = np.linalg.pinv(a)
-    x_dot = pinv_dot(a, inverse, a_dot) @ b + inverse @ b_dot
-    if residuals.size:
-        change = 2.0 * np.sum((b - a @ x) * (b_dot - a_dot @ x), axis=0)
-        residual_dot = np.reshape(change, residuals.shape)
-    else:
-        residual_dot = np.zeros_like(residuals)
-    u, _, vh = np.linalg.svd(a, full_matrices=False)
-    return x_dot, residual_dot, 0.0, inner_diagonal(u.T @ a_dot @ vh.T)
-
-
-def lstsq_residual_bar(y: Any, y_bar: Any) -> Any:
-    """The adjoint of the residuals of `np.linalg.lstsq`; one of its singular values is refused."""
-    if np.any(np.not_equal(y_bar[3], 0.0)):
-        raise NotImplementedError(
-            "the singular values of np.linalg.lstsq have no derivative rule; use np.linalg.svd"
-        )
-    return np.zeros_like(y[1]) + y_bar[1]
 
 
 def tensorsolve_seed(a: Any, b: Any, y_bar: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .broadcasting import conj, unbroadcast
 from .making import arange
-from .shapes import reshape_like, swap_last
+from .shapes import cast_like, reshape_like, swap_last
 
 
 def matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
@@ -274,7 +274,7 @@ def polyval_bar(y_bar: Any, p: Any, x: Any) -> Any:
     array([5., 3., 2.])
     """
     powers = np.vander(np.reshape(x + np.zeros_like(p, shape=()), (-1,)), len(p))
-    return np.reshape(y_bar, (-1,)) @ powers
+    return cast_like(np.reshape(y_bar, (-1,)) @ conj(powers), p)
 
 
 def polyder_matrix(p: Any) -> Any:

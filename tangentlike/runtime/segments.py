@@ -1,12 +1,13 @@
-"""Entries along one axis: positions to write, and adjoints of sums over segments."""
+"""Entries along one axis or in rows: positions to write, and adjoints of sums over segments."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-__all__ = ["along_axis", "unreduceat"]
+__all__ = ["along_axis", "flat_places", "flat_view", "unreduceat"]
 
 
 def along_axis(indices: Any, shape: tuple[int, ...], axis: int = -1) -> tuple[Any, ...]:
@@ -21,6 +22,39 @@ def along_axis(indices: Any, shape: tuple[int, ...], axis: int = -1) -> tuple[An
     grids: list[Any] = list(np.indices(shape, sparse=True))
     grids[axis] = indices
     return tuple(grids)
+
+
+def flat_places(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """The key under which `a.flat[key]` lies in `a`; `shape` is that of a.
+
+    >>> a = np.zeros((2, 3))
+    >>> a[flat_places(slice(None, None, 4), a.shape)] = 1.0
+    >>> a
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
+    size = math.prod(shape)
+    if isinstance(key, slice):
+        places = np.arange(*key.indices(size))
+    else:
+        places = np.atleast_1d(key)
+        places = np.flatnonzero(places) if places.dtype == bool else places % max(size, 1)
+    return np.unravel_index(places, shape)
+
+
+def flat_view(a: Any) -> Any:
+    """The entries of `a` in rows, as a vector that sees what is written into `a`.
+
+    >>> flat_view(np.zeros((2, 3))).shape
+    (6,)
+    """
+    vector = a.ravel()
+    if not np.shares_memory(vector, a) and a.size > 0:
+        raise TypeError(
+            "`flat` of an array whose entries are not one after the other in memory is read "
+            "while arrays are written: read it at once, `a.flat[k]`, or make a copy first"
+        )
+    return vector
 
 
 def unreduceat(g: Any, like: Any, indices: Any, axis: int = 0) -> Any:

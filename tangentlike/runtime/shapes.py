@@ -189,8 +189,8 @@ def cast_like(g: Any, like: Any) -> Any:
     dtype = getattr(like, "dtype", None)
     if dtype is None:
         return g if isinstance(like, complex) else np.real(g)
-    if getattr(g, "dtype", None) == dtype:
-        return g
+    if type(g) is not complex and getattr(g, "dtype", None) == dtype:
+        return g  # (NumPy calls None and float64 equal: a Python number passes)
     if dtype.kind != "c":
         g = np.real(g)
     return g.astype(dtype) if hasattr(g, "astype") else dtype.type(g)

@@ -21,6 +21,7 @@ from ..analysis.operations import is_python_function
 from ..errors import UnsupportedError
 from ..kind import INT
 from .context import IADD, Context
+from .flat_iterators import flat_spelled
 from .loops import indexed, sources_of
 from .scatter import scatter_stores
 
@@ -31,7 +32,7 @@ def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
     `np.copyto(a, b)` -> `a[...] = b`; `np.exp(x, out=y)` -> `exp = np.exp(x); y[...] = exp`.
     """
     rewriter = _Rewriter(context, _iterated_only(function))
-    body = rewriter.block(function.body)
+    body = rewriter.block(flat_spelled(function, context).body)
     return function if body == function.body else dataclasses.replace(function, body=body)
 
 
@@ -66,10 +67,6 @@ class _Rewriter:
                     ir.Assign(once, call, stmt.origin),
                     ir.Assign(name, again, stmt.origin),
                 ]
-            case ir.Assign(value=ir.Attribute(base, "flat")) if self._may_be_array(base):
-                # An iterator over the entries; read it is the vector of them.
-                vector = ir.Call(ir.Attribute(base, "ravel"), (), at=stmt.origin.place)
-                return [dataclasses.replace(stmt, value=vector)]
             case ir.Assign(value=ir.Call() as call):
                 given_back = self._given_back(call)
                 if given_back is not None:
@@ -224,15 +221,19 @@ class _Rewriter:
     def _out(self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None) -> list[ir.Stmt] | None:
         options = dict(call.kwargs)
         out = options.pop("out", None)
-        if out is None or out == ir.Const(None):
+        if out is None:
             return None
+        if out == ir.Const(None):
+            plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+            assert isinstance(stmt, ir.Assign | ir.Do)
+            return [dataclasses.replace(stmt, value=plain)]
         if not isinstance(out, ir.Var) or self.context.kind_of(out).form == "tuple":
             raise UnsupportedError(
                 "`out=` with something other than one array",
                 call.at,
                 "Store the result: `out[...] = f(x)`.",
             )
-        if "where" in options:
+        if "where" in options and _selects_entries(call.fn):
             mask = options.pop("where")
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
             name = self._fresh(plain)
@@ -258,6 +259,17 @@ class _Rewriter:
         name = self.context.names.fresh(word if word.isidentifier() else "value")
         self.context.kinds[name] = self.context.kind_of(value)
         return name
+
+
+def _selects_entries(fn: ir.Expr) -> bool:
+    """Whether `where=` beside `out=` says which entries are written, as it does for ufuncs; for
+    a reduction it says which entries are read."""
+    match fn:
+        case ir.Ref(obj=obj):
+            return isinstance(obj, np.ufunc) or obj is np.clip
+        case ir.Attribute(name=method):
+            return method == "clip"
+    return False
 
 
 def _iterated_only(function: ir.Function) -> frozenset[str]:

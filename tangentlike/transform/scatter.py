@@ -17,7 +17,7 @@ from ..errors import UnsupportedError
 from ..kind import OTHER
 from .context import Context
 
-__all__ = ["scatter_stores"]
+__all__ = ["resized", "scatter_stores", "store"]
 
 
 def scatter_stores(
@@ -49,7 +49,7 @@ def _bound(call: ir.Call, names: tuple[str, ...]) -> list[ir.Expr] | None:
 def _put(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
     target, places, value = arguments
     if context.kind_of(target).rank == 1:
-        return [_store(stmt, target, places, value)]
+        return [store(stmt, target, places, value)]
     where = ir.Call(context.numpy("unravel_index"), (places, ir.Attribute(target, "shape")))
     return _keyed(stmt, "places", where, target, value, context)
 
@@ -57,17 +57,17 @@ def _put(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.S
 def _place(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
     target, mask, value = arguments
     count = ir.Call(context.numpy("count_nonzero"), (mask,))
-    fitted, named = _resized(stmt, value, count, context)
-    return [*named, _store(stmt, target, mask, fitted)]
+    fitted, named = resized(stmt, value, count, context)
+    return [*named, store(stmt, target, mask, fitted)]
 
 
 def _putmask(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
     target, mask, value = arguments
-    fitted, named = _resized(stmt, value, ir.Attribute(target, "shape"), context)
+    fitted, named = resized(stmt, value, ir.Attribute(target, "shape"), context)
     merged = ir.Call(context.numpy("where"), (mask, fitted, target), at=stmt.origin.place)
     name = context.names.fresh("merged")
     context.kinds[name] = context.kind_of(target)
-    whole = _store(stmt, target, ir.Const(Ellipsis), ir.Var(name))
+    whole = store(stmt, target, ir.Const(Ellipsis), ir.Var(name))
     return [*named, ir.Assign(name, merged, stmt.origin), whole]
 
 
@@ -80,7 +80,7 @@ def _put_along_axis(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -
     return _keyed(stmt, "places", where, target, value, context)
 
 
-def _resized(
+def resized(
     stmt: ir.Stmt, value: ir.Expr, shape: ir.Expr, context: Context
 ) -> tuple[ir.Expr, list[ir.Stmt]]:
     """A value repeated or cut to a size, as these functions do; a number fits as it is."""
@@ -99,10 +99,11 @@ def _keyed(
     stmt: ir.Stmt, word: str, where: ir.Expr, target: ir.Expr, value: ir.Expr, context: Context
 ) -> list[ir.Stmt]:
     name = context.names.fresh(word)
-    return [ir.Assign(name, where, stmt.origin), _store(stmt, target, ir.Var(name), value)]
+    return [ir.Assign(name, where, stmt.origin), store(stmt, target, ir.Var(name), value)]
 
 
-def _store(stmt: ir.Stmt, target: ir.Expr, key: ir.Expr, value: ir.Expr) -> ir.Stmt:
+def store(stmt: ir.Stmt, target: ir.Expr, key: ir.Expr, value: ir.Expr) -> ir.Stmt:
+    """`target[key] = value` in the place of a statement."""
     return ir.Store(ir.Index(target, key, stmt.origin.place), value, stmt.origin)
 
 
