@@ -27,6 +27,7 @@ from .structure import ROOT, BlockKey, Structure, block_key, bound_by
 
 Needed = frozenset[str]
 
+
 class Step(Protocol):
     """A reversed statement, as the sweep made it (see `transform.sweep.Reversed`)."""
 
