@@ -107,9 +107,10 @@ FUNCTIONS = (
         "for a, b in zip(v, sorted(v)):\n    s = s + a * b\nreturn s + min(v) * max(x, 0.1) + abs(-x)",
     ),
     lines(
-        "`max`, `min` with a `key=`",
-        REFUSED,
-        "return max([x, 2.0 * x], key=lambda v: v * v)",
+        "`max`, `min`, `sorted` with a `key=`, also one that captures",
+        DONE,
+        "v = sorted([x, 2.0 * x, -x], key=lambda a: (a - x) ** 2)\n"
+        "return max(v, key=lambda a: a * a) * v[0] + min(x, 3.0, key=lambda a: -a)",
     ),
     program(
         "a generator function", REFUSED, "def g(v):\n    yield v\n\ndef f(x):\n    return sum(g(x))"
@@ -163,7 +164,12 @@ CONTAINERS = (
         "(a, (b, *c)), d = (x, (x * x, 2.0, x)), 3.0\ns = a * b * c[1] * d\n"
         "for i, (p, q) in enumerate([(x, 2.0), (x * x, x)]):\n    s = s + p * q * i\nreturn s",
     ),
-    lines("`zip(*rows)`", REFUSED, "a, b = zip(*[(x, 2.0), (x * x, x)])\nreturn a[1] * b[1]"),
+    program(
+        "`zip(*rows)` (first derivatives)",
+        DONE,
+        "def f(x):\n    a, b = zip(*[(x, 2.0), (x * x, x)])\n    return a[1] * b[1]",
+        order=1,
+    ),
     program(
         "namedtuples: made, fields, items, unpacking (first derivatives)",
         DONE,

@@ -165,6 +165,8 @@ def test_helpers_of_the_runtime():
     assert runtime.slice_bounds([1, 2, 3], 2, 1) == (2, 2)
     assert runtime.sorting_order([3, 1, 2], reverse=True) == [0, 2, 1]
     assert runtime.put_items([1.0, 2.0], [2, 0], [9.0, 9.0, 9.0]) == [2.0, 0.0, 1.0]
+    assert runtime.columns([(1, 2), (3, 4, 5)]) == [(1, 3), (2, 4)]
+    assert runtime.columns_bar([[1.0, 3.0]], [[9.0, 9.0], [9.0]]) == [[1.0, 0.0], [3.0]]
     assert runtime.dict_bar({"a": 2.0}, [("a", 1.0), ("a", 5.0)]) == [[0.0, 0.0], [0.0, 2.0]]
     assert runtime.merged_bar({"a": 1.0, "b": 2.0}, {"a": 0.5, "b": 0.5}, {"b": 3.0}) == {
         "a": 1.0,
@@ -177,6 +179,7 @@ RULES = [
     *(operator.or_, operator.ior, dict, runtime.dict_dot, runtime.dict_bar, runtime.merged_bar),
     *(runtime.take_items, runtime.put_items, runtime.without, runtime.without_bar),
     *(runtime.joined, runtime.replaced, runtime.replaced_bar),
+    *(runtime.columns, runtime.columns_bar),
 ]
 
 

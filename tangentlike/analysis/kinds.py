@@ -247,6 +247,8 @@ class _Inference:
                 return INT
             if obj is enumerate and args:
                 return Kind("tuple", items=(INT, self._iterated(args[0])))
+            if any(map(ir.is_starred, args)):
+                return UNKNOWN
             if obj is zip:
                 return Kind("tuple", items=tuple(map(self._iterated, args)))
             if obj is reversed and args:

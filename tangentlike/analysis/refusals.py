@@ -153,8 +153,10 @@ class _Check:
                 )
         obj = rule_object(call, self.kinds)
         refuse_matrix_product(call, obj, self.matrices, culprit, place)
-        if is_container_method(call, self.kinds) or obj in (range, zip, enumerate, reversed):
+        if is_container_method(call, self.kinds):
             return
+        if obj in (range, zip, enumerate, reversed):
+            return self._header(call, place)
         if record_fields(obj) is not None:
             return
         if obj is None or is_stop_gradient(obj) or is_python_function(obj):
@@ -178,6 +180,17 @@ class _Check:
             f"{self._reason(culprit)} {advice(name)}Add a rule with @tl.rule({name}), mark it with "
             f"nondifferentiable({name}), or apply tl.stop_gradient to its argument.",
         )
+
+    def _header(self, call: ir.Call, place: Place) -> None:
+        """What a loop runs over, with starred arguments: their items are not named."""
+        starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
+        if any(self._culprits(arg) for arg in starred):
+            raise UnsupportedError(
+                f"the items of `{starred[0].text}` carry derivatives, and how many they are shows "
+                "only when the program runs",
+                place,
+                "Write `zip(*rows)` with the rows in one list and nothing else, or index the rows.",
+            )
 
     def _reason(self, name: str) -> str:
         """Why a name is active: an input itself, or where it gets its dependence."""

@@ -98,6 +98,23 @@ def put_items(y, g, order, xs):
     xs_bar = 0
 
 
+def _columns(call: ir.Call, kind_of: KindOf) -> Kind:
+    return Kind("list", item=Kind("tuple"))
+
+
+@rule(runtime.columns, view="maybe", kind=_columns)
+def columns(y, rows):
+    y_dot = columns(rows_dot)
+    rows_bar = columns_bar(y_bar, rows)
+
+
+@rule(runtime.columns_bar, kind=same_as(1))
+def columns_bar(y, g, rows):
+    y_dot = columns_bar(g_dot, rows)
+    g_bar = columns(y_bar)
+    rows_bar = 0
+
+
 @rule(runtime.without, view="maybe", kind=_the_rest)
 def without(y, d, key):
     y_dot = without(d_dot, key)

@@ -42,6 +42,8 @@ from .calculus import (
 )
 from .complex_numbers import adjoint_of_imag, adjoint_of_real
 from .containers import (
+    columns,
+    columns_bar,
     dict_bar,
     dict_dot,
     joined,
@@ -255,9 +257,10 @@ __all__ = [
     "adjoint_matrix", "adjoint_of", "adjoint_of_imag", "adjoint_of_real", "align_weights",
     "along_axis", "along_levels", "apply_matrix", "banded_outer", "banded_product",
     "banded_transpose", "bessel_i", "broadcast_like", "by_level", "cast_like", "cholesky_bar",
-    "cholesky_dot", "chosen_parts", "cofactors", "column_join", "cond_slope", "conj",
-    "convolve_bar", "copy", "corner", "correlate_bar_a", "correlate_bar_v", "cov_bar", "cov_count",
-    "cov_product", "cropped", "cumprod_dot", "delete_rest", "deviations", "diagonal_matrix",
+    "cholesky_dot", "chosen_parts", "cofactors", "column_join", "columns", "columns_bar",
+    "cond_slope", "conj", "convolve_bar", "copy", "corner", "correlate_bar_a", "correlate_bar_v",
+    "cov_bar", "cov_count", "cov_product", "cropped", "cumprod_dot", "delete_rest", "deviations",
+    "diagonal_matrix",
     "dict_bar", "dict_dot", "difference_over", "dot_bar_a", "dot_bar_b", "dot_items",
     "each_broadcast", "eig_bar", "eig_dot", "eigh_bar", "eigvals_bar", "einsum_bar",
     "exp_of_difference", "extremum_share", "fft_bar", "fftn_bar", "first_places", "flat_places",

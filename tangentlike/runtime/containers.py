@@ -12,6 +12,8 @@ from .mutation import copy as copy_of
 from .records import Mirror, Record
 
 __all__ = [
+    "columns",
+    "columns_bar",
     "dict_bar",
     "dict_dot",
     "joined",
@@ -105,6 +107,25 @@ def without_bar(g: Any, d: Any, key: Any) -> Any:
         return {k: zeros_like(item) if k == key else g[k] for k, item in d.items()}
     place = range(len(d))[key]
     return [*g[:place], zeros_like(d[place]), *g[place:]]
+
+
+def columns(rows: Any) -> list[tuple[Any, ...]]:
+    """The columns of a list of rows, `list(zip(*rows))`: as many as the shortest row has items."""
+    return list(zip(*rows, strict=False))
+
+
+def columns_bar(g: Any, rows: Any) -> list[Any]:
+    """The adjoint of `rows` in `columns(rows)`: row by row, zeros for items left out."""
+    return [_row_bar([column[place] for column in g], row) for place, row in enumerate(rows)]
+
+
+def _row_bar(items: list[Any], row: Any) -> Any:
+    if hasattr(row, "shape"):
+        found = zeros_like(row)
+        for place, item in enumerate(items):
+            found[place] = item
+        return found
+    return [*items, *(zeros_like(item) for item in row[len(items) :])]
 
 
 def slice_bounds(xs: Any, start: Any, stop: Any) -> tuple[int, int]:

@@ -32,7 +32,12 @@ class Field:
 
 
 Step = ir.Expr | Field  # the step from a value to a part of it: the key of an item, or a field
-_MAKES_LISTS = ("sum_items_bar", "scale_items", "join_items", "add_repeats", "accumulate")
+# What may give a list (or a dict) where nothing says so: two such are not added by `+`.
+_MAKES_LISTS = (
+    *("sum_items_bar", "scale_items", "join_items", "add_repeats", "accumulate", "joined"),
+    *("put_items", "take_items", "columns", "columns_bar", "without", "without_bar"),
+    *("dict_dot", "dict_bar", "merged_bar", "replaced_bar"),
+)
 
 
 class Adjoints:

@@ -9,6 +9,10 @@
     s = s._replace(q=v)             s = replaced(s, "q", v)
     ys = d.copy()                   ys = dict(d)
     m = list(zip(xs, ys))           m = []; for x, y in zip(xs, ys): m.append((x, y))
+    us, vs = zip(*rows)             us, vs = columns(rows)
+    x = max(xs, key=size)           order = sorting_order(xs, key=size, reverse=True)
+                                    x = xs[order[0]]
+    d = p._asdict()                 d = {"u": p.u, "v": p.v}
 
 Only what carries derivatives is touched; everything else stays as it was written.
 """
@@ -23,6 +27,7 @@ from typing import Any
 
 from .. import ir, runtime
 from .context import Context
+from .function_values import is_partial, starred_name
 
 IN = ir.Ref("in", operator.contains)
 NOT = ir.Ref("not", operator.not_)
@@ -31,6 +36,7 @@ _HEADERS = (zip, enumerate, reversed)
 _COPIES = {"list": ir.Ref("list", list), "dict": ir.Ref("dict", dict)}
 _ORDER = ir.Ref("sorting_order", runtime.sorting_order)
 _TAKE = ir.Ref("take_items", runtime.take_items)
+_COLUMNS = ir.Ref("columns", runtime.columns)
 _REPLACED = ir.Ref("replaced", runtime.replaced)
 
 
@@ -52,6 +58,10 @@ def calls_containers(function: ir.Function) -> bool:
                 return True
             case ir.Call(fn=ir.Ref(obj=obj)) if obj in (sorted, *_HEADERS) or _replaces(obj):
                 return True
+            case ir.Call(fn=ir.Ref(obj=builtins.max | builtins.min), kwargs=(("key", _),)):
+                return True
+        if isinstance(stmt, ir.For) and any(map(ir.is_starred, ir.walk(stmt.iter))):
+            return True
     return False
 
 
@@ -65,27 +75,48 @@ def _replaces(obj: Any) -> bool:
 class _Speller:
     varied: frozenset[str]
     context: Context
+    partials: dict[str, ir.Call] = dataclasses.field(default_factory=dict)  # temporaries
 
     def block(self, block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            out += self.statement(stmt)
+            match stmt:
+                case ir.Assign(target=str(name), value=ir.Call() as value) if is_partial(value):
+                    if name in self.context.temporaries:
+                        self.partials[name] = value
+        read = {n for s in ir.statements(tuple(out)) for n in ir.reads(s)}
+        unread = self.partials.keys() - read
+        return tuple(s for s in out if not (isinstance(s, ir.Assign) and s.target in unread))
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         match stmt:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 made = self.call(stmt, call)
                 yield from (stmt,) if made is None else made
+            case ir.For():
+                before: list[ir.Stmt] = []
+                header = self.header(stmt.iter, stmt.origin, before)
+                yield from before
+                yield dataclasses.replace(stmt, iter=header, body=self.block(stmt.body))
             case _:
                 yield ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt
 
     def call(self, stmt: ir.Assign | ir.Do, call: ir.Call) -> list[ir.Stmt] | None:
         match call:
-            case ir.Call(fn=ir.Ref(obj=builtins.sorted), args=(ir.Var(name) as xs,)):
-                keys = self.context.kind_of(xs).form == "dict"
-                if name in self.varied and isinstance(stmt, ir.Assign) and not keys:
+            case ir.Call(fn=ir.Ref(obj=builtins.sorted), args=(ir.Var() as xs,)):
+                if isinstance(stmt, ir.Assign) and self.is_sorted_here(xs, call):
                     return self.sorted(stmt, xs, call.kwargs)
+            case ir.Call(fn=ir.Ref(obj=builtins.max | builtins.min)):
+                return self.extreme(stmt, call) if isinstance(stmt, ir.Assign) else None
+            case ir.Call(fn=ir.Ref(obj=builtins.zip)) if self.rows(call) is not None:
+                known = isinstance(stmt, ir.Assign) and (
+                    isinstance(stmt.target, tuple) or stmt.target in self.context.temporaries
+                )
+                made = ir.Call(_COLUMNS, (self.rows(call),), at=call.at)
+                return [dataclasses.replace(stmt, value=made)] if known else None
             case ir.Call(fn=ir.Ref(obj=builtins.zip | builtins.enumerate | builtins.reversed)):
-                temporary = isinstance(stmt, ir.Assign) and stmt.target in self.context.temporaries
-                return self.listed(stmt, call) if temporary else None
+                return self.listed(stmt, call) if isinstance(stmt, ir.Assign) else None
             case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name) as record,)):
                 if isinstance(stmt, ir.Assign) and _replaces(obj):
                     return self.replaced(stmt, record, call)
@@ -97,6 +128,55 @@ class _Speller:
             case ir.Call(fn=ir.Attribute(ir.Var() as base, "_replace")):
                 return self.replaced(stmt, base, call) if isinstance(stmt, ir.Assign) else None
         return None
+
+    def rows(self, expr: ir.Expr) -> ir.Expr | None:
+        """The list whose columns `zip(*rows)` yields, if they carry derivatives."""
+        match expr:
+            case ir.Call(fn=ir.Ref(obj=builtins.zip), args=(star,), kwargs=()):
+                name = starred_name(star)
+                return ir.Var(name) if name in self.varied else None
+        return None
+
+    def header(self, iterable: ir.Expr, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Expr:
+        """What a loop runs over, with columns made before it."""
+        rows = self.rows(iterable)
+        if rows is not None:
+            name = self.temporary("columns")
+            call = ir.Call(_COLUMNS, (rows,), at=origin.place)
+            before.append(ir.Assign(name, call, origin))
+            return ir.Var(name)
+        if isinstance(iterable, ir.Call) and isinstance(iterable.fn, ir.Ref):
+            args = tuple(self.header(arg, origin, before) for arg in iterable.args)
+            return dataclasses.replace(iterable, args=args)
+        return iterable
+
+    def extreme(self, stmt: ir.Assign, call: ir.Call) -> list[ir.Stmt] | None:
+        """The first of the largest, or smallest, items by a key."""
+        if [word for word, _ in call.kwargs] != ["key"] or any(map(ir.is_starred, call.args)):
+            return None
+        assert isinstance(call.fn, ir.Ref)
+        if len(call.args) > 1:
+            if not ir.names_in(call) & self.varied:
+                return None
+            items = self.temporary("items")
+            listed = ir.Assign(items, ir.Display("list", call.args), stmt.origin)
+            self.varied |= {items}
+            one = dataclasses.replace(call, args=(ir.Var(items),))
+            return [listed, *(self.extreme(stmt, one) or ())]
+        xs = call.args[0]
+        if not isinstance(xs, ir.Var) or not self.is_sorted_here(xs, call):
+            return None
+        descending = (("reverse", ir.Const(True)),) if call.fn.obj is max else ()
+        before, xs, order = self.order(stmt, xs, (*call.kwargs, *descending))
+        first = ir.Index(xs, ir.Index(ir.Var(order), ir.Const(0)), stmt.origin.place)
+        return [*before, dataclasses.replace(stmt, value=first)]
+
+    def is_sorted_here(self, xs: ir.Var, call: ir.Call) -> bool:
+        """Whether items that carry derivatives are put into an order, or their key does."""
+        captured = self.partials.get(_name(dict(call.kwargs).get("key")))
+        if captured is not None and ir.names_in(captured) & self.varied:
+            return True
+        return xs.name in self.varied and self.context.kind_of(xs).form != "dict"
 
     def method(
         self, stmt: ir.Assign | ir.Do, base: ir.Var, method: str, call: ir.Call
@@ -142,6 +222,13 @@ class _Speller:
         stars = any(isinstance(arg, ir.Opaque) for arg in call.args)
         if not ir.names_in(call) & self.varied or stars or call.kwargs:
             return None
+        if isinstance(stmt.target, tuple):
+            whole = self.temporary("items")
+            unpacked = dataclasses.replace(stmt, value=ir.Var(whole))
+            made = self.listed(dataclasses.replace(stmt, target=whole), call)
+            return None if made is None else [*made, unpacked]
+        if stmt.target not in self.context.temporaries:
+            return None
         assert isinstance(call.fn, ir.Ref)
         target: ir.Target = self.temporary("item")
         item: ir.Expr = ir.Var(str(target))
@@ -169,10 +256,36 @@ class _Speller:
     def sorted(
         self, stmt: ir.Assign, xs: ir.Var, kwargs: tuple[tuple[str, ir.Expr], ...]
     ) -> list[ir.Stmt]:
-        order = self.temporary("order")
-        places = ir.Call(_ORDER, (xs,), kwargs, stmt.origin.place)
+        before, xs, order = self.order(stmt, xs, kwargs)
         items = ir.Call(_TAKE, (xs, ir.Var(order)), at=stmt.origin.place)
-        return [ir.Assign(order, places, stmt.origin), dataclasses.replace(stmt, value=items)]
+        return [*before, dataclasses.replace(stmt, value=items)]
+
+    def order(
+        self, stmt: ir.Assign, xs: ir.Var, kwargs: tuple[tuple[str, ir.Expr], ...]
+    ) -> tuple[list[ir.Stmt], ir.Var, str]:
+        """Statements that name the places of the items in their order. A key that captures values
+        is called here, item by item, so that it is a function like any other."""
+        out: list[ir.Stmt] = []
+        origin = stmt.origin
+        if self.context.kind_of(xs).form == "dict":
+            names = self.temporary(f"{xs.name}_keys")
+            out.append(ir.Assign(names, ir.Call(_COPIES["list"], (xs,), at=origin.place), origin))
+            xs = ir.Var(names)
+        places, options = xs, dict(kwargs)
+        partial = self.partials.get(_name(options.get("key")))
+        if partial is not None:
+            del options["key"]
+            places = ir.Var(self.temporary("keys"))
+            item, key = self.temporary("item"), self.temporary("key")
+            target, *args = partial.args
+            called = ir.Call(target, (*args, ir.Var(item)), partial.kwargs, partial.at)
+            append = ir.Call(ir.Attribute(places, "append"), (ir.Var(key),))
+            out.append(ir.Assign(places.name, ir.Display("list", ()), origin))
+            body = (ir.Assign(key, called, origin), ir.Do(append, origin))
+            out.append(ir.For(item, xs, body, origin))
+        order = self.temporary("order")
+        call = ir.Call(_ORDER, (places,), tuple(options.items()), origin.place)
+        return [*out, ir.Assign(order, call, origin)], xs, order
 
     def replaced(self, stmt: ir.Assign, record: ir.Var, call: ir.Call) -> list[ir.Stmt] | None:
         """One field after the other."""
@@ -194,3 +307,7 @@ class _Speller:
         name = self.context.names.fresh(wanted)
         self.context.temporaries.add(name)
         return name
+
+
+def _name(expr: ir.Expr | None) -> str:
+    return expr.name if isinstance(expr, ir.Var) else ""

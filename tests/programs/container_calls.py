@@ -279,6 +279,24 @@ def list_of_enumerate(xs):
     return sum(((i + 1) * np.sum(a**2) for i, a in ys))
 
 
+def list_sorted_by_distance(xs):  # the key captures what carries derivatives
+    center = np.mean(xs[1])
+    near = sorted(xs, key=lambda x: np.sum((x - center) ** 2), reverse=True)
+    best = min(range(3), key=lambda i: xs[i][0] * center)
+    return np.sum(near[0] * near[1]) + xs[best][1] * max(xs, key=np.sum)[2]
+
+
+def list_of_columns(xs):  # zip(*rows), unpacked and gone through; rows of two lengths
+    pairs = [(x[0], x[1] * x[2], 2.0) for x in xs]
+    firsts, products, _ = zip(*pairs)
+    total = firsts[0] * products[2]
+    for i, column in enumerate(zip(*xs)):
+        total = total + column[i] * sum(column)
+    for a, b in zip(*[[xs[0][1], xs[1][0]], (total, xs[2][2], 1.0)]):
+        total = total + a * b
+    return total
+
+
 def list_backwards(xs):
     ys = xs[::-1]
     return np.sum(ys[0] * ys[1] ** 2)
@@ -420,6 +438,8 @@ PROGRAMS = [
     Program(tuple_joined, _arrays),
     Program(list_of_zip, _arrays),
     Program(list_of_enumerate, _arrays),
+    Program(list_sorted_by_distance, _arrays),
+    Program(list_of_columns, _arrays),
     Program(list_backwards, _arrays),
     Program(list_of_reversed, _arrays),
     Program(nested_containers, _arrays),
