@@ -22,6 +22,7 @@ from .rules.book import RuleBook, default_book
 from .rules.definitions import as_defined
 from .rules.foreign import ForeignBook
 from .rules.twins import as_numpy
+from .simplify.tapes import simplified_pairs
 
 __all__ = ["Derived", "Request", "derive"]
 
@@ -86,7 +87,8 @@ def _derive(
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
     refuse_moving(made_by_transform.functions)
-    module = ir.Module(tuple(map(build.simplified, made_by_transform.functions)))
+    simplified = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)
+    module = ir.Module(simplified)
     emitted = emit(module, lowered.scope, build.scopes)
     stages = Stages(
         {

@@ -25,7 +25,7 @@ def matmul(y, a, b):
 @rule(runtime.matmul_bar_a, kind=same_as(1))
 def matmul_bar_a(y, g, a, b):
     y_dot = matmul_bar_a(g_dot, a, b) + matmul_bar_a(g, a, b_dot)
-    g_bar = y_bar @ b
+    g_bar = broadcast_like(y_bar @ b, g)
     a_bar = 0
     b_bar = matmul_bar_b(g, y_bar, b)
 
@@ -33,7 +33,7 @@ def matmul_bar_a(y, g, a, b):
 @rule(runtime.matmul_bar_b, kind=same_as(2))
 def matmul_bar_b(y, g, a, b):
     y_dot = matmul_bar_b(g_dot, a, b) + matmul_bar_b(g, a_dot, b)
-    g_bar = a @ y_bar
+    g_bar = broadcast_like(a @ y_bar, g)
     a_bar = matmul_bar_a(g, a, y_bar)
     b_bar = 0
 

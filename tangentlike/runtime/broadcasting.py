@@ -45,13 +45,14 @@ def unbroadcast(g: Any, like: Any) -> Any:
             f"{type(g).__name__}; build arrays from lists before computing with them"
         )
     if isinstance(like, (list, tuple)):
-        return _as_list(_sum_to(g, _nested_shape(like)), like)
+        return _as_list(sum_to(g, _nested_shape(like)), like)
     if isinstance(like, _NUMBERS):
         return _to_number(g, like)
-    return _of_dtype(_sum_to(g, like.shape), like)
+    return _of_dtype(sum_to(g, like.shape), like)
 
 
-def _sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum `g` over what was broadcast from the shape; `g` itself where it has it."""
     own = getattr(g, "shape", ())
     if own == shape:
         return g
@@ -59,7 +60,7 @@ def _sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     if extra > 0 and own[extra:] == shape:
         return g.sum(axis=tuple(range(extra)), keepdims=True).reshape(shape)
     if extra < 0 and shape[:-extra] == (1,) * -extra:  # NumPy stores a row in a 1-d slice
-        return _sum_to(g, shape[-extra:]).reshape(shape)
+        return sum_to(g, shape[-extra:]).reshape(shape)
     axes = list(range(extra))
     for axis, n in enumerate(shape, extra):
         if extra < 0 or n not in (1, own[axis]):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .broadcasting import conj, unbroadcast
+from .broadcasting import conj, sum_to, unbroadcast
 from .making import arange
 from .shapes import cast_like, reshape_like, swap_last
 
@@ -22,9 +22,12 @@ from .shapes import cast_like, reshape_like, swap_last
 def matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
     """The adjoint of `a` in `a @ b`: `g @ b.T`, for vectors and stacks as well.
 
+    `g` may have the shape of what the product was broadcast to.
+
     >>> matmul_bar_a(np.ones((2, 3)), np.zeros((2, 4)), np.ones((4, 3))).shape
     (2, 4)
     """
+    g = _as_product(g, a, b)
     if type(a) is type(b) is np.ndarray and a.ndim == 2 and b.dtype.kind == "f":
         # The common case first: each helper below asks again what this has asked.
         if b.ndim == 2:
@@ -44,9 +47,12 @@ def matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
 def matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
     """The adjoint of `b` in `a @ b`: `a.T @ g`, for vectors and stacks as well.
 
+    `g` may have the shape of what the product was broadcast to.
+
     >>> matmul_bar_b(np.ones((5, 2, 3)), np.ones((5, 2, 4)), np.zeros((4, 3))).shape
     (4, 3)
     """
+    g = _as_product(g, a, b)
     if type(a) is type(b) is np.ndarray and a.ndim == 2 and b.ndim <= 2 and a.dtype.kind == "f":
         return unbroadcast(a.T @ g, b)
     a = conj(a)
@@ -57,6 +63,18 @@ def matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
     else:
         product = swap_last(a) @ g
     return unbroadcast(product, b)
+
+
+def _as_product(g: Any, a: Any, b: Any) -> Any:
+    """`g` summed to the shape of `a @ b`."""
+    rows = a.shape if hasattr(a, "shape") else np.shape(a)
+    columns = b.shape if hasattr(b, "shape") else np.shape(b)
+    if len(rows) <= 2 and len(columns) <= 2:
+        shape = rows[:-1] + columns[1:]
+    else:
+        shape = np.broadcast_shapes(rows[:-2], columns[:-2]) + rows[-2:-1] * (len(rows) > 1)
+        shape += columns[-1:] * (len(columns) > 1)
+    return g if getattr(g, "shape", ()) == shape else sum_to(g, shape)
 
 
 def dot_bar_a(g: Any, a: Any, b: Any) -> Any:

@@ -11,12 +11,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from .. import ir
+from .absorb import absorb_reductions
 from .accumulate import accumulate_in_place, merge_contributions
 from .branches import sink_zeros, tidy_branches
 from .coalesce import coalesce_names
 from .copies import remove_needless_copies
 from .dead import remove_dead_code
-from .facts import Facts, floating_names
+from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
 from .nest import nest_single_uses
 from .propagate import propagate_copies
@@ -39,6 +40,7 @@ PASSES: tuple[Pass, ...] = (
     sink_zeros,
     merge_contributions,
     take_entries,
+    absorb_reductions,
     remove_needless_copies,
     tidy_branches,
     nest_single_uses,
@@ -60,7 +62,9 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     return w_bar
     """
     function = distinct(function)
-    facts = replace(facts, floating=facts.floating | floating_names(function, facts), cache={})
+    kinds = {**facts.kinds, **derived_kinds(function, facts)}
+    floating = facts.floating | floating_names(function, facts)
+    facts = replace(facts, kinds=kinds, floating=floating, cache={})
     function = _rounds(function, facts)
     function, facts = coalesce_names(function, facts)
     nested = nest_single_uses(function, facts)  # the user's names are shorter: more fits a line

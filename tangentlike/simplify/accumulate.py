@@ -7,11 +7,13 @@ may be updated in place afterwards must stay true, so `e` has to be an object of
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
+from typing import TypeGuard
 
 from .. import ir, runtime
 from .algebra import ADD, NEG, SUB
 from .analyses import analyses
-from .effects import effect_of, expr_effect, root_names
+from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import Facts, numpy_name, runtime_name, words
 from .measure import LINE, depth, statement_width
 from .rewriting import map_block, map_stmt, with_body
@@ -33,8 +35,30 @@ def merge_contributions(function: ir.Function, facts: Facts) -> ir.Function:
     a_bar = g * x
     x_bar = a_bar * 2.0
     return x_bar
+    >>> f = derived(program("A[i] = 0.0; A[i + 1] += s; A[i] += s * t; return A"))
+    >>> from ..kind import FLOAT
+    >>> print(show(merge_contributions(f, Facts(kinds={"s": FLOAT, "t": FLOAT})).body))
+    A[i] = s * t
+    A[i + 1] += s
+    return A
     """
     return with_body(function, _Merging(function, facts).block(function.body, 4))
+
+
+@dataclass(frozen=True)
+class Zero:
+    """Where a place was set to zero, and where something was first added to its array since."""
+
+    at: int
+    added: int | None = None
+
+    def shifted(self, position: int) -> Zero:
+        """The same after a statement was put in at a position."""
+        added = self.added
+        return Zero(
+            self.at + (self.at >= position),
+            None if added is None else added + (added >= position),
+        )
 
 
 class _Merging:
@@ -45,11 +69,14 @@ class _Merging:
 
     def block(self, block: ir.Block, indentation: int) -> ir.Block:
         out: list[ir.Stmt | None] = []
-        zeros: dict[ir.Expr, int] = {}  # place that was set to zero -> where
+        zeros: dict[ir.Expr, Zero] = {}  # by the place that was set to zero
         changed = False
         for stmt in block:
             new = map_stmt(stmt, block=lambda b: self.block(b, indentation + 4))
             new = self._first_contribution(new, zeros, out)
+            if isinstance(new, ir.Store) and self._moved_up(new, stmt, zeros, out):
+                changed = True
+                continue
             last = out[-1] if out else None
             joined = None if last is None else self._joined(last, new, indentation)
             changed = changed or new is not stmt or joined is not None
@@ -57,16 +84,16 @@ class _Merging:
                 out[-1] = new = joined
             else:
                 out.append(new)
-            self._forget(zeros, new)
+            self._forget(zeros, new, len(out) - 1)
             place = _zeroed(new, self.facts)
             if place is not None:
-                zeros[place] = len(out) - 1
+                zeros[place] = Zero(len(out) - 1)
         return tuple(s for s in out if s is not None) if changed else block
 
     # ---------------------------------------------------------------- first contributions
 
     def _first_contribution(
-        self, stmt: ir.Stmt, zeros: dict[ir.Expr, int], out: list[ir.Stmt | None]
+        self, stmt: ir.Stmt, zeros: dict[ir.Expr, Zero], out: list[ir.Stmt | None]
     ) -> ir.Stmt:
         old = stmt
         if not isinstance(stmt, ir.Update) or stmt.target not in zeros:
@@ -79,21 +106,47 @@ class _Merging:
             return stmt
         if not expr_effect(stmt.value, self.facts, True).silent:
             return stmt
-        zero = out[zeros[stmt.target]]
+        found = zeros[stmt.target]
+        zero = out[found.at]
         if isinstance(stmt.target, ir.Index) and isinstance(zero, ir.Store):
-            read = expr_effect(stmt.value, self.facts, True).content
-            if self.sharing.meet(read, ir.names_in(stmt.target.base)):
+            read = expr_effect(stmt.value, self.facts, True)
+            if self.sharing.meet(read.content, ir.names_in(stmt.target.base)):
                 return stmt
-            out[zeros.pop(stmt.target)] = None
+            if found.added is not None and not self._is_ready(read, out[found.added :]):
+                return stmt
+            out[found.at] = None
             return ir.Store(stmt.target, stmt.value, stmt.origin)
         if isinstance(stmt.target, ir.Var) and isinstance(zero, ir.Assign):
             name = stmt.target.name
             value = self._first_value(zero.value, stmt.value)
             if value is None or name in ir.names_in(stmt.value):
                 return stmt
-            out[zeros.pop(stmt.target)] = None
+            out[zeros.pop(stmt.target).at] = None
             return ir.Assign(name, value, stmt.origin)
         return stmt
+
+    def _is_ready(self, read: Effect, between: list[ir.Stmt | None]) -> bool:
+        """Whether what is read has its value before the statements."""
+        effects = [effect_of(s, self.facts) for s in between if s is not None]
+        return not any(
+            e.binds & read.reads or self.sharing.meet(read.content, e.writes) for e in effects
+        )
+
+    def _moved_up(
+        self,
+        new: ir.Store,
+        old: ir.Stmt,
+        zeros: dict[ir.Expr, Zero],
+        out: list[ir.Stmt | None],
+    ) -> bool:
+        """Put what is stored for a zero before what was added to the array in between."""
+        zero = None if new is old else zeros.pop(new.target, None)
+        if zero is None or zero.added is None:
+            return False
+        out.insert(zero.added, new)
+        for place, other in zeros.items():
+            zeros[place] = other.shifted(zero.added)
+        return True
 
     def _first_value(self, zero: ir.Expr, value: ir.Expr) -> ir.Expr | None:
         """What zero plus the value is, as an object of its own; None where that is not known."""
@@ -119,22 +172,31 @@ class _Merging:
             return ir.Call(self.facts.numpy_function("ones_like"), (like,))
         return ir.Call(self.facts.numpy_function("full_like"), (like, value))
 
-    def _forget(self, zeros: dict[ir.Expr, int], stmt: ir.Stmt) -> None:
-        """A zero that may have been read or written is no pending zero any more."""
+    def _forget(self, zeros: dict[ir.Expr, Zero], stmt: ir.Stmt, at: int) -> None:
+        """A zero that may have been read or written is no pending zero any more.
+
+        What is only added to the array, at whatever entries, may as well be added later."""
         if not zeros:
             return
         effect = effect_of(stmt, self.facts)
         touched = effect.reads | effect.binds
         content = effect.content | effect.writes
-        for place in list(zeros):
+        for place, zero in list(zeros.items()):
             names = root_names(place)
-            if (
+            if _adds_to(stmt, place) and self._is_apart(stmt, names):
+                zeros[place] = zero if zero.added is not None else Zero(zero.at, at)
+            elif (
                 not names.isdisjoint(touched)
                 or not effect.binds.isdisjoint(ir.names_in(place))
                 or self.sharing.meet(ir.names_in(place), effect.writes)
                 or self.sharing.meet(names, content)
             ):
                 del zeros[place]
+
+    def _is_apart(self, stmt: ir.Update, array: frozenset[str]) -> bool:
+        """Whether what a statement adds to an array is computed without it."""
+        read = expr_effect(stmt.value, self.facts, True)
+        return read.silent and not self.sharing.meet(read.content, array)
 
     # ------------------------------------------------------------------------- neighbours
 
@@ -167,6 +229,14 @@ class _Merging:
 
     def _is_silent(self, stmt: ir.Stmt) -> bool:
         return all(expr_effect(e, self.facts, True).silent for e in ir.expressions(stmt))
+
+
+def _adds_to(stmt: ir.Stmt, place: ir.Expr) -> TypeGuard[ir.Update]:
+    """Whether a statement of ours adds to some entries of the array that a place is in."""
+    match stmt, place:
+        case ir.Update(target=ir.Index(base=ir.Var() as base), op=op), ir.Index(base=array):
+            return base == array and op in (IADD, ISUB) and stmt.origin.role == "adjoint"
+    return False
 
 
 def _var(target: ir.Target) -> ir.Expr | None:

@@ -154,6 +154,8 @@ _SHARING_RUNTIME = frozenset(("adjoint_of", "take_adjoint"))
 _KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk", "thinned"))
 # Whose result is an object of its own, and whose shares memory with the first argument only.
 FRESH_RUNTIME = words("zeros_like ones_like copy scalar_seed matmul_bar_a matmul_bar_b")
+# What sums its first argument over axes that were broadcast.
+SUMMING_RUNTIME = ("matmul_bar_a", "matmul_bar_b")
 FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last")
 
 
@@ -259,3 +261,14 @@ def floating_names(function: ir.Function, facts: Facts) -> frozenset[str]:
     known = {n for n, kind in facts.kinds.items() if kind.dtype in ("float", "complex")}
     discrete = {n for n, kind in facts.kinds.items() if kind.discrete}
     return frozenset((adjoints | primals | known) - discrete)
+
+
+def derived_kinds(function: ir.Function, facts: Facts) -> dict[str, Kind]:
+    """The adjoint (tangent) of what is surely a number is a number: nothing shares its memory."""
+    found = {}
+    for name in derived_names(function):
+        match = DERIVED_NAME.match(name)
+        kind = UNKNOWN if match is None else facts.kind(match["primal"])
+        if kind.form == "number" and not kind.discrete and name not in facts.kinds:
+            found[name] = Kind("number", kind.dtype, ())
+    return found

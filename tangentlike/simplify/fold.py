@@ -26,7 +26,7 @@ from .algebra import (
 )
 from .analyses import analyses
 from .effects import is_pure
-from .facts import Facts, numpy_name, runtime_name
+from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name
 from .rewriting import map_block, map_expr, map_stmt, with_body
 from .shapes import Shapes, of_same_shape
 from .sharing import is_float, sources
@@ -77,7 +77,7 @@ class _Fold:
     def _folded(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
         match stmt:
             case ir.Assign(target=target, value=value, origin=origin):
-                new = self.owned(value)
+                new = self._last_term_stays(target, value) or self.owned(value)
                 return (stmt,) if new is value else (ir.Assign(target, new, origin),)
             case ir.Store(target=target, value=value, origin=origin):
                 new = self.owned(value)
@@ -92,6 +92,14 @@ class _Fold:
                 new = map_expr(value, self.owned) if display else self.owned(value)
                 return (stmt,) if new is value else (ir.Return(new, origin),)
         return (stmt,)
+
+    def _last_term_stays(self, target: ir.Target, value: ir.Expr) -> ir.Expr | None:
+        """`x_bar = -e + x_bar` is not `x_bar - e`, which might become `x_bar -= e`: the
+        transform puts an adjoint last that has no room for the sum."""
+        match value:
+            case ir.Call(fn=fn, args=(_, ir.Var(name))) if fn == ADD and name == target:
+                return map_expr(value, self.expr)
+        return None
 
     def _update(self, stmt: ir.Update, value: ir.Expr) -> tuple[ir.Stmt, ...]:
         """`x += -e` is `x -= e`; adding nothing is nothing."""
@@ -237,6 +245,8 @@ class _Fold:
         return shape is not None and self.shapes.of(expr) == shape
 
     def _helper(self, call: ir.Call, name: str) -> ir.Expr:
+        if name in SUMMING_RUNTIME:
+            return _summed_within(call)
         if name not in ("unbroadcast", "broadcast_like") or len(call.args) != 2 or call.kwargs:
             return call
         inner, like = call.args
@@ -250,6 +260,10 @@ class _Fold:
                 return ir.Call(call.fn, (within, like), (), call.at)
         if name == "broadcast_like" and is_literal(inner):
             return self._filled(call, inner, like)
+        if name == "unbroadcast" and _is_known(inner) and inner.fn == NEG:  # type: ignore[union-attr]
+            (positive,) = inner.args  # type: ignore[union-attr]
+            if self.floating(positive):
+                return ir.Call(NEG, (ir.Call(call.fn, (positive, like), (), call.at),))
         return call
 
     def _filled(self, call: ir.Call, number: ir.Expr, like: ir.Expr) -> ir.Expr:
@@ -265,6 +279,15 @@ class _Fold:
 
 _IADD = ir.Ref("+=", operator.iadd)
 _ISUB = ir.Ref("-=", operator.isub)
+
+
+def _summed_within(call: ir.Call) -> ir.Expr:
+    """`matmul_bar_a(unbroadcast(g, y), a, b)` is `matmul_bar_a(g, a, b)`: it knows y by a and b."""
+    first, *others = call.args
+    match first:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(g, _)) if runtime_name(obj) == "unbroadcast":
+            return ir.Call(call.fn, (g, *others), call.kwargs, call.at)
+    return call
 
 
 def _spread_over(expr: ir.Expr) -> ir.Expr | None:

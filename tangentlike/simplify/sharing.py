@@ -253,6 +253,9 @@ def _joined(stmt: ir.Stmt, facts: Facts) -> Iterable[tuple[str, ...]]:
             yield from _bound(ir.target_names(target), value, facts, trusted)
         case ir.For(target=target, iter=iterable):
             yield from _bound(ir.target_names(target), iterable, facts, trusted)
+        case ir.Update(target=ir.Index() as target, value=value) if stmt.origin.role == "adjoint":
+            if not is_numeric(value, facts, trusted):  # (adjoints are added to entries: no lists)
+                yield from _put(target.base, value, facts, trusted)
         case (
             ir.Store(target=target, value=value)
             | ir.Update(target=ir.Index() | ir.Attribute() as target, value=value)

@@ -22,7 +22,14 @@ def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
     y = x * 2
     return y
     """
-    stacks = _created(function)
+    return remove_stacks(function, frozenset(created_lists(function)), facts)
+
+
+def remove_stacks(
+    function: ir.Function, names: frozenset[str], facts: Facts, beside: ir.Block = ()
+) -> ir.Function:
+    """Drop those of the stacks that nobody reads; what binds them (`beside`) may stay."""
+    stacks = set(names)
     if not stacks:
         return function
     live = analyses(function, facts).live
@@ -34,7 +41,7 @@ def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
         return function
 
     def one(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
-        if not ir.blocks(stmt):
+        if not ir.blocks(stmt) and stmt not in beside:
             effect = effect_of(stmt, facts)
             return () if stacks & (effect.reads | effect.binds) else (stmt,)
         return (map_stmt(stmt, block=lambda b: map_block(b, one)),)
@@ -42,7 +49,7 @@ def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
     return with_body(function, map_block(function.body, one))
 
 
-def _created(function: ir.Function) -> set[str]:
+def created_lists(function: ir.Function) -> set[str]:
     """Names bound once, to a new empty list."""
     found: set[str] = set()
     for stmt in ir.statements(function.body):
@@ -54,6 +61,14 @@ def _created(function: ir.Function) -> set[str]:
     bound = Counter(function.param_names)
     bound.update(name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
     return {name for name in found if bound[name] == 1}
+
+
+def is_push(stmt: ir.Stmt) -> bool:
+    """Whether a statement of a transform saves a value on a stack."""
+    match stmt:
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(), "append"), args=(_,))):
+            return stmt.origin.role == "save"
+    return False
 
 
 def _is_push(stmt: ir.Stmt, name: str, facts: Facts) -> bool:

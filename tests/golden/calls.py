@@ -40,5 +40,5 @@ def calls_grad(a: float, c: float):
     scale_a_bar, c_bar = scale_bwd2(scale_tape2, product_bar * a)
     a_part, c_part = scale_bwd(scale_tape, scale_a_bar)
     a_bar += a_part
-    c_bar = c_bar + c_part
+    c_bar += c_part
     return a_bar, c_bar

@@ -37,19 +37,15 @@ def cholesky_logdet_grad(a: np.ndarray, n: int):
             a_part6 = a_part6_saved.pop()    # a[i, j] /= a[j, j]
             new = new_saved.pop()
             new_bar = a_bar[i, j]
-            a_bar[i, j] = 0.0
-            a_part6_bar = -new_bar * (new / a_part6)
-            a_bar[i, j] += new_bar / a_part6
-            a_bar[j, j] += a_part6_bar
+            a_bar[i, j] = new_bar / a_part6
+            a_bar[j, j] -= new_bar * (new / a_part6)
             for k in reversed(range(j)):
                 a_part4 = a_part4_saved.pop()  # a[i, j] -= a[i, k] * a[j, k]
                 a_part5 = a_part5_saved.pop()
                 product2_bar = -a_bar[i, j]
                 a_bar[j, k] += product2_bar * a_part4
                 a_bar[i, k] += product2_bar * a_part5
-        sqrt_a_part3_bar = a_bar[j, j]       # a[j, j] = np.sqrt(a[j, j])
-        a_bar[j, j] = 0.0
-        a_bar[j, j] += 0.5 * sqrt_a_part3_bar / sqrt_a_part3
+        a_bar[j, j] = 0.5 * a_bar[j, j] / sqrt_a_part3  # a[j, j] = np.sqrt(a[j, j])
         for k in reversed(range(j)):
             a_part = a_part_saved.pop()      # a[j, j] -= a[j, k] * a[j, k]
             a_bar[j, k] -= 2.0 * a_bar[j, j] * a_part

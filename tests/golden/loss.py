@@ -4,13 +4,12 @@ from tangentlike.runtime import matmul_bar_b, unbroadcast
 
 def loss_grad(w, b, x, y):
     # primal
-    xw = x @ w
-    p = np.tanh(xw + b)
+    p = np.tanh(x @ w + b)
     r = p - y
     # adjoint
     r_bar = 2.0 * r                          # return np.sum(r * r)
     p_bar = unbroadcast(r_bar, p)            # r = p - y
     total_bar = p_bar * (1.0 - p * p)        # p = np.tanh(x @ w + b)
     b_bar = unbroadcast(total_bar, b)
-    w_bar = matmul_bar_b(unbroadcast(total_bar, xw), x, w)
+    w_bar = matmul_bar_b(total_bar, x, w)
     return w_bar, b_bar

@@ -6,8 +6,7 @@ from tangentlike.runtime import (
 
 def softmax_cross_entropy_grad(w, b, x, labels):
     # primal
-    xw = x @ w
-    scores = xw + b
+    scores = x @ w + b
     max_scores = np.max(scores, axis=1, keepdims=True)
     scores2 = scores - max_scores
     exp_scores = np.exp(scores2)
@@ -20,7 +19,7 @@ def softmax_cross_entropy_grad(w, b, x, labels):
     # return np.mean(log_z - picked)
     difference_bar = broadcast_like(1.0 / np.size(difference), difference)
     log_z_bar = unbroadcast(difference_bar, log_z)
-    picked_bar = unbroadcast(-difference_bar, picked)
+    picked_bar = -unbroadcast(difference_bar, picked)
     # picked = scores[np.arange(x.shape[0]), labels]
     scores2_bar = np.zeros_like(scores2)
     add_at(scores2_bar, (arange, labels), picked_bar)
@@ -28,8 +27,8 @@ def softmax_cross_entropy_grad(w, b, x, labels):
     scores2_bar += np.expand_dims(log_z_bar / sum_exp_scores, 1) * exp_scores
     # scores = scores - np.max(scores, axis=1, keepdims=True)
     scores_bar = unbroadcast(scores2_bar, scores)
-    max_scores_bar = unbroadcast(-scores2_bar, max_scores)
+    max_scores_bar = -unbroadcast(scores2_bar, max_scores)
     scores_bar = scores_bar + max_scores_bar * extremum_share(scores, max_scores, 1)
     b_bar = unbroadcast(scores_bar, b)       # scores = x @ w + b
-    w_bar = matmul_bar_b(unbroadcast(scores_bar, xw), x, w)
+    w_bar = matmul_bar_b(scores_bar, x, w)
     return w_bar, b_bar

@@ -4,7 +4,6 @@ from tangentlike.runtime.schedules import moves_back, stretches
 
 
 def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
-    wh_saved = []
     z_saved = []
     sin_h_saved = []
     h_saved = []
@@ -12,9 +11,7 @@ def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
     for i2 in range(start, stop):
         i = i2
         x = xs[i2]
-        wh = w @ h
-        wh_saved.append(wh)
-        z = np.tanh(wh + x)
+        z = np.tanh(w @ h + x)
         z_saved.append(z)
         sin_h = np.sin(h)
         sin_h_saved.append(sin_h)
@@ -23,24 +20,21 @@ def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
         total2 = i + 1.0
         total2_saved.append(total2)
         s = s + np.sum(h) * total2
-    return (
-        (h, s), (w, start, stop, wh_saved, z_saved, sin_h_saved, h_saved, total2_saved)
-    )
+    return (h, s), (w, start, stop, z_saved, sin_h_saved, h_saved, total2_saved)
 
 
 def three_snapshots_steps_bwd(tape, y_bar, w_bar):
-    w, start, stop, wh_saved, z_saved, sin_h_saved, h_saved, total2_saved = tape
+    w, start, stop, z_saved, sin_h_saved, h_saved, total2_saved = tape
     h_bar = y_bar[0]
     s_bar = y_bar[1]
     for i2 in reversed(range(start, stop)):
-        wh = wh_saved.pop()                  # z = np.tanh(w @ h + x)
-        z = z_saved.pop()
+        z = z_saved.pop()                    # z = np.tanh(w @ h + x)
         sin_h = sin_h_saved.pop()            # h = z * np.sin(h)
         h_bar = h_bar + s_bar * total2_saved.pop()  # s += np.sum(h) * (i + 1.0)
         h = h_saved.pop()                    # h = z * np.sin(h)
         z_bar = unbroadcast(h_bar * sin_h, z)
         h_bar = unbroadcast(h_bar * z, sin_h) * np.cos(h)
-        wh_bar = unbroadcast(z_bar * (1.0 - z * z), wh)  # z = np.tanh(w @ h + x)
+        wh_bar = z_bar * (1.0 - z * z)       # z = np.tanh(w @ h + x)
         w_bar += matmul_bar_a(wh_bar, w, h)
         h_bar += matmul_bar_b(wh_bar, w, h)
     return h_bar, s_bar

@@ -8,8 +8,7 @@ from tests.programs.statements import LinAlgError
 def try_cholesky_grad(a, b, jitter):
     # primal
     a_T = a.T
-    product = a @ a_T
-    a2 = product + np.diag(b)
+    a2 = a @ a_T + np.diag(b)
     try:
         c = np.linalg.cholesky(a2)
         failed = False
@@ -21,11 +20,10 @@ def try_cholesky_grad(a, b, jitter):
     y_bar = 2.0 * y                          # return np.sum(y * y)
     c_bar = solve_bar_a(solve_seed(c, y_bar, b), y, c, b)  # y = np.linalg.solve(c, b)
     if not failed:
-        a_bar = cholesky_bar(c, c_bar)       # c = np.linalg.cholesky(a)
+        a2_bar = cholesky_bar(c, c_bar)      # c = np.linalg.cholesky(a)
     else:
         # c = np.linalg.cholesky(a + jitter * np.eye(3))
-        a_bar = unbroadcast(cholesky_bar(c, c_bar), a2)
-    product_bar = unbroadcast(a_bar, product)  # a = a @ a.T + np.diag(b)
-    a_bar = matmul_bar_a(product_bar, a, a_T)
-    a_bar += matmul_bar_b(product_bar, a, a_T).T
+        a2_bar = unbroadcast(cholesky_bar(c, c_bar), a2)
+    a_bar = matmul_bar_a(a2_bar, a, a_T)     # a = a @ a.T + np.diag(b)
+    a_bar += matmul_bar_b(a2_bar, a, a_T).T
     return a_bar
