@@ -265,6 +265,8 @@ GOLDEN = {
     # Second derivatives: of the derivative that another entry makes.
     "loss_grad_jvp": ("loss_known_ranks", "tangent", ("w", "b"), LOSS),
     "loss_grad_vjp": ("loss_known_ranks", "adjoint", ("w", "b"), LOSS),
+    "loss_hvp": ("loss_known_ranks", "change", ("w", "b"), LOSS),
+    "loss_hvp_jvp": ("loss_hvp", "change", ("w", "b"), (*LOSS, *LOSS[:2])),
     "smooth_grad_jvp": ("smooth", "tangent", ("a",), (VECTOR, 4)),
     "textbook_jvp_vjp": ("textbook_jvp", "adjoint", ("x1", "x2"), None),
 }
