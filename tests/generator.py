@@ -94,7 +94,9 @@ def check_program(
         ways, along = SECOND_ORDER, (directions, agreement.directions_for(args, wrt, 6))
         try:
             expected = expected_curvature(f, args, *along)
-        except tl.UnsupportedError:
+        except (tl.UnsupportedError, RuntimeError) as error:
+            if not is_refusal(error):
+                raise
             return "refused"
         if expected is None:
             return "skipped"
@@ -116,8 +118,8 @@ def check_program(
             if REASONS is not None:
                 REASONS[f"{mode.__name__}: {re.sub('`[^`]*`', '`_`', error.message)}"] += 1
             continue
-        except RuntimeError as error:  # a refusal that only the run can make
-            if "the body of `try:` raised after" not in str(error):
+        except RuntimeError as error:
+            if not is_refusal(error):
                 raise
             outcomes.append("refused")
             continue
@@ -130,6 +132,14 @@ def check_program(
             )
         outcomes.append("agree")
     return "refused" if "refused" in outcomes else "agree"
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether this is a refusal, also one that only the run can make."""
+    import tangentlike as tl
+
+    late = "the body of `try:` raised after" in str(error)
+    return isinstance(error, tl.UnsupportedError) or late
 
 
 def expected_slope(f: Callable[..., Any], args: tuple[Any, ...], directions: list[Any]) -> Any:

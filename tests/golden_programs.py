@@ -5,8 +5,12 @@ Written as users write; the comment beside each says what to look at in its deri
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
 
+import tangentlike as tl
 from tests.programs import checkpoints, function_values, idioms, statements
 
 GRAVITY = 9.81
@@ -207,6 +211,58 @@ def normalise(x: np.ndarray):  # names bound again in a straight line
     return np.sum(x**3)
 
 
+def skip_negative(xs: np.ndarray, w: float):  # continue: a branch
+    total = 0.0
+    for x in xs:
+        if x < 0.0:
+            continue
+        total += np.sqrt(w * x) * total
+    return total
+
+
+class State(NamedTuple):
+    q: float
+    p: float
+
+
+def leapfrog(q: float, p: float, n: int):  # a namedtuple that a loop makes anew
+    s = State(q, p)
+    for _ in range(n):
+        p = s.p - 0.1 * np.sin(s.q)
+        s = State(s.q + 0.1 * p, p)
+    return s.q * s.p
+
+
+@dataclass
+class Spring:
+    k: float
+    rest: float
+
+
+def stored_energy(spring: Spring, x: np.ndarray):  # a dataclass as parameter
+    stretch = x - spring.rest
+    return 0.5 * spring.k * np.sum(stretch * stretch)
+
+
+def polynomial(cs, x: float):  # a comprehension is a loop
+    return sum([c * x**i for i, c in enumerate(cs) if i != 1])
+
+
+def clip(h_bar):
+    return np.clip(h_bar, -1.0, 1.0)
+
+
+def clipped_rnn(w: np.ndarray, h: np.ndarray, n: int):  # a hook on the adjoint
+    for _ in range(n):
+        h = tl.on_adjoint(np.tanh(w @ h), clip)
+    return np.sum(h)
+
+
+def hidden(w: np.ndarray, x: np.ndarray):  # the adjoint of a local: edges into it are cut
+    h = np.tanh(w @ x)
+    return np.sum(h * h * x)
+
+
 # name of the golden file -> (function, mode, wrt, example arguments or None)
 VECTOR, MATRIX = np.ones(4), np.ones((4, 3))
 LOSS = (np.ones((3, 2)), np.ones(2), np.ones((5, 3)), np.ones((5, 2)))  # arguments of `loss`
@@ -262,6 +318,13 @@ GOLDEN = {
     "update_by_keywords": (idioms.update_by_keywords, "grad", ("x", "y"), (1.0, 1.0)),
     "nested_target": (idioms.nested_target, "grad", ("x",), (1.0, 1.0)),
     "normalise": (normalise, "grad", ("x",), None),
+    # ... continue, namedtuple, dataclass, comprehension, hook, a local as input
+    "skip_negative": (skip_negative, "grad", ("xs", "w"), (VECTOR, 1.0)),
+    "leapfrog": (leapfrog, "grad", ("q", "p"), None),
+    "stored_energy": (stored_energy, "grad", ("spring", "x"), (Spring(1.0, 0.5), VECTOR)),
+    "polynomial": (polynomial, "grad", ("cs", "x"), None),
+    "clipped_rnn": (clipped_rnn, "grad", ("w",), (np.eye(3), np.ones(3), 2)),
+    "hidden": (hidden, "grad", ("h",), (np.eye(3), np.ones(3))),
     # Second derivatives: of the derivative that another entry makes.
     "loss_grad_jvp": ("loss_known_ranks", "tangent", ("w", "b"), LOSS),
     "loss_grad_vjp": ("loss_known_ranks", "adjoint", ("w", "b"), LOSS),

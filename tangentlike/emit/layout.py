@@ -99,16 +99,18 @@ class _Layout:
         yield Line(f"{pad}# adjoint")
         yield from self.block(stmts[start:], nodes[start:], pad)
 
-    def block(self, stmts: ir.Block, nodes: list[Any], pad: str) -> Iterator[Line]:
+    def block(
+        self, stmts: ir.Block, nodes: list[Any], pad: str, quoted: Place | None = None
+    ) -> Iterator[Line]:
+        """The lines of a block; `quoted` is what the lines before it belong to."""
         if not stmts:
             yield from (Line(pad + self.printer.text(node)) for node in nodes)  # `pass`
             return
-        quoted: Place | None = None
         for stmt, node in zip(stmts, nodes, strict=True):
             place = stmt.origin.place
             if isinstance(stmt, (ir.If, ir.For, ir.While, ir.With)):
-                yield from self._compound(stmt, node, pad, "")
-                quoted = None
+                yield from self._compound(stmt, node, pad, "", quoted)
+                quoted = quoted if self._quotes_only(stmt, quoted) else None
             else:
                 texts = folding.statement(node, self.printer, pad)
                 if stmt.origin.rule.startswith("# "):
@@ -125,20 +127,27 @@ class _Layout:
             return False
         return not stmt.origin.place.text.startswith(("for ", "def ", "async ", "try:"))
 
-    def _compound(self, stmt: Any, node: Any, pad: str, keyword: str) -> Iterator[Line]:
+    def _quotes_only(self, stmt: ir.Stmt, quoted: Place | None) -> bool:
+        """Whether all that stands in a statement belongs to the line that is quoted above it."""
+        inside = (s for block in ir.blocks(stmt) for s in ir.statements(block))
+        return all(s.origin.place == quoted for s in inside)
+
+    def _compound(
+        self, stmt: Any, node: Any, pad: str, keyword: str, quoted: Place | None
+    ) -> Iterator[Line]:
         for text in folding.statement(node, self.printer, pad, keyword):
             yield Line(text, stmt.origin)
         if isinstance(stmt, ir.Try):
             yield from self._attempt(stmt, node, pad)
             return
-        yield from self.block(stmt.body, node.body, pad + folding.STEP)
+        yield from self.block(stmt.body, node.body, pad + folding.STEP, quoted)
         if not isinstance(stmt, ir.If) or not stmt.orelse:
             return
         if len(stmt.orelse) == 1 and type(stmt.orelse[0]) is ir.If:
-            yield from self._compound(stmt.orelse[0], node.orelse[0], pad, "elif ")
+            yield from self._compound(stmt.orelse[0], node.orelse[0], pad, "elif ", quoted)
         else:
             yield Line(f"{pad}else:", stmt.origin)
-            yield from self.block(stmt.orelse, node.orelse, pad + folding.STEP)
+            yield from self.block(stmt.orelse, node.orelse, pad + folding.STEP, quoted)
 
     def _attempt(self, stmt: ir.Try, node: Any, pad: str) -> Iterator[Line]:
         """The blocks of a `try`, and in them the lines that note how it ended."""

@@ -6,12 +6,9 @@ def first_above_grad(xs, level):
     # primal
     total = 0.0
     count = 0
-    taken_saved = []
     for x in xs:
         count = count + 1
-        taken = not x < 0.0
-        taken_saved.append(taken)
-        if taken:
+        if not x < 0.0:
             total += x * x
             if total > level:
                 break
@@ -19,9 +16,8 @@ def first_above_grad(xs, level):
     xs_bar = np.zeros_like(xs)
     for i in reversed(range(count)):
         x = xs[i]
-        taken = taken_saved.pop()            # if x < 0.0:
-        x_bar = 0.0
-        if taken:
+        x_bar = 0.0                          # if x < 0.0:
+        if not x < 0.0:
             x_bar += 2.0 * x                 # total += x * x
         add_at(xs_bar, i, x_bar)
     return xs_bar

@@ -11,9 +11,9 @@ def ternary_grad(x: float, y: float):
     z_bar = 2.0 * z                          # return z * z
     y_bar = 0.0                              # z = x if x > y else 0.5 * (x + y)
     if x > y:
-        x_bar = z_bar                        # z = x if x > y else 0.5 * (x + y)
+        x_bar = z_bar
     else:
-        total_bar = 0.5 * z_bar              # z = x if x > y else 0.5 * (x + y)
+        total_bar = 0.5 * z_bar
         x_bar = total_bar
         y_bar += total_bar
     return x_bar, y_bar

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import numpy as np
+import tangentlike as tl
+from tangentlike.runtime import hooked
+from tests.golden_programs import clip
+
+
+def clipped_rnn_grad(w: np.ndarray, h: np.ndarray, n: int):
+    # primal
+    tanh_wh_saved = []
+    h_saved = []
+    for _ in range(n):
+        tanh_wh = np.tanh(w @ h)
+        tanh_wh_saved.append(tanh_wh)
+        h_saved.append(h)
+        h = tl.on_adjoint(tanh_wh, clip)
+    # adjoint
+    w_bar = np.zeros_like(w)
+    h_bar = np.ones_like(h)
+    for _ in reversed(range(n)):
+        tanh_wh = tanh_wh_saved.pop()        # h = tl.on_adjoint(np.tanh(w @ h), clip)
+        h = h_saved.pop()
+        wh_bar = hooked(h_bar, clip) * (1.0 - tanh_wh * tanh_wh)
+        w_bar += np.outer(wh_bar, h)
+        h_bar = w.T @ wh_bar
+    return w_bar

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+from tangentlike.runtime import accumulate, scalar_seed, unbroadcast, zeros_like
+from tests.golden_programs import State
+
+
+def leapfrog_grad(q: float, p: float, n: int):
+    # primal
+    s = State(q, p)
+    product_saved = []
+    product2_saved = []
+    s_saved = []
+    for _ in range(n):
+        product = 0.1 * np.sin(s.q)
+        product_saved.append(product)
+        p = s.p - product
+        product2 = 0.1 * p
+        product2_saved.append(product2)
+        s_saved.append(s)
+        s = State(s.q + product2, p)
+    s_q3 = s.q
+    s_p2 = s.p
+    # adjoint
+    product3_bar = scalar_seed(s_q3 * s_p2)  # return s.q * s.p
+    s_bar = zeros_like(s)
+    s_bar.p = accumulate(s_bar.p, unbroadcast(product3_bar * s_q3, s_p2))
+    s_bar.q = accumulate(s_bar.q, unbroadcast(product3_bar * s_p2, s_q3))
+    for _ in reversed(range(n)):
+        product = product_saved.pop()        # p = s.p - 0.1 * np.sin(s.q)
+        product2 = product2_saved.pop()      # s = State(s.q + 0.1 * p, p)
+        s = s_saved.pop()
+        total_bar = s_bar.q
+        p_bar = s_bar.p + 0.1 * unbroadcast(total_bar, product2)
+        s_bar = zeros_like(s)
+        s_bar.q = accumulate(s_bar.q, unbroadcast(total_bar, s.q))
+        s_p_bar = unbroadcast(p_bar, s.p)    # p = s.p - 0.1 * np.sin(s.q)
+        s_bar.q = accumulate(s_bar.q, 0.1 * unbroadcast(-p_bar, product) * np.cos(s.q))
+        s_bar.p = accumulate(s_bar.p, s_p_bar)
+    q_bar = s_bar.q                          # s = State(q, p)
+    p_bar = s_bar.p
+    return q_bar, p_bar

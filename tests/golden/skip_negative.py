@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import numpy as np
+from tangentlike.runtime import add_at
+
+
+def skip_negative_grad(xs: np.ndarray, w: float):
+    # primal
+    total = 0.0
+    sqrt_product_saved = []
+    total_saved = []
+    for x in xs:
+        if not x < 0.0:
+            sqrt_product = np.sqrt(w * x)
+            sqrt_product_saved.append(sqrt_product)
+            total_saved.append(total)
+            total += sqrt_product * total
+    # adjoint
+    total_bar = 1.0                          # return total
+    w_bar = 0.0
+    xs_bar = np.zeros_like(xs)
+    for i in reversed(range(len(xs))):
+        x = xs[i]
+        x_bar = 0.0                          # if x < 0.0:
+        if not x < 0.0:
+            sqrt_product = sqrt_product_saved.pop()  # total += np.sqrt(w * x) * total
+            total = total_saved.pop()
+            sqrt_product_bar = total_bar * total
+            total_bar += total_bar * sqrt_product
+            product_bar = 0.5 * sqrt_product_bar / sqrt_product
+            w_bar += product_bar * x
+            x_bar += product_bar * w
+        add_at(xs_bar, i, x_bar)
+    return xs_bar, w_bar
