@@ -94,7 +94,7 @@ class Builder:
     ) -> None:
         self.copies = copies
         self.callees = Callees(self, Names(), reverses=keeps, of_copies=inside)
-        self.checkpoints = Checkpoints(self.callees, self._kinds, keeps)
+        self.checkpoints = Checkpoints(self.callees, self._kinds, keeps and not copies)
         self.book: Any = KnownCallees(book, self.callees)
         self.callees.variants.is_operation = self.book.knows
         self.methods = Methods(

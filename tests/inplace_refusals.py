@@ -79,7 +79,7 @@ REFUSED: dict[str, dict[str, str]] = {
         _REVERSE, "an element of `t` is written in place, and another one may be the same array"
     ),
     "list_row_alias": {
-        "reverse": "an element of `row` is written in place, and another one may be the same array",
+        "reverse": "an element of `t` is written in place, and another one may be the same array",
         "example": "an element of `t` is written in place, and another one may be the same array",
     },
     "list_copy_shallow": _each(

@@ -214,17 +214,24 @@ def test_states_on_disk() -> None:
 
 # -------------------------------------------------------------------------- second order
 
-SECOND = [programs.decorated_call, programs.every_third, programs.three_snapshots]
+SECOND = [
+    programs.decorated_call,
+    programs.every_third,
+    programs.three_snapshots,
+]
 
 
 @pytest.mark.parametrize("fn", SECOND, ids=lambda f: f.__name__)
-def test_forward_over_reverse(fn: Callable[..., Any]) -> None:
+def test_second_order(fn: Callable[..., Any]) -> None:
+    """Forward over reverse, and reverse over reverse, which keeps everything in the inner sweep."""
     gradient = tl.grad(fn)
     v = np.random.default_rng(1).standard_normal(W.shape)
     _, got = tl.jvp(gradient, (W, H, XS), (v, None, None))
     step = 1e-5
     up, down = gradient(W + step * v, H, XS), gradient(W - step * v, H, XS)
     assert np.allclose(got, (up - down) / (2 * step), rtol=1e-6, atol=1e-7)
+    _, pullback = tl.vjp(gradient, W, H, XS)
+    assert np.allclose(pullback(v)[0], got, rtol=1e-11, atol=1e-11)  # (Hessians are symmetric)
 
 
 def test_a_pullback_is_used_again() -> None:

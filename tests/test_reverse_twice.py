@@ -126,3 +126,20 @@ def test_third_order(f: Callable[..., Any]) -> None:
     third = tl.grad(curvature)(X)
     expected = agreement.slope(curvature, (X,), [v])
     assert agreement.close(float(third @ v), expected, 1e-6)
+
+
+def one_of_two(x: np.ndarray) -> Any:
+    y = np.sin(x)
+    z = y
+    if y[0] > 0.5:
+        z = 2.0 * y
+    z[1:] *= x[1:]
+    return np.sum(y * z)
+
+
+def test_memory_that_is_shared_in_some_runs_is_refused() -> None:
+    gradient = tl.grad(one_of_two)
+    tl.hvp(one_of_two)(X, X)
+    with pytest.raises(tl.UnsupportedError, match="share memory as only the run can say") as caught:
+        tl.vjp(gradient, X)
+    assert caught.value.place is not None and "forward mode over it" in (caught.value.hint or "")

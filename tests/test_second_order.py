@@ -36,6 +36,7 @@ CHOSEN = [  # beside those of tests/test_nine_combinations.py
     "inplace.row_swap",
     "inplace.out_argument",
     "inplace.gathered_store",
+    "inplace.swapped_buffers",
     "numbers.math_module",
     "numbers.complex_modulus",
     "broadcasting.standardised",
@@ -50,18 +51,16 @@ CHOSEN = [  # beside those of tests/test_nine_combinations.py
     "solvers.conjugate_gradient",
     "grids.gauss_seidel_2d",
     "grids.burgers",
+    "grids.wave_2d",
     "simulations.pendulum_trajectory",
     "simulations.spring_chain",
     "signals.recursive_filter",
     "signals.prefix_sums",
     "signals.sparse_matvec",
     "signals.sparse_scatter",
-]
-
-# Reverse over reverse of these is refused: a view or a tape is kept while its array is written.
-REFUSED = [
-    "inplace.swapped_buffers",
-    "grids.wave_2d",
+    "checkpoints.in_place_stencil",
+    "checkpoints.while_loop",
+    "checkpoints.several_states",
 ]
 
 
@@ -147,16 +146,6 @@ WAYS = [
 @pytest.mark.parametrize("name", CHOSEN)
 def test_second_derivative(name: str, way: Callable[[Point], float]) -> None:
     point(name).check(way(point(name)))
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused_in_reverse_over_reverse_only(name: str) -> None:
-    """Forward over either is right; a stale entry fails."""
-    p = point(name)
-    for way in (forward_over_reverse, forward_over_forward):
-        p.check(way(p))
-    with pytest.raises(tl.UnsupportedError):
-        reverse_over_reverse(p)
 
 
 # --------------------------------------------------------------- the operators of one array

@@ -30,25 +30,35 @@ def looked_into(expr: ir.Expr) -> frozenset[str]:
     """The names whose content an expression looks at, or hands on.
 
     >>> from ..frontend import expression
-    >>> sorted(looked_into(expression("unbroadcast(g, x) + len(y) * z.shape[0]")))
-    ['g']
+    >>> sorted(looked_into(expression("unbroadcast(g, x[where]) + len(y) * z.shape[0]")))
+    ['g', 'where']
     """
     found: set[str] = set()
-    work = [expr]
+    work = [(expr, False)]  # parts, and whether only their shape is looked at
     while work:
-        part = work.pop()
+        part, shape_only = work.pop()
         match part:
             case ir.Var(name):
-                found.add(name)
-            case ir.Attribute(_, name) if name in SHAPE_ATTRIBUTES:
-                pass
+                found |= set() if shape_only else {name}
+            case ir.Attribute(base, name) if name in SHAPE_ATTRIBUTES:
+                work.append((base, True))
+            case ir.Index(base, key):
+                work += ((base, shape_only), (key, False))
             case ir.Call(fn=ir.Ref(text=text), args=args, kwargs=kwargs):
                 like = LIKE_ARGUMENTS.get(text.rpartition(".")[2], ())
-                work += [arg for position, arg in enumerate(args) if position not in like]
-                work += [value for _, value in kwargs]
+                work += [(arg, position in like) for position, arg in enumerate(args)]
+                work += [(value, False) for _, value in kwargs]
             case _:
-                work += ir.children(part)
+                work += [(child, False) for child in ir.children(part)]
     return frozenset(found)
+
+
+def slices_array(key: ir.Expr) -> bool:
+    """Whether a key, like `1:, k`, is that of an array only (a list may have one slice)."""
+    match key:
+        case ir.Display("tuple", items):
+            return any(isinstance(part, ir.Slice) for part in items)
+    return False
 
 
 def content_reads(stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import ir, runtime
 from .aliases import Aliases
-from .looking import LIKE_ARGUMENTS, SHAPE_ATTRIBUTES, takes_last
+from .looking import LIKE_ARGUMENTS, SHAPE_ATTRIBUTES, slices_array, takes_last
 from .memory import element
 from .namesets import NameSets
 from .structure import ROOT, BlockKey, Structure, block_key, bound_by
@@ -82,6 +82,8 @@ def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> N
                     found.update(content(part.name, aliases))
         elif isinstance(part, ir.Attribute):
             work.append((part.base, part.name in SHAPE_ATTRIBUTES))
+        elif isinstance(part, ir.Index) and shape_only and slices_array(part.key):
+            work += ((part.base, True), (part.key, False))
         elif isinstance(part, ir.Display):
             work.extend((item, shape_only) for item in (*part.keys, *part.items))
         elif isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):

@@ -120,11 +120,12 @@ class Sharing:
         items |= pairs.partners(items)  # (the value may be the old `m`, as in `m = m.T`)
         whole |= pairs.partners(whole)
         pairs = pairs.kept(lambda node: node not in bound)
+        known = isinstance(target, str)  # (of several names, one may share memory with another)
         for name in names:
             if self.sources.holds_memory(ir.Var(name)):
-                pairs = self._join(name, whole - bound, pairs)
+                pairs = self._join(name, whole - bound, pairs, known)
                 if self.sources.kind_of(ir.Var(name)).form not in ("array", "value"):
-                    pairs = self._join(element(name), items - bound, pairs)
+                    pairs = self._join(element(name), items - bound, pairs, known)
                     if twice:
                         pairs = pairs.linked(element(name), (element(name),))
         if twice and isinstance(target, tuple):
@@ -151,11 +152,12 @@ class Sharing:
             nodes |= own
         return pairs
 
-    def _join(self, node: str, shared: frozenset[str], pairs: Pairs) -> Pairs:
-        """`node` may share memory with `shared`, and with what these share memory with."""
+    def _join(self, node: str, shared: frozenset[str], pairs: Pairs, known: bool = False) -> Pairs:
+        """`node` may share memory with `shared`, and with what these share memory with (which is
+        `known` where `shared` has it already)."""
         if not _is_given(node):
             self.edges.update((node, o) for o in shared if o != node and not _is_given(o))
-        more = (shared | pairs.partners(shared)) - {node}
+        more = (shared if known else shared | pairs.partners(shared)) - {node}
         if node == element(node) and any((o, o) in pairs for o in shared):
             more |= {node}
         return pairs.linked(node, more)

@@ -251,6 +251,8 @@ class Reverse:
     def _free(self, stmt: ir.Assign) -> bool:
         """Aliases, items, attributes, integers and tests: as good as a push (but an array whose
         adjoint is found by its memory must be the same array again)."""
+        if self.context.copies and any(map(self.primal.aliases.contents, ir.reads(stmt))):
+            return False  # (what is written would be restored for it)
         if stmt.target in self.primal.aliases.entangled:
             return is_sure_view(stmt.value, self.context.sources())
         match stmt.value:
