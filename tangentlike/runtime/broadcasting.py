@@ -39,6 +39,8 @@ def unbroadcast(g: Any, like: Any) -> Any:
             return float(g)
         if type(g) is np.ndarray and g.dtype is _FLOAT64:
             return float(np.add.reduce(g, axis=None))
+    elif kind is np.float64 and type(g) is float:
+        return np.float64(g)
     if isinstance(g, (list, tuple, dict)):
         raise TypeError(
             f"the adjoint of a {kind.__name__} in an elementwise operation is a "

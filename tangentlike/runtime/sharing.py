@@ -17,6 +17,9 @@ import numpy as np
 __all__ = ["SharedAdjoints", "adjoint_of", "mirrored_view", "take_adjoint"]
 
 
+_NUMBERS = (float, int, complex, np.generic)  # nobody writes them in place
+
+
 def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:
     """`y_dot`, made from `x_dot` as `y` was from `x`, once it is sure that both are views or
     both are copies.
@@ -24,6 +27,8 @@ def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:
     `ravel` and `reshape` decide that by the order of the entries in memory; a tangent that is
     laid out differently from its value would then miss later writes, or see too many.
     """
+    if y is x if y_dot is x_dot else isinstance(y, _NUMBERS):  # (the usual cases first)
+        return y_dot
     arrays = all(hasattr(a, "shape") and hasattr(a, "dtype") for a in (y_dot, x_dot, y, x))
     if arrays and _shares(y, x) != _shares(y_dot, x_dot):
         raise ValueError(

@@ -15,6 +15,7 @@ from .analyses import analyses
 from .effects import effect_of
 from .facts import SUMMING_RUNTIME, Facts, runtime_name
 from .rewriting import map_stmt, with_body
+from .shapes import Shapes
 
 _SUMMING = ("unbroadcast", *SUMMING_RUNTIME)
 
@@ -43,7 +44,7 @@ class _Absorbing:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.facts = facts
         known = analyses(function, facts)
-        self.live, self.pinned = known.live, known.pinned
+        self.live, self.pinned, self.shapes = known.live, known.pinned, known.shapes
 
     def block(self, block: ir.Block) -> ir.Block:
         out = []
@@ -92,11 +93,13 @@ class _Absorbing:
         self, stmt: ir.Stmt, name: str, following: Sequence[ir.Stmt], kept_for_it: bool
     ) -> bool:
         match stmt:
-            case ir.Assign(target=str(scaled), value=value) if _is_multiple(value, name):
+            case ir.Assign(target=str(scaled), value=value) if _is_multiple(
+                value, name, self.shapes
+            ):
                 ours = stmt.origin.role == "adjoint"
                 return ours and self._is_summed(scaled, stmt, following, kept_for_it)
         allowed = _SUMMING if kept_for_it else SUMMING_RUNTIME
-        return all(_only_in(expr, name, allowed) for expr in ir.expressions(stmt))
+        return all(_only_in(expr, name, allowed, self.shapes) for expr in ir.expressions(stmt))
 
 
 def _is_sum(expr: ir.Expr) -> bool:
@@ -113,22 +116,25 @@ def _is_pop(stmt: ir.Stmt) -> bool:
     return False
 
 
-def _is_multiple(expr: ir.Expr, name: str) -> bool:
-    """Whether an expression is the value of the name, times a literal."""
+def _is_multiple(expr: ir.Expr, name: str, shapes: Shapes) -> bool:
+    """Whether an expression is the value of the name, times numbers."""
     if isinstance(expr, ir.Var) or is_literal(expr):
         return False
     product = product_of(expr)
-    return product.factors == (ir.Var(name),) and not product.divisors
+    others = [f for f in product.factors if f != ir.Var(name)]
+    return len(others) + 1 == len(product.factors) and all(
+        map(shapes.is_number, (*others, *product.divisors))
+    )
 
 
-def _only_in(expr: ir.Expr, name: str, summing: Sequence[str]) -> bool:
+def _only_in(expr: ir.Expr, name: str, summing: Sequence[str], shapes: Shapes) -> bool:
     """Whether a name occurs only where a sum over broadcast axes is taken of it."""
     match expr:
         case ir.Var():
             return expr.name != name
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *others)) if runtime_name(obj) in summing:
             parts = [first, *others, *(value for _, value in expr.kwargs)]
-            if first == ir.Var(name) or _is_multiple(first, name):
+            if first == ir.Var(name) or _is_multiple(first, name, shapes):
                 parts = parts[1:]
-            return all(_only_in(part, name, summing) for part in parts)
-    return all(_only_in(part, name, summing) for part in ir.children(expr))
+            return all(_only_in(part, name, summing, shapes) for part in parts)
+    return all(_only_in(part, name, summing, shapes) for part in ir.children(expr))
