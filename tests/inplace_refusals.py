@@ -19,16 +19,12 @@ REFUSED: dict[str, dict[str, str]] = {
     "swap_elements": {"reverse": "`y` is written in place while `y_i` may share its memory"},
     "swap_of_parameter": {"reverse": "`x` is written in place while `x_i` may share its memory"},
     "swap_rows_aliased": {"reverse": "where it got an array of 2 dimensions"},
-    "views_in_list": _each(_REVERSE, "`rows_0` is written in place while `b` may share its memory"),
     "views_in_list_by_loop": _each(
         _REVERSE, "`row` may be a number (rebound here) or an array (written in place)"
     ),
     "rows_of_array": {
         "reverse": "`row` may be a number (rebound here) or an array (written in place)"
     },
-    "views_in_tuple": _each(
-        _REVERSE, "`halves_1` is written in place while `y` may share its memory"
-    ),
     "fancy_chain_no_effect": {
         "reverse": "`y_part2` is written in place while `y` may share its memory"
     },
@@ -53,9 +49,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "nan_to_num_in_place": _each(_WAYS, "`np.nan_to_num` as a statement"),
     "shuffled": _each(_WAYS, "`shuffle` writes its argument in an order that only the run knows"),
     "lambda_writes": _each(_WAYS, "`__setitem__` is called by its name"),
-    "dict_of_arrays": _each(
-        _REVERSE, "`d_w2` is written in place while an element of `d` may share its memory"
-    ),
     "stored_by_another_name": _each(
         _REVERSE, "`r` is written in place while an element of `rows` may share its memory"
     ),
@@ -72,16 +65,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "list_repeat_arrays": _each(
         _REVERSE, "an element of `t` is written in place, and another one may be the same array"
     ),
-    "list_same_twice": _each(
-        _REVERSE, "an element of `t` is written in place, and another one may be the same array"
-    ),
-    "list_of_lists_alias": _each(
-        _REVERSE, "an element of `t` is written in place, and another one may be the same array"
-    ),
-    "list_row_alias": {
-        "reverse": "an element of `t` is written in place, and another one may be the same array",
-        "example": "an element of `t` is written in place, and another one may be the same array",
-    },
     "list_copy_shallow": _each(
         _REVERSE, "`u_0` is written in place while an element of `t` may share its memory"
     ),
@@ -131,33 +114,15 @@ REFUSED: dict[str, dict[str, str]] = {
     "rows_argument": {
         "reverse": "`row` may be a number (rebound here) or an array (written in place)"
     },
-    "unpack_rows": {
-        "reverse": "`s` may be a number (rebound here) or an array (written in place)",
-        "example": "`p` is bound here, and may share memory with an array written in place",
-    },
-    "unpack_transposed": {
-        "reverse": "`u` may be a number (rebound here) or an array (written in place)",
-        "example": "`u` is bound here, and may share memory with an array written in place",
-    },
-    "dict_views": _each(
-        _REVERSE, "`d_lo` is written in place while an element of `d` may share its memory"
-    ),
-    "dict_views_read": _each(
-        _REVERSE, "`y` is written in place while an element of `d` may share its memory"
-    ),
     "attribute_views": _each(_REVERSE, "`s_lo` is written in place while `y` may share its memory"),
     "object_views": _each(_WAYS, "no derivative rule for Grid"),
     "view_of_views": {
         "reverse": "`w` may be a number (rebound here) or an array (written in place)"
     },
-    "list_views": _each(_REVERSE, "`rows_0` is written in place while `y` may share its memory"),
     "list_of_rows": _each(
         _REVERSE, "`part` may be a number (rebound here) or an array (written in place)"
     ),
     "list_views_loop": _each(_REVERSE, "`r` is written in place while `b` may share its memory"),
-    "tuple_views_read": _each(
-        _REVERSE, "`y` is written in place while an element of `t` may share its memory"
-    ),
     "callee_overlapping": _each(
         _REVERSE, "two arguments of a function that writes one of them share memory"
     ),
@@ -169,10 +134,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "split_item_replaced": _each(
         _REVERSE, "`parts` is written in place while `y` may share its memory"
     ),
-    "split_sections": {
-        "reverse": "`a` is written in place while `b` may share its memory",
-        "example": "`a` is bound here, and may share memory with an array written in place",
-    },
     "global_written_by_callee": _each(
         _WAYS, "`product` carries derivatives into `G`, which lives outside of global_written_by_c"
     ),
@@ -196,9 +157,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`w` is written in place while an element of `items` may share its memory",
         "forward": "`__setitem__` is called by its name",
     },
-    "writes_into_tuple_arg": _each(
-        _REVERSE, "`parts_0` is written in place while `x` may share its memory"
-    ),
     "writes_returned_view": {
         "reverse": "`t` may be a number (rebound here) or an array (written in place)"
     },
@@ -240,4 +198,19 @@ REFUSED: dict[str, dict[str, str]] = {
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
     "by_memset": _each(_REVERSE, "is written in place while `w` may share its memory"),
     "by_pointer": _each(_REVERSE, "written for an array where it got a PyCPointerType"),
+    "views_in_list": {
+        "reverse": "`rows_1` may be a number (rebound here) or an array (written in place)"
+    },
+    "dict_views_read": {"reverse": "`y` is written in place while `d_lo2` may share its memory"},
+    "unpack_rows": {"reverse": "`s` may be a number (rebound here) or an array (written in place)"},
+    "unpack_transposed": {
+        "reverse": "`u` may be a number (rebound here) or an array (written in place)"
+    },
+    "list_of_views_turned": {
+        "example": "`parts_part` is written in place while `parts_02` may share its memory",
+        "reverse": "`second` may be a number (rebound here) or an array (written in place)",
+    },
+    "list_of_one_view_grown": _each(
+        _REVERSE, "an element of `parts` is written in place, and another one may be the same array"
+    ),
 }

@@ -78,7 +78,7 @@ class Sources:
             case ir.Var(name):
                 return frozenset((name,))
             case ir.Index(base, key):
-                if surely_fancy(key, self.kind_of):
+                if self._copies(base, key):
                     return frozenset()
                 return self._item_of(base)
             case ir.Attribute(base, name):
@@ -89,6 +89,14 @@ class Sources:
                 return self._call(expr)
             case _:
                 return frozenset()
+
+    def _copies(self, base: ir.Expr, key: ir.Expr) -> bool:
+        """Whether an item is a copy: of an array by an index array, or by a mask of any rank."""
+        if surely_fancy(key, self.kind_of):
+            return True
+        parts = (part for part in key_parts(key) if not isinstance(part, ir.Slice))
+        masks = any(self.kind_of(part).dtype == "bool" for part in parts)
+        return masks and self.kind_of(base).form in ("array", "value")
 
     def elements(self, expr: ir.Expr) -> frozenset[str]:
         """Whose memory the elements of a container `expr` may share."""

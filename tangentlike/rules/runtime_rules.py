@@ -222,6 +222,7 @@ nondifferentiable(
     runtime.require_class,
     runtime.require_ndim,
     runtime.require_apart,
+    runtime.require_items,
     runtime.require_array,
     runtime.require_scalar,
 )

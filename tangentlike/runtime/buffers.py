@@ -13,6 +13,7 @@ __all__ = [
     "require_apart",
     "require_array",
     "require_class",
+    "require_items",
     "require_ndim",
     "survivors",
 ]
@@ -90,6 +91,15 @@ def require_array(x: Any) -> None:
             f"this derivative is written for an array where it got a {type(x).__name__}: "
             "annotate the parameter, or pass example= arguments to get one for yours"
         )
+
+
+def require_items(x: Any, count: int) -> None:
+    """Check that `a, b = x` has as many items as names.
+
+    Raises `ValueError` otherwise, as the assignment would.
+    """
+    if len(x) != count:
+        raise ValueError(f"{count} names are bound to the {len(x)} items of an array")
 
 
 def require_class(x: Any, cls: type) -> None:

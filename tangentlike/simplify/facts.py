@@ -132,6 +132,7 @@ EFFECTS = (
     "adjoint_of",
     "take_adjoint",
     "require_apart",
+    "require_items",
     "require_array",
     "require_class",
     "require_ndim",
@@ -142,6 +143,7 @@ _CHECKING_RUNTIME = frozenset(
     (
         "lost_statements",
         "require_apart",
+        "require_items",
         "require_array",
         "require_class",
         "require_ndim",

@@ -95,6 +95,10 @@ class Adjoints:
                 total = ir.Call(self.context.helper("accumulate"), (target, value))
                 self.out.append(ir.Store(target, total, self.origin))
                 return
+            if self._is_container(name, value):
+                call = ir.Call(self.context.helper("add_at"), (target, ir.Const(Ellipsis), value))
+                self.out.append(ir.Do(call, self.origin))
+                return
             self.update(target, self._strip(value, name))
             return
         self.masks.pop(name, None)

@@ -7,6 +7,7 @@ of the tuple's adjoint. The stacks in the tape of a callee are such items.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection, Mapping
 
 from .. import ir
 from .context import Context
@@ -26,6 +27,7 @@ def items_of_unpacked(
         for stmt in ir.statements(function.body)
         for name in sources.written(stmt)
     }
+    lengths = _lengths(function, written)
 
     def block(stmts: ir.Block) -> ir.Block:
         return tuple(new for stmt in stmts for new in statement(stmt))
@@ -37,9 +39,20 @@ def items_of_unpacked(
                 counted = context.kinds[base].form == "tuple" or base in shared
                 if counted and names & written and base not in names:
                     return tuple(_items(target, stmt.value, stmt.origin))
+                of_rows = context.kinds[base].form == "array"  # (how many shows when it runs)
+                if of_rows and ({base} | names) & written and base not in names:
+                    count = (stmt.value, ir.Const(len(target)))
+                    check = ir.Do(ir.Call(context.helper("require_items"), count), stmt.origin)
+                    return (check, *_items(target, stmt.value, stmt.origin))
+            case ir.Assign(target=tuple(target), value=ir.Attribute() | ir.Index() as value):
+                names = frozenset(ir.target_names(target))
+                if context.kind_of(value).form == "array" and names & written:
+                    rows = _fresh("rows", value, context)
+                    again = dataclasses.replace(stmt, value=ir.Var(rows))
+                    return (ir.Assign(rows, value, stmt.origin), *statement(again))
             case ir.Assign(target=tuple(target), value=ir.Call() as call):
                 touched = {*ir.target_names(target), *ir.names_in(call)} & written
-                if touched and _makes_views(call, context) and _count(call) == len(target):
+                if touched and _makes_views(call, context) and _count(call, lengths) == len(target):
                     parts = _fresh("parts", call, context)
                     named = ir.Assign(parts, call, stmt.origin)
                     return (named, *_items(target, ir.Var(parts), stmt.origin))
@@ -84,12 +97,29 @@ def _makes_views(call: ir.Call, context: Context) -> bool:
     return views and context.kind_of(call).form == "list"
 
 
-def _count(call: ir.Call) -> int | None:
-    """How many parts `np.split(y, 3)` and the like make, where the call says it."""
+def _count(call: ir.Call, lengths: Mapping[str, int]) -> int | None:
+    """How many parts `np.split(y, 3)` and `np.split(y, [2])` make, where that can be seen."""
     match call:
         case ir.Call(args=(_, ir.Const(int(count)))):
             return count
+        case ir.Call(args=(_, ir.Var(places))) if places in lengths:
+            return lengths[places] + 1
     return None
+
+
+def _lengths(function: ir.Function, written: Collection[str]) -> dict[str, int]:
+    """The lengths of lists that are written out, and are not written to."""
+    found: dict[str, int] = {}
+    bound: set[str] = set(function.param_names) | set(written)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Display("list", items)) if name not in bound:
+                found[name] = len(items)
+        for name in ir.binds(stmt):
+            if name in bound:
+                found.pop(name, None)
+            bound.add(name)
+    return found
 
 
 def _fresh(wanted: str, value: ir.Expr, context: Context) -> str:

@@ -16,10 +16,10 @@ from ..analysis.memory import key_parts
 from ..analysis.sharing import Sharing
 from ..analysis.structure import Structure, structure
 from ..errors import SharingError, UnsupportedError
-from ..frontend import names_of, reaching, renamed_webs
 from ..kind import Kind
 from .assumptions import suggested_ranks
 from .context import BECOMES, BINARY_OF, Context
+from .separate_items import separate_items, split_again
 from .unpacking import items_of_unpacked
 
 _OPEN = ("unknown", "value")  # forms that may be a number or an array
@@ -27,6 +27,20 @@ _OPEN = ("unknown", "value")  # forms that may be a number or an array
 
 def rebind_updates(
     function: ir.Function, context: Context, shared: frozenset[str] = frozenset()
+) -> tuple[ir.Function, Structure, Aliases]:
+    """`_rebind_updates`; where it is refused for sharing, once more with names for the items of
+    containers."""
+    try:
+        return _rebind_updates(function, context, shared)
+    except SharingError:
+        separate = separate_items(function, context)
+        if separate is function:
+            raise
+        return _rebind_updates(separate, context, shared)
+
+
+def _rebind_updates(
+    function: ir.Function, context: Context, shared: frozenset[str]
 ) -> tuple[ir.Function, Structure, Aliases]:
     """Turn `a += b` into `a = a + b` wherever nobody can tell the difference.
 
@@ -279,10 +293,4 @@ def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Func
     rebound = dataclasses.replace(function, body=block(function.body))
     if rebound == function:
         return function
-    function, before = renamed_webs(rebound, reaching(rebound), names_of(rebound))
-    context.original.update({n: context.original.get(b, b) for n, b in before.items()})
-    given = {p: context.kinds[p] for p in function.param_names if p in context.kinds}
-    context.kinds.clear()
-    context.kinds.update(infer_kinds(function, given, context.book))
-    context.names.take(n for s in ir.statements(function.body) for n in ir.binds(s))
-    return function
+    return split_again(rebound, context)

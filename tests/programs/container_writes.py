@@ -322,6 +322,41 @@ def kept_and_returned(x):  # what the helper returns is also in the list it was 
     return np.sum(rows[0] * x)
 
 
+def list_by_three_names(x):
+    row = [x[0], x[1]]
+    first, second = row, row
+    first[0] = x[2] * 5.0
+    third = first
+    return third[1] * second[0] + row[1]
+
+
+def dict_of_state_swapped(x):
+    state = {"u": x * x, "v": np.sin(x)}
+    for _ in range(3):
+        state["u"][1:] += 0.3 * state["v"][:-1]
+        state["u"], state["v"] = state["v"], state["u"]
+    return np.sum(state["u"] * x) + state["v"][0]
+
+
+def list_of_views_turned(x):
+    y = x * x
+    parts = [y[:2], y[2:]]
+    for k in range(3):
+        parts = [parts[1], parts[0]]
+        parts[-1][0] *= x[k]
+        first, second = parts
+        second += 0.5 * first
+    return np.sum(y * x)
+
+
+def list_of_one_view_grown(x):
+    y = x * x
+    parts = [y[:2], y[2:]]
+    parts.append(y[1:3])
+    parts[0][:] = x[:2]
+    return np.sum(parts[2])
+
+
 PROGRAMS = [
     Program(stored_by_another_name, _VECTOR),
     Program(keyed_by_another_name, _VECTOR),
@@ -361,4 +396,8 @@ PROGRAMS = [
     Program(state_list_in_place, _VECTOR),
     Program(state_list_arrays_written, _VECTOR),
     Program(param_list_written, _VECTOR),
+    Program(list_by_three_names, _VECTOR),
+    Program(dict_of_state_swapped, _VECTOR),
+    Program(list_of_views_turned, _VECTOR),
+    Program(list_of_one_view_grown, _VECTOR),
 ]
