@@ -196,8 +196,10 @@ def test_benchmark_programs_agree() -> None:
 def test_benchmarks_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert example("benchmarks/gradients").main(["--repeats", "1", "--only", "logistic"]) == 0
     assert example("benchmarks/transform_time").main(["--repeats", "1", "--lines", "10"]) == 0
+    assert example("benchmarks/orders").main(["--repeats", "1", "--orders", "2"]) == 0
     printed = capsys.readouterr().out
     assert "logistic regression" in printed and "10 lines" in printed and "numpy" in printed
+    assert "final_state" in printed and "ms, 2" in printed
 
 
 def test_estimators_agree_with_the_answers_that_are_known(

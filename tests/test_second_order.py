@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tests import agreement
+from tests import agreement, mixed_orders
 from tests.programs import BY_NAME, Program
 
 CHOSEN = [  # beside those of tests/test_nine_combinations.py
@@ -303,6 +303,20 @@ def test_mixed_orders(f: Callable[..., Any], mixture: tuple[Callable[..., Any], 
     for operator in mixture:
         mixed = operator(mixed)
     assert agreement.close(float(mixed(0.7)), float(derivatives(f, 4)(0.7)), 1e-9)
+
+
+UNANNOTATED = [  # the rest: `python -m tests.mixed_orders`
+    (mixed_orders.repeated, "pppp"),
+    (mixed_orders.in_place, "gpt"),
+    (mixed_orders.in_list, "tpp"),
+    (mixed_orders.in_dict, "ptp"),
+]
+
+
+@pytest.mark.parametrize(("f", "mixture"), UNANNOTATED)
+def test_mixtures_without_annotations(f: Callable[..., Any], mixture: str) -> None:
+    """Calls, containers and writes, whose kinds nothing tells but the program."""
+    assert mixed_orders.outcome(f, mixture) == "right"
 
 
 # ------------------------------------------------------------------- what was found on the way
