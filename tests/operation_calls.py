@@ -136,3 +136,42 @@ def resized(x):
     y = x * 3.0
     y.resize((2, 2))
     return y
+
+
+def flat_written(x):
+    y = np.outer(x, x).T
+    y.flat[7] = x[0] * x[1]
+    y.flat[-1] += x[2]
+    y.flat[::6] = x[:2] ** 2
+    return y
+
+
+def flat_filled(x):
+    y = np.outer(x, x)
+    y.flat = x * x
+    return y
+
+
+def flat_kept(x):
+    y = np.outer(x, x)
+    entries = y.flat
+    y[1, 1] = x[0]
+    return entries[6] * entries[3]
+
+
+def flat_kept_transposed(x):
+    y = np.outer(x, x)
+    entries = y.T.flat
+    y[0, 1] = x[0]
+    return entries[5] * x[1]
+
+
+def masked_sum(x):
+    y = np.zeros(3)
+    np.sum(x, axis=1, where=x > 0.5, out=y)
+    return y
+
+
+def kept_in_fortran_order(x):
+    y = np.multiply(x, x, order="F")
+    return y.ravel("K") * y.flatten("A") * np.arange(12.0)

@@ -87,6 +87,12 @@ def test_refused(call: str) -> None:
         tl.grad(program(call))(*values((5,)))
 
 
+def test_entries_that_are_no_view_are_refused_while_arrays_are_written() -> None:
+    """`a.T.flat` sees a later write to `a`; a vector copied from it would not."""
+    with pytest.raises(TypeError, match="`flat` of an array"):
+        tl.grad(program("flat_kept_transposed(x)"))(*values((5,)))
+
+
 def test_every_rule_of_numpy_is_listed() -> None:
     """An operation of NumPy that has a rule has a row of the list, under one of its names."""
     texts = " ".join(row[1] for row in DIFFERENTIATED)

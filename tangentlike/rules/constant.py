@@ -85,7 +85,7 @@ nondifferentiable(
 nondifferentiable(
     *(np.array2string, np.array_repr, np.array_str, np.set_printoptions, np.printoptions),
     *(np.format_float_positional, np.format_float_scientific, np.base_repr, np.binary_repr),
-    *(np.save, np.savez, np.savetxt),
+    *(np.save, np.savez, np.savetxt, np.einsum_path),
     kind=other,
 )
 nondifferentiable(np.load, np.loadtxt, np.genfromtxt, np.fromfile)

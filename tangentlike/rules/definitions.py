@@ -39,7 +39,13 @@ _SCIPY = (
     *("stats.multivariate_normal.entropy", "stats.dirichlet.logpdf", "stats.dirichlet.pdf"),
     *("linalg.cho_factor", "linalg.cho_solve"),
 )
+_POWERS = (
+    *("polyadd", "polysub", "polymulx", "polymul", "polydiv", "polypow", "polyder", "polyint"),
+    *("polyvander", "polyfit", "polyroots", "polyfromroots", "polyvalfromroots"),
+    *("polyval2d", "polyval3d"),
+)
 _SERIES = (
+    *(f"numpy.polynomial.polynomial.{name}" for name in _POWERS),
     *("numpy.polynomial.polynomial.polyval", "numpy.polynomial.chebyshev.chebval"),
     *("numpy.polynomial.legendre.legval", "numpy.polynomial.hermite.hermval"),
     *("numpy.polynomial.hermite_e.hermeval", "numpy.polynomial.laguerre.lagval"),

@@ -118,6 +118,57 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return np.concatenate(parts, dtype=np.result_type(ary))
 
 
+# -------------------------------------------------------------------------------- histograms
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    counts, edges = np.histogram(a, bins, range, weights=weights)
+    if density:
+        return counts / np.diff(edges) / np.sum(counts), edges
+    return counts, edges
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Any = None,
+) -> Any:
+    given = [bins, bins] if np.ndim(bins) == 1 and len(bins) > 2 else bins
+    edges = np.histogramdd([x, y], given, range)[1]
+    return _binned([x, y], edges, density, weights), edges[0], edges[1]
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    edges = np.histogramdd(sample, bins, range)[1]
+    columns = sample if isinstance(sample, list) else np.transpose(sample)
+    return _binned(columns, edges, density, weights), edges
+
+
+def _binned(samples: Any, edges: Any, density: Any, weights: Any) -> Any:
+    shape = [len(limits) - 1 for limits in edges]
+    places = runtime.histogram_places(samples, edges)
+    total = int(np.prod(shape))
+    counts = np.reshape(np.bincount(places, weights, minlength=total + 1)[:total], shape)
+    if density:
+        return counts / _cells(edges) / np.sum(counts)
+    return counts
+
+
+def _cells(edges: Any) -> Any:
+    """The volume of each bin."""
+    volume = np.ones(())
+    for limits in edges:
+        volume = np.multiply.outer(volume, np.diff(limits))
+    return volume
+
+
 # ------------------------------------------------------------------------------------ padding
 
 
@@ -188,6 +239,9 @@ CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
     "numpy.interp": (interp, Usual(3, frozenset(("left", "right", "period")))),
     "numpy.cov": (cov, Usual(1, frozenset(("y", "fweights", "aweights")))),
     "numpy.corrcoef": (corrcoef, Usual(1, frozenset(("y",)))),
+    "numpy.histogram": (histogram, Usual(5, frozenset(), {"density": (None, False)})),
+    "numpy.histogram2d": (histogram2d, Usual(2, frozenset(("weights",)))),
+    "numpy.histogramdd": (histogramdd, Usual(1, frozenset(("weights",)))),
     "numpy.diff": (diff, Usual(3, frozenset(("prepend", "append")))),
     "numpy.ediff1d": (ediff1d, Usual(1, frozenset(("to_end", "to_begin")))),
     "numpy.cumulative_sum": (cumulative_sum, Usual(1, frozenset(("include_initial",)))),

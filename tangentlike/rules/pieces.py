@@ -1,9 +1,11 @@
 """Calls spelled as the simpler ones they are: `np.piecewise` and `np.select` of lists that can
-be seen, and ufuncs told in which type to compute."""
+be seen, ufuncs told in which type to compute, and `np.einsum` of lists of axes.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import string
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,7 @@ def choices_spelled(lowered: Lowered) -> Lowered:
                                                     y = np.where(m, a, other)
         y = np.exp(x, dtype=np.float64)             x_cast = np.asarray(x, dtype=np.float64)
                                                     y = np.exp(x_cast)
+        y = np.einsum(a, [0, 1], b, [1])            y = np.einsum("ab,b", a, b)
 
     A third function is for where no condition holds. Calls whose conditions or functions stand
     in lists that cannot be seen stay as they are.
@@ -51,6 +54,8 @@ def _chooses(stmt: ir.Stmt) -> Any:
             _given_dtype(call) is not None
         ):
             return np.ufunc
+        case ir.Assign(value=ir.Call(ir.Ref(obj=obj), args=(ir.Var(), *_))) if obj is np.einsum:
+            return obj
         case ir.Assign(target=str(), value=ir.Call(ir.Ref(obj=obj), args=args, kwargs=kwargs)):
             if obj is np.piecewise and len(args) == 3 and not kwargs:
                 return obj
@@ -114,7 +119,12 @@ class _Speller:
         out: list[ir.Stmt] = []
         for stmt in block:
             inner = ir.map_statement(stmt, block=self.block)
-            spellings = {np.piecewise: self.writes, np.select: self.wheres, np.ufunc: self.casts}
+            spellings = {
+                np.piecewise: self.writes,
+                np.select: self.wheres,
+                np.ufunc: self.casts,
+                np.einsum: self.subscripts,
+            }
             spelled = spellings.get(_chooses(stmt))
             out += [inner] if spelled is None else spelled(inner)
         return tuple(out)
@@ -143,6 +153,28 @@ class _Speller:
             kwargs=tuple((k, v) for k, v in call.kwargs if k not in ("dtype", "casting")),
         )
         return [*out, dataclasses.replace(stmt, value=plain)]
+
+    def subscripts(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
+        args = stmt.value.args
+        terms = [self.letters(arg) for arg in (*args[1::2], *args[len(args) - len(args) % 2 :])]
+        if None in terms:
+            return [stmt]
+        count = len(args) // 2
+        text = ",".join(map(str, terms[:count])) + "".join(f"->{term}" for term in terms[count:])
+        operands = args[: 2 * count : 2]
+        call = dataclasses.replace(stmt.value, args=(ir.Const(text), *operands))
+        return [dataclasses.replace(stmt, value=call)]
+
+    def letters(self, axes: ir.Expr) -> str | None:
+        """`[0, 1]` as "ab"; an ellipsis as dots; None for what cannot be seen."""
+        items = self.lists.get(axes.name) if isinstance(axes, ir.Var) else None
+        if items is None or not all(isinstance(item, ir.Const) for item in items):
+            return None
+        values = [item.value for item in items if isinstance(item, ir.Const)]
+        if not all(v is Ellipsis or (isinstance(v, int) and v < 26) for v in values):
+            return None
+        return "".join("..." if v is Ellipsis else string.ascii_lowercase[v] for v in values)
 
     def wheres(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)

@@ -1,4 +1,6 @@
-"""Series of orthogonal polynomials, by Clenshaw's recurrence: programs (see `programs.py`).
+"""The module `numpy.polynomial`: programs (see `programs.py`). Coefficients stand in rising order.
+
+Series of orthogonal polynomials are summed by Clenshaw's recurrence.
 
 With `p[k + 1](x) = slope(k, x) * p[k](x) + last(k) * p[k - 1](x)` and `p[0] = 1` the sum over
 `c[k] * p[k](x)` is the `b[0]` of `b[k] = c[k] + slope(k, x) * b[k + 1] + last(k + 1) * b[k + 2]`.
@@ -87,3 +89,112 @@ def _minus_two_k(k: int) -> float:
 
 def _minus_k(k: int) -> float:
     return -float(k)
+
+
+# ------------------------------------------------------------------ powers: arithmetic of series
+
+
+def _trimmed(c: Any) -> Any:
+    """Without the zeros at the end, as the functions of the module give their results."""
+    n = len(c)
+    while n > 1 and c[n - 1] == 0:
+        n = n - 1
+    return c[:n]
+
+
+def polyadd(c1: Any, c2: Any) -> Any:
+    return _trimmed(np.polyadd(np.asarray(c1)[::-1], np.asarray(c2)[::-1])[::-1])
+
+
+def polysub(c1: Any, c2: Any) -> Any:
+    return _trimmed(np.polysub(np.asarray(c1)[::-1], np.asarray(c2)[::-1])[::-1])
+
+
+def polymulx(c: Any) -> Any:
+    return np.concatenate([np.zeros(1), c])
+
+
+def polymul(c1: Any, c2: Any) -> Any:
+    return _trimmed(np.convolve(_trimmed(np.asarray(c1)), _trimmed(np.asarray(c2))))
+
+
+def polydiv(c1: Any, c2: Any) -> Any:
+    top, bottom = np.asarray(c1), np.asarray(c2)
+    if len(top) < len(bottom):
+        return np.zeros(1), top
+    quotient, rest = np.polydiv(top[::-1], bottom[::-1])
+    return quotient[::-1], _trimmed(rest[::-1])
+
+
+def polypow(c: Any, pow: int, maxpower: Any = None) -> Any:
+    if pow == 0:
+        return np.ones(1)
+    product = np.asarray(c)
+    for _ in range(pow - 1):
+        product = np.convolve(product, c)
+    return product
+
+
+def polyder(c: Any, m: int = 1, scl: Any = 1, axis: int = 0) -> Any:
+    rows = np.moveaxis(np.asarray(c), axis, 0)
+    for _ in range(m):
+        if len(rows) == 1:
+            rows = 0.0 * rows
+        else:
+            factors = np.reshape(np.arange(1.0, len(rows)), (-1,) + (1,) * (rows.ndim - 1))
+            rows = scl * rows[1:] * factors
+    return np.moveaxis(rows, 0, axis)
+
+
+def polyint(c: Any, m: int = 1, k: Any = (), lbnd: Any = 0, scl: Any = 1, axis: int = 0) -> Any:
+    rows = np.moveaxis(np.asarray(c), axis, 0)
+    for i in range(m):
+        factors = np.reshape(np.arange(1.0, len(rows) + 1.0), (-1,) + (1,) * (rows.ndim - 1))
+        risen = np.concatenate([0.0 * rows[:1], scl * rows / factors])
+        constant = np.ravel(k)[i] if i < np.size(k) else 0.0
+        first = risen[:1] + constant - np.reshape(polyval(lbnd, risen), rows[:1].shape)
+        rows = np.concatenate([first, risen[1:]])
+    return np.moveaxis(rows, 0, axis)
+
+
+def polyvander(x: Any, deg: int) -> Any:
+    points = np.atleast_1d(x)
+    power = points * 0.0 + 1.0
+    columns = [power]
+    for _ in range(deg):
+        power = power * points
+        columns.append(power)
+    return np.stack(columns, axis=-1)
+
+
+def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: Any = False, w: Any = None) -> Any:
+    powers = np.vander(x, deg + 1, increasing=True)
+    values = np.asarray(y)
+    if w is not None:
+        powers = powers * np.expand_dims(w, 1)
+        values = values * np.reshape(w, (-1,) + (1,) * (values.ndim - 1))
+    scale = np.sqrt(np.sum(powers * powers, axis=0))
+    smallest = len(x) * 2.220446049250313e-16 if rcond is None else rcond
+    found = np.linalg.lstsq(powers / scale, values, smallest)[0]
+    return found / np.reshape(scale, (-1,) + (1,) * (values.ndim - 1))
+
+
+def polyroots(c: Any) -> Any:
+    return np.sort(np.roots(np.asarray(c)[::-1]))
+
+
+def polyfromroots(roots: Any) -> Any:
+    return np.poly(np.asarray(roots))[::-1]
+
+
+def polyvalfromroots(x: Any, r: Any, tensor: Any = True) -> Any:
+    zeros = np.reshape(r, np.shape(r) + (1,) * (np.ndim(x) if tensor else 0))
+    return np.prod(x - zeros, axis=0)
+
+
+def polyval2d(x: Any, y: Any, c: Any) -> Any:
+    return polyval(y, polyval(x, c), tensor=False)
+
+
+def polyval3d(x: Any, y: Any, z: Any, c: Any) -> Any:
+    return polyval(z, polyval(y, polyval(x, c), tensor=False), tensor=False)

@@ -383,6 +383,14 @@ def bincount(y, x, weights=None, minlength=0):
     weights_bar = unbincount(y_bar, x, weights)
 
 
+@rule(np.histogram, kind=unknown)
+def histogram(y, a, bins=10, range=None, density=None, weights=None):
+    # By a: the counts are constant, the bins move; neither is what somebody asks for.
+    if density is None or density is False:
+        y_dot = (np.histogram(a, y[1], weights=weights_dot)[0], np.zeros_like(y[1]))
+        weights_bar = unhistogram(y_bar[0], a, y[1])
+
+
 # --------------------------------------------------------------- covariance, correlation
 
 

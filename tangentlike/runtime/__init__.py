@@ -185,7 +185,14 @@ from .reductions import (
     uncumsum,
     unreduce,
 )
-from .segments import along_axis, flat_places, flat_view, unreduceat
+from .segments import (
+    along_axis,
+    flat_places,
+    flat_view,
+    histogram_places,
+    unhistogram,
+    unreduceat,
+)
 from .sequences import (
     add_repeats,
     difference_over,
@@ -266,11 +273,11 @@ __all__ = [
     "each_broadcast", "eig_bar", "eig_dot", "eigh_bar", "eigvals_bar", "einsum_bar",
     "exp_of_difference", "extremum_share", "fft_bar", "fftn_bar", "first_places", "flat_places",
     "flat_view", "float_dtype", "gaps", "gradient_bar", "greater_share", "grid_dot", "half_lower",
-    "hooked", "hstack_axis", "ifft_bar", "ifftn_bar", "inner_bar_a", "inner_bar_b",
-    "inner_diagonal", "insert_rest", "inserted", "interp_bar", "interp_slope", "interp_slope_bar",
-    "interval", "inverse_axes", "irfft_bar", "irfftn_bar", "is_mapping", "is_sequence",
-    "join_items", "join_like", "joined", "kept", "kron_bar_a", "kron_bar_b", "lagged_products",
-    "log_or_zero", "lost_statements", "lstsq_bar_a", "lstsq_bar_b", "lstsq_dot",
+    "histogram_places", "hooked", "hstack_axis", "ifft_bar", "ifftn_bar", "inner_bar_a",
+    "inner_bar_b", "inner_diagonal", "insert_rest", "inserted", "interp_bar", "interp_slope",
+    "interp_slope_bar", "interval", "inverse_axes", "irfft_bar", "irfftn_bar", "is_mapping",
+    "is_sequence", "join_items", "join_like", "joined", "kept", "kron_bar_a", "kron_bar_b",
+    "lagged_products", "log_or_zero", "lost_statements", "lstsq_bar_a", "lstsq_bar_b", "lstsq_dot",
     "lstsq_residual_bar", "masked", "masked_parts", "matmul_bar_a", "matmul_bar_b",
     "matrix_norm_slope", "matrix_power_bar", "matrix_power_dot", "merged_bar", "method_axes",
     "mirrored_view", "multi_dot_bar", "multi_dot_dot", "nest_like", "norm_slope", "on_adjoint",
@@ -291,9 +298,9 @@ __all__ = [
     "tensorsolve_seed", "tie_shares", "transposed_inverse", "trapezoid", "trapezoid_bar",
     "trapezoid_bar_x", "triangle", "trimmed", "unalign_weights", "unbincount", "unblock",
     "unbroadcast", "unbroadcast_each", "uncast", "uncropped", "uncumprod", "uncumsum", "undiag",
-    "undiagonal", "undiff", "ungaps", "ungrid", "unit_deviations", "unit_deviations_bar",
-    "unit_deviations_dot", "unpad", "unravel_as", "unreduce", "unreduceat", "unrepeat", "unresize",
-    "unroll_axis", "unselect", "unslide", "unstack", "untake", "untake_along_axis", "untile",
-    "untrace", "untrim", "vander_slope", "vector_norm_slope", "with_corner", "without",
-    "without_bar", "zeros_like",
+    "undiagonal", "undiff", "ungaps", "ungrid", "unhistogram", "unit_deviations",
+    "unit_deviations_bar", "unit_deviations_dot", "unpad", "unravel_as", "unreduce", "unreduceat",
+    "unrepeat", "unresize", "unroll_axis", "unselect", "unslide", "unstack", "untake",
+    "untake_along_axis", "untile", "untrace", "untrim", "vander_slope", "vector_norm_slope",
+    "with_corner", "without", "without_bar", "zeros_like",
 ]  # fmt: skip

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["along_axis", "flat_places", "flat_view", "unreduceat"]
+__all__ = [
+    *("along_axis", "flat_places", "flat_view", "histogram_places", "unhistogram", "unreduceat")
+]
 
 
 def along_axis(indices: Any, shape: tuple[int, ...], axis: int = -1) -> tuple[Any, ...]:
@@ -55,6 +57,33 @@ def flat_view(a: Any) -> Any:
             "while arrays are written: read it at once, `a.flat[k]`, or make a copy first"
         )
     return vector
+
+
+def histogram_places(samples: Any, edges: Any) -> Any:
+    """The bin of each sample among all bins of `np.histogramdd` in rows; one more for outside.
+
+    >>> histogram_places([np.array([0.5, 1.0, 3.0])], [np.array([0.0, 1.0, 2.0])])
+    array([0, 1, 2])
+    """
+    inside = np.array(True)
+    places = np.array(0)
+    for sample, limits in zip(samples, edges, strict=True):
+        count = len(limits) - 1
+        found = np.searchsorted(limits, sample, side="right") - 1
+        found = np.where(sample == limits[-1], count - 1, found)  # (the last bin has both ends)
+        inside = inside & (found >= 0) & (found < count)
+        places = places * count + found
+    total = math.prod(len(limits) - 1 for limits in edges)
+    return np.where(inside, places, total)
+
+
+def unhistogram(g: Any, a: Any, edges: Any) -> Any:
+    """The adjoint of the weights in `np.histogram(a, edges, weights=...)`.
+
+    >>> unhistogram(np.array([1.0, 2.0]), np.array([0.5, 1.5, 9.0]), np.array([0.0, 1.0, 2.0]))
+    array([1., 2., 0.])
+    """
+    return np.append(g, 0.0)[histogram_places([np.asarray(a)], [edges])]
 
 
 def unreduceat(g: Any, like: Any, indices: Any, axis: int = 0) -> Any:
