@@ -213,4 +213,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "list_of_one_view_grown": _each(
         _REVERSE, "an element of `parts` is written in place, and another one may be the same array"
     ),
+    "table_of_lists": {
+        "reverse": "an element of `table` is written in place, and another one may be the same arr"
+    },
 }

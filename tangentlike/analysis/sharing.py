@@ -175,11 +175,12 @@ class Sharing:
     def _stored(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
         """A value put into a container stays reachable through it, by whatever name."""
         for container, values in _container_stores(stmt, self.sources):
+            before = pairs  # (what is put there is put once, by however many names)
             same = {owner(node) for node in pairs.partners((container,))}
             for name in (container, *sorted(same - {container})):
                 held = element(name)
-                there = pairs.partners((held,)) | {held}
-                if self._overlap((there, values), pairs):
+                there = before.partners((held,)) | {held}
+                if self._overlap((there, values), before):
                     pairs = pairs.linked(held, (held,))
                 pairs = self._join(held, values, pairs)
         return pairs
