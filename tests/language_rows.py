@@ -45,9 +45,9 @@ ROWS = (
     ),
     body(
         "Import",
-        "a function imported inside, applied to what is differentiated",
-        REFUSED,
-        "import math\nreturn math.sin(x)",
+        "modules and functions imported inside, applied to what is differentiated",
+        DONE,
+        "import math\nfrom numpy import exp as e\nreturn math.sin(x) * e(x)",
     ),
     body(
         "Try ExceptHandler",

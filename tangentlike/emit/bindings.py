@@ -180,6 +180,10 @@ def find(ref: ir.Ref, scope: Scope, emitted: frozenset[str]) -> Binding:
         live = scope.lookup(root)
     except KeyError:
         live = _ABSENT
+    if root in scope.imports and _leads(live, path, ref.obj):
+        meaning = scope.imports[root]
+        kind = "imported" if meaning.original else "module"
+        return Binding(kind, meaning.module, meaning.original or root, live)
     if live is not _ABSENT and _leads(live, path, ref.obj):
         return _found(root, live, scope)
     if not path and root in emitted:

@@ -22,6 +22,7 @@ from .attempts import refuse_contents
 from .expressions import expression
 from .flatten import flatten
 from .functions import program, read_definition, read_function
+from .imports import imported_names
 from .inline import inlinable
 from .jumps import structure_jumps
 from .lifting import lift_definitions, lifted_of
@@ -61,6 +62,9 @@ def lower(fn: Callable[..., Any]) -> Lowered:
         found = find_definition(function)
         names = Names([*scope.cells, found.name])
         known = survey(found.node)
+        scope = replace(scope, imports=imported_names(found.node, function.__globals__))
+        for name in scope.imports:
+            known.bound.pop(name, None)
         read = read_definition(found.node, found.name, found.source, scope, names, known)
         return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:

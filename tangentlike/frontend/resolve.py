@@ -15,11 +15,13 @@ import numpy as np
 
 from .. import ir
 from ..meanings import note_cell, note_name
+from .imports import Imported
 
 
 @dataclass(frozen=True)
 class Scope:
-    """The names a function sees from outside: closure cells, then globals, then built-ins.
+    """The names a function sees from outside: what it imports itself, closure cells, then globals,
+    then built-ins.
 
     >>> Scope.of(Scope.of).lookup("Mapping")
     <class 'collections.abc.Mapping'>
@@ -30,6 +32,9 @@ class Scope:
     cells: Mapping[str, types.CellType]
     globals: Mapping[str, Any]
     builtins: Mapping[str, Any] = field(default_factory=lambda: vars(builtins))
+    imports: Mapping[str, Imported] = field(
+        default_factory=dict
+    )  # what the function imports itself
 
     @classmethod
     def of(cls, fn: types.FunctionType) -> Scope:
@@ -46,6 +51,8 @@ class Scope:
 
     def lookup(self, name: str) -> Any:
         """The object a name means now; raises `KeyError` if it means nothing."""
+        if name in self.imports:
+            return self.imports[name].obj
         if name in self.cells:
             try:
                 found = self.cells[name].cell_contents
@@ -74,7 +81,7 @@ class Scope:
         A module the function itself uses comes before one that its file merely imports.
         """
         used = self.fn.__code__.co_names if self.fn is not None else ()
-        for name in (*used, *self.cells, *self.globals):
+        for name in (*self.imports, *used, *self.cells, *self.globals):
             try:
                 found = self.lookup(name)
             except KeyError:

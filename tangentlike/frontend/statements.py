@@ -26,6 +26,7 @@ from ..ir import (
     If,
     OpaqueStmt,
     Origin,
+    Ref,
     Return,
     Update,
     While,
@@ -302,6 +303,8 @@ class StatementReader:
         writes = tuple(alias.asname or alias.name.split(".")[0] for alias in node.names)
         for name in writes:
             self.outer.refuse(name, line.whole())
+        if all(isinstance(self.lookup(name), Ref) for name in writes):
+            return []  # (the names stand for what they mean; the derivative imports it at its head)
         text = gast.unparse(node).strip()
         return [OpaqueStmt(text, (), (), (), writes, Origin(line.whole()))]
 

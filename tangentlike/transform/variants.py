@@ -92,6 +92,8 @@ class Variants:
             tuple((name, shape) for name, shape, _ in shapes),
         )
         if key not in self._made:
+            if not self._has_source(fn):
+                return call  # (refused where derivatives go into it)
             self._make(key, call.fn, starred, functions)
         variant = self._made[key]
         called = _without_arguments(call, signature, self.given[id(variant)])
@@ -100,6 +102,15 @@ class Variants:
         extra = tuple(zip(names, map(ir.Var, captured), strict=True))
         fn_ref = ir.Ref(call.fn.text, variant)
         return ir.Call(fn_ref, called.args, (*called.kwargs, *extra), call.at)
+
+    def _has_source(self, fn: Any) -> bool:
+        try:
+            self._lowered_of(fn)
+        except UnsupportedError as error:
+            if error.place is None:
+                return False
+            raise
+        return True
 
     def _make(
         self, key: Any, fn: ir.Ref, starred: dict[str, Any], functions: dict[str, ir.Expr]

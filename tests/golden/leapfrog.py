@@ -34,9 +34,9 @@ def leapfrog_grad(q: float, p: float, n: int):
         p_bar = s_bar.p + 0.1 * unbroadcast(total_bar, product2)
         s_bar = zeros_like(s)
         s_bar.q = accumulate(s_bar.q, unbroadcast(total_bar, s.q))
-        s_p_bar = unbroadcast(p_bar, s.p)    # p = s.p - 0.1 * np.sin(s.q)
-        s_bar.q = accumulate(s_bar.q, 0.1 * unbroadcast(-p_bar, product) * np.cos(s.q))
-        s_bar.p = accumulate(s_bar.p, s_p_bar)
+        # p = s.p - 0.1 * np.sin(s.q)
+        s_bar.q = accumulate(s_bar.q, -0.1 * unbroadcast(p_bar, product) * np.cos(s.q))
+        s_bar.p = accumulate(s_bar.p, unbroadcast(p_bar, s.p))
     q_bar = s_bar.q                          # s = State(q, p)
     p_bar = s_bar.p
     return q_bar, p_bar

@@ -21,6 +21,6 @@ def stored_energy_grad(spring: Spring, x: np.ndarray):
     spring_bar = zeros_like(spring)
     spring_bar.k += 0.5 * (product3_bar * sum_product2)
     x_bar = unbroadcast(stretch_bar, x)      # stretch = x - spring.rest
-    spring_rest_bar = unbroadcast(-stretch_bar, spring_rest)
+    spring_rest_bar = -unbroadcast(stretch_bar, spring_rest)
     spring_bar.rest = accumulate(spring_bar.rest, spring_rest_bar)
     return spring_bar, x_bar
