@@ -68,9 +68,8 @@ class Request:
     emitted code to call); `wrt` are names; `bare`: a single gradient is returned by itself;
     `has_complex`: some argument is complex (the derivative then allows for it everywhere);
     `has_foreign`: some argument is an array that is not NumPy's; `structures`: what is known of
-    arguments that hold objects, or dicts with numbers for keys; `copies`: what is differentiated
-    again in reverse mode reads copies of what is written (`transform.copied_reads`), and so do,
-    with `inside`, the derivatives that the function calls.
+    arguments that hold objects, or dicts with numbers for keys; `copies`: its adjoint reads copies
+    (`transform.copied_reads`); `inside`: so do those of the derivatives that it calls.
     """
 
     mode: str
@@ -94,7 +93,8 @@ class Builder:
     ) -> None:
         self.copies = copies
         self.callees = Callees(self, Names(), reverses=keeps, of_copies=inside)
-        self.checkpoints = Checkpoints(self.callees, self._kinds, keeps and not copies)
+        kept = keeps and not copies
+        self.checkpoints = Checkpoints(self.callees, self._kinds, self._sources_of, kept)
         self.book: Any = KnownCallees(book, self.callees)
         self.callees.variants.is_operation = self.book.knows
         self.methods = Methods(
@@ -332,9 +332,12 @@ class Builder:
             return None
         return None if self.callees.effects(obj) is None else self.callees.lowered(obj).function
 
-    def _sources_of(self, function: ir.Function) -> Sources:
-        """What may share memory in a callee of which nothing is known yet."""
-        return Context(dict(self._kinds(function, {})), self.book, self.callees, Names()).sources()
+    def _sources_of(
+        self, function: ir.Function, given: Mapping[str, Kind] | None = None
+    ) -> Sources:
+        """What may share memory in a function, knowing at most the kinds of its parameters."""
+        kinds = dict(self._kinds(function, given or {}))
+        return Context(kinds, self.book, self.callees, Names()).sources()
 
     def _tangent(
         self,

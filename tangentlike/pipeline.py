@@ -105,7 +105,7 @@ def _derive(
         emitted.source,
         emitted.origins,
         stages,
-        written,
+        (*written, *build.checkpoints.copied),
         tuple(build.outside.touched.values()),
         tuple(build.outside.written.values()),
         module,

@@ -241,6 +241,44 @@ def test_a_pullback_is_used_again() -> None:
     assert value == programs.three_snapshots(W, H, XS)
 
 
+# ------------------------------------------------------------------------- swapped buffers
+
+
+def swaps(u: Any, v: Any, c: Any, rounds: int) -> Any:
+    new = np.zeros_like(u)
+    for _ in tl.checkpointed(range(rounds), snapshots=3):
+        new[1:-1] = u[1:-1] + c * np.sin(u[:-2] * u[2:])
+        new[0] = v[1] * new[1]
+        u, new = new, u
+    return np.sum(u * u * new * v)
+
+
+def swaps_while(u: Any, v: Any, c: Any, rounds: int) -> Any:
+    old, new = u.copy(), np.zeros_like(u)
+    n = 0
+    while tl.checkpointed(n < rounds, snapshots=2):
+        old[1:-1] = u[1:-1] + c * np.sin(u[:-2] * u[2:])
+        old[0] = v[1] * old[1]
+        old, u, new = new, old, u
+        n = n + 1
+    return np.sum(u * u * new * v)
+
+
+@pytest.mark.parametrize("fn", [swaps, swaps_while], ids=lambda f: f.__name__)
+def test_swapped_buffers(fn: Callable[..., Any]) -> None:
+    """Rounds write copies; the argument is left alone, and must be apart from the others."""
+    u, v = np.linspace(0.2, 0.9, 6), np.linspace(1.0, 0.4, 6)
+    before = u.copy()
+    tl.check_grads(fn, (u, v, 0.7, 7), wrt=(0, 1, 2))
+    assert np.array_equal(u, before)
+    gradient = tl.grad(fn)
+    _, change = tl.jvp(gradient, (u, v, 0.7, 7), (v, None, None, None))
+    _, pullback = tl.vjp(gradient, u, v, 0.7, 7)
+    assert np.allclose(pullback(v)[0], change, rtol=1e-11)
+    with pytest.raises(tl.TangentlikeError, match="share"):
+        tl.grad(swaps)(u, u[::-1], 0.7, 7)
+
+
 # --------------------------------------------------------------------------------- refusals
 
 
@@ -296,12 +334,35 @@ def hands_on_a_view(u: np.ndarray) -> Any:
     return np.sum(u * u) + np.sum(h)
 
 
-def swaps(u: Any) -> Any:
-    new = np.zeros_like(u)
+def swapped_and_seen(u: Any) -> Any:
+    new, first = np.zeros_like(u), u
     for _ in tl.checkpointed(range(4)):
         new[1:-1] = u[1:-1] + np.sin(u[:-2] * u[2:])
         u, new = new, u
-    return np.sum(u * u)
+    return np.sum(u * first)
+
+
+def smoothed(u: Any, new: Any) -> Any:
+    for _ in tl.checkpointed(range(3)):
+        new[1:-1] = u[1:-1] + np.sin(u[:-2] * u[2:])
+        u, new = new, u
+    return u
+
+
+def swapped_for_the_caller(u: Any) -> Any:
+    v = 2.0 * u
+    return np.sum(smoothed(v, u * u) * v)
+
+
+BUFFER = np.zeros(5)
+
+
+def swapped_outside(u: Any) -> Any:
+    new = BUFFER
+    for _ in tl.checkpointed(range(4)):
+        new[1:-1] = u[1:-1] + 1.0
+        u, new = new, u
+    return np.sum(u)
 
 
 def length_unknown(u: Any) -> Any:
@@ -324,7 +385,9 @@ REFUSED = {
     number_or_array: "`u` may be a number .* or an array",
     grows_a_list: "changes the list `xs`",
     hands_on_a_view: "may hand on a part of",
-    swaps: "in place and binds it to another object",
+    swapped_and_seen: "in place and binds it to another object",
+    swapped_for_the_caller: "in place for the caller, and bound to another object",
+    swapped_outside: "which lives outside of swapped_outside",
     length_unknown: "not known beforehand",
     two_schedules: "one of every=, snapshots= and schedule=",
 }

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import ir
-from ..analysis.memory import Effects
+from ..analysis.memory import Effects, Sources
 from ..checkpoints import checkpoint, inside_checkpoint
 from ..errors import UnsupportedError
 from ..frontend import Lowered
@@ -24,26 +24,30 @@ from .checkpoint_pairs import call_pair
 from .context import Context
 from .outline import Outlines, has_marks, strip
 from .repeatable import require_repeatable
+from .swapped import swapped_arrays
 
 Kinds = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
+SourcesOf = Callable[[ir.Function, Mapping[str, Kind]], Sources]
 
 
 class Checkpoints:
     """The checkpointed calls and loops of one transform; `keeps` says whether its mode has
     anything to keep."""
 
-    def __init__(self, callees: Callees, kinds: Kinds, keeps: bool) -> None:
+    def __init__(self, callees: Callees, kinds: Kinds, sources: SourcesOf, keeps: bool) -> None:
         self._callees = callees
         self._kinds = kinds
+        self._sources = sources
         self._keeps = keeps
+        self.copied: tuple[str, ...] = ()  # parameters of the main function: copies are written
         self._outlines = Outlines()
         self._inline: dict[int, Any] = {}  # function (by id) -> it, checkpointed where it is called
         self._inside: dict[int, ir.Ref] = {}  # such a one (by id) -> the function
         self._printed: dict[int, ir.Ref] = {}
         callees.made = self._outlines.lowered
-        callees.read = lambda lowered: self.read(lowered, {})
+        callees.read = lambda lowered: self.read(lowered, {}, is_main=False)
 
-    def read(self, lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
+    def read(self, lowered: Lowered, given: Mapping[str, Kind], is_main: bool = True) -> Lowered:
         """A function as the mode sees it: which functions are called where is said
         (`variants`), checkpoints among them, and its loops are outlined."""
         lowered = dataclasses.replace(lowered, function=self._resolved(lowered.function))
@@ -52,7 +56,13 @@ class Checkpoints:
             return lowered
         if not self._keeps:
             return dataclasses.replace(lowered, function=strip(lowered.function))
-        return self._outlines.run(lowered, self._kinds(strip(lowered.function), given))
+        plain = strip(lowered.function)
+        swapped, changed = swapped_arrays(lowered.function, self._sources(plain, given))
+        if changed and not is_main:  # (the caller sees what is written)
+            swapped = {}
+        elif swapped:
+            self.copied = tuple(sorted(changed))
+        return self._outlines.run(lowered, self._kinds(plain, given), swapped)
 
     def _resolved(self, function: ir.Function) -> ir.Function:
         """`run = tl.checkpoint(step); y = run(x)` -> `y = step(x)`, of a checkpointed `step`."""

@@ -16,12 +16,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import ir
+from .. import ir, runtime
 from ..analysis.assigned import definitely_assigned
 from ..analysis.structure import Structure, block_key, structure
 from ..checkpoints import checkpointed
 from ..errors import Place, UnsupportedError
-from ..frontend import Lowered, names_of
+from ..frontend import Lowered, names_of, reaching, renamed_webs
 from ..kind import UNKNOWN, Kind
 from ..names import Names
 from .context import BINARY_OF, RANGE
@@ -88,12 +88,18 @@ class Outlines:
         self.plans: dict[int, LoopPlan] = {}
         self._objects: list[Any] = []  # so that ids stay unique
 
-    def run(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
-        """A function with calls in the place of its checkpointed loops."""
+    def run(
+        self,
+        lowered: Lowered,
+        kinds: Mapping[str, Kind],
+        swapped: Mapping[int, tuple[str, ...]],
+    ) -> Lowered:
+        """A function with calls in the place of its checkpointed loops; `swapped` are the arrays
+        of which rounds write copies (`transform.swapped`), by the id of the loop."""
         if not has_marks(lowered.function):
             return lowered
         function = lowered.function
-        work = _Outlining(self, lowered, kinds, structure(function))
+        work = _Outlining(self, lowered, kinds, structure(function), swapped)
         return dataclasses.replace(lowered, function=work.function(function))
 
     def stand_in(self, function: ir.Function, lowered: Lowered) -> Any:
@@ -123,6 +129,7 @@ class _Outlining:
     lowered: Lowered
     kinds: Mapping[str, Kind]
     facts: Structure
+    swapped: Mapping[int, tuple[str, ...]]
     names: Names = field(init=False)
 
     def __post_init__(self) -> None:
@@ -145,12 +152,13 @@ class _Outlining:
         carried, inputs = self._flow(stmt)
         plain = _plain(dataclasses.replace(stmt, body=body))
         assert isinstance(plain, ir.For | ir.While)
-        steps = self._steps(plain, carried, inputs)
+        own = tuple(_own(n, plain) for n in self.swapped.get(id(stmt), ()) if n in carried)
+        steps = self._steps(plain, carried, inputs, own)
         header = ir.reads(plain) - frozenset(ir.binds(plain))
         told = frozenset().union(*(ir.names_in(value) for _, value in options))
         params = self._ordered(header | told | set(inputs))
         whole = dataclasses.replace(plain, body=_stripped(body))
-        loop = self._made("loop", params, (whole,), carried, stmt)
+        loop = self._made("loop", params, (*own, whole), carried, stmt)
         obj = self.outlines.stand_in(loop, self.lowered)
         rounds, test = None, None
         if isinstance(plain, ir.For):
@@ -167,7 +175,11 @@ class _Outlining:
         return ir.Assign(target, call, stmt.origin)
 
     def _steps(
-        self, loop: ir.For | ir.While, carried: tuple[str, ...], inputs: tuple[str, ...]
+        self,
+        loop: ir.For | ir.While,
+        carried: tuple[str, ...],
+        inputs: tuple[str, ...],
+        own: tuple[ir.Stmt, ...],
     ) -> Any:
         """The function of some rounds, its own checkpointed loops being calls again."""
         start, stop = self.names.fresh("start"), self.names.fresh("stop")
@@ -182,9 +194,9 @@ class _Outlining:
         if isinstance(loop, ir.For) and part.target != loop.target:
             taken |= ir.reads(loop)
         params = (*self._ordered(taken), start, stop)
-        steps = self._made("steps", params, (part,), carried, loop)
+        steps = self._made("steps", params, (*own, part), carried, loop)
         obj = self.outlines.stand_in(steps, self.lowered)
-        inner = self.outlines.run(self.outlines.lowered[id(obj)], self.kinds)
+        inner = self.outlines.run(self.outlines.lowered[id(obj)], self.kinds, self.swapped)
         self.outlines.lowered[id(obj)] = inner
         return obj
 
@@ -201,13 +213,16 @@ class _Outlining:
             names = tuple(map(ir.Var, carried))
             value = names[0] if len(names) == 1 else ir.Display("tuple", names)
         function = self.lowered.function
-        return ir.Function(
+        made = ir.Function(
             f"{function.name}_{what}",
             tuple(map(ir.Param, params)),
             (*body, ir.Return(value, loop.origin)),
             loop.origin.place,
             free=function.free,
         )
+        if not set(made.param_names) & {n for stmt in body for n in ir.binds(stmt)}:
+            return made
+        return renamed_webs(made, reaching(made), self.names)[0]  # (a copy has a name of its own)
 
     # ----------------------------------------------------------------- what flows through it
 
@@ -268,6 +283,12 @@ class _Outlining:
         text, op = BINARY_OF[stmt.op.obj]
         call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
         return ir.Assign(name, call, stmt.origin)
+
+
+def _own(name: str, loop: ir.Stmt) -> ir.Stmt:
+    """`u = copy(u)`."""
+    call = ir.Call(ir.Ref("copy", runtime.copy), (ir.Var(name),))
+    return ir.Assign(name, call, loop.origin)
 
 
 def _options(mark: ir.Call, stmt: ir.Stmt) -> Options:
