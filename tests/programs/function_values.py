@@ -289,6 +289,18 @@ def kept_after_rebinding(a, x):  # `a` has its last value when the functions are
     return steps[0](x) * steps[-1](a)
 
 
+def run_with(f, v, w):
+    return f(v) + f(v, w)
+
+
+def default_given_by_position(a, x):  # by a function that derivatives do not pass through
+    def g(v, c=a, *, d=2.0):
+        return v * c * x * d
+
+    steps = int(run_with(g, 1.0, 2.0))
+    return a * x * steps + g(x)
+
+
 def name_of_a_function_again(a, x):  # `p2`, the second `p`, hides no function
     p = lambda u, v=a: np.sin(u) * v  # noqa: E731
     c = p(x)
@@ -405,6 +417,7 @@ PROGRAMS = [
     Program(list_of_functions, both, (0, 1)),
     Program(pair_of_functions, both, (0, 1)),
     Program(kept_after_rebinding, both, (0, 1)),
+    Program(default_given_by_position, both, (0, 1)),
     Program(name_of_a_function_again, both, (0, 1)),
     Program(built_list, both, (0, 1)),
     Program(chosen_by_a_test, both, (0, 1)),
