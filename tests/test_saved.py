@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,53 @@ def test_the_command(tmp_path: Path) -> None:
     found = CliRunner().invoke(main, ["saved", f"{path}:f", "--shape", "h=5", "--value", "n=4"])
     assert found.exit_code == 0, found.output
     assert "h = np.sin(h) * h" in found.output and "h_saved" in found.output
+
+
+# ------------------------------------------------------------------ the report and the memory
+
+
+def swapping(u: Any, n: int) -> Any:
+    new = np.zeros_like(u)
+    for _ in tl.checkpointed(range(n), snapshots=4):
+        new[1:-1] = u[1:-1] + np.sin(u[:-2] * u[2:])
+        u, new = new, u
+    return np.sum(u * u)
+
+
+def step(h: Any) -> Any:
+    z = np.tanh(h)
+    return z * np.sin(z)
+
+
+def by_callee(h: Any, n: int) -> Any:
+    for _ in range(n):
+        h = step(h)
+    return np.sum(h)
+
+
+def in_dicts(h: Any, n: int) -> Any:
+    d = {"h": h, "v": 0.5 * h}
+    for _ in range(n):
+        d = {"h": d["h"] + 0.1 * np.sin(d["v"]), "v": d["v"] * np.cos(d["h"])}
+    return np.sum(d["h"] * d["v"])
+
+
+@pytest.mark.parametrize(
+    ("fn", "extra"),
+    [(recurrence, 5), (stencil, 5), (by_callee, 7), (in_dicts, 8), (swapping, 24)],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_the_sweep_needs_what_is_reported_and_its_adjoints(fn: Any, extra: int) -> None:
+    """Peak memory is what the report says, adjoints, and temporaries: `extra` states (of a
+    checkpointed loop also what one stretch keeps). What is dead is let go."""
+    h = np.linspace(0.1, 0.5, 4000)
+    gradient = tl.grad(fn)
+    report = gradient.saved(h, 40)
+    gradient(h, 2)
+    tracemalloc.start()
+    try:
+        gradient(h, 40)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0 <= peak - report.bytes <= extra * h.nbytes
