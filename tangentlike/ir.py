@@ -131,6 +131,8 @@ class Opaque:
 
     `names` are the local names free in `text`; `values` says what each stands for now
     (at first `Var` of the same name), so that renaming reaches it as it does any expression.
+    `inert` code may read what carries derivatives: no derivative, and no memory, gets into its
+    value (`[x > 0 for x in xs]`).
     """
 
     text: str
@@ -138,6 +140,7 @@ class Opaque:
     values: tuple[Expr, ...] = ()
     refs: tuple[Ref, ...] = ()
     at: Place | None = field(default=None, compare=False, repr=False)
+    inert: bool = field(default=False, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)

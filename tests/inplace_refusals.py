@@ -22,6 +22,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "views_in_list_by_loop": _each(
         _REVERSE, "`row` may be a number (rebound here) or an array (written in place)"
     ),
+    "table_of_lists": {"reverse": "`table_0` is written in place while `x` may share its memory"},
     "rows_of_array": {
         "reverse": "`row` may be a number (rebound here) or an array (written in place)"
     },
@@ -30,7 +31,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "asarray_effect": {"reverse": "`z` is written in place while `y` may share its memory"},
     "squeeze_swap": {"reverse": "this derivative is written for a number where it got an array"},
-    "astype_no_copy": {"forward": "a tangent is laid out in memory differently from its value"},
     "row_view_rebound": {
         "reverse": "this derivative is written for a number where it got an array"
     },

@@ -83,6 +83,8 @@ class Sources:
                 return self._item_of(base)
             case ir.Attribute(base, name):
                 return frozenset() if name in _SHAPE_ATTRIBUTES else self._item_of(base)
+            case ir.Opaque(inert=True):
+                return frozenset()
             case ir.Lazy() | ir.Opaque():
                 return self._all(ir.children(expr))
             case ir.Call():
@@ -116,6 +118,8 @@ class Sources:
                 if self.view_of(expr) == "no" or not self.holds_memory(expr):
                     return frozenset()
                 return self._all(self.shared_by(expr))
+            case ir.Opaque(inert=True):
+                return frozenset()
             case ir.Lazy() | ir.Opaque():
                 return self._all(e for e in ir.children(expr) if not isinstance(e, ir.Ref))
             case _:

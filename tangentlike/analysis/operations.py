@@ -221,7 +221,7 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
             parts = items[1:]
         case ir.Display(items=items):
             parts = items
-        case ir.Text():
+        case ir.Text() | ir.Opaque(inert=True):
             return ()
         case ir.Lazy() | ir.Opaque():
             parts = ir.children(expr)

@@ -28,7 +28,7 @@ class Sharing:
         self.sources = sources
         self.edges: set[tuple[str, str]] = set()
         self.direct: dict[str, ir.Stmt] = {}
-        self.indexed: set[str] = set()  # names written through an index: no numbers
+        self.indexed: set[str] = set()  # names that something is written into: no numbers
         self.resized: set[str] = set()  # of a list, the length may change, of an object the fields
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
         self.repeated = False  # whether two items of the result may share memory
@@ -64,7 +64,7 @@ class Sharing:
             shared = self.sources.nodes(stmt.value) | self.sources.elements(stmt.value)
             self.given_back |= {_param(n) for n in pairs.partners(shared) if _is_given(n)}
         live = self.facts.live_after[id(stmt)]
-        self.indexed |= self._indexed_by(stmt)
+        self.indexed |= self._indexed_by(stmt) | _changed_by_method(stmt)
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
             self._written(node, stmt, pairs, live & self.facts.looked_into_after[id(stmt)])
@@ -137,7 +137,20 @@ class Sharing:
         if isinstance(value, ir.Var):
             held = element(value.name)
             return (held, held) in pairs
-        return self.sources.repeats(value) or self._overlap(self.sources.items(value), pairs)
+        items = (self._holding(item) for item in self.sources.items(value))
+        return self.sources.repeats(value) or self._overlap(tuple(items), pairs)
+
+    def _holding(self, nodes: frozenset[str]) -> frozenset[str]:
+        """Without the items of a display of numbers that is read here only: `[0.0]` in `[0.0] * n`
+        holds no memory."""
+        return frozenset(n for n in nodes if not self._holds_nothing(owner(n)))
+
+    def _holds_nothing(self, name: str) -> bool:
+        made = self.facts.single(name)
+        if not isinstance(made, ir.Assign) or not isinstance(made.value, ir.Display):
+            return False
+        read_once = len(self.facts.used_by.get(name, ())) == 1
+        return read_once and not any(map(self.sources.holds_memory, made.value.items))
 
     def _linked_items(self, target: tuple[ir.Target, ...], pairs: Pairs) -> Pairs:
         """`x, y = pair(a)` where both items may be one array, or hold one."""
@@ -177,8 +190,7 @@ class Sharing:
         for container, values in _container_stores(stmt, self.sources):
             before = pairs  # (what is put there is put once, by however many names)
             same = {owner(node) for node in pairs.partners((container,))}
-            for name in (container, *sorted(same - {container})):
-                held = element(name)
+            for held in (element(name) for name in sorted(same | {container})):
                 there = before.partners((held,)) | {held}
                 if self._overlap((there, values), before):
                     pairs = pairs.linked(held, (held,))
@@ -200,6 +212,17 @@ def _is_given(node: str) -> bool:
 
 def _param(node: str) -> str:
     return owner(node).removesuffix(_GIVEN)
+
+
+def _changed_by_method(stmt: ir.Stmt) -> frozenset[str]:
+    """The name whose items a method changes: `xs.append(v)`, `v = xs.pop()`."""
+    match stmt:
+        case (
+            ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), method)))
+            | ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name), method)))
+        ) if method in MUTATING_METHODS:
+            return frozenset((name,))
+    return frozenset()
 
 
 def assigned_field(stmt: ir.Stmt) -> str:

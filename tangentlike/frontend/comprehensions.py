@@ -28,6 +28,7 @@ from ..ir import (
     Var,
 )
 from .operands import is_comparison, is_constant, is_shape_query
+from .operators import is_arithmetic
 
 # What a generator expression may be handed to as a list: they take all items at once.
 _CONSUMERS = frozenset(map(id, (sum, list, tuple, min, max, sorted, dict)))
@@ -177,9 +178,21 @@ def loop_over(expr: Expr, variable: Callable[[str], str]) -> tuple[Clause, Expr]
     return Clause(target, iterable, tests), ir.substitute(expr.element, meaning)
 
 
+def is_inert(expr: Comprehension) -> bool:
+    """Whether the elements are numbers, flags and texts that carry no derivative, whatever the
+    comprehension goes through and tests: `[0.0 for row in rows]`, `(x > 0 for x in xs)`."""
+    keys = expr.key is None or not _may_carry(expr, expr.key)
+    opaque = isinstance(expr.element, Opaque) and not isinstance(expr.element, ir.Text)
+    return keys and not opaque and not _carries(expr)
+
+
 def _carries(expr: Comprehension) -> bool:
-    """Whether an element may carry a derivative: not if it is made of integers from `range`."""
-    element = expr.element
+    """Whether an element may carry a derivative, or be given one: not if it is a number made of
+    integers from `range`."""
+    return _may_carry(expr, expr.element)
+
+
+def _may_carry(expr: Comprehension, element: Expr) -> bool:
     if is_constant(element) or is_comparison(element) or is_shape_query(element):
         return False
     match element:
@@ -189,17 +202,32 @@ def _carries(expr: Comprehension) -> bool:
             return False
         case Call(fn=Ref(obj=obj)) if id(obj) in _INERT:
             return False
-    return not _counts(element, frozenset(_counters(expr)))
+    return not (_is_number(element) and _counts(element, frozenset(_counters(expr))))
 
 
 def _counters(expr: Comprehension) -> list[str]:
-    """The variables that run through a `range`."""
+    """The variables that run through a `range`, or count what they go through."""
     found = []
     for clause in expr.clauses:
         match clause:
             case Clause(target=str(name), iter=Call(fn=Ref(obj=obj))) if obj is range:
                 found.append(name)
+            case Clause(target=(str(name), _), iter=Call(fn=Ref(obj=obj), args=(_,))):
+                if obj is enumerate:
+                    found.append(name)
     return found
+
+
+def _is_number(element: Expr) -> bool:
+    """Whether an element is computed by arithmetic, so that nothing can be written into it."""
+    for part in ir.walk(element):
+        match part:
+            case Call(fn=Ref(obj=obj) as fn):
+                if not (is_arithmetic(fn) or id(obj) in _INERT or obj is float):
+                    return False
+            case Call() | Display():
+                return False
+    return True
 
 
 def _counts(element: Expr, counters: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ resolved to a live object. Attribute chains on modules and classes collapse to o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import gast
@@ -31,7 +31,7 @@ from ..ir import (
     is_starred,
 )
 from . import displays
-from .comprehensions import Clause, Comprehension, mapped
+from .comprehensions import Clause, Comprehension, is_inert, mapped
 from .index_tricks import join_of
 from .introspection import refuse_looking, refuse_running_text
 from .nested import Closure, Walrus
@@ -241,7 +241,8 @@ class Reader:
         key = inner.read(node.key) if form == "dict" else None
         element = inner.read(node.value if form == "dict" else node.elt)
         parts = (code.text, code.names, code.values, code.refs, code.at)
-        return Comprehension(*parts, form, element, key, tuple(clauses))
+        made = Comprehension(*parts, form, element, key, tuple(clauses))
+        return replace(made, inert=True) if is_inert(made) else made
 
     def inside(self, bound: frozenset[str]) -> Reader:
         """A reader for a scope in which these names are bound too."""

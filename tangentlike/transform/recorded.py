@@ -268,10 +268,12 @@ class Recorder:
                     continue
                 out.append(ir.Store(place, saved(name, "entries"), origin))
             elif is_pop(stmt):
-                back = ir.Call(ir.Attribute(ir.Var(name), "append"), (ir.Var(ir.binds(stmt)[0]),))
+                append = ir.Attribute(self.aliases.through(name), "append")
+                back = ir.Call(append, (ir.Var(ir.binds(stmt)[0]),))
                 out.append(ir.Do(back, origin))
             else:
-                out.append(ir.Do(ir.Call(ir.Attribute(ir.Var(name), "pop")), origin))
+                pop = ir.Attribute(self.aliases.through(name), "pop")
+                out.append(ir.Do(ir.Call(pop), origin))
         for name in self.saves.overwrites.get(id(stmt), ()):
             out.append(ir.Assign(name, saved(name, "name"), origin))
         return out

@@ -357,7 +357,53 @@ def list_of_one_view_grown(x):
     return np.sum(parts[2])
 
 
+def groups_in_dict(x):
+    groups = {}
+    for i in range(4):
+        k = i % 2
+        if k not in groups:
+            groups[k] = []
+        groups[k].append(x[i] ** 2)
+    return groups[0][0] * groups[1][1] + sum(groups[1])
+
+
+def groups_by_setdefault(x):
+    groups = {}
+    for i in range(4):
+        groups.setdefault(i % 2, []).append(x[i] ** 2)
+    return groups[0][0] * groups[1][1] + sum(groups[1])
+
+
+def groups_in_list(x):
+    groups = [[] for _ in x]
+    for i in range(4):
+        groups[(i * i) % 3].append(x[i] ** 2)
+        groups[0].append(x[i] * groups[0][-1])
+    return sum(groups[1]) * groups[0][-1] * groups[0][2]
+
+
+def lists_that_shrink(x):
+    stacks = [[2.0 * x[0]], [3.0 * x[1]]]
+    for i in range(4):
+        stacks[i % 2].append(x[i] * stacks[1 - i % 2][-1])
+    last = 1.0 * stacks[0].pop()
+    stacks[1].append(last * stacks[0][-1])
+    return stacks[1][-1] * stacks[0][0] + last
+
+
+def rows_of_arrays(x):
+    rows = [np.zeros(2) for _ in range(len(x))]
+    rows[0] = rows[0] + x[0]
+    rows[1][1] = 2 * x[1] * x[0]
+    return np.sum(rows[0] ** 2) + np.sum(rows[1] ** 3)
+
+
 PROGRAMS = [
+    Program(groups_in_dict, _VECTOR),
+    Program(groups_by_setdefault, _VECTOR),
+    Program(groups_in_list, _VECTOR),
+    Program(lists_that_shrink, _VECTOR),
+    Program(rows_of_arrays, _VECTOR),
     Program(stored_by_another_name, _VECTOR),
     Program(keyed_by_another_name, _VECTOR),
     Program(kept_and_returned, _VECTOR),

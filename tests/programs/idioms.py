@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .registry import Program, numbers
+from .registry import Program, numbers, vector
 
 
 def nested_target(x, y):
@@ -68,12 +68,28 @@ def star_of_local_function(x, y):
     return g(*pair)
 
 
+def comprehensions_of_flags(x):
+    """Numbers, flags and texts made of what carries derivatives carry none."""
+    counts = [0.0 for _ in x]
+    flags = [v > 0.5 for v in x]
+    shown = [f"{v:.1f}" for v in x]
+    signs = [int(v > 0.0) for v in x]
+    where = {i: 0.0 for i, _ in enumerate(x)}
+    for i, v in enumerate(x):
+        counts[i] += v * v
+        where[i] = counts[i] * signs[i]
+    few = sum(v > 0.2 for v in x)
+    first = next(i for i, v in enumerate(x) if v > 0.2)
+    return few * x[first] + sum(c for c, f in zip(counts, flags) if f) + len(shown) * where[1]
+
+
 def _pairs(rng: np.random.Generator):  # type: ignore[no-untyped-def]
     a, b, c, d, e, f, x = (float(v) for v in rng.uniform(-1, 1, 7))
     return [(a, (b, c)), (d, [e, f])], x
 
 
 PROGRAMS = (
+    Program(comprehensions_of_flags, vector(4, 0.3, 0.9)),
     Program(nested_target, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
     Program(nested_target_of_argument, _pairs, (0, 1)),
     Program(update_by_keywords, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
