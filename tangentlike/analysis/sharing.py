@@ -143,7 +143,7 @@ class Sharing:
     def _holding(self, nodes: frozenset[str]) -> frozenset[str]:
         """Without the items of a display of numbers that is read here only: `[0.0]` in `[0.0] * n`
         holds no memory."""
-        return frozenset(n for n in nodes if not self._holds_nothing(owner(n)))
+        return frozenset(n for n in nodes if n == owner(n) or not self._holds_nothing(owner(n)))
 
     def _holds_nothing(self, name: str) -> bool:
         made = self.facts.single(name)
