@@ -172,11 +172,37 @@ def test_helpers_of_the_runtime():
         "a": 1.0,
         "b": 0.0,
     }
+    assert runtime.entries_bar({"a": 1.0, "b": 2.0}, {"a": 0.5, "b": 0.5, "c": 9.0}, ["b"]) == {
+        "a": 1.0,
+        "b": 0.0,
+        "c": 0.0,
+    }
+    assert runtime.entries_left([1.0, 2.0], [3.0], 0) == [2.0]
+
+
+def changed_then_set(d, x):
+    d.update({"q": x})
+    v = d.setdefault("r", x * x)
+    return np.sum(d["q"] * v * d["a"] * d["a"])
+
+
+def popped_then_set(d, x):
+    y = d.pop("a")
+    v = d.setdefault("a", y * x)
+    return np.sum(v * d["a"])
+
+
+@pytest.mark.parametrize("f", [changed_then_set, popped_then_set], ids=lambda f: f.__name__)
+def test_keys_that_come_later(f):
+    """The adjoint of a dict has the keys that it got after it was made of another."""
+    x = np.array([0.3, 0.7])
+    tl.check_grads(f, ({"a": 2.0 * x}, x), order=2)
 
 
 # The rules that these programs go through, by their operations.
 RULES = [
     *(operator.or_, operator.ior, dict, runtime.dict_dot, runtime.dict_bar, runtime.merged_bar),
+    *(runtime.entries_bar, runtime.entries_left),
     *(runtime.take_items, runtime.put_items, runtime.without, runtime.without_bar),
     *(runtime.joined, runtime.replaced, runtime.replaced_bar),
     *(runtime.columns, runtime.columns_bar),

@@ -56,15 +56,23 @@ def dict_dot(y, x, d):
 @rule(runtime.dict_bar, kind=same_as(1))
 def dict_bar(y, g, x):
     y_dot = dict_bar(g_dot, x)
-    g_bar = dict_dot(x, y_bar)
+    g_bar = entries_bar(dict_dot(x, y_bar), g)
     x_bar = 0
 
 
 @rule(runtime.merged_bar, kind=same_as(1))
 def merged_bar(y, g, a, b):
     y_dot = merged_bar(g_dot, a, b)
-    g_bar = merged_bar(y_bar, g, b)
+    g_bar = entries_bar(y_bar, g, b)
     a_bar = 0
+    b_bar = 0
+
+
+@rule(runtime.entries_bar, kind=same_as(1))
+def entries_bar(y, found, g, b=()):
+    y_dot = entries_bar(found_dot, g, b)
+    found_bar = entries_bar(y_bar, found, b)
+    g_bar = 0
     b_bar = 0
 
 
@@ -124,8 +132,15 @@ def without(y, d, key):
 @rule(runtime.without_bar, kind=same_as(1))
 def without_bar(y, g, d, key):
     y_dot = without_bar(g_dot, d, key)
-    g_bar = without(y_bar, key)
+    g_bar = entries_left(y_bar, g, key)
     d_bar = 0
+
+
+@rule(runtime.entries_left, kind=same_as(1))
+def entries_left(y, found, g, key):
+    y_dot = entries_left(found_dot, g, key)
+    found_bar = without_bar(y_bar, found, key)
+    g_bar = 0
 
 
 @rule(runtime.joined, kind=lambda call, kind_of: Kind("list"))

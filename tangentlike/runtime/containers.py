@@ -16,6 +16,8 @@ __all__ = [
     "columns_bar",
     "dict_bar",
     "dict_dot",
+    "entries_bar",
+    "entries_left",
     "joined",
     "merged_bar",
     "put_items",
@@ -81,6 +83,15 @@ def merged_bar(g: Any, a: Any, b: Any) -> dict[Any, Any]:
     return {key: zeros_like(item) if key in b else g[key] for key, item in a.items()}
 
 
+def entries_bar(found: Any, g: Any, b: Any = ()) -> dict[Any, Any]:
+    """The adjoint of `g`, of which some entries were taken: their adjoints are in `found`, and
+    keys in `b` do not count. `g` may have got others since, as a dict that is written does."""
+    return {
+        key: found[key] if key in found and key not in b else zeros_like(item)
+        for key, item in g.items()
+    }
+
+
 def saved_entry(d: Any, key: Any) -> list[Any]:
     """What `d[key]` is before it is written, in a list that is empty where there is no entry."""
     return [copy_of(d[key])] if key in d else []
@@ -107,6 +118,11 @@ def without_bar(g: Any, d: Any, key: Any) -> Any:
         return {k: zeros_like(item) if k == key else g[k] for k, item in d.items()}
     place = range(len(d))[key]
     return [*g[:place], zeros_like(d[place]), *g[place:]]
+
+
+def entries_left(found: Any, g: Any, key: Any) -> Any:
+    """The adjoint of `g` in `without_bar(g, d, key)`."""
+    return entries_bar(found, g, (key,)) if isinstance(g, dict) else without(found, key)
 
 
 def columns(rows: Any) -> list[tuple[Any, ...]]:
