@@ -142,9 +142,10 @@ CONTAINERS = (
         "g = d.pop('c') * d.get('z', x)\ne = d | {'h': g}\nreturn e['a'] + e['b'] * e['h']",
     ),
     lines(
-        "dicts: `setdefault`",
+        "dicts: `setdefault`, `popitem`",
         DONE,
-        "d = {'a': x}\nd.setdefault('a', 5.0)\nd.setdefault('e', x * x)\nreturn d['a'] * d['e']",
+        "d = {'a': x}\nd.setdefault('a', 5.0)\nd.setdefault('e', x * x)\nk, v = d.popitem()\n"
+        "return d['a'] * v * len(k)",
     ),
     lines(
         "dicts: `.items()`, `.keys()`, `.values()`, `in`, `len`",

@@ -2,6 +2,7 @@
 
     v = d.setdefault(k, other)      if k not in d: d[k] = other
                                     v = d[k]
+    k, v = d.popitem()              keys = list(d); k = keys[-1]; v = d.pop(k)
     v = d.pop(k, other)             if k in d: v = d.pop(k)  else: v = other
     ys = sorted(xs, key=size)       order = sorting_order(xs, key=size); ys = take_items(xs, order)
     xs.sort()                       order = ...; items = take_items(xs, order); xs[:] = items
@@ -31,7 +32,7 @@ from .function_values import is_partial, starred_name
 
 IN = ir.Ref("in", operator.contains)
 NOT = ir.Ref("not", operator.not_)
-_METHODS = ("setdefault", "pop", "sort", "remove", "_replace", "copy")
+_METHODS = ("setdefault", "pop", "popitem", "sort", "remove", "_replace", "copy")
 _HEADERS = (zip, enumerate, reversed)
 _COPIES = {"list": ir.Ref("list", list), "dict": ir.Ref("dict", dict)}
 _ORDER = ir.Ref("sorting_order", runtime.sorting_order)
@@ -204,6 +205,8 @@ class _Speller:
                 index = ir.Call(ir.Attribute(base, "index"), (value,), at=call.at)
                 pop = ir.Call(ir.Attribute(base, "pop"), (ir.Var(place),), at=call.at)
                 return [ir.Assign(place, index, origin), ir.Do(pop, origin)]
+            case "popitem", ():
+                return self.popitem(stmt, base, call)
             case "copy", () if isinstance(stmt, ir.Assign):
                 again = _COPIES.get(self.context.kind_of(base).form)
                 copied = None if again is None else ir.Call(again, (base,), at=call.at)
@@ -211,6 +214,25 @@ class _Speller:
             case "_replace", () if isinstance(stmt, ir.Assign):
                 return self.replaced(stmt, base, call)
         return None
+
+    def popitem(self, stmt: ir.Assign | ir.Do, base: ir.Var, call: ir.Call) -> list[ir.Stmt]:
+        """The newest entry, by its key."""
+        origin = stmt.origin
+        keys, key, value = map(self.temporary, (f"{base.name}_keys", "key", "value"))
+        listed = ir.Call(_COPIES["list"], (base,), at=call.at)
+        pop = ir.Call(ir.Attribute(base, "pop"), (ir.Var(key),), at=call.at)
+        found: list[ir.Stmt] = [
+            ir.Assign(keys, listed, origin),
+            ir.Assign(key, ir.Index(ir.Var(keys), ir.Const(-1), origin.place), origin),
+            ir.Assign(value, pop, origin),
+        ]
+        if isinstance(stmt, ir.Do):
+            return found
+        pair = ir.Display("tuple", (ir.Var(key), ir.Var(value)))
+        if isinstance(stmt.target, str):
+            return [*found, dataclasses.replace(stmt, value=pair)]
+        both = zip(stmt.target, pair.items, strict=False)
+        return [*found, *(dataclasses.replace(stmt, target=t, value=v) for t, v in both)]
 
     def _sorts_array(self, base: ir.Var, call: ir.Call) -> bool:
         """Whether `b.sort(...)` is surely the method of an array."""

@@ -187,6 +187,15 @@ def values_unpacked(params):
     return np.sum(w * w) * b
 
 
+def dict_emptied(params):  # the newest entry first
+    table = {**params, "c": params["b"] ** 2}
+    total = 0.0
+    while len(table) > 1:
+        name, value = table.popitem()
+        total = total * value + value * len(name)
+    return np.sum(total * table.popitem()[1])
+
+
 def defaults_of_constants(params):  # the dict carries nothing, what stands in for its entries does
     table = {"a": np.ones(3)}
     first = table.get("b", params["w"])
@@ -422,6 +431,7 @@ PROGRAMS = [
     Program(dict_filled_in_loop, _params),
     Program(values_starred, _params),
     Program(values_unpacked, _params),
+    Program(dict_emptied, _params),
     Program(defaults_of_constants, _params),
     Program(list_joined, _arrays),
     Program(list_insert, _arrays),
