@@ -11,8 +11,6 @@ def _each(ways: tuple[str, ...], message: str) -> dict[str, str]:
 
 
 REFUSED: dict[str, dict[str, str]] = {
-    "multiply_at": _each(_WAYS, "no derivative rule for np.multiply.at"),
-    "maximum_at": _each(_WAYS, "no derivative rule for np.maximum.at"),
     "out_given_back": {
         "reverse": "`z` may be a number (rebound here) or an array (written in place)"
     },
@@ -88,12 +86,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "swap_rows": {
         "reverse": "this derivative is written for an array of 1 dimensions where it got an array of 2"
     },
-    "ufunc_divide_at": _each(_WAYS, "no derivative rule for np.divide.at"),
-    "ufunc_power_at": _each(_WAYS, "no derivative rule for np.power.at"),
-    "ufunc_minimum_at": _each(_WAYS, "no derivative rule for np.minimum.at"),
-    "ufunc_negative_at": _each(_WAYS, "no derivative rule for np.negative.at"),
-    "ufunc_multiply_at_rep": _each(_WAYS, "no derivative rule for np.multiply.at"),
-    "ufunc_logaddexp_at": _each(_WAYS, "no derivative rule for np.logaddexp.at"),
     "out_tuple": _each(_WAYS, "`out=` with something other than one array"),
     "out_tuple_one": _each(_WAYS, "`out=` with something other than one array"),
     "fill_diag_wrap": _each(_WAYS, "`np.fill_diagonal` as a statement"),

@@ -55,7 +55,9 @@ _METHODS_OF_UFUNCS = {
     "accumulate": programs.ufunc_accumulate,
     "reduceat": programs.ufunc_reduceat,
     "outer": programs.ufunc_outer,
+    "at": programs.ufunc_at,
 }
+_OF_ONE_OPERAND = {"at": programs.ufunc_at_alone}
 _of_vectorize = {1: programs.vectorized, 2: programs.vectorized_of_two}  # by number of arguments
 _found: dict[Any, Callable[..., Any]] = {}
 _seen: list[int] = [0]
@@ -113,6 +115,8 @@ def _is_usual(given: ir.Expr | None, values: tuple[Any, ...]) -> bool:
 
 def _is_program(ufunc: np.ufunc, method: str) -> bool:
     """Whether a method of a ufunc has no rule of its own, but the ufunc has one."""
+    if method == "at" and ufunc in (np.add, np.subtract):
+        return False  # (these accumulate: a form of write that both modes know)
     book = default_book()
     return book.find(getattr(ufunc, method)) is None and book.find(ufunc) is not None
 
@@ -163,6 +167,8 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
                 name in _METHODS_OF_UFUNCS and _is_program(op, name)
             ):
                 program = _METHODS_OF_UFUNCS[name]
+                if op.nin == 1:
+                    program = _OF_ONE_OPERAND.get(name, program)
                 method = ir.Ref(program.__name__, program)
                 return dataclasses.replace(e, fn=method, args=(ufunc, *e.args))
             case ir.Call(fn=ir.Ref(obj=np.vectorize() as obj, text=text), args=args, kwargs=()) if (

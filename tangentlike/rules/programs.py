@@ -205,3 +205,18 @@ def ufunc_reduceat(
 
 def ufunc_outer(op: Callable[..., Any], A: Any, B: Any) -> Any:
     return op(np.reshape(A, np.shape(A) + (1,) * np.ndim(B)), B)
+
+
+def ufunc_at(op: Callable[..., Any], a: Any, indices: Any, b: Any) -> None:
+    where = np.arange(len(a))[indices]
+    values = np.copy(np.broadcast_to(b, np.shape(where) + np.shape(a)[1:]))
+    rows = np.reshape(values, (np.size(where),) + np.shape(a)[1:])
+    places = np.ravel(where)
+    for k in range(len(places)):
+        a[places[k]] = op(a[places[k]], rows[k])
+
+
+def ufunc_at_alone(op: Callable[..., Any], a: Any, indices: Any) -> None:
+    places = np.ravel(np.arange(len(a))[indices])
+    for k in range(len(places)):
+        a[places[k]] = op(a[places[k]])

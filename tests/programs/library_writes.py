@@ -54,6 +54,15 @@ def maximum_at(x, index):
     return np.sum(y * y)
 
 
+def at_rows_and_masks(x, index):
+    m, weights = np.outer(x, x), np.ones(len(x))
+    np.multiply.at(m, [1, 1], x)
+    np.maximum.at(m, x > 0.1, m[1])
+    np.exp.at(m, slice(0, 2))
+    np.multiply.at(weights, index, 2.0)
+    return np.sum(m * m) * np.sum(weights * x)
+
+
 def out_of_ufunc(x):
     y = np.empty_like(x)
     z = np.empty_like(x)
@@ -222,6 +231,7 @@ PROGRAMS = [
     Program(add_at_in_loop, _vector_and_index),
     Program(multiply_at, _vector_and_index),
     Program(maximum_at, _vector_and_index),
+    Program(at_rows_and_masks, _vector_and_index),
     Program(out_of_ufunc, vector(4)),
     Program(out_in_loop, lambda rng: (rng.normal(size=3), 3)),
     Program(out_of_slice, vector(3)),
