@@ -121,6 +121,8 @@ def outcome(f: Function, mixture: str) -> str:
         got = float(mixed(f, mixture)(AT))
     except tl.UnsupportedError as error:
         return f"refused: {error.message}"
+    except Exception as error:  # (loud, and unclear to a user)
+        return f"CRASH: {type(error).__name__}: {error}".partition("\n")[0]
     return "right" if agreement.close(got, expected, 1e-9) else f"WRONG: {got}, not {expected}"
 
 
@@ -142,7 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for mixture, result in found.items():
             if result != "right":
                 print(f"  {mixture} {result}")
-        bad += any(result.startswith("WRONG") for result in found.values())
+        bad += any(result.startswith(("WRONG", "CRASH")) for result in found.values())
     return 1 if bad else 0
 
 
