@@ -402,12 +402,6 @@ def polyfit(c, x, y, deg, *, w=None):
     y_bar = polyfit_bar(c_bar, x, deg, w)
 
 
-@rule(runtime.polyfit_bar, kind=unknown)
-def polyfit_bar(y, g, x, deg, w=None):
-    y_dot = polyfit_bar(g_dot, x, deg, w)
-    g_bar = np.polyfit(x, y_bar, deg, w=w)
-
-
 @rule(np.vander, kind=array_of_rank(2, "?"))
 def vander(y, x, N=None, increasing=False):
     slope = vander_slope(x, y, increasing)

@@ -380,6 +380,7 @@ def interp_slope_bar(y, g, x, xp):
 @rule(np.bincount, kind=array_of_rank(1))
 def bincount(y, x, weights=None, minlength=0):
     y_dot = np.bincount(x, weights=weights_dot, minlength=minlength)
+    x_bar = 0
     weights_bar = unbincount(y_bar, x, weights)
 
 
@@ -568,6 +569,7 @@ def unalign_weights(y, g, weights, x, axis=None):
 def unbincount(y, g, x, weights):
     y_dot = unbincount(g_dot, x, weights)
     g_bar = np.bincount(np.ravel(x), weights=np.ravel(y_bar), minlength=len(g))
+    x_bar = 0
     weights_bar = 0
 
 

@@ -80,6 +80,12 @@ class Template:
         return any(line.role == "partial" for line in self.lines())
 
 
+# Parameters that say where or how many, of whatever operation, and never how much.
+WHOLE_NUMBERS = frozenset(
+    ["axis", "axes", "axis1", "axis2", "source", "destination", "shape", "keepdims"]
+    + ["n", "indices", "condition", "mask", "shift", "repeats", "reps"]
+)
+
 _parsed: dict[int, tuple[Rule, Template]] = {}
 _parsing = threading.Lock()
 
@@ -157,10 +163,21 @@ class _Reader:
                 raise self.error("a rule names its keyword arguments: no `**`", self.node)
         try:
             body = self._block(self.node.body, frozenset())
+            body += self._whole_numbers(params, body)
         except Malformed as error:
             raise self.error(error.message, error.node) from error
         place = self._place(self.node)
         return Template(self.result, signature.replace(parameters=params), body, place)
+
+    def _whole_numbers(self, params: list[inspect.Parameter], body: Body) -> Body:
+        """Zero adjoints of parameters that can only be integers, shapes or conditions.
+
+        A derivative that is differentiated again finds them in tapes, among arrays.
+        """
+        stated = {line.name for line in _lines(body) if line.role == "adjoint"}
+        names = [param.name for param in params if param.name in WHOLE_NUMBERS]
+        zero = ir.Const(0)
+        return tuple(Line("adjoint", n, zero) for n in names if stated and n not in stated)
 
     def error(self, message: str, node: ast.AST) -> TangentlikeError:
         return TangentlikeError(f"malformed rule `{self.node.name}`: {message}", self._place(node))
