@@ -158,7 +158,7 @@ CUMULATIVE: list[Case] = [
     case(np.interp, array(4), np.array([0.0, 0.5, 1.0, 2.0]), signed(4)),
     case(np.interp, 0.7, np.array([0.0, 0.5, 1.0, 2.0]), signed(4)),
     case(np.interp, np.array([-1.0, 0.25, 3.0]), np.array([0.0, 0.5, 1.0, 2.0]), signed(4)),
-    case(np.histogram, np.array([0, 1, 1, 2, 4]), 3, weights=signed(5)),
+    case(np.histogram, np.array([0, 1, 1, 2, 4]), 3, None, None, signed(5)),
     case(np.bincount, np.array([0, 2, 2, 1]), signed(4), 5),
     *[case(np.corrcoef, x) for x in (signed(2, 5), signed(3, 4))],
     case(np.corrcoef, signed(5, 2), rowvar=False),

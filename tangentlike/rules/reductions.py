@@ -388,8 +388,24 @@ def bincount(y, x, weights=None, minlength=0):
 def histogram(y, a, bins=10, range=None, density=None, weights=None):
     # By a: the counts are constant, the bins move; neither is what somebody asks for.
     if density is None or density is False:
-        y_dot = (np.histogram(a, y[1], weights=weights_dot)[0], np.zeros_like(y[1]))
+        y_dot = (weight_in_bins(weights_dot, a, y[1]), np.zeros_like(y[1]))
         weights_bar = unhistogram(y_bar[0], a, y[1])
+
+
+@rule(runtime.weight_in_bins, kind=array_of_rank(1))
+def weight_in_bins(y, weights, a, edges):
+    y_dot = weight_in_bins(weights_dot, a, edges)
+    weights_bar = unhistogram(y_bar, a, edges)
+    a_bar = 0
+    edges_bar = 0
+
+
+@rule(runtime.unhistogram, kind=same_as(1))
+def unhistogram(y, g, a, edges):
+    y_dot = unhistogram(g_dot, a, edges)
+    g_bar = weight_in_bins(y_bar, a, edges)
+    a_bar = 0
+    edges_bar = 0
 
 
 # --------------------------------------------------------------- covariance, correlation

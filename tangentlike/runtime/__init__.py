@@ -194,6 +194,7 @@ from .segments import (
     histogram_places,
     unhistogram,
     unreduceat,
+    weight_in_bins,
 )
 from .sequences import (
     add_repeats,
@@ -305,5 +306,5 @@ __all__ = [
     "unit_deviations_bar", "unit_deviations_dot", "unpad", "unravel_as", "unreduce", "unreduceat",
     "unrepeat", "unresize", "unroll_axis", "unselect", "unslide", "unstack", "untake",
     "untake_along_axis", "untile", "untrace", "untrim", "vander_slope", "vector_norm_slope",
-    "with_corner", "without", "without_bar", "zeros_like",
+    "weight_in_bins", "with_corner", "without", "without_bar", "zeros_like",
 ]  # fmt: skip

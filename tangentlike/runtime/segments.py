@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    *("along_axis", "flat_places", "flat_view", "histogram_places", "unhistogram", "unreduceat")
+    *("along_axis", "flat_places", "flat_view", "histogram_places", "unhistogram", "unreduceat"),
+    "weight_in_bins",
 ]
 
 
@@ -75,6 +76,11 @@ def histogram_places(samples: Any, edges: Any) -> Any:
         places = places * count + found
     total = math.prod(len(limits) - 1 for limits in edges)
     return np.where(inside, places, total)
+
+
+def weight_in_bins(weights: Any, a: Any, edges: Any) -> Any:
+    """`np.histogram(a, edges, weights=weights)[0]`, as a function of the weights."""
+    return np.histogram(a, edges, weights=weights)[0]
 
 
 def unhistogram(g: Any, a: Any, edges: Any) -> Any:
