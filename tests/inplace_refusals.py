@@ -205,5 +205,4 @@ REFUSED: dict[str, dict[str, str]] = {
     "list_of_one_view_grown": _each(
         _REVERSE, "an element of `parts` is written in place, and another one may be the same array"
     ),
-    "table_of_lists": {"reverse": "`table_0` is written in place while `x` may share its memory"},
 }
