@@ -298,8 +298,13 @@ def of_a_method_named_as_one_of_dicts(model, x):
     return np.sum(tl.grad(corrected, wrt=1)(model, x) * x)
 
 
+def tangent_of_such_a_method(model, x):  # the field that is read says that it is an object
+    return tl.jvp(lambda m, z: np.sum(z - m.update(z)) * m.gain, (model, x), (None, x))[1]
+
+
 def test_a_method_named_as_one_of_containers() -> None:
     """`update` of a dict gives None: where the result is used, the class must tell."""
     tl.check_grads(corrected, (Filter(1.3), Q), order=2)
-    with pytest.raises(tl.UnsupportedError, match="the class of `model` is not known"):
-        tl.grad(of_a_method_named_as_one_of_dicts)(Filter(1.3), Q)
+    for f in (of_a_method_named_as_one_of_dicts, tangent_of_such_a_method):
+        with pytest.raises(tl.UnsupportedError, match="the class of `m[a-z]*` is not known"):
+            tl.grad(f, wrt=1)(Filter(1.3), Q)

@@ -39,8 +39,8 @@ def refuse_hidden_writes(
                 if rule_object(call, kinds) is None:
                     _refuse_unknown(call, stmt, active, kinds, book)
             case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(base), name)) as call):
-                known = kinds.get(base, UNKNOWN).form != "unknown"
-                if name in _GIVING_NOTHING and not known:
+                form = kinds.get(base, UNKNOWN).form
+                if name in _GIVING_NOTHING and form in ("unknown", "object"):
                     _refuse_result(call, stmt, function)
 
 
