@@ -143,3 +143,17 @@ def test_memory_that_is_shared_in_some_runs_is_refused() -> None:
     with pytest.raises(tl.UnsupportedError, match="share memory as only the run can say") as caught:
         tl.vjp(gradient, X)
     assert caught.value.place is not None and "forward mode over it" in (caught.value.hint or "")
+
+
+def in_memory_order(m: np.ndarray) -> Any:
+    y = m * m
+    m[0] = np.sin(y[1])
+    flat = np.ravel(y * m, order="K")
+    return np.sum(flat * np.arange(flat.size))
+
+
+def test_copies_lie_in_memory_as_their_arrays() -> None:
+    m = np.asfortranarray(np.linspace(0.1, 1.2, 6).reshape(2, 3))
+    gradient = tl.grad(in_memory_order, example=(m,))
+    _, pullback = tl.vjp(gradient, m)
+    np.testing.assert_allclose(pullback(m)[0], tl.hvp(in_memory_order)(m, m), rtol=1e-12)

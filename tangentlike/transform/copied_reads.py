@@ -5,7 +5,7 @@ tapes such an array has many names, and who sees which write only the run could 
 that is to be differentiated in reverse mode itself keeps copies instead, which nobody writes:
 
 before::                         after::
-    y = a * x                        a_now = a.copy()
+    y = a * x                        a_now = copy(a)
     a[0] = 0.0                       y = a_now * x
                                      a[0] = 0.0
 
@@ -141,7 +141,7 @@ class _Copying:
         return self._copies[name]
 
     def _apart(self, stmt: ir.Assign) -> list[ir.Stmt]:
-        """`y = op(a)` -> `y_made = op(a); y = y_made.copy()`, where y is written later."""
+        """`y = op(a)` -> `y_made = op(a); y = copy(y_made)`, where y is written later."""
         names = [n for n in ir.target_names(stmt.target) if self._changes(n)]
         if not names:
             return [stmt]
@@ -155,8 +155,6 @@ class _Copying:
         return not self._written.isdisjoint(self.aliases.contents(name))
 
     def _copied(self, name: str) -> ir.Expr:
-        if self.context.kind_of(ir.Var(name)).form == "array":
-            return ir.Call(ir.Attribute(ir.Var(name), "copy"))
         return ir.Call(self.context.helper("copy"), (ir.Var(name),))
 
     def _fresh(self, wanted: str, like: str) -> str:
