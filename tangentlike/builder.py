@@ -37,7 +37,7 @@ from .simplify import Facts, simplify
 from .simplify.facts import EFFECTS
 from .transform.all_names import all_names, outer_names
 from .transform.arguments import spell_arguments
-from .transform.callees import Callees, KnownCallees, Pair, emitted
+from .transform.callees import Callees, Pair, emitted
 from .transform.callees import Request as CalleeRequest
 from .transform.calls import CallConversion
 from .transform.checkpointing import Checkpoints
@@ -50,6 +50,7 @@ from .transform.fields import updates_as_stores
 from .transform.forward import forward, tangent_only
 from .transform.inner_functions import with_inner_functions
 from .transform.inplace import writes_as_stores
+from .transform.known_callees import KnownCallees
 from .transform.mappings import reads_by_key, reads_dicts
 from .transform.methods import Methods
 from .transform.pairs import reverse_pair
@@ -97,9 +98,7 @@ class Builder:
         self.checkpoints = Checkpoints(self.callees, self._kinds, self._sources_of, kept)
         self.book: Any = KnownCallees(book, self.callees)
         self.callees.variants.is_operation = self.book.knows
-        self.methods = Methods(
-            self.callees, self._kinds, lambda e, kinds: kind_of(e, kinds, self.book)
-        )
+        self.methods = Methods(self.callees, self._kinds, self.book)
         read = self.callees.read
         self.callees.read = lambda lowered: self.methods.resolved(read(lowered), {})
         self.facts: dict[str, Facts] = {}

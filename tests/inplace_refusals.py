@@ -56,7 +56,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "kept_and_returned": _each(
         _REVERSE, "`y` is written in place while `rows` may share its memory"
     ),
-    "object_state": _each(_WAYS, "no derivative rule for Model"),
     "list_repeat_shared": _each(
         _REVERSE, "an element of `t` is written in place, and another one may be the same array"
     ),
@@ -107,7 +106,9 @@ REFUSED: dict[str, dict[str, str]] = {
         "reverse": "`row` may be a number (rebound here) or an array (written in place)"
     },
     "attribute_views": _each(_REVERSE, "`s_lo` is written in place while `y` may share its memory"),
-    "object_views": _each(_WAYS, "no derivative rule for Grid"),
+    "object_views": _each(
+        _REVERSE, "an element of `g` is written in place, and another one may be the same array"
+    ),
     "view_of_views": {
         "reverse": "`w` may be a number (rebound here) or an array (written in place)"
     },

@@ -22,6 +22,13 @@ _DENSE = (
     "    @property\n    def square(self):\n        return self.w * self.w\n\n"
     "    @staticmethod\n    def half(v):\n        return 0.5 * v\n\n"
 )
+_VEC = (
+    "class Vec:\n    def __init__(self, a, b):\n        self.a, self.b = a, b\n\n"
+    "    def __add__(self, o):\n        return Vec(self.a + o.a, self.b + o.b)\n\n"
+    "    def __mul__(self, k):\n        return Vec(self.a * k, self.b * k)\n\n"
+    "    @property\n    def size2(self):\n        return self.a**2 + self.b**2\n\n"
+    "    @size2.setter\n    def size2(self, v):\n        self.a = self.a * v\n\n"
+)
 
 
 def program(idiom: str, what: str, text: str, order: int = 2) -> Row:
@@ -172,11 +179,10 @@ CONTAINERS = (
         order=1,
     ),
     program(
-        "namedtuples: made, fields, items, unpacking (first derivatives)",
+        "namedtuples: made, fields, items, unpacking",
         DONE,
         _POINT + "def f(x):\n    p = Point(x, x * x)\n    q = Point(*(x, 2.0))\n    a, b = p\n"
         "    return a * p.right * p[0] * b + Point(**{'left': x}).left * q.left",
-        order=1,
     ),
     program(
         "namedtuples: `_asdict`",
@@ -184,11 +190,10 @@ CONTAINERS = (
         _POINT + "def f(x):\n    return Point(x)._asdict()['left']",
     ),
     program(
-        "dataclasses: made, fields read and assigned (first derivatives)",
+        "dataclasses: made, fields read and assigned",
         DONE,
         _CELL + "def f(x):\n    c = Cell(x)\n    c.b = x * x\n    c.w = c.w * c.b\n"
         "    return c.w * c.b",
-        order=1,
     ),
     lines(
         "containers in containers",
@@ -213,9 +218,57 @@ CONTAINERS = (
 
 OBJECTS = (
     program(
-        "an object made inside, of a class with an `__init__` of its own",
+        "an object made inside: `__init__`, defaults, what the class has",
+        DONE,
+        _DENSE + "def f(x):\n    layer = Dense(x)\n    return layer(x) * layer.square",
+    ),
+    program(
+        "`__init__` that computes; `super().__init__`, `super().method`",
+        DONE,
+        _DENSE + "class Deep(Dense):\n    def __init__(self, w, n=2):\n"
+        "        super().__init__(w * w)\n        self.powers = [w**k for k in range(n)]\n\n"
+        "    def __call__(self, v):\n        return super().__call__(v) * sum(self.powers)\n\n"
+        "def f(x):\n    return Deep(x, n=3)(x)",
+    ),
+    program(
+        "operators of a class, properties",
+        DONE,
+        _VEC
+        + "def f(x):\n    v = Vec(x, x * x) * 0.5 + Vec(1.0, x)\n    return v.a * v.b * v.size2",
+    ),
+    program(
+        "a property that is set (first derivatives)",
+        DONE,
+        _VEC + "def f(x):\n    v = Vec(x, x * x)\n    v.size2 = v.size2 * x\n    return v.a * v.b",
+        order=1,
+    ),
+    program(
+        "class methods, static methods, `type(self)(...)`",
+        DONE,
+        _DENSE + "class Flat(Dense):\n    @classmethod\n    def of(cls, v):\n"
+        "        return cls(v * v)\n\n    def again(self):\n        return type(self)(self.w + 1.0)\n\n"
+        "def f(x):\n    return Flat.of(x).again()(x) * Dense.half(x)",
+    ),
+    program(
+        "attributes that methods assign (first derivatives)",
+        DONE,
+        "class State:\n    def __init__(self, h):\n        self.h, self.seen = h, 0\n\n"
+        "    def step(self, v):\n        self.h = np.tanh(self.h * v)\n        self.seen = self.seen + 1\n\n"
+        "def f(x):\n    s = State(x)\n    for _ in range(3):\n        s.step(2.0 * x)\n"
+        "    return s.h * s.seen",
+        order=1,
+    ),
+    program(
+        "objects in attributes and lists, of the module, in closures",
+        DONE,
+        _DENSE + "FIXED = Dense(0.7)\nLAYERS = [Dense(0.5), Dense(1.5)]\n\ndef f(x):\n"
+        "    y = FIXED(x)\n    for layer in [*LAYERS, Dense(x)]:\n        y = layer(y)\n    return y",
+    ),
+    program(
+        "a class with `__new__`, `__slots__` or `__setattr__` of its own, made inside",
         REFUSED,
-        _DENSE + "def f(x):\n    layer = Dense(x)\n    return layer(x)",
+        "class Slotted:\n    __slots__ = ('w',)\n\n    def __init__(self, w):\n        self.w = w\n\n"
+        "def f(x):\n    return Slotted(x).w",
     ),
     program(
         "`nonlocal` in an inner function that is kept",

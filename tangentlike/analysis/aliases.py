@@ -332,7 +332,8 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
     writes, kept = frozenset(sharing.changed), _kept(function.param_names, sharing.classes)
     kept = frozenset((container, held) for container, held in kept if container in writes)
     returned, inside = frozenset(sharing.given_back), frozenset(sharing.changed_inside)
-    return Effects(writes, returned, identity, sharing.repeated, every, kept, inside)
+    whole = frozenset(sharing.given_whole)
+    return Effects(writes, returned, identity, sharing.repeated, every, kept, inside, whole)
 
 
 def _kept(params: Iterable[str], classes: Mapping[str, str]) -> frozenset[tuple[str, str]]:

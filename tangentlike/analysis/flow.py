@@ -31,7 +31,7 @@ from .operations import (
     rule_object,
     written_position,
 )
-from .record_types import record_fields
+from .record_types import record_class
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
@@ -351,7 +351,7 @@ class _Reader:
             return
         if self._constant(call) or (known and self.book.find(obj) is not None):
             return
-        if record_fields(obj) is not None:
+        if record_class(call) is not None:
             return
         owner = getattr(obj, "__module__", None) or ""
         if isinstance(obj, np.ufunc) or owner.partition(".")[0] == "numpy":

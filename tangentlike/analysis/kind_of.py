@@ -6,7 +6,7 @@ import builtins
 import operator
 from collections.abc import Mapping
 from dataclasses import replace
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ import numpy as np
 from .. import ir, runtime
 from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Kind
 from ..rules.index_kinds import element_kind, index_kind, key_parts
+from ..structures import is_object, structure_of
 from .operations import is_container_method, is_stop_gradient, rule_object
-from .record_types import record_fields, record_values
+from .record_types import record_class, record_values
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
 
@@ -63,6 +64,38 @@ def kind_of(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
     match expr:
         case ir.Var(name):
             return kinds.get(name, UNKNOWN)
+        case ir.Call() | ir.Attribute() | ir.Index() if _may_be_method(expr, kinds):
+            found = _of_method(expr, kinds, book)
+            return _plain(expr, kinds, book) if found is None else found
+        case _:
+            return _plain(expr, kinds, book)
+
+
+def _may_be_method(expr: ir.Call | ir.Attribute | ir.Index, kinds: Mapping[str, Kind]) -> bool:
+    """Whether an expression asks something of an object of a known class, or makes one."""
+    parts = (expr.base,) if not isinstance(expr, ir.Call) else (expr.fn, *expr.args[:2])
+    for part in parts:
+        base = part.base if isinstance(part, ir.Attribute) else part
+        match base:
+            case ir.Var(name) if name in kinds and kinds[name].form == "object":
+                return True
+            case ir.Ref(obj=obj) if isinstance(obj, (type, MethodType)) or is_object(obj):
+                return True
+    return False
+
+
+def _of_method(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind | None:
+    """What a method gives, where the book knows methods."""
+    find = getattr(book, "method_kind", None)
+    if find is None:
+        return None
+    found: Kind | None = find(expr, lambda e: kind_of(e, kinds, book))
+    return found
+
+
+def _plain(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
+    """The kind of an expression that is no call of a method."""
+    match expr:
         case ir.Const(value):
             return _literal(value)
         case ir.Ref(obj=obj):
@@ -115,7 +148,10 @@ def _live(text: str, obj: Any) -> Kind:
         return OTHER
     if "." in text and isinstance(obj, float) and text.rpartition(".")[2] in ("pi", "e", "inf"):
         return FLOAT
-    return UNKNOWN
+    if not is_object(obj) and not isinstance(obj, (list, tuple)):
+        return UNKNOWN
+    kind = structure_of(obj)  # (each method asks whether it is given an object of its class)
+    return kind if kind.holds_objects else UNKNOWN
 
 
 def _display(expr: ir.Display, kinds: Mapping[str, Kind], book: Any) -> Kind:
@@ -157,8 +193,9 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
         return kind_of(call.args[0], kinds, book)
     if is_container_method(call, kinds):
         return _container_method(call, kinds, book)
-    if isinstance(obj, type) and not issubclass(obj, tuple) and record_fields(obj) is not None:
-        return _record(call, obj, kinds, book)
+    made = record_class(call)
+    if made is not None and not issubclass(made, tuple):
+        return _record(call, made, kinds, book)
     known = _BUILTIN_KINDS.get(obj) if _hashable(obj) else None
     if obj is len and len(call.args) == 1:
         rows = index_kind(
@@ -169,7 +206,7 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
 
 
 def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> Kind:
-    """A dataclass made from values: its fields that hold objects."""
+    """An object made from values: its fields that hold objects."""
     given = ((n, kind_of(v, kinds, book)) for n, v in (record_values(call) or {}).items())
     return Kind("object", cls=cls, fields=tuple((n, k) for n, k in given if k.holds_objects))
 

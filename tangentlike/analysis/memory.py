@@ -14,6 +14,7 @@ import numpy as np
 from .. import ir, runtime
 from ..kind import Kind
 from .operations import joins_lists, may_write, rule_object, written_position
+from .record_types import record_values
 
 MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update")
@@ -31,8 +32,8 @@ _SHAPE_ATTRIBUTES = frozenset(["shape", "size", "ndim", "dtype", "itemsize", "nb
 @dataclass(frozen=True)
 class Effects:
     """What a call does to its parameters: which it may write, which its result may share memory
-    with, and which one it returns as it is ("" for none). `twice`: two items of its result may
-    share memory with each other."""
+    with (`whole`: itself, not only what it holds), and which one it returns as it is ("" for none).
+    `twice`: two items of its result may share memory with each other."""
 
     written: frozenset[str] = frozenset()
     returned: frozenset[str] = frozenset()
@@ -41,6 +42,7 @@ class Effects:
     assigned: frozenset[str] = frozenset()  # attributes, of whatever object
     kept: frozenset[tuple[str, str]] = frozenset()  # (written, what it may refer to afterwards)
     inside: frozenset[str] = frozenset()  # written, and not only by assigning its attributes
+    whole: frozenset[str] = frozenset()
 
     def without(self, numbers: Collection[str]) -> Effects:
         """The effects of a call that gives these parameters numbers, which nothing can write."""
@@ -53,6 +55,7 @@ class Effects:
             returned=self.returned - gone,
             kept=frozenset(pair for pair in self.kept if not gone & set(pair)),
             inside=self.inside - gone,
+            whole=self.whole - gone,
         )
 
 
@@ -111,6 +114,9 @@ class Sources:
             case ir.Index(base, _) | ir.Attribute(base, _):
                 return self.elements(base)
             case ir.Call():
+                made = record_values(expr)
+                if made is not None:
+                    return self._all(made.values())
                 if self.joins_lists(expr):
                     return self._all(expr.args)
                 if self._collects(expr):
@@ -147,6 +153,8 @@ class Sources:
                     whole = (self.nodes(item) | self.elements(item),)
                     found += self.items(item) if isinstance(item, ir.Display) else whole
                 return found
+            case ir.Call() if (made := record_values(expr)) is not None:
+                return tuple(self.nodes(v) | self.elements(v) for v in made.values())
             case ir.Call(args=args) if self.joins_lists(expr):
                 found = tuple(self.elements(a) for a in args)
                 repeats = rule_object(expr, self.kinds) is operator.mul
@@ -174,29 +182,30 @@ class Sources:
 
     def _call(self, call: ir.Call) -> frozenset[str]:
         view = self.view_of(call)
-        if view == "no" or self._collects(call):
+        if view == "no" or self._collects(call) or record_values(call) is not None:
             return frozenset()
         if isinstance(call.fn, ir.Attribute) and call.fn.name in ("pop", "get", "setdefault"):
             return self._item_of(call.fn.base) | self._all(call.args[1:])
         if view in ("view", "maybe") and isinstance(call.fn, ir.Attribute):
             return self.nodes(call.fn.base)
-        return self._all(self.shared_by(call))
+        return self._all(self.shared_by(call, whole=True))
 
-    def shared_by(self, call: ir.Call) -> Sequence[ir.Expr]:
-        """The arguments that the result of a call may share memory with: the first one, for an
-        operation with a rule."""
+    def shared_by(self, call: ir.Call, whole: bool = False) -> Sequence[ir.Expr]:
+        """The arguments that the result of a call (or, unless `whole`, what it holds) may share
+        memory with: the first one, for an operation with a rule."""
         if self.view_of(call) not in ("view", "maybe"):
-            return self._given_back(call)
+            return self._given_back(call, whole)
         if isinstance(call.fn, ir.Attribute):
             return (call.fn.base,)
         return call.args if rule_object(call, self.kinds) in GIVING_ANY else call.args[:1]
 
-    def _given_back(self, call: ir.Call) -> list[ir.Expr]:
+    def _given_back(self, call: ir.Call, whole: bool) -> list[ir.Expr]:
         """The arguments that the result of a user's function may share memory with."""
         effects = self.effects(call)
         if effects is not None:
             actuals = self.bind(call)
-            return [actuals[f] for f in sorted(effects.returned) if f in actuals]
+            returned = effects.whole if whole else effects.returned
+            return [actuals[f] for f in sorted(returned) if f in actuals]
         return [e for e in ir.children(call) if not isinstance(e, ir.Ref)]
 
     def written(self, stmt: ir.Stmt) -> tuple[str, ...]:

@@ -261,7 +261,7 @@ def makes_of_key(obj: Any) -> bool:
 
 def is_python_function(obj: Any) -> bool:
     """Whether an object is a user's function, with Python source that a transform can enter."""
-    if not inspect.isfunction(obj):
+    if not inspect.isfunction(obj) or obj is runtime.instance:
         return False
     return (obj.__module__ or "").partition(".")[0] not in _LIBRARIES
 

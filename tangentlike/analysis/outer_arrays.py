@@ -175,7 +175,8 @@ def live(expr: ir.Expr) -> ir.Ref | None:
 
 
 def arrays_in(known: ir.Ref, depth: int = _DEPTH) -> dict[int, ir.Ref]:
-    """The arrays that an outer object is, or holds, with the texts that name them.
+    """The arrays (and objects with attributes) that an outer object is, or holds, with the texts
+    that name them.
 
     >>> import numpy as np
     >>> outer = ir.Ref("D", {"a": np.zeros(2), "b": [np.ones(1), 3]})
@@ -184,7 +185,8 @@ def arrays_in(known: ir.Ref, depth: int = _DEPTH) -> dict[int, ir.Ref]:
     """
     if is_outer_array(known.obj):
         return {id(known.obj): known}
-    found: dict[int, ir.Ref] = {}
+    own = _holds(known.obj) and not isinstance(known.obj, _CONTAINERS)
+    found: dict[int, ir.Ref] = {id(known.obj): known} if own else {}  # (attributes are assigned)
     if depth:
         for text, item in _items(known.obj):
             found |= arrays_in(ir.Ref(f"{known.text}{text}", item), depth - 1)

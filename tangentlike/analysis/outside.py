@@ -21,6 +21,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
+from ..structures import is_object
 from .flow import OUTSIDE, flow_edges
 from .memory import MUTATING_METHODS, Sources
 from .operations import is_python_function, written_position
@@ -73,6 +74,8 @@ class Outside:
                 if found:
                     arrays |= found
                     ends |= ir.names_in(target)
+            if _objects_assigned(stmt, held):
+                ends |= ir.reads(stmt)
             for call in _user_calls(stmt, sources):
                 callee = self.of_callee(_callee(call))
                 arrays |= callee.arrays
@@ -86,7 +89,8 @@ class Outside:
         returned: Mapping[int, ir.Ref] = {}
         if isinstance(result, ir.Return) and result.value is not None:
             returned = held.roots(result.value)
-        return OuterWrites(arrays, carried, read, returned)
+        memory = {key: ref for key, ref in arrays.items() if not is_object(ref.obj)}
+        return OuterWrites(memory, carried, read, returned)
 
     def _held(self, function: ir.Function, sources: Sources) -> Held:
         return OuterArrays(sources, self._given_back).held(function)
@@ -147,6 +151,8 @@ class Outside:
             into = _listed(held.roots(target))
             if into:
                 yield from ((name, into) for name in sorted(ir.reads(stmt)))
+        objects = _objects_assigned(stmt, held)
+        yield from ((name, _listed(objects)) for name in sorted(ir.reads(stmt)) if objects)
         for call in _user_calls(stmt, sources):
             found = self.of_callee(_callee(call))
             actuals = sources.bind(call)
@@ -224,6 +230,15 @@ def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
                     if effects is not None:
                         actuals = sources.bind(call)
                         yield from (actuals[f] for f in sorted(effects.written & actuals.keys()))
+
+
+def _objects_assigned(stmt: ir.Stmt, held: Held) -> dict[int, ir.Ref]:
+    """The outer objects of which a statement assigns an attribute."""
+    match stmt:
+        case ir.Store(target=ir.Attribute(base, _)):
+            found = held.roots(base).items()
+            return {key: ref for key, ref in found if not is_outer_array(ref.obj)}
+    return {}
 
 
 def _is_container(base: ir.Expr, sources: Sources) -> bool:

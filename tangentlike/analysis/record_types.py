@@ -1,6 +1,8 @@
-"""Classes whose instances are their fields: namedtuples and plain dataclasses.
+"""Classes whose instances are their fields: namedtuples, plain dataclasses, and classes whose
+`__init__` only sets attributes to its arguments.
 
-A call of such a class only puts its arguments into fields, so it is read like a display.
+A call of such a class only puts its arguments into fields, so it is read like a display; and so
+is `instance(Layer, w=w)`, which sets attributes of an object of any class.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import inspect
 from typing import Any
 
 from .. import ir
+from ..runtime import instance
+from .constructors import plain_attributes
 
 
 def record_fields(obj: Any) -> tuple[str, ...] | None:
@@ -23,7 +27,10 @@ def record_fields(obj: Any) -> tuple[str, ...] | None:
         return None
     if issubclass(obj, tuple) and hasattr(obj, "_fields"):
         return tuple(obj._fields) if _is_generated(obj.__new__) else None
-    if not dataclasses.is_dataclass(obj) or "__dataclass_fields__" not in vars(obj):
+    if not dataclasses.is_dataclass(obj):
+        attributes = plain_attributes(obj)
+        return None if attributes is None else tuple(attributes)
+    if "__dataclass_fields__" not in vars(obj):
         return None
     plain = _is_generated(obj.__init__) and not hasattr(obj, "__post_init__")
     if not plain or obj.__new__ is not object.__new__ or not _sets_plainly(obj):
@@ -50,17 +57,41 @@ def _sets_plainly(cls: Any) -> bool:
     return not any(hasattr(v, "__set__") and not inspect.ismemberdescriptor(v) for v in found)
 
 
+def record_class(call: ir.Expr) -> type | None:
+    """The class of which a call makes an instance by setting its fields; None for any other."""
+    match call:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Ref(obj=cls),)) if obj is instance:
+            return cls if isinstance(cls, type) else None
+        case ir.Call(fn=ir.Ref(obj=obj)) if record_fields(obj) is not None:
+            return obj if isinstance(obj, type) else None
+    return None
+
+
+def record_names(call: ir.Call) -> tuple[str, ...]:
+    """The fields of the instance that a call makes, in order."""
+    cls = record_class(call)
+    if isinstance(call.fn, ir.Ref) and call.fn.obj is instance:
+        return tuple(name for name, _ in call.kwargs)
+    return (record_fields(cls) if cls is not None else None) or ()
+
+
 def record_values(call: ir.Expr) -> dict[str, ir.Expr] | None:
     """The values that a call of such a class gives its fields; None for any other call.
 
     Fields that keep their defaults are absent.
     """
-    if not isinstance(call, ir.Call) or not isinstance(call.fn, ir.Ref):
+    cls = record_class(call)
+    if cls is None or not isinstance(call, ir.Call) or any(map(ir.is_starred, call.args)):
         return None
-    if record_fields(call.fn.obj) is None or any(map(ir.is_starred, call.args)):
-        return None
+    assert isinstance(call.fn, ir.Ref)
+    if call.fn.obj is instance:
+        return dict(call.kwargs)
     try:
-        bound = inspect.signature(call.fn.obj).bind(*call.args, **dict(call.kwargs))
+        bound = inspect.signature(cls).bind(*call.args, **dict(call.kwargs)).arguments
     except (TypeError, ValueError):
         return None
-    return dict(bound.arguments)
+    attributes = None if dataclasses.is_dataclass(cls) else plain_attributes(cls)
+    if attributes is None:
+        return dict(bound)
+    params = ((field, v.name) for field, v in attributes.items() if isinstance(v, ir.Var))
+    return {field: bound[param] for field, param in params if param in bound}

@@ -25,7 +25,7 @@ from .operations import (
     rule_object,
     written_position,
 )
-from .record_types import record_fields
+from .record_types import record_class
 
 _CONTAINERS = (dict, list, set, collections.deque)
 _PLAIN = (dict, list, set, collections.OrderedDict)
@@ -157,7 +157,7 @@ class _Check:
             return
         if obj in (range, zip, enumerate, reversed):
             return self._header(call, place)
-        if record_fields(obj) is not None:
+        if record_class(call) is not None:
             return
         if obj is None or is_stop_gradient(obj) or is_python_function(obj):
             return  # known when it runs, or read from its source

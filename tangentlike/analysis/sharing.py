@@ -35,6 +35,7 @@ class Sharing:
         self.changed: set[str] = set()  # parameters of which what was given is written
         self.changed_inside: set[str] = set()  # the same, not only by assigning attributes
         self.given_back: set[str] = set()  # parameters with which the result may share memory
+        self.given_whole: set[str] = set()  # the same, the result itself and not what it holds
         pairs = Pairs(NameSets())
         for name in watched:
             for node in (name, element(name)):
@@ -61,7 +62,9 @@ class Sharing:
                 return self._loop(stmt, pairs)
         if isinstance(stmt, ir.Return) and stmt.value is not None:
             self.repeated |= self._repeats(stmt.value, pairs)
-            shared = self.sources.nodes(stmt.value) | self.sources.elements(stmt.value)
+            whole = self.sources.nodes(stmt.value)
+            shared = whole | self.sources.elements(stmt.value)
+            self.given_whole |= {_param(n) for n in pairs.partners(whole) if _is_given(n)}
             self.given_back |= {_param(n) for n in pairs.partners(shared) if _is_given(n)}
         live = self.facts.live_after[id(stmt)]
         self.indexed |= self._indexed_by(stmt) | _changed_by_method(stmt)

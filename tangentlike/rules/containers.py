@@ -153,6 +153,35 @@ def joined(y, a, b):
 # ------------------------------------------------------------------------- records
 
 
+@rule(runtime.record_like, builder=True, kind=unknown)
+def record_like(call, kind_of):
+    """One item for each field."""
+    items = [f"item{n}" for n in range(len(call.args) - 1)]
+    dots = "".join(f", {item}_dot" for item in items)
+    bars = [f"    {item}_bar = record_item(y_bar, record, {n})" for n, item in enumerate(items)]
+    head = f"def record_like({', '.join(['y', 'record', *items])}):"
+    return "\n".join([head, f"    y_dot = record_like(record{dots})", "    record_bar = 0", *bars])
+
+
+@rule(runtime.saved_attribute, view="maybe", kind=unknown)
+def saved_attribute(y, x, name):
+    y_dot = saved_attribute(x_dot, name)
+
+
+@rule(runtime.record_item, view="maybe", kind=unknown)
+def record_item(y, g, record, place):
+    y_dot = record_item(g_dot, record, place)
+    g_bar = record_item_bar(y_bar, record, place)
+    record_bar = 0
+
+
+@rule(runtime.record_item_bar, kind=unknown)
+def record_item_bar(y, g, record, place):
+    y_dot = record_item_bar(g_dot, record, place)
+    g_bar = record_item(y_bar, record, place)
+    record_bar = 0
+
+
 @rule(runtime.replaced, view="maybe", kind=unknown)
 def replaced(y, record, field, value):
     y_dot = replaced(record_dot, field, value_dot)

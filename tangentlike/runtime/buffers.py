@@ -114,7 +114,23 @@ def require_class(x: Any, cls: type) -> None:
         )
 
 
+def require_stored(x: Any, name: str) -> None:
+    """Check that `x.name = v` stores `v` and runs no code of the class of `x`.
+
+    Raises `TypeError` otherwise: what a setter does has a derivative of its own.
+    """
+    if isinstance(getattr(type(x), name, None), property):
+        raise TypeError(
+            f"`{name}` of a {type(x).__name__} is a property, which this derivative did not see: "
+            "set the attributes behind it"
+        )
+
+
 # What refuses arguments that the emitted text was not written for.
 REFUSING = frozenset(
-    fn.__code__ for fn in (require_apart, require_array, require_class, require_ndim)
+    fn.__code__
+    for fn in (
+        *(require_apart, require_array, require_class, require_ndim),
+        require_stored,
+    )
 )

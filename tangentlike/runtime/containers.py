@@ -1,4 +1,5 @@
-"""Adjoints and tangents of dicts that are made of others, and of items put into another order."""
+"""Adjoints and tangents of dicts that are made of others, of items put into another order, and of
+objects that are made of their fields."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any
 
 from .broadcasting import zeros_like
 from .mutation import copy as copy_of
-from .records import Mirror, Record
+from .records import Mirror, Record, fields_of, names_of, record_like
 
 __all__ = [
     "columns",
@@ -21,9 +22,12 @@ __all__ = [
     "joined",
     "merged_bar",
     "put_items",
+    "record_item",
+    "record_item_bar",
     "replaced",
     "replaced_bar",
     "restore_entry",
+    "saved_attribute",
     "saved_entry",
     "slice_bounds",
     "sorting_order",
@@ -97,12 +101,31 @@ def saved_entry(d: Any, key: Any) -> list[Any]:
     return [copy_of(d[key])] if key in d else []
 
 
+def saved_attribute(x: Any, name: str) -> Any:
+    """What `x.name` is before it is assigned; None where it is not there yet."""
+    return getattr(x, name, None)
+
+
 def restore_entry(d: Any, key: Any, saved: list[Any]) -> None:
     """Make `d[key]` again what it was when `saved_entry` looked at it."""
     if saved:
         d[key] = saved[0]
     else:
         del d[key]
+
+
+def record_item(mirrored: Any, value: Any, place: int) -> Any:
+    """The entry for one field of `value` in its mirror, by the place of the field."""
+    names = names_of(value)
+    return mirrored[place] if names else getattr(mirrored, list(fields_of(value) or ())[place])
+
+
+def record_item_bar(item: Any, value: Any, place: int) -> Any:
+    """The adjoint of the mirror in `record_item`: zero but for the one entry."""
+    fields = list(value) if names_of(value) else list((fields_of(value) or {}).values())
+    return record_like(
+        value, *(item if n == place else zeros_like(v) for n, v in enumerate(fields))
+    )
 
 
 def without(d: Any, key: Any) -> Any:

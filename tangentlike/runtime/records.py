@@ -22,6 +22,7 @@ __all__ = [
     "Record",
     "added",
     "fields_of",
+    "instance",
     "is_machinery",
     "mirror",
     "names_of",
@@ -150,6 +151,19 @@ def record_like(value: Any, *items: Any) -> Any:
         for name, v in _of_class(type(value)).items()
     }
     return Mirror(**{**shared, **dict(zip(fields_of(value) or (), items, strict=True))})
+
+
+def instance(cls: type, /, **attributes: Any) -> Any:
+    """An object of a class with these attributes, made without its `__init__`.
+
+    >>> class Layer: pass
+    >>> instance(Layer, w=2.0).w
+    2.0
+    """
+    made = object.__new__(cls)
+    for name, value in attributes.items():
+        object.__setattr__(made, name, value)
+    return made
 
 
 def copied_fields(value: Any, item: Callable[[Any], Any]) -> Any:

@@ -135,6 +135,7 @@ EFFECTS = (
     "require_items",
     "require_array",
     "require_class",
+    "require_stored",
     "require_ndim",
     "require_scalar",
 )
@@ -148,6 +149,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_class",
         "require_ndim",
         "require_scalar",
+        "require_stored",
     )
 )
 # What depends on which array an argument is, not on its entries alone.

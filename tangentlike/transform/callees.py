@@ -17,14 +17,12 @@ from typing import Any, Protocol
 from .. import ir
 from ..analysis.evidence import told_apart
 from ..analysis.memory import Effects
-from ..analysis.operations import is_python_function
 from ..checkpoints import inside_checkpoint
 from ..errors import InternalError, UnsupportedError
 from ..frontend import Lowered, lower
 from ..kind import FLOAT, UNKNOWN, Kind
 from ..names import Names
 from ..primal import emitted_of
-from ..rules.book import RuleBook
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
 from .callee_effects import CalleeEffects
@@ -362,22 +360,3 @@ def is_checkpointed(obj: Any, variants: Variants) -> bool:
         return inside_checkpoint(obj) is not None
     original = variants.original[id(obj)]
     return inside_checkpoint(original) is not None
-
-
-class KnownCallees:
-    """A rule book that also knows what kind of value a user's function returns."""
-
-    def __init__(self, book: RuleBook, callees: Callees) -> None:
-        self._book = book
-        self._callees = callees
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._book, name)
-
-    def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
-        fn = call.fn
-        if not isinstance(fn, ir.Ref) or not is_python_function(fn.obj):
-            return self._book.result_kind(call, kind_of)
-        if self._book.find(fn.obj) is not None or self._book.is_nondifferentiable(fn.obj):
-            return self._book.result_kind(call, kind_of)
-        return self._callees.result_kind(call, kind_of)

@@ -11,7 +11,7 @@ from ..analysis.operations import (
     is_python_function,
     rule_object,
 )
-from ..analysis.record_types import record_fields, record_values
+from ..analysis.record_types import record_names, record_values
 from ..kind import UNKNOWN
 from ..rules.bind import Instance, bind
 from .contributions import unknown_class
@@ -131,9 +131,8 @@ def _on_tangents(call: ir.Call, state: Tangents) -> ir.Call | None:
 def _record(name: str, call: ir.Call, state: Tangents) -> ir.Expr:
     """The tangent of `layer = Layer(w, b)`: a mirror, which has the fields and no code."""
     given, record = record_values(call) or {}, ir.Var(name)
-    assert isinstance(call.fn, ir.Ref)
     parts = []
-    for field in record_fields(call.fn.obj) or ():
+    for field in record_names(call):
         value: ir.Expr = given.get(field, ir.Attribute(record, field))
         parts.append(state.tangent_or_zeros(value) if field in given else state.zeros(value))
     return state.call("record_like", record, *parts)

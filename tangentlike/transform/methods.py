@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import operator
 import types
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .. import ir
+from ..analysis.kind_of import kind_of
 from ..analysis.operations import is_python_function
 from ..errors import UnknownClassError, UnsupportedError
 from ..frontend import Lowered
@@ -28,37 +29,35 @@ from ..runtime import require_class
 from ..structures import OF_ARRAYS
 from .callees import Callees
 from .held_calls import held_calls_as_reads
+from .known_callees import KnownCallees
+from .method_lookup import BINARY, UNARY, Found, may_call_methods
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
-KindOf = Callable[[ir.Expr, Mapping[str, Kind]], Kind]
 _MOST_ROUNDS = 100  # each makes the result of one more call known
-
-_BINARY = {
-    **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
-    **{operator.truediv: "truediv", operator.pow: "pow", operator.matmul: "matmul"},
-    **{operator.floordiv: "floordiv", operator.mod: "mod"},
-}
-_UNARY = {operator.neg: "__neg__", operator.pos: "__pos__", abs: "__abs__", len: "__len__"}
 
 
 @dataclasses.dataclass(frozen=True)
 class _Method:
     """What a call stood for: how it is printed where it carries no derivative."""
 
-    style: str  # "method", "property", "call", "item", "function", or the text of an operator
+    style: str  # as in `Found`
     name: str
     original: Any
 
 
 class Methods:
-    """The methods of one transform. `infer` and `kind_of` know the kinds of a function's names."""
+    """The methods of one transform. `infer` knows the kinds of a function's names."""
 
-    def __init__(self, callees: Callees, infer: Infer, kind_of: KindOf) -> None:
+    def __init__(self, callees: Callees, infer: Infer, book: KnownCallees) -> None:
         self.callees = callees
         self.infer = infer
-        self.kind_of = kind_of
+        self.book = book
         self._made: dict[Any, types.FunctionType] = {}
         self._spelled: dict[int, _Method] = {}
+        self.lookup = book.methods
+
+    def kind_of(self, expr: ir.Expr, kinds: Mapping[str, Kind]) -> Kind:
+        return kind_of(expr, kinds, self.book)
 
     def resolved(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool = False) -> Lowered:
         """A function in which methods of objects of known classes are called as functions;
@@ -67,7 +66,8 @@ class Methods:
             lowered = _guarded(lowered, given)
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
-            if not any(kind.holds_objects for kind in kinds.values()):
+            known = any(kind.holds_objects for kind in kinds.values())
+            if not known and not may_call_methods(lowered.function):
                 break
             _refuse_properties_like_arrays(lowered.function, kinds)
             read = held_calls_as_reads(lowered, kinds)
@@ -92,6 +92,7 @@ class Methods:
             )
             made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
             made.__kwdefaults__ = fn.__kwdefaults__
+            made.__dict__.update(fn.__dict__)
             self._made[key] = made
             self._spelled[id(made)] = method
             lowered = self.callees.lowered(fn)
@@ -118,9 +119,18 @@ class Methods:
             return e
 
         def block(b: ir.Block) -> ir.Block:
-            return tuple(ir.map_statement(s, expr=expr, block=block) for s in b)
+            return tuple(self._setter(s) or ir.map_statement(s, expr=expr, block=block) for s in b)
 
         return dataclasses.replace(function, body=block(function.body))
+
+    def _setter(self, stmt: ir.Stmt) -> ir.Stmt | None:
+        """`Model_set_rate(model, v)` as `model.rate = v`."""
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=(base, value))):
+                method = self._spelled.get(id(obj))
+                if method is not None and method.style == "setter":
+                    return ir.Store(ir.Attribute(base, method.name), value, stmt.origin)
+        return None
 
 
 def _guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
@@ -199,10 +209,24 @@ class _Spelling:
             for stmt in ir.statements(lowered.function.body)
             if isinstance(stmt, ir.Assign) and _is_super(stmt.value)
         }
+        self.classes = dict(self._named_classes())
+
+    def _named_classes(self) -> Iterator[tuple[str, type]]:
+        """The names for `type(self)` and `self.__class__`."""
+        stmts = list(ir.statements(self.lowered.function.body))
+        counts = Counter(name for stmt in stmts for name in ir.binds(stmt))
+        for stmt in stmts:
+            match stmt:
+                case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(of,))):
+                    cls = self._class(of) if obj is type else None
+                case ir.Assign(target=str(name), value=ir.Attribute(of, "__class__")):
+                    cls = self._class(of)
+                case _:
+                    continue
+            if cls is not None and counts[name] == 1:
+                yield name, cls
 
     def kind(self, expr: ir.Expr) -> Kind:
-        if isinstance(expr, ir.Ref) and _is_instance(expr.obj):
-            return UNKNOWN
         return self.methods.kind_of(expr, self.kinds)
 
     def block(self, block: ir.Block) -> ir.Block:
@@ -220,82 +244,75 @@ class _Spelling:
                 new = self.expression(value, stmt.origin)
                 return stmt if new is value else dataclasses.replace(stmt, value=new)
             case ir.Store(target=ir.Index(base, key), value=value) if self._class(base) is not None:
-                call = self._call(base, "__setitem__", (key, value), (), "method", stmt.origin)
-                return stmt if call is None else ir.Do(call, stmt.origin)
+                parts = (base, key, value)
+                lookup = self.methods.lookup
+                found = lookup.method(self._class(base), "__setitem__", parts, (), "method")
+                return self._done(found, stmt)
+            case ir.Store(target=ir.Attribute(base, name), value=value):
+                found = self.methods.lookup.setter(self._class(base), name, (base, value))
+                return self._done(found, stmt)
         return ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt
+
+    def _done(self, found: Found | None, stmt: ir.Store) -> ir.Stmt:
+        """A store as the call of the method that it is; itself where there is none."""
+        call = None if found is None else self._called(found, stmt.value, stmt.origin)
+        return stmt if call is None else ir.Do(call, stmt.origin)
 
     def expression(self, value: ir.Expr, origin: ir.Origin) -> ir.Expr:
         """A call, an attribute or an item as a call of the method behind it."""
-        found: ir.Expr | None = None
         match value:
             case ir.Call(fn=ir.Attribute(ir.Var(name), method)) if name in self.parents:
-                found = self._parent(value, method, origin)
-            case ir.Call(fn=ir.Attribute(base, name)) if self._class(base) is not None:
-                found = self._call(base, name, value.args, value.kwargs, "method", origin)
-            case ir.Call(fn=ir.Var() as base) if self._class(base) is not None:
-                found = self._call(base, "__call__", value.args, value.kwargs, "call", origin)
-            case ir.Call(fn=ir.Ref(obj=obj), args=args):
-                found = self._reference(value, obj, args, origin)
-            case ir.Attribute(base, name) if self._class(base) is not None:
-                found = self._call(base, name, (), (), "property", origin)
-            case ir.Index(base, key) if self._class(base) is not None:
-                found = self._call(base, "__getitem__", (key,), (), "item", origin)
-        return value if found is None else found
+                return self._parent(value, method, origin) or value
+            case ir.Call(fn=ir.Var(name)) if name in self.classes:
+                cls = self.classes[name]
+                value = dataclasses.replace(value, fn=ir.Ref(cls.__name__, cls))
+            case ir.Call(fn=ir.Ref(obj=obj)) if self._is_resolved(obj):
+                return value
+        found = self.methods.lookup.behind(value, self.kind)
+        if found is not None:
+            return self._called(found, value, origin)
+        if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
+            self._refuse_operator(value, value.fn, origin)
+            return self._with_objects(value, value.fn) or value
+        return value
 
     def _class(self, expr: ir.Expr) -> type | None:
         kind = self.kind(expr)
         return kind.cls if kind.form == "object" else None
 
-    def _reference(
-        self, call: ir.Call, obj: Any, args: tuple[ir.Expr, ...], origin: ir.Origin
-    ) -> ir.Expr | None:
-        """An operator of an object, or a function that is given objects."""
-        if obj in _BINARY and len(args) == 2:
-            return self._operator(call, obj, origin)
-        if obj in _UNARY and len(args) == 1 and self._class(args[0]) is not None:
-            found = self._call(args[0], _UNARY[obj], (), (), call.fn.text, origin, obj)  # type: ignore[union-attr]
-            return found if found is not None else self._refuse(call, args[0], origin)
-        known = (
-            id(obj) in self.methods._spelled or id(obj) in self.methods.callees.variants.original
-        )
-        if known or not is_python_function(obj) or any(map(ir.is_starred, call.args)):
+    def _is_resolved(self, obj: Any) -> bool:
+        """Whether a function was made here already, or has a rule, or carries no derivatives."""
+        known = self.methods._spelled.keys() | self.methods.callees.variants.original.keys()
+        if id(obj) in known:
+            return True
+        builder = self.methods.callees.builder
+        assert builder is not None
+        book = builder.book  # type: ignore[attr-defined]
+        if obj in BINARY or obj in UNARY:
+            return False
+        return book.find(obj) is not None or bool(book.is_nondifferentiable(obj))
+
+    def _with_objects(self, call: ir.Call, fn: ir.Ref) -> ir.Call | None:
+        """A call of a function that is given objects."""
+        if not is_python_function(fn.obj) or any(map(ir.is_starred, call.args)):
             return None
-        if self._is_known(obj):
-            return None
-        given = self._given(obj, call)
+        given = self._given(fn.obj, call)
         if not any(kind.holds_objects for kind in given.values()):
             return None
-        assert isinstance(call.fn, ir.Ref)
-        method = _Method("function", call.fn.text, obj)
-        name = self.methods.callees.lowered(obj).function.name
-        return dataclasses.replace(call, fn=self.methods.variant(obj, method, name, given))
+        method = _Method("function", fn.text, fn.obj)
+        name = self.methods.callees.lowered(fn.obj).function.name
+        return dataclasses.replace(call, fn=self.methods.variant(fn.obj, method, name, given))
 
-    def _is_known(self, obj: Any) -> bool:
-        """Whether a function has a rule, or carries no derivatives."""
-        assert self.methods.callees.builder is not None
-        book = self.methods.callees.builder.book  # type: ignore[attr-defined]
-        return book.find(obj) is not None or book.is_nondifferentiable(obj)
-
-    def _operator(self, call: ir.Call, obj: Any, origin: ir.Origin) -> ir.Expr | None:
-        a, b = call.args
-        if self._class(a) is None and self._class(b) is None:
-            return None
-        assert isinstance(call.fn, ir.Ref)
-        name, found = _BINARY[obj], None
-        if self._class(a) is not None:
-            found = self._call(a, f"__{name}__", (b,), (), call.fn.text, origin, obj)
-        elif self._class(b) is not None:
-            style = f"r{call.fn.text}"
-            found = self._call(b, f"__r{name}__", (a,), (), style, origin, obj)
-        return found if found is not None else self._refuse(call, a, origin)
-
-    def _refuse(self, call: ir.Call, operand: ir.Expr, origin: ir.Origin) -> ir.Expr:
-        assert isinstance(call.fn, ir.Ref)
-        raise UnsupportedError(
-            f"`{call.fn.text}` of an object, whose class does not say in Python what that is",
-            origin.place,
-            "Write it as a method, or as a function of the object's attributes.",
-        )
+    def _refuse_operator(self, call: ir.Call, fn: ir.Ref, origin: ir.Origin) -> None:
+        """Refuse an operator of an object whose class has none that can be read."""
+        if fn.obj not in BINARY and fn.obj not in UNARY:
+            return
+        if any(self._class(arg) is not None for arg in call.args):
+            raise UnsupportedError(
+                f"`{fn.text}` of an object, whose class does not say in Python what that is",
+                origin.place,
+                "Write it as a method, or as a function of the object's attributes.",
+            )
 
     def _parent(self, call: ir.Call, name: str, origin: ir.Origin) -> ir.Expr | None:
         """`super().name(...)`: the method that comes next for the class of `self`."""
@@ -313,72 +330,37 @@ class _Spelling:
                 fn = vars(base)[name]
                 if not isinstance(fn, types.FunctionType):
                     return None
+                text = f"{base.__name__}_{name.strip('_')}"
                 args = (ir.Var(params[0]), *call.args)
-                plain = ir.Call(ir.Ref(f"{base.__name__}_{name.strip('_')}", fn), args, call.kwargs)
-                method = _Method("function", f"{base.__name__}.{name}", fn)
-                return self._variant_call(fn, method, plain, call.at)
+                spelled = f"{base.__name__}.{name}"
+                found = Found(fn, args, call.kwargs, text, "function", spelled, fn)
+                return self._called(found, call, origin)
         return None
 
-    def _call(
-        self,
-        base: ir.Expr,
-        name: str,
-        args: tuple[ir.Expr, ...],
-        kwargs: tuple[tuple[str, ir.Expr], ...],
-        style: str,
-        origin: ir.Origin,
-        operation: Any = None,
-    ) -> ir.Call | None:
-        """The call of what the class of `base` has by this name; None where it has nothing that
-        can be read."""
-        cls = self._class(base)
-        found = inspect.getattr_static(cls, name, None)
-        if style == "property":
-            found = found.fget if isinstance(found, property) else None
-        elif isinstance(found, staticmethod) and style == "method":
-            fn = found.__func__
-            text = f"{cls.__name__}_{name}"  # type: ignore[union-attr]
-            plain = ir.Call(ir.Ref(text, fn), args, kwargs, origin.place)
-            method = _Method("function", text, fn)
-            return self._variant_call(fn, method, plain, origin.place)
-        if not isinstance(found, types.FunctionType) or any(map(ir.is_starred, args)):
-            return None
-        if _may_decline(found):
-            return None
-        assert cls is not None
-        text = f"{cls.__name__}_{name.strip('_')}"
-        plain = ir.Call(ir.Ref(text, found), (base, *args), kwargs, origin.place)
-        method = _Method(style, name, operation if operation is not None else found)
-        return self._variant_call(found, method, plain, origin.place)
+    def _called(self, found: Found, expr: ir.Expr, origin: ir.Origin) -> ir.Call:
+        """The call of a method, made for the classes that it is given here."""
+        at = expr.at if isinstance(expr, ir.Call) else origin.place
+        plain = found.call(at)
+        method = _Method(found.style, found.name, found.original)
+        given = self._given(found.fn, plain)
+        fn = self.methods.variant(found.fn, method, found.text, given)
+        return dataclasses.replace(plain, fn=fn)
 
-    def _variant_call(
-        self, fn: types.FunctionType, method: _Method, plain: ir.Call, at: Any
-    ) -> ir.Call | None:
-        given = self._given(fn, plain)
-        assert isinstance(plain.fn, ir.Ref)
-        name = plain.fn.text
-        return ir.Call(self.methods.variant(fn, method, name, given), plain.args, plain.kwargs, at)
+    def _bound(self, fn: Any, call: ir.Call) -> dict[str, Any]:
+        """The arguments of a call by parameter."""
+        try:
+            signature = inspect.signature(fn, follow_wrapped=False)
+            return dict(signature.bind(*call.args, **dict(call.kwargs)).arguments)
+        except (TypeError, ValueError):
+            return {}
 
     def _given(self, fn: Any, call: ir.Call) -> dict[str, Kind]:
         """What is known of the objects among the arguments, by parameter."""
-        try:
-            bound = inspect.signature(fn, follow_wrapped=False).bind(
-                *call.args, **dict(call.kwargs)
-            )
-        except (TypeError, ValueError):
-            return {}
-        kinds = ((n, self.kind(v)) for n, v in bound.arguments.items() if isinstance(v, ir.Var))
+        bound = self._bound(fn, call)
+        atoms = (item for item in bound.items() if isinstance(item[1], ir.Var | ir.Ref))
+        kinds = ((name, self.kind(value)) for name, value in atoms)
         return {name: kind for name, kind in kinds if kind.holds_objects}
 
 
 def _is_super(value: ir.Expr) -> bool:
     return isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) and value.fn.obj is super
-
-
-def _is_instance(obj: Any) -> bool:
-    return not isinstance(obj, (type, types.ModuleType)) and not callable(obj)
-
-
-def _may_decline(fn: types.FunctionType) -> bool:
-    """Whether an operator's method may say that it is not defined, so that another is tried."""
-    return "NotImplemented" in fn.__code__.co_names

@@ -16,6 +16,7 @@ from .. import ir
 from ..analysis.aliases import Aliases
 from ..analysis.assigned import definitely_assigned
 from ..analysis.recompute import Recomputed
+from ..analysis.record_types import record_class, record_names
 from ..analysis.saving import Saves, is_pop, place_of
 from ..analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
 from ..errors import UnsupportedError
@@ -156,11 +157,22 @@ class Recorder:
         """Whether a write may make an entry that was not there, as it does in a dict."""
         return isinstance(entries, ir.Index) and self.context.kind_of(entries.base).form == "dict"
 
+    def _may_be_unset(self, entries: ir.Attribute) -> bool:
+        """Whether an attribute may not have been there: of an object that is made here."""
+        for stmt in self.facts.definitions.get(getattr(entries.base, "name", ""), ()):
+            made = stmt.value if isinstance(stmt, ir.Assign) else None
+            if isinstance(made, ir.Call) and record_class(made) is not None:
+                return entries.name not in record_names(made)
+        return False
+
     def _old_entries(self, stmt: ir.Stmt, name: str) -> ir.Expr:
         """What an in-place write is about to overwrite, copied unless it is a number. (An
         attribute is bound anew: what it referred to stays as it is.)"""
         entries = self._entries(stmt, name)
         if isinstance(entries, ir.Attribute):
+            if self._may_be_unset(entries):
+                named = (entries.base, ir.Const(entries.name))
+                return ir.Call(self.context.helper("saved_attribute"), named)
             return entries
         if self._may_be_absent(entries):
             return ir.Call(self.context.helper("saved_entry"), (entries.base, entries.key))

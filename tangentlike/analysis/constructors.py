@@ -1,0 +1,313 @@
+"""What a call of a class does: its `__init__` as a function that makes the object.
+
+before::                                after::
+    class Layer(Base):                      def Layer(w, n):
+        def __init__(self, w, n):               b = np.zeros(n)
+            super().__init__(w)                 self = instance(Layer, w=w, b=b)
+            self.b = np.zeros(n)                return self
+
+The attributes that are set first are given to the object when it is made, so that nothing is
+overwritten and most constructors need no more than that. What follows works on the object.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import inspect
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import ir
+from ..errors import UnsupportedError
+from ..frontend import Lowered, lower, names_of
+from ..names import Names
+from ..rules.definitions import as_defined
+from ..rules.twins import as_numpy
+from ..runtime import instance
+from ..runtime.records import is_machinery
+
+_LIBRARIES = ("numpy", "scipy", "cupy", "tangentlike")
+_BASES = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex, BaseException, type)
+_INSTANCE = ir.Ref("instance", instance)
+_PLAIN: dict[type, tuple[Any, dict[str, ir.Expr] | None]] = {}
+
+
+def initialiser(cls: Any) -> types.FunctionType | None:
+    """The `__init__` of a class of the user's whose objects are made in no other way; None for
+    anything else, and for dataclasses that Python wrote it for."""
+    if not isinstance(cls, type) or type(cls) not in (type, abc.ABCMeta):
+        return None
+    if issubclass(cls, _BASES) or is_machinery(cls):
+        return None
+    if cls.__module__.partition(".")[0] in _LIBRARIES or cls.__new__ is not object.__new__:
+        return None
+    if cls.__setattr__ is not object.__setattr__ or dataclasses.is_dataclass(cls):
+        return None
+    if any("__slots__" in vars(base) for base in cls.__mro__[:-1]):
+        return None
+    found = inspect.getattr_static(cls, "__init__", None)
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def plain_attributes(cls: type) -> dict[str, ir.Expr] | None:
+    """Attribute -> the parameter or the constant that it is, for a class whose `__init__` does
+    no more than set attributes to such; None for any other.
+
+    >>> class Layer:
+    ...     def __init__(self, w, b=None):
+    ...         self.w, self.b, self.count = w, b, 0
+    >>> plain_attributes(Layer)
+    {'w': Var(name='w'), 'b': Var(name='b'), 'count': Const(value=0)}
+    """
+    init = initialiser(cls)
+    if init is None:
+        return None
+    if cls not in _PLAIN or _PLAIN[cls][0] is not init:
+        _PLAIN[cls] = (init, _plain_attributes(cls))
+    return _PLAIN[cls][1]
+
+
+def _plain_attributes(cls: type) -> dict[str, ir.Expr] | None:
+    try:
+        lowered = constructor(cls)
+    except UnsupportedError:
+        return None
+    if lowered is None or any(p.kind in ("*", "**") for p in lowered.function.params):
+        return None
+    match lowered.function.body:
+        case (ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), kwargs=kwargs)), ir.Return()):
+            params = frozenset(lowered.function.param_names)
+            known = (
+                isinstance(v, ir.Const) or (isinstance(v, ir.Var) and v.name in params)
+                for _, v in kwargs
+            )
+            return dict(kwargs) if obj is instance and all(known) else None
+    return None
+
+
+def constructor(cls: type) -> Lowered | None:
+    """The function that makes an object of a class; None where its class does not say how."""
+    init = initialiser(cls)
+    if init is None or _has_descriptors(cls):
+        return None
+    lowered = as_defined(as_numpy(lower(init)))
+    function = lowered.function
+    if not function.params or _rebinds(function, function.params[0].name):
+        return None
+    own, names = function.params[0].name, names_of(function)
+    body = _Spelling(cls, own, names).block(function.body, lowered, (init,))
+    *rest, last = body
+    assert isinstance(last, ir.Return)
+    body = _fused(tuple(rest), own, cls, function)
+    made = dataclasses.replace(
+        function,
+        name=cls.__name__,
+        params=tuple(dataclasses.replace(p, annotation="") for p in function.params[1:]),
+        body=(*body, dataclasses.replace(last, value=ir.Var(own))),
+    )
+    return dataclasses.replace(lowered, function=made)
+
+
+def with_class(fn: types.FunctionType, cls: type) -> Lowered | None:
+    """A class method as a function in which the class stands for its first parameter."""
+    lowered = as_defined(as_numpy(lower(fn)))
+    function = lowered.function
+    if not function.params or function.params[0].kind not in ("any", "positional"):
+        return None
+    first = function.params[0].name
+    if _rebinds(function, first):
+        return None
+    made = dataclasses.replace(
+        function,
+        params=tuple(dataclasses.replace(p, annotation="") for p in function.params[1:]),
+        body=_renamed(function.body, {first: ir.Ref(cls.__name__, cls)}),
+    )
+    return dataclasses.replace(lowered, function=made)
+
+
+def _has_descriptors(cls: type) -> bool:
+    """Whether assigning an attribute may run code that is not a property's."""
+    values = (v for base in cls.__mro__[:-1] for v in vars(base).values())
+    plain = (property, types.GetSetDescriptorType, types.MemberDescriptorType)
+    return any(hasattr(type(v), "__set__") and not isinstance(v, plain) for v in values)
+
+
+def _rebinds(function: ir.Function, name: str) -> bool:
+    return any(name in ir.binds(stmt) for stmt in ir.statements(function.body))
+
+
+# --------------------------------------------------------------- methods that it calls
+
+
+@dataclasses.dataclass
+class _Spelling:
+    """Puts `super().__init__(...)`, and methods called for their effect, where they are called:
+    they set attributes that the object has not yet."""
+
+    cls: type
+    own: str
+    names: Names
+
+    def block(self, block: ir.Block, lowered: Lowered, above: tuple[Any, ...]) -> ir.Block:
+        parents = {
+            stmt.target: stmt
+            for stmt in block
+            if isinstance(stmt, ir.Assign) and _is_super(stmt.value)
+        }
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            out += self.statement(stmt, lowered, above, frozenset(map(str, parents)))
+        read = frozenset().union(*map(ir.reads, ir.statements(tuple(out))))
+        return tuple(s for s in out if s not in parents.values() or str(s.target) in read)  # type: ignore[union-attr]
+
+    def statement(
+        self, stmt: ir.Stmt, lowered: Lowered, above: tuple[Any, ...], parents: frozenset[str]
+    ) -> Iterator[ir.Stmt]:
+        found = None
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), method)) as call):
+                if name in parents:
+                    found = self.following(lowered, method)
+                elif name == self.own:
+                    found = inspect.getattr_static(self.cls, method, None)
+                args = (ir.Var(self.own), *call.args)
+            case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=args) as call):
+                found = obj if args[:1] == (ir.Var(self.own),) else None
+        if not isinstance(found, types.FunctionType) or found in above:
+            yield stmt
+            return
+        assert isinstance(stmt, ir.Do) and isinstance(stmt.value, ir.Call)
+        inner = as_defined(as_numpy(lower(found)))
+        body = self.body_of(inner, found, ir.Call(stmt.value.fn, args, call.kwargs), stmt.origin)
+        if body is None:
+            yield stmt
+            return
+        yield from self.block(body, inner, (*above, found))
+
+    def following(self, lowered: Lowered, method: str) -> Any:
+        """What `super().method` is, in a method of the class that `lowered` was written in."""
+        cell = lowered.scope.cells.get("__class__")
+        if cell is None:
+            return None
+        later = self.cls.__mro__[self.cls.__mro__.index(cell.cell_contents) + 1 :]
+        return next((vars(base)[method] for base in later if method in vars(base)), None)
+
+    def body_of(
+        self, lowered: Lowered, fn: Any, call: ir.Call, origin: ir.Origin
+    ) -> ir.Block | None:
+        """The body of a method by names of the constructor, without its `return`."""
+        function = lowered.function
+        try:
+            bound = inspect.signature(fn, follow_wrapped=False).bind(
+                *call.args, **dict(call.kwargs)
+            )
+        except (TypeError, ValueError):
+            return None
+        inside = [n for stmt in ir.statements(function.body) for n in ir.binds(stmt)]
+        values: dict[str, ir.Expr] = {}
+        head: list[ir.Stmt] = []
+        for param in function.params:
+            value = bound.arguments.get(param.name, param.default)
+            if param.kind in ("*", "**") or not isinstance(value, ir.Atom):
+                return None
+            if param.name not in inside:
+                values[param.name] = value
+                continue
+            new = self.names.fresh(param.name)
+            values[param.name] = ir.Var(new)
+            head.append(ir.Assign(new, value, origin))
+        for name in inside:
+            if name not in values:
+                values[name] = ir.Var(self.names.fresh(name))
+        *body, last = function.body
+        if not isinstance(last, ir.Return):
+            body.append(last)
+        return (*head, *_renamed(tuple(body), values))
+
+
+def _renamed(block: ir.Block, values: Mapping[str, ir.Expr]) -> ir.Block:
+    def bound(name: str) -> str:
+        new = values.get(name)
+        return new.name if isinstance(new, ir.Var) else name
+
+    return tuple(
+        ir.map_statement(
+            stmt,
+            expr=lambda e: ir.substitute(e, values),
+            block=lambda b: _renamed(b, values),
+            target=lambda t: ir.map_target(t, bound),
+        )
+        for stmt in block
+    )
+
+
+def _is_super(value: ir.Expr) -> bool:
+    return isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) and value.fn.obj is super
+
+
+# ------------------------------------------------------------- attributes that are set at first
+
+
+def _fused(body: ir.Block, own: str, cls: type, function: ir.Function) -> ir.Block:
+    """`self.w = w; self.b = b` as one call that makes the object with its attributes."""
+    counts = dict.fromkeys(function.param_names, 1)
+    for stmt in ir.statements(body):
+        for name in ir.binds(stmt):
+            counts[name] = counts.get(name, 0) + 1
+    fields: dict[str, ir.Expr] = {}
+    before: list[ir.Stmt] = []
+    rest = list(body)
+    while rest:
+        match rest[0]:
+            case ir.Store(target=ir.Attribute(ir.Var(base), name), value=value) if base == own:
+                is_code = isinstance(inspect.getattr_static(cls, name, None), property)
+                if is_code or not _is_steady(value, counts) or value == ir.Var(own):
+                    break
+                fields[name] = value
+            case stmt:
+                read = _with_values((stmt,), own, fields)
+                if read is None:
+                    break
+                before += read
+        del rest[0]
+    origin = rest[0].origin if rest else ir.Origin(function.place)
+    made = ir.Call(_INSTANCE, (ir.Ref(cls.__name__, cls),), tuple(fields.items()), function.place)
+    return (*before, ir.Assign(own, made, origin), *rest)
+
+
+def _is_steady(value: ir.Expr, counts: Mapping[str, int]) -> bool:
+    """Whether a value is the same wherever it stands."""
+    if isinstance(value, ir.Ref):
+        return callable(value.obj)
+    return isinstance(value, ir.Const) or (isinstance(value, ir.Var) and counts[value.name] == 1)
+
+
+def _with_values(block: ir.Block, own: str, fields: Mapping[str, ir.Expr]) -> ir.Block | None:
+    """Statements with the values of attributes instead of the object that has them; None where
+    they need the object itself."""
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        if isinstance(e, ir.Attribute) and e.base == ir.Var(own) and e.name in fields:
+            return fields[e.name]
+        return ir.rebuild(e, expr)
+
+    def mapped(b: ir.Block) -> ir.Block:
+        return tuple(ir.map_statement(s, expr=expr, block=mapped) for s in b)
+
+    if any(_writes_attribute(stmt, own) for stmt in ir.statements(block)):
+        return None
+    made = mapped(block)
+    needed = any(own in ir.reads(s) or own in ir.binds(s) for s in ir.statements(made))
+    return None if needed else made
+
+
+def _writes_attribute(stmt: ir.Stmt, own: str) -> bool:
+    match stmt:
+        case (
+            ir.Store(target=ir.Attribute(ir.Var(base)))
+            | ir.Update(target=ir.Attribute(ir.Var(base)))
+        ):
+            return base == own
+    return False

@@ -1,0 +1,149 @@
+"""Objects made in a function and objects of the module: what is refused, and what is printed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests.programs import made_objects
+
+X = np.array([0.4, -0.7, 1.1])
+
+
+class Register:
+    """An object of the module that its methods, or others, write."""
+
+    def __init__(self) -> None:
+        self.n = 0.0
+        self.b = np.zeros(3)
+
+    def keep(self, x):
+        self.n = np.sum(x)
+
+    def add(self, x):
+        self.b += x
+
+
+ONE, OTHERS = Register(), [Register(), Register()]
+
+
+def by_method(x):
+    ONE.keep(x)
+    return ONE.n**2
+
+
+def into_its_array(x):
+    ONE.add(x)
+    return np.sum(ONE.b * x)
+
+
+def by_another_name(x):
+    r = ONE
+    r.n = np.sum(x)
+    return ONE.n * r.n
+
+
+def in_a_list(x):
+    for r in OTHERS:
+        r.keep(x)
+    return OTHERS[0].n * OTHERS[1].n
+
+
+def unread(x):
+    ONE.keep(x)
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize(
+    "fn", [by_method, into_its_array, by_another_name, in_a_list, unread], ids=lambda f: f.__name__
+)
+def test_derivatives_that_leave_by_an_object_of_the_module_are_refused(fn: Any) -> None:
+    with pytest.raises(tl.UnsupportedError, match="carries derivatives into"):
+        tl.grad(fn)(X)
+    with pytest.raises(tl.UnsupportedError, match="carries derivatives into"):
+        tl.jvp(fn, (X,), (X,))
+    assert ONE.n == 0.0 and not ONE.b.any()
+
+
+class Holder:
+    def __init__(self, held):
+        self.held = held
+
+    def change(self, held):
+        self.held = held
+
+
+def set_by_a_property(holder, v):
+    holder.held.volume = v
+    return holder.held.side * v
+
+
+def test_a_setter_of_an_unknown_class_is_refused() -> None:
+    args = (Holder(made_objects.Box(2.0)), 3.0)
+    with pytest.raises(tl.TangentlikeError, match="volume"):
+        tl.grad(set_by_a_property, wrt=1)(*args)
+    with pytest.raises(tl.TangentlikeError, match="`volume` of a Box is a property"):
+        tl.jvp(set_by_a_property, args, (Holder(made_objects.Box(0.0)), 1.0))
+
+
+def test_a_pullback_runs_twice() -> None:
+    value, pullback = tl.vjp(made_objects.written_through, X)
+    first = pullback(1.0)[0]
+    np.testing.assert_allclose(first, tl.grad(made_objects.written_through)(X), rtol=1e-12)
+    np.testing.assert_array_equal(pullback(2.0)[0], 2.0 * first)
+
+
+def test_constructors_stay_as_they_were_written() -> None:
+    text = tl.grad(made_objects.orbit).source
+    assert "p = Vec(x, y)" in text and "instance(" not in text
+    text = tl.grad(made_objects.cell_made).source
+    assert "cell, Cell_tape = Cell_fwd(w, u)" in text
+    assert "self = instance(Cell, w=" in text
+
+
+SECOND = ("orbit", "slope_by_dual", "layers_made", "by_class_method", "model_of_the_module")
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_order(name: str) -> None:
+    (program,) = (p for p in made_objects.PROGRAMS if p.fn.__name__ == name)
+    tl.check_grads(program.fn, program.arguments(), wrt=program.wrt, order=2)
+
+
+def test_forward_over_reverse_of_objects_that_are_written() -> None:
+    for name in ("cell_made", "objects_in_objects", "written_through"):
+        (program,) = (p for p in made_objects.PROGRAMS if p.fn.__name__ == name)
+        args, rng = program.arguments(), np.random.default_rng(3)
+        v = rng.normal(size=np.shape(args[0]))
+        v = v if np.ndim(v) else float(v)
+        got = tl.hvp(program.fn)(*args, v)
+        up, down = (tl.grad(program.fn)(args[0] + step * v, *args[1:]) for step in (1e-6, -1e-6))
+        np.testing.assert_allclose(got, (up - down) / 2e-6, rtol=1e-5, atol=1e-7)
+
+
+class Slotted:
+    __slots__ = ("w",)
+
+    def __init__(self, w):
+        self.w = w
+
+
+class Checked:
+    def __init__(self, w):
+        self.w = w
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, 2.0 * value)
+
+
+@pytest.mark.parametrize("cls", [Slotted, Checked])
+def test_classes_that_store_in_their_own_way_are_refused(cls: Any) -> None:
+    def made(x):
+        return cls(x).w * x
+
+    for mode in ("reverse", "forward"):
+        with pytest.raises(tl.UnsupportedError, match="no derivative rule"):
+            tl.autodiff(made, mode=mode)(2.0, 1.0)
