@@ -57,7 +57,7 @@ def maximum_at(x, index):
 def at_rows_and_masks(x, index):
     m, weights = np.outer(x, x), np.ones(len(x))
     np.multiply.at(m, [1, 1], x)
-    np.maximum.at(m, x > 0.1, m[1])
+    np.maximum.at(m, x > 0.1, 2.0 * m[1])
     np.exp.at(m, slice(0, 2))
     np.multiply.at(weights, index, 2.0)
     return np.sum(m * m) * np.sum(weights * x)
