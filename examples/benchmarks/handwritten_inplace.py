@@ -149,3 +149,87 @@ def thomas(lower: Any, diagonal: Any, upper: Any, rhs: Any) -> Any:
         lower_bar[i - 1] = quotient = w_bar / diagonal[i - 1]
         diagonal_bar[i - 1] -= w * quotient
     return value, (lower_bar, diagonal_bar, upper_bar, x_bar)
+
+
+def forward_substitution(low: Any, b: Any) -> Any:
+    b = b.copy()
+    n = len(b)
+    for i in range(n):
+        for j in range(i):
+            b[i] -= low[i, j] * b[j]
+        b[i] /= low[i, i]
+    value = np.sum(b * b)
+
+    b_bar = 2.0 * b
+    low_bar = np.zeros_like(low)
+    for i in reversed(range(n)):
+        s_bar = b_bar[i] / low[i, i]
+        b_bar[i] = s_bar
+        low_bar[i, i] = -s_bar * b[i]
+        for j in range(i):
+            b_bar[j] -= s_bar * low[i, j]
+            low_bar[i, j] = -s_bar * b[j]
+    return value, (low_bar, b_bar)
+
+
+def back_substitution(upper: Any, b: Any) -> Any:
+    n = len(b)
+    x = np.zeros(n)
+    for i in reversed(range(n)):
+        x[i] = (b[i] - np.dot(upper[i, i + 1 :], x[i + 1 :])) / upper[i, i]
+    value = x[0] * x[-1] + np.sum(x)
+
+    x_bar = np.ones(n)
+    x_bar[0] += x[-1]
+    x_bar[-1] += x[0]
+    upper_bar = np.zeros_like(upper)
+    for i in range(n):
+        s_bar = x_bar[i] / upper[i, i]
+        x_bar[i] = s_bar
+        upper_bar[i, i] = -s_bar * x[i]
+        x_bar[i + 1 :] -= s_bar * upper[i, i + 1 :]
+        upper_bar[i, i + 1 :] = -s_bar * x[i + 1 :]
+    return value, (upper_bar, x_bar)
+
+
+def sparse_matvec(values: Any, columns: Any, starts: Any, x: Any) -> Any:
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(y)):
+        for k in range(starts[i], starts[i + 1]):
+            y[i] += values[k] * x[columns[k]]
+    value = y @ y
+
+    y_bar = 2.0 * y
+    values_bar, x_bar = np.zeros_like(values), np.zeros_like(x)
+    for i in range(len(y)):
+        for k in range(starts[i], starts[i + 1]):
+            values_bar[k] = y_bar[i] * x[columns[k]]
+            x_bar[columns[k]] += y_bar[i] * values[k]
+    return value, (values_bar, x_bar)
+
+
+def recursive_filter(b: Any, a: Any, x: Any) -> Any:
+    y = np.zeros_like(x)
+    for n in range(len(x)):
+        y[n] = b[0] * x[n]
+        if n >= 1:
+            y[n] += b[1] * x[n - 1] - a[0] * y[n - 1]
+        if n >= 2:
+            y[n] -= a[1] * y[n - 2]
+    value = np.sum(y * y)
+
+    y_bar = 2.0 * y
+    a_bar, b_bar, x_bar = np.zeros_like(a), np.zeros_like(b), np.zeros_like(x)
+    for n in reversed(range(len(x))):
+        s_bar = y_bar[n]
+        if n >= 2:
+            a_bar[1] -= s_bar * y[n - 2]
+            y_bar[n - 2] -= s_bar * a[1]
+        if n >= 1:
+            a_bar[0] -= s_bar * y[n - 1]
+            y_bar[n - 1] -= s_bar * a[0]
+            b_bar[1] += s_bar * x[n - 1]
+            x_bar[n - 1] += s_bar * b[1]
+        b_bar[0] += s_bar * x[n]
+        x_bar[n] += s_bar * b[0]
+    return value, (b_bar, a_bar, x_bar)

@@ -21,6 +21,7 @@ from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
 from .nest import nest_single_uses
 from .propagate import propagate_copies
+from .quotients import share_quotients
 from .repeat import repeat_short_reads
 from .restores import delay_restores
 from .rewriting import distinct
@@ -44,6 +45,7 @@ PASSES: tuple[Pass, ...] = (
     remove_needless_copies,
     tidy_branches,
     nest_single_uses,
+    share_quotients,
     repeat_short_reads,
 )
 _FINISHING: tuple[Pass, ...] = (accumulate_in_place, restore_updates)

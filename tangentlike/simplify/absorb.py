@@ -48,12 +48,13 @@ class _Absorbing:
 
     def block(self, block: ir.Block) -> ir.Block:
         out = []
+        popped = {name for stmt in block if _is_pop(stmt) for name in ir.binds(stmt)}
         for position, stmt in enumerate(block):
             new = map_stmt(stmt, block=self.block)
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Call(args=(g, ir.Var(like)))):
                     if _is_sum(stmt.value) and stmt.origin.role == "adjoint":
-                        kept_for_it = self._kept_for(like, block, position)
+                        kept_for_it = like in popped and self._kept_for(like, block, position)
                         if self._is_summed(name, stmt, block[position + 1 :], kept_for_it):
                             new = ir.Assign(name, g, stmt.origin)
             out.append(new)
