@@ -24,12 +24,12 @@ from .apart import Apart
 from .blame import annotate, place_of, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .errors import TangentlikeError, UnsupportedError
+from .kind import UNKNOWN, Kind
 from .meanings import noting
 from .primal import Primal, plain_signature
 from .structures import Structures, has_objects, runs_over_names, structures_of
 
 if TYPE_CHECKING:
-    from .kind import Kind
     from .pipeline import Derived, Request
 
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
@@ -196,6 +196,9 @@ class Derivation:
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
         told = structures_of(given, any(map(has_objects, given.values())) or self._runs_over_names)
+        known = dict(told)
+        others = (n for n in self._stated if n in given and n not in known)
+        told += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
         return self if told == self.request.structures else self._for_told(told)
 
     def _for_told(self, told: Structures) -> Derivation:
@@ -204,6 +207,13 @@ class Derivation:
             told_inside = tuple((n, k) for n, k in told if n in inner.names)
             primal = primal.around(inner._for_told(told_inside))
         return derivation_of(primal, replace(self.request, structures=told))
+
+    @cached_property
+    def _stated(self) -> tuple[str, ...]:
+        """The parameters that annotations say the class of."""
+        from .analysis.stated_classes import stated_classes
+
+        return tuple(stated_classes(self.primal.function))
 
     @cached_property
     def _apart(self) -> Apart:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,11 +13,13 @@ import numpy as np
 from . import ir
 from .analysis.kinds import kinds_from_example
 from .analysis.moving import refuse_moving
+from .analysis.stated_classes import stated_classes
 from .builder import Builder, Request
 from .check import check
 from .emit import Stages, emit, load, standalone
 from .errors import UnsupportedError
 from .frontend import Lowered, Scope, lower
+from .kind import UNKNOWN, Kind
 from .meanings import Meanings, noting
 from .rules.book import RuleBook, default_book
 from .rules.definitions import as_defined
@@ -75,7 +78,23 @@ def _derive(
     given = dict(request.structures)
     if request.example is not None:
         bound = inspect.signature(fn).bind_partial(*request.example)
-        given.update(kinds_from_example(bound.arguments))
+        examples = kinds_from_example(bound.arguments)
+        given.update((name, kind) for name, kind in examples.items() if kind != UNKNOWN)
+    stated = {name: kind for name, kind in stated_classes(fn).items() if name not in given}
+    if stated:
+        with contextlib.suppress(UnsupportedError):  # (a call may tell of another class)
+            return _derived(lowered, request, {**given, **stated}, book, meanings)
+    return _derived(lowered, request, given, book, meanings)
+
+
+def _derived(
+    lowered: Lowered,
+    request: Request,
+    given: Mapping[str, Kind],
+    book: RuleBook | None,
+    meanings: Meanings,
+) -> Derived:
+    """The derivative of a function of whose parameters this is known."""
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")

@@ -109,7 +109,7 @@ def structure_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
 
 def _object(value: Any, above: tuple[Any, ...]) -> Kind:
     """The class of an object, and what is known of attributes that no method assigns."""
-    assigned = _assigned(type(value))
+    assigned = assigned_attributes(type(value))
     inside = (leaves.named_children(value) or {}).items()
     fields = ((n, structure_of(v, (*above, value))) for n, v in inside if n not in assigned)
     known = tuple((n, kind) for n, kind in fields if kind != UNKNOWN)
@@ -125,16 +125,19 @@ def is_object(value: Any) -> bool:
     """Whether a value is an instance of a class of the user's that has methods of its own."""
     if isinstance(value, (list, tuple, dict)) or leaves.named_children(value) is None:
         return False
-    if isinstance(value, runtime.Mirror):
-        return False
+    return not isinstance(value, runtime.Mirror) and has_methods(type(value))
+
+
+def has_methods(cls: type) -> bool:
+    """Whether a class has methods that are written in Python."""
     return any(
         isinstance(v, (types.FunctionType, property, staticmethod, classmethod))
-        for cls in type(value).__mro__
-        for v in vars(cls).values()
+        for base in cls.__mro__
+        for v in vars(base).values()
     )
 
 
-def _assigned(cls: type) -> frozenset[str]:
+def assigned_attributes(cls: type) -> frozenset[str]:
     """The attributes that methods of a class assign, other than in `__init__`."""
     found: set[str] = set()
     for base in cls.__mro__:
