@@ -37,8 +37,8 @@ class Builder:
     def tangent(self, name: str, request: Request) -> ir.Function:
         return self.derive(request.lowered, request.active, request.kinds, name, protect=False)
 
-    def effects(self, lowered: Lowered) -> Effects:
-        context = self.context(lowered, {})
+    def effects(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects:
+        context = self.context(lowered, kinds)
         flow = flow_edges(lowered.function, context.kinds, context.book, context.sources().effects)
         everything = frozenset(lowered.function.param_names)
         return Effects(frozenset(written_parameters(lowered.function, flow)), everything)

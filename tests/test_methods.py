@@ -96,6 +96,26 @@ class Vector:
         return self.x * other.x + self.y * other.y
 
 
+class Window:
+    """An object whose `[]` is given slices."""
+
+    def __init__(self, data, scale):
+        self.data, self.scale = data, scale
+
+    def __getitem__(self, k):
+        return self.scale * self.data[k]
+
+
+class Grid:
+    """An object whose `[]` reads the bounds of a slice."""
+
+    def __getitem__(self, k):
+        return np.linspace(k.start, k.stop, 4)
+
+
+GRID = Grid()
+
+
 def dense(rng: Any, n: int, m: int, cls: type = Dense) -> Any:
     return cls(rng.normal(size=(n, m)), rng.normal(size=m))
 
@@ -301,3 +321,22 @@ def test_a_parameter_of_what_is_called_is_not_lost() -> None:
     except tl.UnsupportedError:
         return
     np.testing.assert_allclose(gradient, tl.grad(lambda m, x: np.sum(m(x)))(layer, X).w)
+
+
+def test_slices_given_to_a_method() -> None:
+    def f(w):
+        return np.sum(w[1:, 0] ** 2) + np.sum(w[:1] ** 3)
+
+    tl.check_grads(f, (Window(X, 0.7),))
+
+
+def test_bounds_of_slices_given_to_a_method_are_refused() -> None:
+    for fn, args in (
+        (lambda x: np.sum(GRID[0.0:x] ** 2), (0.7,)),
+        (lambda x, w: np.sum(w[0.0:x] ** 2), (0.7, Grid())),
+        (lambda x: np.sum(np.mgrid[0.0:x:3j]), (0.7,)),
+    ):
+        with pytest.raises(tl.UnsupportedError, match="bounds|brackets"):
+            tl.grad(fn)(*args)
+        with pytest.raises(tl.UnsupportedError, match="bounds|brackets"):
+            tl.jvp(fn, args, (1.0, *(None for _ in args[1:])))

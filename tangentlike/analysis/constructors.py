@@ -55,11 +55,8 @@ def plain_attributes(cls: type) -> dict[str, ir.Expr] | None:
     """Attribute -> the parameter or the constant that it is, for a class whose `__init__` does
     no more than set attributes to such; None for any other.
 
-    >>> class Layer:
-    ...     def __init__(self, w, b=None):
-    ...         self.w, self.b, self.count = w, b, 0
-    >>> plain_attributes(Layer)
-    {'w': Var(name='w'), 'b': Var(name='b'), 'count': Const(value=0)}
+    `def __init__(self, w, b=None): self.w, self.b, self.count = w, b, 0` gives
+    `{"w": w, "b": b, "count": 0}`.
     """
     init = initialiser(cls)
     if init is None:

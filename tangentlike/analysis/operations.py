@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import operator
 import sys
@@ -208,6 +209,8 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
             return operands(base, kinds, book)
         case ir.Attribute(base, _):
             return () if is_constant(expr, kinds, book) else operands(base, kinds, book)
+        case ir.Call() | ir.Slice() if is_slice(expr):  # (what is given one may read its bounds)
+            parts = ir.children(expr)
         case ir.Call(fn, args, kwargs):
             if is_constant(expr, kinds, book):
                 return ()
@@ -261,9 +264,20 @@ def makes_of_key(obj: Any) -> bool:
 
 def is_python_function(obj: Any) -> bool:
     """Whether an object is a user's function, with Python source that a transform can enter."""
-    if not inspect.isfunction(obj) or obj is runtime.instance:
-        return False
-    return (obj.__module__ or "").partition(".")[0] not in _LIBRARIES
+    return inspect.isfunction(obj) and obj is not runtime.instance and not is_library(obj)
+
+
+def is_library(obj: Any) -> bool:
+    """Whether a function or class belongs to a library: it has a rule, or is refused."""
+    return (getattr(obj, "__module__", None) or "").partition(".")[0] in _LIBRARIES
+
+
+def is_slice(expr: ir.Expr) -> bool:
+    """Whether an expression makes a slice object."""
+    match expr:
+        case ir.Slice() | ir.Call(fn=ir.Ref(obj=builtins.slice)):
+            return True
+    return False
 
 
 def bind_actuals(obj: Any, call: ir.Call) -> dict[str, tuple[ir.Expr, ...]] | None:

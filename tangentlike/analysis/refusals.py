@@ -19,6 +19,7 @@ from .operations import (
     MUTATING_METHODS,
     is_container_method,
     is_python_function,
+    is_slice,
     is_stop_gradient,
     makes_of_key,
     operands,
@@ -150,6 +151,12 @@ class _Check:
                     f"the items of `{arg.text}` carry derivatives, and who takes them is not known",
                     place,
                     "Make a list of them: write it in square brackets.",
+                )
+            if any(is_slice(part) and self._culprits(part) for part in ir.walk(arg)):
+                raise UnsupportedError(
+                    "the bounds of a slice that a method is given carry derivatives",
+                    place,
+                    f"{self._reason(culprit)} Give the method numbers as arguments of their own.",
                 )
         obj = rule_object(call, self.kinds)
         refuse_matrix_product(call, obj, self.matrices, culprit, place)

@@ -80,11 +80,14 @@ class Template:
         return any(line.role == "partial" for line in self.lines())
 
 
-# Parameters that say where or how many, of whatever operation, and never how much.
+# Parameters that say where or how many, and never how much, in the rules of our own files for
+# arrays (the order `n` of a Bessel function and the `shape` of a gamma distribution are numbers).
 WHOLE_NUMBERS = frozenset(
     ["axis", "axes", "axis1", "axis2", "source", "destination", "shape", "keepdims"]
     + ["n", "indices", "condition", "mask", "shift", "repeats", "reps"]
 )
+
+_REAL_PARAMETERS = ("special", "distributions", "random_draws")
 
 _parsed: dict[int, tuple[Rule, Template]] = {}
 _parsing = threading.Lock()
@@ -174,6 +177,9 @@ class _Reader:
 
         A derivative that is differentiated again finds them in tapes, among arrays.
         """
+        package, _, file = self.fn.__module__.rpartition(".")
+        if package != __name__.rpartition(".")[0] or file in _REAL_PARAMETERS:
+            return ()
         stated = {line.name for line in _lines(body) if line.role == "adjoint"}
         names = [param.name for param in params if param.name in WHOLE_NUMBERS]
         zero = ir.Const(0)

@@ -66,8 +66,8 @@ def histogram_places(samples: Any, edges: Any) -> Any:
     >>> histogram_places([np.array([0.5, 1.0, 3.0])], [np.array([0.0, 1.0, 2.0])])
     array([0, 1, 2])
     """
-    inside = np.array(True)
-    places = np.array(0)
+    inside: Any = True
+    places: Any = 0
     for sample, limits in zip(samples, edges, strict=True):
         count = len(limits) - 1
         found = np.searchsorted(limits, sample, side="right") - 1
@@ -89,7 +89,7 @@ def unhistogram(g: Any, a: Any, edges: Any) -> Any:
     >>> unhistogram(np.array([1.0, 2.0]), np.array([0.5, 1.5, 9.0]), np.array([0.0, 1.0, 2.0]))
     array([1., 2., 0.])
     """
-    return np.append(g, 0.0)[histogram_places([np.asarray(a)], [edges])]
+    return np.append(g, 0.0)[histogram_places([a], [edges])]
 
 
 def unreduceat(g: Any, like: Any, indices: Any, axis: int = 0) -> Any:

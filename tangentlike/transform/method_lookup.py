@@ -17,11 +17,13 @@ import numpy as np
 
 from .. import ir
 from ..analysis.constructors import constructor, initialiser, with_class
+from ..analysis.operations import is_library
 from ..analysis.record_types import record_class
 from ..errors import UnsupportedError
 from ..frontend import Lowered
 from ..frontend.lifting import signature_of
 from ..kind import Kind
+from ..rules.twins import twin
 from ..structures import is_object
 
 BINARY = {
@@ -50,6 +52,17 @@ class Found:
         return ir.Call(ir.Ref(self.text, self.fn), self.args, self.kwargs, at)
 
 
+def _as_argument(key: ir.Expr) -> ir.Expr:
+    """What a method is given for the key in `w[1:, 0]`: `(slice(1, None), 0)`."""
+    if isinstance(key, ir.Display) and key.form == "tuple":
+        return dataclasses.replace(key, items=tuple(map(_as_argument, key.items)))
+    if not isinstance(key, ir.Slice):
+        return key
+    bounds = (key.lower, key.upper) if key.step is None else (key.lower, key.upper, key.step)
+    values = (ir.Const(None) if bound is None else bound for bound in bounds)
+    return ir.Call(ir.Ref("slice", slice), tuple(values))
+
+
 class MethodLookup:
     """Finds methods; functions that stand for classes are made once. `made` is told of them."""
 
@@ -62,7 +75,7 @@ class MethodLookup:
 
         def class_of(e: ir.Expr) -> type | None:
             kind = kind_of(e)
-            return kind.cls if kind.form == "object" else None
+            return kind.cls if kind.form == "object" and not is_library(kind.cls) else None
 
         found: Found | None = None
         match expr:
@@ -83,7 +96,8 @@ class MethodLookup:
                     text = f"{cls.__name__}_{name}"
                     found = Found(value.fget, (base,), (), text, "property", name, value.fget)
             case ir.Index(base, key):
-                found = self.method(class_of(base), "__getitem__", (base, key), (), "item")
+                given = (base, _as_argument(key))
+                found = self.method(class_of(base), "__getitem__", given, (), "item")
         return found
 
     def setter(self, cls: type | None, name: str, args: tuple[ir.Expr, ...]) -> Found | None:
@@ -152,6 +166,8 @@ class MethodLookup:
             return fn and Found(fn, args, call.kwargs, name, "function", text, obj)
         if isinstance(obj, types.FunctionType | types.BuiltinFunctionType):
             return self._of_operator(text, obj, args, class_of) if len(args) in (1, 2) else None
+        if twin(obj) is not None:
+            return None  # a function of another array module, whatever it is made of
         return self.method(class_of(call.fn), "__call__", (call.fn, *args), call.kwargs, "call")
 
     def _of_operator(
