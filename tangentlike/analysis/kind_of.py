@@ -14,6 +14,7 @@ import numpy as np
 from .. import ir, runtime
 from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Kind
 from ..rules.index_kinds import element_kind, index_kind, key_parts
+from ..rules.twins import twin
 from ..structures import is_object, structure_of
 from .operations import is_container_method, is_stop_gradient, rule_object
 from .record_types import record_class, record_values
@@ -144,7 +145,7 @@ def _literal(value: Any) -> Kind:
 
 def _live(text: str, obj: Any) -> Kind:
     """Data of the user's module may be rebound between runs: only library constants count."""
-    if isinstance(obj, (FunctionType, ModuleType, type, np.ufunc)):
+    if isinstance(obj, (FunctionType, ModuleType, type, np.ufunc)) or twin(obj) is not None:
         return OTHER
     if "." in text and isinstance(obj, float) and text.rpartition(".")[2] in ("pi", "e", "inf"):
         return FLOAT
