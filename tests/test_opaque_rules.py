@@ -66,3 +66,31 @@ def test_both_modes(fn):
 
 def test_second_order():
     tl.check_grads(with_keyword, (np.array([0.5, 0.7]),), order=2)
+
+
+def weighted(xs, w):
+    return w * sum(x * x for x in xs)
+
+
+def weighted_bars(xs, w, y_bar):
+    return [2.0 * w * y_bar * x for x in xs]
+
+
+@tl.rule(weighted)
+def weighted_rule(y, xs, w):
+    xs_bar = weighted_bars(xs, w, y_bar)
+
+
+@pytest.mark.parametrize("key", ["xs", None])
+def test_lists_of_rules_are_added_item_by_item(key):
+    """Nothing says that the argument is a list, of which `+=` would make a longer one."""
+
+    def of_list(xs):
+        return weighted(xs, 2.0) + weighted(xs, 3.0) * weighted(xs, 1.5)
+
+    def of_dict(p):
+        return of_list(p[key])
+
+    at = [1.0, 2.0]
+    found = tl.grad(of_dict)({key: at})[key] if key else tl.grad(of_list)(at)
+    np.testing.assert_allclose(found, [94.0, 188.0])

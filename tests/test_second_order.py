@@ -310,6 +310,8 @@ UNANNOTATED = [  # the rest: `python -m tests.mixed_orders`
     (mixed_orders.in_place, "gpt"),
     (mixed_orders.in_list, "tpp"),
     (mixed_orders.in_dict, "ptp"),
+    (mixed_orders.by_helper, "gggg"),
+    (mixed_orders.by_helper, "gtgg"),
 ]
 
 

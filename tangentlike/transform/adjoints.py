@@ -8,8 +8,10 @@ full array of that value (the adjoint of `np.sum`), until somebody needs the arr
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from .. import ir
 from ..analysis.aliases import SHARED, Aliases, rebased
@@ -37,6 +39,7 @@ _MAKES_LISTS = (
     *("sum_items_bar", "scale_items", "join_items", "add_repeats", "accumulate", "joined"),
     *("put_items", "take_items", "columns", "columns_bar", "without", "without_bar"),
     *("dict_dot", "dict_bar", "merged_bar", "entries_bar", "entries_left", "replaced_bar"),
+    *("part_like", "copy"),
 )
 
 
@@ -267,12 +270,19 @@ class Adjoints:
         if kind is not None and kind.form != "unknown":
             return False
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
-            return value.fn.text in _MAKES_LISTS
-        return isinstance(value, ir.Var | ir.Index | ir.Attribute | ir.Call)  # of unknown make
+            return value.fn.text in _MAKES_LISTS or _is_of_user(value.fn.obj)
+        unknown = ir.Var | ir.Index | ir.Attribute | ir.Call | ir.Display
+        return isinstance(value, unknown)
 
     def _is_number(self, name: str) -> bool:
         kind = self.context.kinds.get(name)
         return kind is not None and kind.form == "number"
+
+
+def _is_of_user(obj: Any) -> bool:
+    """Whether it is a Python function of the user's, as rules of theirs may call."""
+    module = str(getattr(obj, "__module__", "")).partition(".")[0]
+    return isinstance(obj, types.FunctionType) and module not in ("tangentlike", "numpy", "scipy")
 
 
 def _part(whole: ir.Expr, step: Step) -> ir.Expr:

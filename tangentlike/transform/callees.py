@@ -135,7 +135,7 @@ class Callees:
     def __post_init__(self) -> None:
         self.variants = Variants(self.lowered)
         self._effects = CalleeEffects(self.lowered, self._effects_given)
-        self.variants.effects = self.effects
+        self.variants.effects = self._sure_effects
 
     def lowered(self, obj: Any) -> Lowered:
         """The callee's lowered form (refused with a place in the callee, if it must be).
@@ -158,7 +158,11 @@ class Callees:
             function = dataclasses.replace(found.function, params=params)
             found = dataclasses.replace(found, function=function)
             self._lowered[id(obj)] = found  # (what reads it may come back to it)
-            self._lowered[id(obj)] = self.read(found)
+            try:
+                self._lowered[id(obj)] = self.read(found)
+            except UnsupportedError:
+                del self._lowered[id(obj)]  # what is refused is refused each time
+                raise
         return self._lowered[id(obj)]
 
     def _annotations_of(self, obj: Any) -> dict[str, str]:
@@ -167,6 +171,14 @@ class Callees:
     def effects(self, obj: Any) -> Effects | None:
         """What a call may write and return of its arguments; None if it has no source."""
         return self._effects.of(obj)
+
+    def _sure_effects(self, obj: Any) -> Effects:
+        """The effects of a function that is differentiated: one that is refused is refused here."""
+        effects = self.effects(obj)
+        if effects is None:
+            self.lowered(obj)  # (this says why)
+            raise InternalError("calls", f"the effects of {obj.__name__} are not known")
+        return effects
 
     def _effects_given(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects:
         assert self.builder is not None

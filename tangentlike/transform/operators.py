@@ -14,6 +14,7 @@ confused, however deeply operators are nested.
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import itertools
 import linecache
@@ -23,7 +24,9 @@ from typing import Any
 
 from .. import ir
 from ..analysis.memory import Effects
+from ..errors import UnknownClassError
 from ..frontend.lifting import PARTIAL, lifted_of
+from ..kind import Kind
 from ..runtime import copy, require_apart
 
 _count = itertools.count(1)
@@ -56,7 +59,7 @@ def derivative_value(call: ir.Call, value: ir.Expr) -> ir.Expr | None:
         tangent = None if gradient is None else _derivative(autodiff, gradient, wrt)
         names = _positional(ref.obj)
         return tangent and _with(_second("hvp", ref, tangent, names, tuple(words)), given, words)
-    made = _derivative(call.fn.obj, ref, options)
+    made = _derivative(call.fn.obj, ref, options, may_wait=True)
     return None if made is None else _with(made, given, words)
 
 
@@ -85,7 +88,7 @@ def pullback_parts(
     call: ir.Call,
     value: ir.Expr,
     args: tuple[ir.Expr, ...],
-    effects: Callable[[Any], Effects | None],
+    effects: Callable[[Any], Effects],
 ) -> tuple[ir.Call, ir.Expr] | None:
     """The value and the pullback of `tl.vjp(f, x)`: a call of `f`, and a function of the seed
     that runs the reverse sweep from the arguments. `effects` tells what `f` writes."""
@@ -101,7 +104,7 @@ def pullback_parts(
     names = names[: len(given) + len(args)]
     pullback = _second("pullback", ref, made, names, tuple(words))
     point = (*given, *args)
-    valued = _of_copies(ref, names, tuple(words), effects(ref.obj) or Effects())
+    valued = _of_copies(ref, names, tuple(words), effects(ref.obj))
     return ir.Call(valued, point, tuple(words.items()), call.at), _with(pullback, point, words)
 
 
@@ -215,11 +218,13 @@ def _literal(expr: ir.Expr) -> Any:
 
 
 def _derivative(
-    operator: Callable[..., Any], ref: ir.Ref, options: dict[str, Any]
+    operator: Callable[..., Any], ref: ir.Ref, options: dict[str, Any], may_wait: bool = False
 ) -> ir.Ref | None:
     """What an operator makes of a function; None where the function calls that of itself: the
-    program then derives it each time it comes there."""
-    function = ref.obj
+    program then derives it each time it comes there. With `may_wait` it is one that waits where
+    only a call tells the classes of objects."""
+    waiting = waiting_of(ref.obj)
+    function = ref.obj if waiting is None else waiting.function
     if not isinstance(function, types.FunctionType):
         return None
     key = (id(operator), id(function))
@@ -229,6 +234,10 @@ def _derivative(
     try:
         made = operator(function, **options)
         inner = made.__tangentlike__.emitted
+    except UnknownClassError as error:
+        if not may_wait:
+            raise
+        return ir.Ref(made.__name__, _waiting(made, error))
     except _OfItself as found:
         if found.key != key:
             raise
@@ -236,6 +245,52 @@ def _derivative(
     finally:
         _unfinished.discard(key)
     return ir.Ref(inner.__name__, made)
+
+
+@dataclasses.dataclass(frozen=True)
+class Waiting:
+    """Stands for what a derivative says of itself, where nothing tells yet the classes of the
+    objects that `function`, the derivative, is given: it cannot be emitted."""
+
+    function: types.FunctionType
+    error: UnknownClassError
+
+    @property
+    def inner(self) -> Any:
+        raise self.error.with_traceback(None)
+
+    emitted = inner
+
+    def told(self, structures: tuple[tuple[str, Kind], ...]) -> ir.Ref | None:
+        """The derivative for arguments of these structures; None if they do not tell enough, or
+        if it is being made (a function that takes a derivative of itself)."""
+        key = (id(self.function), hash(structures))
+        if key in _unfinished:
+            return None
+        _unfinished.add(key)
+        try:
+            operator = self.function.__tangentlike__  # type: ignore[attr-defined]
+            made = operator.for_structures(self.function, structures)
+        except UnknownClassError:
+            return None
+        finally:
+            _unfinished.discard(key)
+        return ir.Ref(made.__tangentlike__.emitted.__name__, made)
+
+
+def waiting_of(obj: Any) -> Waiting | None:
+    """Whether a function is a derivative that cannot be emitted yet, and what is known of it."""
+    found = getattr(obj, "__tangentlike__", None)
+    return found if isinstance(found, Waiting) else None
+
+
+def _waiting(made: Any, error: UnknownClassError) -> types.FunctionType:
+    """A derivative that waits for the classes of its arguments."""
+    code, closure = made.__code__, made.__closure__
+    function = types.FunctionType(code, made.__globals__, made.__name__, None, closure)
+    function.__module__, function.__qualname__ = made.__module__, made.__qualname__
+    function.__dict__.update(made.__dict__, __tangentlike__=Waiting(made, error))
+    return function
 
 
 class _OfItself(Exception):
@@ -260,6 +315,8 @@ def apart(call: ir.Call) -> list[ir.Expr]:
     derivation = getattr(fn, "__tangentlike__", None)
     if derivation is None or not isinstance(fn, types.FunctionType):
         return []
+    if isinstance(derivation, Waiting):
+        return []  # (they come with what takes its place: `Methods`)
     written = getattr(getattr(derivation.inner, "derived", None), "written_params", ())
     if not written:
         return []

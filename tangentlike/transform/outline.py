@@ -277,8 +277,9 @@ class _Outlining:
                 f"`{name}` may be a number (rebound here) or an array (written in place), which "
                 "a checkpointed loop keeps in different ways",
                 stmt.origin.place,
-                f"Write `{name} = {name} {BINARY_OF[stmt.op.obj][0]} ...`, or annotate the "
-                "parameter it comes from (`x: float` or `x: np.ndarray`).",
+                f"Write `{name} = {name} {BINARY_OF[stmt.op.obj][0]} ...` or "
+                f"`{name}[...] {BINARY_OF[stmt.op.obj][0]}= ...`. In the function that is "
+                "differentiated itself, an annotation (`x: float` or `x: np.ndarray`) tells too.",
             )
         text, op = BINARY_OF[stmt.op.obj]
         call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)

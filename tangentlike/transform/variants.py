@@ -43,7 +43,7 @@ class Variants:
         self.given: dict[int, dict[str, ir.Expr]] = {}  # variant -> functions it has been given
         self.depth = 0
         self.is_operation: Callable[[Any], bool] = lambda obj: False  # it has a rule of its own
-        self.effects: Callable[[Any], Effects | None] = lambda obj: None
+        self.effects: Callable[[Any], Effects] = lambda obj: Effects()
 
     def resolved(self, lowered: Lowered) -> Lowered:
         """A function in which calls of function values say which function that is."""
