@@ -94,9 +94,9 @@ class Again:
         found = self._derivation.for_reversal
         return replace(self, derive=lambda: found)
 
-    def _for_told(self, told: Structures) -> Again:
+    def for_told(self, told: Structures) -> Again:
         own = tuple((n, k) for n, k in told if n in self._derivation.names)
-        found = self._derivation._for_told(own)
+        found = self._derivation.for_told(own)
         return self if found is self._derivation else replace(self, derive=lambda: found)
 
     def _believing(self, given: Mapping[str, Any]) -> Again:

@@ -199,13 +199,14 @@ class Derivation:
         known = dict(told)
         others = (n for n in self._stated if n in given and n not in known)
         told += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
-        return self if told == self.request.structures else self._for_told(told)
+        return self if told == self.request.structures else self.for_told(told)
 
-    def _for_told(self, told: Structures) -> Derivation:
+    def for_told(self, told: Structures) -> Derivation:
+        """The same derivative for arguments of these structures."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
             told_inside = tuple((n, k) for n, k in told if n in inner.names)
-            primal = primal.around(inner._for_told(told_inside))
+            primal = primal.around(inner.for_told(told_inside))
         return derivation_of(primal, replace(self.request, structures=told))
 
     @cached_property

@@ -18,6 +18,7 @@ from .composed import Again
 from .derivation import Derivation, functions_of
 from .errors import UnknownClassError, UnsupportedError
 from .primal import Primal, missing_names
+from .structures import Structures
 
 if TYPE_CHECKING:
     from .kept import Saved
@@ -71,6 +72,20 @@ class Operator:
     def emitted(self) -> Any:
         """Its function."""
         return self.inner.emitted
+
+    def for_structures(self, function: Any, told: Structures) -> types.FunctionType:
+        """The same derivative as `function`, for arguments of these structures."""
+        found = self.derive().for_told(told)
+        again = None if self.again is None else replace(self.again, derive=lambda: found)
+        made: Any = types.FunctionType(
+            function.__code__, function.__globals__, function.__name__, None, function.__closure__
+        )
+        made.__dict__.update(function.__dict__, __wrapped__=None)
+        made.__signature__ = inspect.signature(function, follow_wrapped=False)
+        made.__module__, made.__qualname__ = function.__module__, function.__qualname__
+        made.__tangentlike__ = replace(self, derive=lambda: found, again=again)
+        finish(made)
+        return cast(types.FunctionType, made)
 
 
 def hand_back(

@@ -31,6 +31,7 @@ from .callees import Callees
 from .held_calls import held_calls_as_reads
 from .known_callees import KnownCallees
 from .method_lookup import BINARY, UNARY, Found, may_call_methods
+from .operators import apart, waiting_of
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _MOST_ROUNDS = 100  # each makes the result of one more call known
@@ -230,9 +231,18 @@ class _Spelling:
         return self.methods.kind_of(expr, self.kinds)
 
     def block(self, block: ir.Block) -> ir.Block:
-        made = tuple(self.statement(stmt) for stmt in block)
+        made = tuple(new for stmt in block for new in self._checked(stmt))
         used = frozenset().union(*(ir.reads(s) for s in ir.statements(made)))
         return tuple(s for s in made if not self._unused_parent(s, used))
+
+    def _checked(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        """A statement, after the checks of what a derivative that waited is given."""
+        new = self.statement(stmt)
+        match stmt:
+            case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj))) if waiting_of(obj) is not None:
+                assert isinstance(new, ir.Assign) and isinstance(new.value, ir.Call)
+                yield from (ir.Do(check, stmt.origin) for check in apart(new.value))
+        yield new
 
     def _unused_parent(self, stmt: ir.Stmt, used: frozenset[str]) -> bool:
         """Whether it is `parent = super()`, and all that is asked of it was found."""
@@ -299,6 +309,12 @@ class _Spelling:
         given = self._given(fn.obj, call)
         if not any(kind.holds_objects for kind in given.values()):
             return None
+        waiting = waiting_of(fn.obj)
+        if waiting is not None:
+            told = waiting.told(tuple(given.items()))
+            if told is None:
+                return None
+            fn = told
         method = _Method("function", fn.text, fn.obj)
         name = self.methods.callees.lowered(fn.obj).function.name
         return dataclasses.replace(call, fn=self.methods.variant(fn.obj, method, name, given))
