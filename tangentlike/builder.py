@@ -37,6 +37,7 @@ from .simplify import Facts, simplify
 from .simplify.facts import EFFECTS
 from .transform.all_names import all_names, outer_names
 from .transform.arguments import spell_arguments
+from .transform.array_operands import operands_as_arrays
 from .transform.callees import Callees, Pair, emitted
 from .transform.callees import Request as CalleeRequest
 from .transform.calls import CallConversion
@@ -243,7 +244,7 @@ class Builder:
             refuse_fields_like_arrays(function, varied)
             function = reads_by_key(function, varied, context.temporaries, context.names)
             function = plain_container_calls(function, varied, context)
-        function = spell_arguments(function, context)
+        function = operands_as_arrays(spell_arguments(function, context), wrt, context)
         if function is lowered.function:
             return lowered, context
         temporaries = frozenset(context.temporaries)

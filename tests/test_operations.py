@@ -117,6 +117,9 @@ differences in forward and reverse mode.
 - **constant**: the result carries no derivative.
 - **refused**: an error that names the line; instead: what the note says.
 
+A list or tuple given where NumPy takes an array is one (`np.dot(x, [1.0, 2.0])`, `np.sin(items)`, `x - [a, b]`). Beside `+` and `*`
+it is one where the other operand is known to be an array; else write `np.asarray(...)` around it.
+
 In the columns of the peers *pass* is a constant, *exists* an operation that is there and was not run.
 
 | operation | tangentlike | autograd | JAX |

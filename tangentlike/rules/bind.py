@@ -151,10 +151,14 @@ class Instance:
 
     def _require(self, param: str) -> None:
         if not self.covers(param):
+            hint = "Apply tl.stop_gradient to it if it is meant as a constant."
+            args = getattr(self.call, "args", ())  # (none where an attribute is read)
+            if any(self.kind_of(arg).form in ("list", "tuple") for arg in args):
+                hint = "If a list is meant as an array, write np.asarray(...) around it."
             raise UnsupportedError(
                 f"{self.rule.name} has no derivative by its argument `{param}`",
                 self.call.at,
-                "Apply tl.stop_gradient to it if it is meant as a constant.",
+                hint,
             )
 
 

@@ -226,6 +226,7 @@ nondifferentiable(
     runtime.require_items,
     runtime.require_array,
     runtime.require_scalar,
+    runtime.require_sequence,
 )
 
 

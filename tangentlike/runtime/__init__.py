@@ -20,6 +20,7 @@ from .buffers import (
     require_class,
     require_items,
     require_ndim,
+    require_sequence,
     require_stored,
     survivors,
 )
@@ -295,8 +296,8 @@ __all__ = [
     "ratio_or_zero", "ravel_as", "reciprocal_or_zero", "record_item", "record_item_bar",
     "record_like", "reduced_count", "reduced_size", "remaining", "repeat_items", "replaced",
     "replaced_bar", "require_apart", "require_array", "require_class", "require_items",
-    "require_ndim", "require_scalar", "require_stored", "reshape_like", "restore_entry", "rfft_bar",
-    "rfftn_bar", "row_join", "running_places", "saved_attribute", "saved_entry", "scalar_seed",
+    "require_ndim", "require_scalar", "require_sequence", "require_stored", "reshape_like",
+    "restore_entry", "rfft_bar", "rfftn_bar", "row_join", "running_places", "saved_attribute", "saved_entry", "scalar_seed",
     "scale_items", "sinc_derivative", "slice_bounds", "slogdet_bar", "slogdet_sign_dot",
     "solve_bar_a", "solve_dot_b", "solve_seed", "sorting_order", "spaced_gradient", "split_like",
     "steps", "stop_gradient", "sum_items_bar", "sum_trailing", "survivors", "svd_bar", "svd_dot",

@@ -15,6 +15,7 @@ __all__ = [
     "require_class",
     "require_items",
     "require_ndim",
+    "require_sequence",
     "survivors",
 ]
 
@@ -114,6 +115,19 @@ def require_class(x: Any, cls: type) -> None:
         )
 
 
+def require_sequence(x: Any) -> None:
+    """Check that `x` in `x + [a, b]` or `x * [a, b]` is no array, beside which the list would be
+    one: the derivative is written for a list that is joined or repeated.
+
+    Raises `TypeError` otherwise.
+    """
+    if isinstance(x, (np.ndarray, np.inexact)) or (hasattr(x, "dtype") and np.ndim(x)):
+        raise TypeError(
+            "a list beside an array where this derivative was written for a list that is joined "
+            "or repeated: write np.asarray(...) around the list"
+        )
+
+
 def require_stored(x: Any, name: str) -> None:
     """Check that `x.name = v` stores `v` and runs no code of the class of `x`.
 
@@ -131,6 +145,6 @@ REFUSING = frozenset(
     fn.__code__
     for fn in (
         *(require_apart, require_array, require_class, require_ndim),
-        require_stored,
+        *(require_sequence, require_stored),
     )
 )

@@ -138,6 +138,7 @@ EFFECTS = (
     "require_stored",
     "require_ndim",
     "require_scalar",
+    "require_sequence",
 )
 
 _CHECKING_RUNTIME = frozenset(
@@ -149,6 +150,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_class",
         "require_ndim",
         "require_scalar",
+        "require_sequence",
         "require_stored",
     )
 )

@@ -1,0 +1,102 @@
+"""Lists and tuples where NumPy expects arrays."""
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+
+def product_with_constants(x):
+    return np.dot(x, [1.0, 2.0, 3.0]) + np.sum(x @ ((1.0, 2.0), (3.0, 4.0), (5.0, 6.0)))
+
+
+def determinant_of_entries(x):
+    return np.linalg.det([[x[0], x[1]], [x[2], x[0] * x[1]]])
+
+
+def solution_of_entries(x):
+    return np.linalg.solve([[x[0], 0.1], [0.2, x[1]]], [x[2], 1.0])[0]
+
+
+def ufuncs_of_lists(x):
+    scaled = np.multiply(2.0, [x[0], x[1]])  # (not the list twice)
+    return np.sum(scaled * np.hypot([x[0], 1.0], (x[1], x[2]))) + np.sum(x ** [1.0, 2.0, 3.0])
+
+
+def sums_of_lists(x):
+    added = np.add([x[0], x[1]], [x[1], x[2]])  # (not four items)
+    return np.sum(added**2) + np.vdot([x[0], x[1]], [1.0, 2.0])
+
+
+def built_by_append(x):
+    items = []
+    for v in x:
+        items.append(v * v)
+    return np.sum(np.sin(items)) + np.mean(items) * np.max(items) + np.std(items)
+
+
+def built_by_comprehension(x):
+    squares = [v * v for v in x]
+    return np.sum(np.roll(squares, 1) * np.asarray(x)) + np.interp(0.3, [0.0, 0.5, 1.0], squares)
+
+
+def chosen_from_lists(x):
+    return np.sum(np.where([True, False, True], [x[0], x[1], x[2]], x**2)) * np.prod([x[0], x[2]])
+
+
+FUNCTIONS = [
+    *(product_with_constants, determinant_of_entries, solution_of_entries, ufuncs_of_lists),
+    *(sums_of_lists, built_by_append, built_by_comprehension, chosen_from_lists),
+]
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS, ids=lambda fn: fn.__name__)
+def test_both_modes_agree_with_differences(fn):
+    tl.check_grads(fn, (np.array([0.7, 1.3, 2.1]),))
+
+
+def test_multiply_of_a_list_is_no_repetition():
+    def twice(x):
+        return np.sum(np.multiply(2.0, [x[0], x[1]]))
+
+    assert tl.grad(twice)(np.ones(2)).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: np.sum(x + [1.0, 2.0, 3.0]),
+        lambda x: np.sum((1.0, 2.0, 3.0) + x),
+        lambda x: np.sum([x[0], 2.0 * x[0]] + 3.0 * x),
+    ],
+)
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_a_list_beside_what_turns_out_to_be_an_array_is_refused(fn, mode):
+    x = np.array([0.7])
+    with pytest.raises(tl.UnsupportedError, match=r"np\.asarray"):
+        tl.grad(fn)(x) if mode == "reverse" else tl.jvp(fn, (x,), (x,))
+
+
+def test_a_list_times_an_array_is_refused_where_it_might_be_repeated():
+    def scaled(x, w):
+        return np.sum([x[0], 2.0 * x[0]] * w)
+
+    with pytest.raises(tl.UnsupportedError, match=r"np\.asarray"):
+        tl.grad(scaled)(np.array([0.7]), np.array([3.0, 5.0]))
+    with pytest.raises(tl.UnsupportedError, match=r"np\.asarray"):
+        tl.grad(lambda x: np.sum(x * [1.0, 2.0]))
+
+
+def test_a_list_beside_a_known_array_is_an_array():
+    def moved(x):
+        y = np.exp(x) * np.ones(3)
+        return np.sum((y + [1.0, 2.0, 3.0]) * (y * (1.0, 2.0, 3.0)))
+
+    tl.check_grads(moved, (np.array([0.7, 1.3, 2.1]),))
+
+
+def test_lists_are_joined_and_repeated_as_before():
+    def joined(parts, count):
+        return sum(parts + [2.0 * parts[0]]) + sum([parts[0], parts[1]] * count)
+
+    assert tl.grad(joined)([1.0, 2.0], 3) == [6.0, 4.0]
