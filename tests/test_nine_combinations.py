@@ -53,6 +53,7 @@ CHOSEN = [
     "container_calls.stack_of_pairs",
     "objects.overwritten_attribute",
     "objects.halves",
+    "made_objects.made_by_helper",
     "statements.try_cholesky_fine",
     "factorizations.cholesky_logdet",
     "solvers.thomas",

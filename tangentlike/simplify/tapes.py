@@ -73,7 +73,9 @@ def _unread(
 ) -> tuple[frozenset[int], ir.Block] | None:
     """Positions of the tape that are not read, or are stacks whose items are not, and the
     backward function after its first statement without them."""
-    names = _unpacked(bwd) or ()
+    names = _unpacked(bwd)
+    if names is None:  # (nothing was read of it, and the statement is gone)
+        return None
     known = frozenset(n for n in names if n is not None and names.count(n) == 1)
     pushed = _only_pushed(fwd)
     taped = _taped(fwd) or ()
