@@ -46,6 +46,7 @@ def jacobian(
     *,
     has_aux: bool = False,
     holomorphic: bool = False,
+    example: Any = None,
 ) -> Any:
     """The Jacobian of a function: for arrays an array of shape `value.shape + x.shape`.
 
@@ -54,6 +55,7 @@ def jacobian(
     value, "forward" one for each entry of the arguments; "auto" takes the smaller number.
     With `has_aux`, `fn` returns `(value, aux)` and the result is `(jacobian, aux)`.
     `holomorphic` is for complex functions: the complex derivative, checked to exist.
+    `example` arguments tell ranks and shapes, as in `grad`.
 
     >>> import numpy as np
     >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
@@ -61,12 +63,13 @@ def jacobian(
            [0., 4.]])
     """
     if fn is None:
-        return lambda f: jacobian(f, wrt, mode, has_aux=has_aux, holomorphic=holomorphic)
+        options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
+        return lambda f: jacobian(f, wrt, mode, **options)
     if mode not in ("auto", "forward", "reverse"):
         raise TangentlikeError(f"mode is 'auto', 'forward' or 'reverse', not {mode!r}")
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
-    task = _Task(primal, names, single, mode, has_aux, holomorphic)
+    task = _Task(primal, names, single, mode, has_aux, holomorphic, example)
 
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
@@ -74,38 +77,54 @@ def jacobian(
         finish(matrix, task.derive().suited(args, kwargs))
         return found
 
-    options = {
+    told = {
         "wrt": names[0] if single else names,
         "mode": mode,
         "has_aux": True if has_aux else None,
         "holomorphic": True if holomorphic else None,
+        "example": None if example is None else "<example>",
     }
     again = Again(task.derive_again, jacobian_text)
     plain = single and not has_aux and not holomorphic
     operator = Operator("jacobian", primal, task.derive, False, again=again if plain else None)
-    return handed(matrix, operator, encode("jacobian", primal.origin, **options), primal.signature)
+    qualname = encode("jacobian", primal.origin, **told)
+    return handed(matrix, operator, qualname, primal.signature, example)
 
 
 def jacfwd(
-    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
 ) -> Any:
     """`jacobian` in forward mode: one sweep for each entry of the arguments."""
-    return jacobian(fn, wrt, "forward", has_aux=has_aux, holomorphic=holomorphic)
+    options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
+    return jacobian(fn, wrt, "forward", **options)
 
 
 def jacrev(
-    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, holomorphic: bool = False
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
 ) -> Any:
     """`jacobian` in reverse mode: one primal sweep, then one sweep for each entry of the value."""
-    return jacobian(fn, wrt, "reverse", has_aux=has_aux, holomorphic=holomorphic)
+    options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
+    return jacobian(fn, wrt, "reverse", **options)
 
 
-def hessian(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) -> Any:
+def hessian(
+    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, example: Any = None
+) -> Any:
     """The Hessian of a real scalar function: an array of shape `x.shape + x.shape`.
 
     A tuple `wrt` gives a tuple of tuples: block i, j is the derivative by i, then by j.
     Containers nest likewise. Computed forward over reverse. With `has_aux`, `fn` returns
-    `(value, aux)` and the result is `(hessian, aux)`.
+    `(value, aux)` and the result is `(hessian, aux)`. `example` is as in `grad`.
 
     >>> import numpy as np
     >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
@@ -113,13 +132,13 @@ def hessian(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) 
            [ 0., 12.]])
     """
     if fn is None:
-        return lambda f: hessian(f, wrt, has_aux=has_aux)
+        return lambda f: hessian(f, wrt, has_aux=has_aux, example=example)
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
     @functools.cache
     def derive(along: tuple[str, ...] = names) -> Derivation:
-        return gradient_tangent(primal, names, single, has_aux, along)
+        return gradient_tangent(primal, names, single, has_aux, along, example=example)
 
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
@@ -138,10 +157,11 @@ def hessian(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) 
         primal.origin,
         wrt=names[0] if single else names,
         has_aux=True if has_aux else None,
+        example=None if example is None else "<example>",
     )
     again = Again(derive, jacobian_text) if single and not has_aux else None
     operator = Operator("hessian", primal, derive, False, again=again)
-    return handed(matrix, operator, qualname, primal.signature)
+    return handed(matrix, operator, qualname, primal.signature, example)
 
 
 def gradient_tangent(
@@ -151,19 +171,24 @@ def gradient_tangent(
     has_aux: bool,
     along: tuple[str, ...],
     mode: str = "tangent",
+    example: Any = None,
 ) -> Derivation:
     """Forward over reverse: the gradient by `names`, differentiated `along` some or all."""
-    gradient = _derivation(primal, "grad", names, single, has_aux)
+    gradient = _derivation(primal, "grad", names, single, has_aux, example)
     emitted = Primal(primal.function, primal.name, None).around(gradient)
-    return _derivation(emitted, mode, along)
+    return _derivation(emitted, mode, along, example=example)
 
 
 def handed(
-    function: Any, operator: Operator, qualname: str, signature: inspect.Signature
+    function: Any,
+    operator: Operator,
+    qualname: str,
+    signature: inspect.Signature,
+    example: Any = None,
 ) -> types.FunctionType:
     """The function dressed, the same one each time where it can be told by its name."""
     primal = operator.primal
-    known = _derivation(primal, "tangent", primal.free_names[:1]).handed
+    known = _derivation(primal, "tangent", primal.free_names[:1], example=example).handed
     if qualname in known and not _bound(primal):
         return known[qualname]
     dressed = hand_back(function, operator, qualname, signature)
@@ -185,14 +210,18 @@ class _Task:
     mode: str
     has_aux: bool
     holomorphic: bool
+    example: Any
 
     def derive(self) -> Derivation:
         mode = "tangent" if self.mode == "forward" else "pair"
-        return _derivation(self.primal, mode, self.names)
+        return _derivation(self.primal, mode, self.names, example=self.example)
 
     def derive_again(self) -> Derivation:
         """What the text of the Jacobian calls, where that is differentiated in its turn."""
-        return _derivation(self.primal, "tangent", self.names)
+        return self._tangent(self.names)
+
+    def _tangent(self, names: tuple[str, ...]) -> Derivation:
+        return _derivation(self.primal, "tangent", names, example=self.example)
 
     def at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         inputs = self.derive().values(args, dict(kwargs))
@@ -208,8 +237,7 @@ class _Task:
 
     def _forward(self, inputs: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         sweeps = [
-            Forward(_derivation(self.primal, "tangent", (name,)), args, kwargs, self.has_aux)
-            for name in self.names
+            Forward(self._tangent((name,)), args, kwargs, self.has_aux) for name in self.names
         ]
         blocks = _by_columns(sweeps, inputs, self.single)
         if self.holomorphic:

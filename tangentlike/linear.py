@@ -44,26 +44,28 @@ __all__ = ["hvp", "linearize"]
 Function = Callable[..., Any]
 
 
-def hvp(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) -> Any:
+def hvp(
+    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, example: Any = None
+) -> Any:
     """The product of the Hessian with a vector, without the Hessian: `hvp(f)(x, v)`.
 
     The result takes the arguments of `fn` and then `v`, which has the structure of the gradient
     (a tuple for a tuple `wrt`). Computed forward over reverse, at the cost of a few gradients.
     With `has_aux`, `fn` returns `(value, aux)` and the result is `(product, aux)`.
+    `example` arguments, without v, tell ranks and shapes, as in `grad`.
 
     >>> hvp(lambda x: x**3)(2.0, 10.0)
     120.0
     """
     if fn is None:
-        return lambda f: hvp(f, wrt, has_aux=has_aux)
+        return lambda f: hvp(f, wrt, has_aux=has_aux, example=example)
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
     @functools.cache
     def derive() -> Derivation:
-        return gradient_tangent(
-            primal, names, single, has_aux, names, "tangent" if has_aux else "change"
-        )
+        mode = "tangent" if has_aux else "change"
+        return gradient_tangent(primal, names, single, has_aux, names, mode, example)
 
     def product(*args: Any, **kwargs: Any) -> Any:
         args, kwargs, v = _vector(args, kwargs)
@@ -85,10 +87,12 @@ def hvp(fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False) -> A
         return (answer, aux) if has_aux else answer
 
     wanted = names[0] if single else names
-    qualname = encode("hvp", primal.origin, wrt=wanted, has_aux=True if has_aux else None)
+    shown = None if example is None else "<example>"
+    aux_shown = True if has_aux else None
+    qualname = encode("hvp", primal.origin, wrt=wanted, has_aux=aux_shown, example=shown)
     again = None if has_aux else Again(derive, hvp_text)
     operator = Operator("hvp", primal, derive, exact=False, again=again)
-    return handed(product, operator, qualname, _with_vector(primal.signature))
+    return handed(product, operator, qualname, _with_vector(primal.signature), example)
 
 
 def _vector(

@@ -331,3 +331,19 @@ def test_jacobians_of_and_by_containers_are_not_differentiated_again() -> None:
         tl.grad(lambda x: np.sum(two_results(x)[0]))(X)
     with pytest.raises(tl.UnsupportedError, match="cannot be differentiated further"):
         tl.grad(tl.jacobian(spun, has_aux=True))
+
+
+def test_examples_tell_shapes_and_do_no_harm_where_they_do_not_hold() -> None:
+    def loss(w: Any, x: Any) -> Any:
+        return np.sum(np.tanh(w + x) ** 3)
+
+    told = (np.ones((2, 3)), np.ones((2, 3)))
+    v = np.linspace(0.0, 1.0, 6).reshape(2, 3)
+    made = [tl.jacfwd, tl.jacrev, tl.jacobian, tl.hessian, tl.hvp]
+    for operator in made:
+        plain, given = operator(loss), operator(loss, example=told)
+        assert "unbroadcast" not in given.source and given is not plain
+        assert operator(loss, example=(X, X)) is not given
+        seed = (v,) if operator is tl.hvp else ()
+        for x in (v + 0.5, 0.25):  # the second breaks the promise
+            np.testing.assert_allclose(given(v, x, *seed), plain(v, x, *seed), rtol=1e-12)
