@@ -266,7 +266,7 @@ class Builder:
         return False
 
     def _is_callee(self, obj: Any, seen: set[int]) -> bool:
-        if id(obj) in seen or not is_python_function(obj):
+        if id(obj) in seen or not is_python_function(obj) or hasattr(obj, "__derives__"):
             return False
         known = self.book.find(obj) is not None or self.book.is_nondifferentiable(obj)
         return not known and self.callees.effects(obj) is not None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 import tangentlike as tl
-from tests.programs import checkpoints, function_values, idioms, statements
+from tests.programs import checkpoints, function_values, idioms, made_objects, statements
 
 GRAVITY = 9.81
 
@@ -323,6 +323,7 @@ GOLDEN = {
     "leapfrog": (leapfrog, "grad", ("q", "p"), None),
     "stored_energy": (stored_energy, "grad", ("spring", "x"), (Spring(1.0, 0.5), VECTOR)),
     "polynomial": (polynomial, "grad", ("cs", "x"), None),
+    "cell_made": (made_objects.cell_made, "grad", ("w", "u", "xs"), None),
     "clipped_rnn": (clipped_rnn, "grad", ("w",), (np.eye(3), np.ones(3), 2)),
     "hidden": (hidden, "grad", ("h",), (np.eye(3), np.ones(3))),
     # Second derivatives: of the derivative that another entry makes.

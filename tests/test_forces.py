@@ -166,3 +166,11 @@ def test_what_nothing_tells_the_class_of_is_refused() -> None:
 
     with pytest.raises(tl.UnsupportedError, match="the class of `system` is not known"):
         tl.grad(of_an_entry, wrt=1)({"a": Spring(K), "b": Ground(K)}, Q)
+
+
+def test_a_bound_method_is_refused_with_advice() -> None:
+    def of_a_bound_method(system, q):
+        return np.sum(tl.grad(system.energy)(q) ** 2)
+
+    with pytest.raises(tl.UnsupportedError, match="which function `tl.grad` is given"):
+        tl.grad(of_a_bound_method, wrt=1)(Spring(K), Q)

@@ -124,6 +124,7 @@ class Outside:
             self._refuse_cached(stmt, held, sources)
             for name, into in self._carried(stmt, held, sources):
                 if name in varied():
+                    _refuse_unseen_function(stmt, name)
                     raise UnsupportedError(
                         f"`{name}` carries derivatives into {into}, which lives outside of "
                         f"{function.name}",
@@ -259,3 +260,14 @@ def _params_reaching(
             found.add(name)
             pending.extend(predecessors.get(name, ()))
     return frozenset(function.param_names) & found
+
+
+def _refuse_unseen_function(stmt: ir.Stmt, name: str) -> None:
+    """Refuse `tl.grad(system.energy)`: which function that is shows only when the program runs."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Ref(text, obj))) if hasattr(obj, "__derives__"):
+            raise UnsupportedError(
+                f"which function `{text}` is given as `{name}` cannot be seen",
+                stmt.origin.place,
+                "Write a function that calls it: `tl.grad(lambda x: system.energy(x))`.",
+            )
