@@ -75,3 +75,10 @@ def test_branch_not_taken(fn: Callable[..., Any]) -> None:
     with np.errstate(all="ignore"):
         assert np.all(np.isfinite(tl.grad(fn)(x)))
         assert np.isfinite(tl.jvp(fn, (x,), (np.ones(3),))[1])
+
+
+def test_the_gradient_of_a_norm_is_one_ratio():
+    def length(x):
+        return np.linalg.norm(x)
+
+    assert "x_bar = ratio_or_zero(x, np.linalg.norm(x))" in tl.grad(length).source

@@ -159,7 +159,9 @@ _SHARING_RUNTIME = frozenset(("adjoint_of", "take_adjoint"))
 # What keeps states and gives them back.
 _KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk", "thinned"))
 # Whose result is an object of its own, and whose shares memory with the first argument only.
-FRESH_RUNTIME = words("zeros_like ones_like copy scalar_seed matmul_bar_a matmul_bar_b")
+FRESH_RUNTIME = words(
+    "zeros_like ones_like copy scalar_seed ratio_or_zero matmul_bar_a matmul_bar_b"
+)
 # What sums its first argument over axes that were broadcast.
 SUMMING_RUNTIME = ("matmul_bar_a", "matmul_bar_b")
 FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last")
