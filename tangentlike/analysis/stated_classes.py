@@ -23,12 +23,8 @@ _LIBRARIES = ("numpy", "scipy", "cupy", "tangentlike", "typing")
 def stated_classes(fn: Any) -> dict[str, Kind]:
     """What annotations say of the parameters that are objects, or hold such.
 
-    >>> class Model:
-    ...     def predict(self, x):
-    ...         return x
-    >>> def loss(model: Model, others: list[Model], x: float): ...
-    >>> [(name, kind.form) for name, kind in stated_classes(loss).items()]
-    [('model', 'object'), ('others', 'list')]
+    Of `def loss(model: Model, others: list[Model], x: float)` these are `model`, an object, and
+    `others`, a list of such.
     """
     cells = zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
     names = dict(fn.__globals__)
