@@ -41,7 +41,7 @@ def initialiser(cls: Any) -> types.FunctionType | None:
         return None
     if issubclass(cls, _BASES) or is_machinery(cls):
         return None
-    if cls.__module__.partition(".")[0] in _LIBRARIES or cls.__new__ is not object.__new__:
+    if str(cls.__module__).partition(".")[0] in _LIBRARIES or cls.__new__ is not object.__new__:
         return None
     if cls.__setattr__ is not object.__setattr__ or dataclasses.is_dataclass(cls):
         return None

@@ -269,7 +269,7 @@ def is_python_function(obj: Any) -> bool:
 
 def is_library(obj: Any) -> bool:
     """Whether a function or class belongs to a library: it has a rule, or is refused."""
-    return (getattr(obj, "__module__", None) or "").partition(".")[0] in _LIBRARIES
+    return str(getattr(obj, "__module__", None)).partition(".")[0] in _LIBRARIES
 
 
 def is_slice(expr: ir.Expr) -> bool:

@@ -64,7 +64,7 @@ def _containing(form: str, item: Kind) -> Kind:
 
 def _object(cls: type, above: tuple[type, ...]) -> Kind:
     """An object, with what its class says of attributes that no method assigns."""
-    root = cls.__module__.partition(".")[0]
+    root = str(cls.__module__).partition(".")[0]
     own = root not in _LIBRARIES and root not in sys.stdlib_module_names - {"__main__"}
     if cls in above or not own or inspect.isabstract(cls) or not has_methods(cls):
         return UNKNOWN

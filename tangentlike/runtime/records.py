@@ -116,7 +116,7 @@ def fields_of(value: Any) -> dict[str, Any] | None:
 
 def is_machinery(cls: type) -> bool:
     """Whether a class is of Python's own library: loggers, locks and files hold no parameters."""
-    root = cls.__module__.partition(".")[0]
+    root = str(cls.__module__).partition(".")[0]
     held = root in ("builtins", "types", "argparse", "collections", "functools")
     return root in sys.stdlib_module_names and not held
 
