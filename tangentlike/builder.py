@@ -36,29 +36,29 @@ from .rules.foreign import ForeignBook
 from .simplify import Facts, simplify
 from .simplify.facts import EFFECTS
 from .transform.all_names import all_names, outer_names
-from .transform.arguments import spell_arguments
-from .transform.array_operands import operands_as_arrays
-from .transform.callees import Callees, Pair, emitted
-from .transform.callees import Request as CalleeRequest
-from .transform.calls import CallConversion
-from .transform.checkpointing import Checkpoints
-from .transform.common import share_loads
-from .transform.container_calls import calls_containers, plain_container_calls
-from .transform.container_changes import changes_as_new
+from .transform.calling.callees import Callees, Pair, emitted
+from .transform.calling.callees import Request as CalleeRequest
+from .transform.calling.inner_functions import with_inner_functions
+from .transform.calling.known_callees import KnownCallees
+from .transform.calling.methods import Methods
+from .transform.checkpointing.choices import Checkpoints
 from .transform.context import Context
-from .transform.copied_reads import copied_reads
-from .transform.fields import updates_as_stores
-from .transform.forward import forward, tangent_only
-from .transform.inner_functions import with_inner_functions
-from .transform.inplace import writes_as_stores
-from .transform.known_callees import KnownCallees
-from .transform.mappings import reads_by_key, reads_dicts
-from .transform.methods import Methods
-from .transform.pairs import reverse_pair
-from .transform.prepare import Preparation
-from .transform.reverse import Primal, reverse
-from .transform.same_arguments import merge_same_arguments
-from .transform.updates import rebind_updates
+from .transform.forward.functions import forward, tangent_only
+from .transform.reverse.calls import CallConversion
+from .transform.reverse.copied_reads import copied_reads
+from .transform.reverse.fields import updates_as_stores
+from .transform.reverse.functions import Primal, reverse
+from .transform.reverse.pairs import reverse_pair
+from .transform.reverse.prepare import Preparation
+from .transform.spelling.arguments import spell_arguments
+from .transform.spelling.array_operands import operands_as_arrays
+from .transform.spelling.common import share_loads
+from .transform.spelling.container_calls import calls_containers, plain_container_calls
+from .transform.spelling.container_changes import changes_as_new
+from .transform.spelling.inplace import writes_as_stores
+from .transform.spelling.mappings import reads_by_key, reads_dicts
+from .transform.spelling.same_arguments import merge_same_arguments
+from .transform.spelling.updates import rebind_updates
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Request:
     `has_complex`: some argument is complex (the derivative then allows for it everywhere);
     `has_foreign`: some argument is an array that is not NumPy's; `structures`: what is known of
     arguments that hold objects, or dicts with numbers for keys; `copies`: its adjoint reads copies
-    (`transform.copied_reads`); `inside`: so do those of the derivatives that it calls.
+    (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls.
     """
 
     mode: str

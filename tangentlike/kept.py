@@ -21,7 +21,7 @@ from .emit import emit, load
 from .emit.layout import ADJOINT_ROLES
 from .errors import Place, TangentlikeError
 from .pipeline import Derived
-from .transform.pairs import free_names
+from .transform.reverse.pairs import free_names
 
 __all__ = ["Kept", "Saved", "saved"]
 

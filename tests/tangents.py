@@ -18,10 +18,10 @@ from tangentlike.emit import show
 from tangentlike.frontend import Lowered, lower, names_of
 from tangentlike.kind import Kind
 from tangentlike.rules.book import default_book
-from tangentlike.transform.callees import Callees, Request
+from tangentlike.transform.calling.callees import Callees, Request
 from tangentlike.transform.context import Context
-from tangentlike.transform.forward import forward
-from tangentlike.transform.inplace import writes_as_stores
+from tangentlike.transform.forward.functions import forward
+from tangentlike.transform.spelling.inplace import writes_as_stores
 
 
 class Builder:

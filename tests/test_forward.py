@@ -12,7 +12,7 @@ import pytest
 from tangentlike.errors import UnsupportedError
 from tangentlike.frontend import lower
 from tangentlike.kind import FLOAT, Kind
-from tangentlike.transform.forward import tangent_parameters
+from tangentlike.transform.forward.functions import tangent_parameters
 from tests import agreement
 from tests.tangents import tangent_function, tangent_source
 

@@ -15,7 +15,7 @@ from tangentlike.frontend import lower
 from tangentlike.names import Names
 from tangentlike.pipeline import Request, derive
 from tangentlike.rules.book import default_book
-from tangentlike.transform.callees import Callees
+from tangentlike.transform.calling.callees import Callees
 from tangentlike.transform.context import Context
 from tangentlike.transform.loops import backwards, leaves, length
 

@@ -19,7 +19,7 @@ ROOT: BlockKey = (0, 0)
 
 def bound_by(stmt: ir.Stmt) -> tuple[str, ...]:
     """Names a statement binds. `a += b` on a name is a write in place here: where it is a
-    rebinding, `transform.prepare` has already made it `a = a + b`."""
+    rebinding, `transform.reverse.prepare` has already made it `a = a + b`."""
     return () if isinstance(stmt, ir.Update) else ir.binds(stmt)
 
 

@@ -17,7 +17,7 @@ from ..names import Names
 from ..rules.bind import Instance
 from ..rules.book import Rule, RuleBook
 from ..rules.twins import module_function
-from .callees import Callees
+from .calling.callees import Callees
 
 BINARY_OF = {
     operator.iadd: ("+", operator.add),
@@ -54,7 +54,7 @@ class Context:
     `original` says which of the user's names a renamed web had; `temporaries` are the names that
     lowering and preparation made; `real` says that no complex values occur;
     `alike` that copies of arguments must lie in memory as these do; `copies` that adjoints read
-    copies of what is written (see `transform.copied_reads`).
+    copies of what is written (see `transform.reverse.copied_reads`).
     """
 
     kinds: dict[str, Kind]

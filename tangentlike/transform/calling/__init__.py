@@ -1,0 +1,1 @@
+"""Which functions a derivative calls, and how each is differentiated."""

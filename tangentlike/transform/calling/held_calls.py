@@ -1,0 +1,63 @@
+"""Objects and functions that an object holds, called through it: read first, then called.
+
+before::                         after::
+    h = self.inner(x)                self_inner = self.inner
+                                     h = self_inner(x)
+
+Python looks `inner` up in the same way, whether it is a method or what an attribute holds; only
+the class tells. A method stays as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping
+
+from ... import ir
+from ...frontend import Lowered
+from ...kind import UNKNOWN, Kind
+from ...names import Names
+from ..all_names import all_names
+
+
+def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
+    """The function with a name for each attribute that is called and is no method."""
+    names = Names(all_names(lowered.function))
+    made: set[str] = set()
+
+    def block(statements: ir.Block) -> ir.Block:
+        return tuple(part for stmt in statements for part in parts(stmt))
+
+    def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        if ir.blocks(stmt):
+            return (ir.map_statement(stmt, block=block),)
+        if not isinstance(stmt, (ir.Assign, ir.Do)):
+            return (stmt,)
+        match stmt.value:
+            case ir.Call(fn=ir.Attribute(ir.Var(base), name) as held) as call if _is_held(
+                kinds.get(base, UNKNOWN), name
+            ):
+                temporary = names.fresh(f"{base}_{name}")
+                made.add(temporary)
+                called = dataclasses.replace(call, fn=ir.Var(temporary))
+                read = ir.Assign(temporary, held, stmt.origin)
+                return read, dataclasses.replace(stmt, value=called)
+        return (stmt,)
+
+    body = block(lowered.function.body)
+    if not made:
+        return lowered
+    function = dataclasses.replace(lowered.function, body=body)
+    return dataclasses.replace(
+        lowered, function=function, temporaries=lowered.temporaries | frozenset(made)
+    )
+
+
+def _is_held(kind: Kind, name: str) -> bool:
+    """Whether an object of this kind has an attribute by this name, and its class has not."""
+    if kind.form != "object" or kind.cls is None:
+        return False
+    if inspect.getattr_static(kind.cls, name, None) is not None:
+        return False
+    return name in dict(kind.fields) or not hasattr(kind.cls, "__getattr__")

@@ -1,0 +1,100 @@
+"""Local functions that a derivative still mentions: printed beside it, or as the lambda they are.
+
+A local function is a stand-in for its code (`frontend.lifting`). Where derivatives pass through a
+call of it, there is a pair or a tangent function. Elsewhere the program calls the function itself:
+
+before::                                        after::
+    while np.abs(residual(x, c=c)) > 1e-9:          def residual(x, *, c):
+                                                        return x * x - c
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ... import ir
+from ...frontend.lifting import Lifted, lifted_of
+from .function_values import is_partial
+from .operators import is_inner
+
+
+def with_inner_functions(
+    function: ir.Function, primal_of: Callable[[Any, str], ir.Ref]
+) -> ir.Function:
+    """A function that mentions no stand-ins; `primal_of` gives a function of the module for one."""
+    if not any(map(_mentions, ir.statements(function.body))):
+        return function
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        code = _lambda(e)
+        if code is not None:
+            return code
+        if isinstance(e, ir.Ref) and is_inner(e):
+            return primal_of(e.obj, e.text)
+        return _with_defaults(e, ir.rebuild(e, expr))
+
+    def block(b: ir.Block) -> ir.Block:
+        return tuple(ir.map_statement(s, expr=expr, block=block) for s in b)
+
+    return dataclasses.replace(function, body=block(function.body))
+
+
+def _mentions(stmt: ir.Stmt) -> bool:
+    return any(
+        isinstance(part, ir.Ref) and is_inner(part)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+    )
+
+
+def _lambda(expr: ir.Expr) -> ir.Expr | None:
+    """The user's lambda, where a function value is one and captures nothing but values."""
+    ref: Any = expr.args[0] if is_partial(expr) else expr  # type: ignore[union-attr]
+    lifted: Lifted | None = lifted_of(ref.obj) if isinstance(ref, ir.Ref) else None
+    if lifted is None or lifted.code is None or lifted.defaults:
+        return None
+    given = dict(expr.kwargs) if isinstance(expr, ir.Call) else {}
+    code = lifted.code
+    if set(code.names) - given.keys() or any(is_partial(e) for e in given.values()):
+        return None
+    values = tuple(given[name] for name in code.names)
+    return ir.Opaque(code.text, code.names, values, code.refs, code.at)
+
+
+def _with_defaults(expr: ir.Expr, printed: ir.Expr) -> ir.Expr:
+    """A function with computed defaults as a lambda that has them: whoever is given it may pass
+    these arguments by position, which a `partial` with their names would not take.
+
+    `partial(f, c=k, w=w)` of `def f(x, c=k): ...` -> `lambda x, c=k, *, w=w: f(x, c, w=w)`.
+    """
+    if not (is_partial(expr) and isinstance(printed, ir.Call) and isinstance(expr, ir.Call)):
+        return printed
+    ref, *args = printed.args
+    lifted = lifted_of(expr.args[0].obj) if isinstance(expr.args[0], ir.Ref) else None
+    if lifted is None or not lifted.defaults or args or not isinstance(ref, ir.Ref):
+        return printed
+    given = dict(printed.kwargs)
+    params = lifted.function.params
+    plain = [p for p in params if p.kind == "any"]
+    words = [p for p in params if p.kind == "keyword"]
+    hidden = ref.text.partition(".")[0] in lifted.function.param_names
+    if hidden or len(plain) + len(words) < len(params):
+        return printed
+    header = [_parameter(p, given) for p in plain]
+    header += ["*", *(_parameter(p, given) for p in words)] if words else []
+    passed = [p.name for p in plain] + [f"{p.name}={p.name}" for p in words]
+    text = f"lambda {', '.join(header)}: {ref.text}({', '.join(passed)})"
+    return ir.Opaque(text, tuple(given), tuple(given.values()), (ref,), expr.at)
+
+
+def _parameter(param: ir.Param, given: Mapping[str, ir.Expr]) -> str:
+    if param.name in given:
+        return f"{param.name}={param.name}"
+    return param.name if param.default is None else f"{param.name}={_literal(param.default)}"
+
+
+def _literal(default: ir.Expr) -> str:
+    assert isinstance(default, ir.Const)
+    return repr(default.value)

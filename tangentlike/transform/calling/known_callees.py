@@ -1,0 +1,39 @@
+"""A rule book that also knows what the user's functions and methods return."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import ir
+from ...analysis.operations import is_python_function
+from ...kind import Kind
+from ...rules.book import RuleBook
+from ...rules.foreign import ForeignBook
+from .callees import Callees
+from .method_lookup import MethodLookup
+
+
+class KnownCallees:
+    """A rule book with the kinds of results that follow from the source of functions."""
+
+    def __init__(self, book: RuleBook | ForeignBook, callees: Callees) -> None:
+        self._book = book
+        self._callees = callees
+        self.methods = MethodLookup(callees.made)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._book, name)
+
+    def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
+        fn = call.fn
+        if not isinstance(fn, ir.Ref) or not is_python_function(fn.obj):
+            return self._book.result_kind(call, kind_of)
+        if self._book.find(fn.obj) is not None or self._book.is_nondifferentiable(fn.obj):
+            return self._book.result_kind(call, kind_of)
+        return self._callees.result_kind(call, kind_of)
+
+    def method_kind(self, expr: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> Kind | None:
+        """What a method of an object gives, or a class that is called; None for other things."""
+        found = self.methods.behind(expr, kind_of)
+        return None if found is None else self._callees.result_kind(found.call(None), kind_of)

@@ -1,0 +1,249 @@
+"""Which method stands behind an expression: `layer(x)`, `a + b`, `layer.norm`, `Layer(w, b)`.
+
+The class of the object says it. What is found is a Python function and the arguments that it is
+given, `self` among them, so that it can be read and called like any other function.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import ir
+from ...analysis.constructors import constructor, initialiser, with_class
+from ...analysis.operations import is_library
+from ...analysis.record_types import record_class
+from ...errors import UnsupportedError
+from ...frontend import Lowered
+from ...frontend.lifting import signature_of
+from ...kind import Kind
+from ...rules.twins import twin
+from ...structures import is_object
+
+BINARY = {
+    **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
+    **{operator.truediv: "truediv", operator.pow: "pow", operator.matmul: "matmul"},
+    **{operator.floordiv: "floordiv", operator.mod: "mod"},
+}
+UNARY = {operator.neg: "__neg__", operator.pos: "__pos__", abs: "__abs__", len: "__len__"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A method and its arguments. `style` says how the call was written: "method", "property",
+    "call", "item", "setter", "function", or the text of an operator ("r+" for the reflected
+    one); `text` is a name for what is emitted."""
+
+    fn: types.FunctionType
+    args: tuple[ir.Expr, ...]
+    kwargs: tuple[tuple[str, ir.Expr], ...]
+    text: str
+    style: str
+    name: str
+    original: Any
+
+    def call(self, at: Any) -> ir.Call:
+        return ir.Call(ir.Ref(self.text, self.fn), self.args, self.kwargs, at)
+
+
+def _as_argument(key: ir.Expr) -> ir.Expr:
+    """What a method is given for the key in `w[1:, 0]`: `(slice(1, None), 0)`."""
+    if isinstance(key, ir.Display) and key.form == "tuple":
+        return dataclasses.replace(key, items=tuple(map(_as_argument, key.items)))
+    if not isinstance(key, ir.Slice):
+        return key
+    bounds = (key.lower, key.upper) if key.step is None else (key.lower, key.upper, key.step)
+    values = (ir.Const(None) if bound is None else bound for bound in bounds)
+    return ir.Call(ir.Ref("slice", slice), tuple(values))
+
+
+class MethodLookup:
+    """Finds methods; functions that stand for classes are made once. `made` is told of them."""
+
+    def __init__(self, made: dict[int, Lowered]) -> None:
+        self._made = made
+        self._of_class: dict[Any, types.FunctionType | None] = {}
+
+    def behind(self, expr: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> Found | None:
+        """The method that an expression calls, where the class of the object is known."""
+
+        def class_of(e: ir.Expr) -> type | None:
+            kind = kind_of(e)
+            return kind.cls if kind.form == "object" and not is_library(kind.cls) else None
+
+        found: Found | None = None
+        match expr:
+            case ir.Call(args=args) if any(map(ir.is_starred, args)):
+                return None
+            case ir.Call(fn=ir.Attribute(base, name), args=args, kwargs=kwargs):
+                found = self._of_object(class_of(base), base, name, args, kwargs)
+            case ir.Call(fn=ir.Var() as base, args=args, kwargs=kwargs):
+                cls = class_of(base)
+                found = self.method(cls, "__call__", (base, *args), kwargs, "call")
+            case ir.Call(fn=ir.Ref(obj=obj)):
+                found = self._of_reference(expr, obj, class_of)
+            case ir.Attribute(base, name):
+                cls = class_of(base)
+                value = None if cls is None else inspect.getattr_static(cls, name, None)
+                if isinstance(value, property) and isinstance(value.fget, types.FunctionType):
+                    assert cls is not None
+                    text = f"{cls.__name__}_{name}"
+                    found = Found(value.fget, (base,), (), text, "property", name, value.fget)
+            case ir.Index(base, key):
+                given = (base, _as_argument(key))
+                found = self.method(class_of(base), "__getitem__", given, (), "item")
+        return found
+
+    def setter(self, cls: type | None, name: str, args: tuple[ir.Expr, ...]) -> Found | None:
+        """What `obj.name = value` calls, where the attribute is a property."""
+        value = None if cls is None else inspect.getattr_static(cls, name, None)
+        if not isinstance(value, property) or not isinstance(value.fset, types.FunctionType):
+            return None
+        assert cls is not None
+        text = f"{cls.__name__}_set_{name}"
+        return Found(value.fset, args, (), text, "setter", name, value.fset)
+
+    def method(
+        self,
+        cls: type | None,
+        name: str,
+        args: tuple[ir.Expr, ...],
+        kwargs: tuple[tuple[str, ir.Expr], ...],
+        style: str,
+        operation: Any = None,
+    ) -> Found | None:
+        """What a class has by this name; None where it has nothing that can be read."""
+        found = None if cls is None else inspect.getattr_static(cls, name, None)
+        if not isinstance(found, types.FunctionType) or _may_decline(found):
+            return None
+        assert cls is not None
+        text = f"{cls.__name__}_{name.strip('_')}"
+        return Found(found, args, kwargs, text, style, name, operation or found)
+
+    def _of_object(
+        self,
+        cls: type | None,
+        base: ir.Expr,
+        name: str,
+        args: tuple[ir.Expr, ...],
+        kwargs: tuple[tuple[str, ir.Expr], ...],
+    ) -> Found | None:
+        """`layer.name(...)`: of static and class methods without the object."""
+        value = None if cls is None else inspect.getattr_static(cls, name, None)
+        if isinstance(value, (staticmethod, classmethod)):
+            assert cls is not None
+            fn: Any = value.__func__
+            if isinstance(value, classmethod):
+                fn = self._with_class(fn, cls)
+            if not isinstance(fn, types.FunctionType):
+                return None
+            owner = next(c for c in cls.__mro__ if name in vars(c))
+            original = getattr(cls, name)
+            spelled = f"{owner.__name__}.{name}"
+            return Found(fn, args, kwargs, f"{cls.__name__}_{name}", "function", spelled, original)
+        return self.method(cls, name, (base, *args), kwargs, "method")
+
+    def _of_reference(
+        self, call: ir.Call, obj: Any, class_of: Callable[[ir.Expr], type | None]
+    ) -> Found | None:
+        """An operator of an object, a class, a method of a class, or an object that is called."""
+        assert isinstance(call.fn, ir.Ref)
+        args, text = call.args, call.fn.text
+        if isinstance(obj, type):
+            made = self._constructor(obj)
+            if made is None:
+                return None
+            return Found(made, args, call.kwargs, obj.__name__, "function", text, obj)
+        if isinstance(obj, types.MethodType) and isinstance(obj.__self__, type):
+            fn = self._with_class(obj.__func__, obj.__self__)
+            name = f"{obj.__self__.__name__}_{obj.__name__}"
+            return fn and Found(fn, args, call.kwargs, name, "function", text, obj)
+        if isinstance(obj, types.FunctionType | types.BuiltinFunctionType):
+            return self._of_operator(text, obj, args, class_of) if len(args) in (1, 2) else None
+        if twin(obj) is not None:
+            return None  # a function of another array module, whatever it is made of
+        return self.method(class_of(call.fn), "__call__", (call.fn, *args), call.kwargs, "call")
+
+    def _of_operator(
+        self,
+        text: str,
+        obj: Any,
+        args: tuple[ir.Expr, ...],
+        class_of: Callable[[ir.Expr], type | None],
+    ) -> Found | None:
+        if obj in BINARY and len(args) == 2:
+            (a, b), name = args, BINARY[obj]
+            if class_of(a) is not None:
+                return self.method(class_of(a), f"__{name}__", (a, b), (), text, obj)
+            return self.method(class_of(b), f"__r{name}__", (b, a), (), f"r{text}", obj)
+        if obj in UNARY and len(args) == 1:
+            return self.method(class_of(args[0]), UNARY[obj], args, (), text, obj)
+        return None
+
+    def _constructor(self, cls: type) -> types.FunctionType | None:
+        """The function that stands for a class whose `__init__` computes (`constructors`)."""
+        if cls not in self._of_class:
+            init = initialiser(cls)
+            plain = record_class(ir.Call(ir.Ref(cls.__name__, cls))) is not None
+            self._of_class[cls] = None
+            if init is not None and not plain:
+                try:
+                    lowered = constructor(cls)
+                except UnsupportedError:
+                    lowered = None
+                if lowered is not None:
+                    self._of_class[cls] = self._standing(init, cls.__name__, lowered)
+        return self._of_class[cls]
+
+    def _with_class(self, fn: Any, cls: type) -> types.FunctionType | None:
+        """A class method as a function without its first parameter, which is the class."""
+        key = (cls, fn)
+        if key not in self._of_class:
+            self._of_class[key] = None
+            if isinstance(fn, types.FunctionType):
+                lowered = with_class(fn, cls)
+                if lowered is not None:
+                    self._of_class[key] = self._standing(fn, fn.__name__, lowered)
+        return self._of_class[key]
+
+    def _standing(self, fn: types.FunctionType, name: str, lowered: Lowered) -> types.FunctionType:
+        """A function object for what was read, with the signature that this has."""
+        made: Any = types.FunctionType(
+            fn.__code__, fn.__globals__, name, fn.__defaults__, fn.__closure__
+        )
+        made.__module__, made.__qualname__ = fn.__module__, name
+        made.__kwdefaults__ = fn.__kwdefaults__
+        made.__signature__ = signature_of(lowered.function)
+        self._made[id(made)] = lowered
+        return made  # type: ignore[no-any-return]
+
+
+def may_call_methods(function: ir.Function) -> bool:
+    """Whether a function calls a class of the user's, a method of one, or names an object of
+    the module."""
+    values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
+    return any(_of_user(part) for v in values if v is not None for part in ir.walk(v))
+
+
+def _of_user(part: ir.Expr) -> bool:
+    match part:
+        case ir.Call(fn=ir.Ref(obj=type() as cls)):
+            return initialiser(cls) is not None or record_class(part) is not None
+        case ir.Ref(obj=types.FunctionType() | types.BuiltinFunctionType() | np.ufunc()):
+            return False
+        case ir.Ref(obj=types.MethodType()):
+            return True
+        case ir.Ref(obj=obj):
+            return is_object(obj)
+    return False
+
+
+def _may_decline(fn: types.FunctionType) -> bool:
+    """Whether an operator's method may say that it is not defined, so that another is tried."""
+    return "NotImplemented" in fn.__code__.co_names

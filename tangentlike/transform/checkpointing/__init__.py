@@ -1,0 +1,1 @@
+"""Checkpoints: what the reverse sweep computes again instead of keeping it."""

@@ -1,0 +1,1 @@
+"""Forward mode: beneath each statement, the statement that computes its tangent."""

@@ -1,0 +1,77 @@
+"""What a `try` protects: changes made there do not count where a later statement raises."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ... import ir
+from ...analysis.aliases import Aliases
+from ...analysis.structure import BlockKey, Structure, block_key, bound_by
+from ...frontend.jumps import ends_by_raising
+from ..context import Context
+
+Writes = Callable[[ir.Stmt], Iterable[str]]
+
+
+@dataclass
+class Protected:
+    """The outermost `try` that protects a statement (by its id), or a block within."""
+
+    of_statement: dict[int, ir.Try] = field(default_factory=dict)
+    of_block: dict[BlockKey, ir.Try] = field(default_factory=dict)
+
+
+def protected(function: ir.Function) -> Protected:
+    """What the `try`s of a function protect."""
+    found = Protected()
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.Try):
+            for inner in ir.statements(ir.tried_and_rest(stmt)[0]):
+                found.of_statement.setdefault(id(inner), stmt)
+                for which in range(len(ir.blocks(inner))):
+                    found.of_block.setdefault(block_key(inner, which), stmt)
+    return found
+
+
+def changes_midway(
+    stmt: ir.Try,
+    facts: Structure,
+    aliases: Aliases,
+    context: Context,
+    writes: Writes,
+    saving: frozenset[int],
+) -> bool:
+    """Whether the body of a `try` may raise after it has changed what is used afterwards.
+
+    `writes` says what a statement writes in place; `saving` are the statements that overwrite what
+    the reverse sweep restores.
+    """
+    if ends_by_raising(stmt.orelse):
+        return False  # nothing is differentiated then
+    tried, _ = ir.tried_and_rest(stmt)
+    seen = facts.live_in[block_key(stmt, 1)]
+    for inner in ir.statements(tried):
+        last = bool(tried) and inner is tried[-1]
+        if last and isinstance(inner, ir.Assign | ir.Store | ir.Update) and not _calls(inner):
+            continue  # it either raises or is done
+        bound = frozenset(bound_by(inner))
+        if not last and bound & seen and not all(context.kinds[n].discrete for n in bound & seen):
+            return True
+        if id(inner) in saving and not last:
+            return True
+        if any(_is_seen(name, seen, facts, aliases) for name in writes(inner)):
+            return True
+    return False
+
+
+def _calls(stmt: ir.Stmt) -> bool:
+    """Whether a statement calls a function, which may raise after it has written."""
+    return isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
+
+
+def _is_seen(name: str, seen: frozenset[str], facts: Structure, aliases: Aliases) -> bool:
+    """Whether memory is reached afterwards by a name that is live there, or from outside."""
+    shared = aliases.class_of(name)
+    names = [n for n in facts.home if aliases.class_of(n) == shared]
+    return any(n in seen or n in facts.function.param_names for n in names)

@@ -1,0 +1,137 @@
+"""Attributes that are assigned: `self.state = h` as a write into the object, undone and reversed.
+
+before::                    after (reverse sweep)::
+    self.state = h          self.state = self_saved           (restored: a reference)
+                            h_bar += self_bar.state
+                            self_bar.state = zeros_like(self.state)
+
+An object's adjoint is a mirror of it, so an attribute has a place of its own in the adjoint,
+whatever it held before: zeros are made like the value that is there again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from ... import ir
+from ...analysis.memory import element
+from ...analysis.sharing import Sharing, owner
+from ...analysis.structure import structure
+from ...errors import UnsupportedError
+from ..context import BINARY_OF, Context
+from .adjoints import Adjoints
+
+
+def updates_as_stores(function: ir.Function, context: Context) -> ir.Function:
+    """`self.total += v` as the three things it is: a read, a sum, and a store.
+
+    `total = self.total; total2 = total + v; self.total = total2` where no live name may be the
+    array in `self.total`, so that nobody can tell it from a number; else the sum is made by
+    `total += v`, of which `rebind_updates` asks whether it is a number.
+    """
+    if not any(map(_updates_field, ir.statements(function.body))):
+        return function
+    sharing = Sharing(structure(function), context.sources())
+
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(s for stmt in stmts for s in statement(stmt))
+
+    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        if not _updates_field(stmt):
+            return (ir.map_statement(stmt, block=block),)
+        assert isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Attribute)
+        seen = _seen(stmt.target, function, sharing)
+        return _spelled(stmt, stmt.target, seen, context)
+
+    return dataclasses.replace(function, body=block(function.body))
+
+
+def _updates_field(stmt: ir.Stmt) -> bool:
+    """Whether it is `obj.name op= v`, of an object: `z.real += v` writes into an array."""
+    attribute = isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Attribute)
+    return attribute and not hasattr(np.ndarray, stmt.target.name)  # type: ignore[union-attr]
+
+
+def _seen(field: ir.Attribute, function: ir.Function, sharing: Sharing) -> bool:
+    """Whether a write into the array in `obj.total`, if it is one, may be seen under another
+    name. What was read from, or is put into, attributes of other names is another array."""
+    nodes = {node for name in ir.names_in(field.base) for node in (name, element(name))}
+    others = {owner(other) for node, other in sharing.conflicts if node in nodes}
+    if others & ir.names_in(field.base):
+        return True  # (two attributes may be one array)
+    sources, params = sharing.sources, function.param_names
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Store(target=ir.Attribute(_, name), value=value) if name == field.name:
+                if ir.names_in(value) & others:
+                    return True
+            case ir.Assign(value=ir.Attribute(_, name)) if name != field.name:
+                continue
+        if others.intersection(ir.binds(stmt)):
+            value = getattr(stmt, "value", None)
+            if value is None or sources.nodes(value) | sources.elements(value):
+                return True
+    return bool(others.intersection(params))
+
+
+def _spelled(
+    stmt: ir.Update, field: ir.Attribute, seen: bool, context: Context
+) -> tuple[ir.Stmt, ...]:
+    old = context.names.fresh(field.name)
+    context.kinds[old] = context.kind_of(field)
+    context.temporaries.add(old)
+    read = ir.Assign(old, field, stmt.origin)
+    if seen:
+        store = ir.Store(field, ir.Var(old), stmt.origin)
+        return read, dataclasses.replace(stmt, target=ir.Var(old)), store
+    text, op = BINARY_OF[stmt.op.obj]
+    value = ir.Call(ir.Ref(text, op), (ir.Var(old), stmt.value), at=stmt.origin.place)
+    new = context.names.fresh(field.name)
+    context.kinds[new] = context.kind_of(value)
+    context.temporaries.add(new)
+    return (
+        read,
+        ir.Assign(new, value, stmt.origin),
+        ir.Store(field, ir.Var(new), stmt.origin),
+    )
+
+
+def refuse_array_field(stmt: ir.Store | ir.Update, base: str) -> None:
+    """`z.shape = (2, 2)` and `z.real += v` change an array, not an attribute of an object."""
+    if isinstance(stmt.target, ir.Attribute) and hasattr(np.ndarray, stmt.target.name):
+        raise UnsupportedError(
+            f"an attribute of `{base}` is assigned, and `{base}` carries derivatives",
+            stmt.origin.place,
+            f"`{stmt.target.name}` is an attribute of arrays. Make a new array; an object's own "
+            "attributes can be assigned by another name.",
+        )
+
+
+def reverse_store(
+    stmt: ir.Store, field: ir.Attribute, given: str, adjoints: Adjoints, context: Context
+) -> None:
+    """The adjoint of `obj.name = v`: `v` gets what the attribute has, which becomes zero.
+
+    `given` is the name of `v` if it carries derivatives, else "".
+    """
+    assert isinstance(field.base, ir.Var)
+    base = field.base.name
+    refuse_array_field(stmt, base)
+    adjoints.own(adjoints.aliases.root(base))
+    entry = ir.Attribute(adjoints.adjoint(base), field.name)
+    number = context.kind_of(stmt.value).form == "number"
+    taken: ir.Expr = entry
+    if not number:
+        taken = ir.Call(context.helper("part_like"), (entry, stmt.value))
+    own = ""
+    if given and adjoints.aliases.root(given) == adjoints.aliases.root(base):
+        own = context.names.fresh(f"{given}_part")
+        adjoints.assign(own, taken)
+    elif given:
+        adjoints.contribute(given, taken)
+    zero = ir.Call(context.helper("zeros_like"), (field,))
+    adjoints.out.append(ir.Store(entry, zero, adjoints.origin))
+    if own:
+        adjoints.contribute(given, ir.Var(own))

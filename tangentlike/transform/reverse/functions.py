@@ -1,0 +1,400 @@
+"""Reverse mode: a primal function in, functions that also compute adjoints out.
+
+    sweep (what the adjoint statements are) -> recording (what they need saved) -> weaving
+
+`Reverse` is the transform of one function, step by step; `reverse` builds one function with the
+primal and the reverse sweep in it. `transform.reverse.pairs` builds two, with a tape between them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ... import ir
+from ...analysis.aliases import Aliases, is_sure_view
+from ...analysis.memory import surely_basic
+from ...analysis.recompute import Costs, Recomputed, Rematerialisation
+from ...analysis.saving import Reads, Recording, Saves, content, statement_needs
+from ...analysis.structure import ROOT, Structure, structure
+from ...errors import UnsupportedError
+from ..calling.callees import CallSite
+from ..context import Context
+from .adjoints import BORROWED, OWNED, Adjoints
+from .recorded import Recorder, condition
+from .sweep import Reversed, ReversedBlock, Sweep
+
+_CHEAP_CALLS = ("len", "int", "range", "min", "max")
+
+
+@dataclass(frozen=True)
+class Primal:
+    """A prepared primal and the facts about it that the reverse transform reads.
+
+    `wrt` are parameters, or local names whose incoming edges are then cut; `written` the
+    parameters it may write; `shared` those of them whose writes a caller sees.
+    """
+
+    function: ir.Function
+    aliases: Aliases
+    active: frozenset[str]
+    calls: dict[int, CallSite]
+    counters: dict[int, str]
+    wrt: tuple[str, ...]
+    written: tuple[str, ...]
+    shared: tuple[str, ...] = ()
+
+
+class Reverse:
+    """One function's reverse transform, step by step."""
+
+    def __init__(self, primal: Primal, context: Context) -> None:
+        self.primal = primal
+        self.context = context
+        self.facts: Structure = structure(primal.function, primal.shared)
+        self.adjoints = Adjoints(context, primal.aliases)
+        params = primal.function.param_names
+        self.severed = frozenset(n for n in primal.wrt if n not in params)
+        self._refuse_cut_calls()
+        self.sweep = Sweep(
+            self.adjoints,
+            self.facts,
+            primal.active,
+            primal.calls,
+            primal.counters,
+            self.severed,
+            context,
+        )
+
+    def _refuse_cut_calls(self) -> None:
+        """A callee that writes arguments must be reversed, also where its result is cut off."""
+        for stmt in ir.statements(self.primal.function.body):
+            site = self.primal.calls.get(id(stmt))
+            if site is not None and site.written and self.severed & set(site.results):
+                raise UnsupportedError(
+                    f"`{site.results[0]}` comes from a call that writes its arguments in place",
+                    stmt.origin.place,
+                    "Give a copy of the result a name, and differentiate by that.",
+                )
+
+    @property
+    def result(self) -> ir.Return | None:
+        last = self.primal.function.body[-1] if self.primal.function.body else None
+        return last if isinstance(last, ir.Return) else None
+
+    # ------------------------------------------------------------------------------- seeds
+
+    def seed_scalar(self, value: ir.Expr) -> list[ir.Stmt]:
+        """`y_bar = 1.0` for a scalar result, checked at run time where it is not known."""
+        adjoints, out = self._begin()
+        kind = self.context.kind_of(value)
+        seed: ir.Expr = ir.Const(1.0)
+        real = kind.dtype == "float" or (kind.dtype == "?" and self.context.real)
+        if not (kind.form == "number" and real):
+            seed = ir.Call(self.context.helper("scalar_seed"), (value,))
+        if not isinstance(value, ir.Var) or value.name not in self.primal.active:
+            if isinstance(seed, ir.Call) and not kind.discrete:
+                check = ir.Call(self.context.helper("require_scalar"), (value,))
+                out.append(ir.Do(check, adjoints.origin))
+            return out
+        if not self.primal.aliases.has_variable(value.name):
+            adjoints.contribute(value.name, seed)
+        else:
+            adjoints.assign(adjoints.bar(value.name).name, seed)
+            adjoints.state[value.name] = OWNED if isinstance(seed, ir.Const) else BORROWED
+        return out
+
+    def seed(self, value: ir.Expr | None, seed: ir.Expr) -> list[ir.Stmt]:
+        """Contributions of a given adjoint of the result, whatever its structure."""
+        adjoints, out = self._begin()
+        match value:
+            case ir.Var(name) if name in self.primal.active:
+                adjoints.contribute(name, seed)
+            case ir.Display():
+                for position, item in enumerate(value.items):
+                    key = value.keys[position] if value.form == "dict" else ir.Const(position)
+                    out.extend(self.seed(item, ir.Index(seed, key)))
+                adjoints.out = out
+        return out
+
+    def seed_shared(self, written: Iterable[str]) -> list[ir.Stmt]:
+        """Start the adjoints of entangled parameters from the buffers that the caller gives."""
+        adjoints, out = self._begin()
+        for name in written:
+            if name in self.primal.aliases.entangled:
+                whole = ir.Index(adjoints.adjoint(name), ir.Const(Ellipsis))
+                adjoints.store(whole, adjoints.bar(name))
+        return out
+
+    def _give_back(self, written: Iterable[str]) -> None:
+        """Hand the adjoints of entangled parameters back in the caller's buffers."""
+        for name in written:
+            if name in self.primal.aliases.entangled:
+                bar = self.adjoints.bar(name)
+                self.adjoints.store(ir.Index(bar, ir.Const(Ellipsis)), self.adjoints.adjoint(name))
+
+    def _begin(self) -> tuple[Adjoints, list[ir.Stmt]]:
+        out: list[ir.Stmt] = []
+        self.adjoints.out = out
+        if self.result is not None:
+            self.adjoints.place(self.result.origin.place)
+        self.adjoints.share()
+        return self.adjoints, out
+
+    # ------------------------------------------------------------------------------ the sweep
+
+    def run(
+        self, seeds: list[ir.Stmt], results: Iterable[str], written: Iterable[str] = ()
+    ) -> tuple[ir.Block, ir.Block]:
+        """(primal statements with their saves, seeds and reverse statements).
+
+        `results` are the names whose adjoints are returned, `written` parameters whose adjoints
+        are the caller's buffers.
+        """
+        body = self.primal.function.body
+        if self.result is not None:
+            body = body[:-1]
+        tree = self.sweep.block(body, ROOT)
+        self.adjoints.out = []
+        self.adjoints.place(self.primal.function.place)
+        for name in results:
+            if name in self.primal.aliases.entangled:
+                self.adjoints.take(name)
+            self.adjoints.materialise(name)
+            if not self.adjoints.present(name):
+                self.adjoints.zero(name)
+        self._give_back(written)
+        tree.tail = self.adjoints.out
+        saves, recomputed = self._record(tree)
+        recorder = Recorder(
+            self.facts, self.primal.aliases, saves, recomputed, self.context, self._writes
+        )
+        primal = recorder.primal()
+        return primal, tuple(seeds) + recorder.reverse(tree)
+
+    def _record(self, tree: ReversedBlock) -> tuple[Saves, Recomputed]:
+        reads = Reads()
+        known = self.facts.home.__contains__
+        aliases = self.primal.aliases
+
+        def block(reversed_block: ReversedBlock) -> None:
+            reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
+            for step in reversed_block.steps:
+                reads.entry[id(step.stmt)] = statement_needs(step.entry, aliases, known)
+                if id(step.stmt) in self.primal.calls and (step.entry or step.exit):
+                    reads.entry[id(step.stmt)] |= self._taped(step.stmt)
+                header = statement_needs(self._header(step), aliases, known)
+                reads.headers[id(step.stmt)] = header if step.blocks else frozenset()
+                if step.blocks and any(map(_prints, step.blocks)):
+                    reads.entry[id(step.stmt)] |= header
+                reads.exit[id(step.stmt)] = statement_needs(step.exit, aliases, known)
+                for inner in step.blocks:
+                    block(inner)
+
+        block(tree)
+        costs = Costs(self._free, self._light, self._is_reference)
+        recomputed = Rematerialisation(self.facts, aliases, reads, costs).run()
+        virtual = frozenset(recomputed.names)
+        restored = self._restored_for_caller(reads)
+        recording = Recording(self.facts, aliases, reads, virtual, self._written, restored)
+        return recording.run(), recomputed
+
+    def _restored_for_caller(self, reads: Reads) -> tuple[str, ...]:
+        """The written parameters that must be at the end what they were: all of them, unless no
+        adjoint reads what is written but a copy of it."""
+        if not self.context.copies:
+            return self.primal.shared
+        found = (reads.entry, reads.exit, reads.headers, reads.tails)
+        needed = frozenset().union(*(names for kept in found for names in kept.values()))
+        for name in self.primal.shared:
+            if needed & content(name, self.primal.aliases):
+                raise UnsupportedError(
+                    f"`{name}` is written in place, and the adjoint reads what it held",
+                    self.primal.function.place,
+                    "The gradient is not differentiated in reverse mode: use forward mode over "
+                    "it, as hvp does, or give a copy a name and read that.",
+                )
+        return ()
+
+    def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:
+        """What a statement writes and its reversal restores (a pair's `bwd` restores what it has
+        adjoints for)."""
+        if id(stmt) in self.primal.calls:
+            return self.primal.calls[id(stmt)].changed
+        nodes = self.context.sources().written(stmt)
+        return tuple(dict.fromkeys(node.removesuffix("[*]") for node in nodes))
+
+    def _writes(self, stmt: ir.Stmt) -> tuple[str, ...]:
+        """What a statement writes in place, whoever restores it."""
+        site = self.primal.calls.get(id(stmt))
+        return self._written(stmt) if site is None else site.written
+
+    def _taped(self, stmt: ir.Stmt) -> frozenset[str]:
+        """Contents that a callee's tape may refer to: its arguments and its result."""
+        names = (*ir.binds(stmt), *sorted(ir.reads(stmt)))
+        if self.context.copies:  # (it refers to what is written, but nobody looks into that)
+            names = tuple(n for n in names if n not in self.primal.calls[id(stmt)].written)
+        return frozenset().union(*(content(n, self.primal.aliases) for n in names))
+
+    def _header(self, step: Reversed) -> list[ir.Stmt]:
+        """What running a compound statement backwards evaluates first."""
+        origin = step.stmt.origin
+        if isinstance(step.stmt, ir.If):
+            test = condition(step.stmt)
+            return [] if test is None else [ir.Do(test, origin)]
+        if step.header is None:
+            return []
+        items = (leaf.item for leaf in step.header.bindings)
+        return [ir.Do(expr, origin) for expr in (step.header.iterable, *items)]
+
+    def _free(self, stmt: ir.Assign) -> bool:
+        """Aliases, items, attributes, integers and tests: as good as a push (but an array whose
+        adjoint is found by its memory must be the same array again)."""
+        if self.context.copies and any(map(self.primal.aliases.contents, ir.reads(stmt))):
+            return False  # (what is written would be restored for it)
+        if stmt.target in self.primal.aliases.entangled:
+            return is_sure_view(stmt.value, self.context.sources())
+        match stmt.value:
+            case ir.Var() | ir.Index() | ir.Attribute() | ir.Const():
+                return True
+        kind = self.context.kind_of(stmt.value)
+        return self._is_arithmetic(stmt.value) and kind.form == "number" and kind.discrete
+
+    def _light(self, stmt: ir.Assign) -> bool:
+        """One arithmetic operation on Python or NumPy numbers."""
+        number = self.context.kind_of(stmt.value).form == "number"
+        return number and self._is_arithmetic(stmt.value)
+
+    def _is_arithmetic(self, value: ir.Expr) -> bool:
+        if not isinstance(value, ir.Call) or not isinstance(value.fn, ir.Ref):
+            return False
+        text = value.fn.text
+        return not text.replace(".", "_").isidentifier() or text in _CHEAP_CALLS
+
+    def _is_reference(self, stmt: ir.Assign) -> bool:
+        """Whether a value is surely an alias or a view: what it refers to is restored in place."""
+        if isinstance(stmt.value, ir.Var) or stmt.target in self.primal.aliases.paths:
+            return True
+        if not isinstance(stmt.value, ir.Index):
+            return False
+        basic = surely_basic(stmt.value.key, self.context.kind_of)  # (else it may be a copy)
+        return basic and self.context.kind_of(stmt.value).form == "array"
+
+    # --------------------------------------------------------------------------- results
+
+    def gradient(self) -> tuple[ir.Expr, ...]:
+        """The adjoints of `wrt`."""
+        return tuple(map(self.result_adjoint, self.primal.wrt))
+
+    def result_adjoint(self, name: str) -> ir.Expr:
+        """The adjoint of a parameter, when the sweep has ended."""
+        entangled = name in self.primal.aliases.entangled
+        return self.adjoints.bar(name) if entangled else self.adjoints.adjoint(name)
+
+    def protect(self) -> ir.Block:
+        """Copies of the parameters the function writes: the caller's arrays are left alone."""
+        out: list[ir.Stmt] = []
+        for name in self.primal.written:
+            origin = ir.Origin(self.primal.function.place, "primal")
+            if self.context.kinds[name].form == "array" and not self.context.alike:
+                copy: ir.Expr = ir.Call(ir.Attribute(ir.Var(name), "copy"))
+            else:
+                copy = ir.Call(self.context.helper("copy"), (ir.Var(name),))
+            out.append(ir.Assign(name, copy, origin))
+        return tuple(out)
+
+
+def _prints(block: ReversedBlock) -> bool:
+    return bool(block.tail) or any(
+        s.entry or s.exit or any(map(_prints, s.blocks)) for s in block.steps
+    )
+
+
+def reverse(
+    primal: Primal, context: Context, name: str, mode: str, bare: bool, has_aux: bool = False
+) -> ir.Function:
+    """The function that runs the primal and then the reverse sweep.
+
+    `mode` is "grad" (returns the gradient), "value_and_grad" (value, gradient), or "adjoint"
+    (takes the result's adjoint as last parameter; returns value, gradient). `bare` is a gradient
+    by one parameter, that is not in a tuple.
+    """
+    transform = Reverse(primal, context)
+    result = transform.result
+    value = result.value if result is not None and result.value is not None else ir.Const(None)
+    params, aux = primal.function.params, None
+    loss = value
+    if has_aux:
+        loss, aux = _loss_and_aux(value, primal)
+    if mode == "adjoint":
+        seed = context.names.fresh(seed_name(value, transform.adjoints))
+        seeds = transform.seed(value, ir.Var(seed))
+        params = _with_parameter(params, seed)
+    else:
+        seeds = transform.seed_scalar(loss)
+    kept, value = _kept_value(value, primal, context) if mode != "grad" else ((), value)
+    before, after = transform.run(seeds, primal.wrt)
+    if mode != "grad" and not kept:
+        kept, value = _named_before(value, after, primal, context)
+    gradient = bundle(transform.gradient(), bare)
+    if mode == "grad":
+        returned = gradient if aux is None else ir.Display("tuple", (gradient, aux))
+    else:
+        returned = ir.Display("tuple", (value, gradient))
+    origin = ir.Origin(primal.function.place, "adjoint")
+    body = (*transform.protect(), *before, *kept, *after, ir.Return(returned, origin))
+    return dataclasses.replace(primal.function, name=name, params=params, body=body, doc="")
+
+
+def bundle(bars: tuple[ir.Expr, ...], bare: bool) -> ir.Expr:
+    if bare and len(bars) == 1:
+        return bars[0]
+    return ir.Display("tuple", bars)
+
+
+def _loss_and_aux(value: ir.Expr, primal: Primal) -> tuple[ir.Expr, ir.Expr]:
+    if isinstance(value, ir.Display) and value.form == "tuple" and len(value.items) == 2:
+        return value.items
+    raise UnsupportedError(
+        "has_aux=True needs a function that returns `(loss, aux)`",
+        primal.function.body[-1].origin.place if primal.function.body else primal.function.place,
+        "Write the pair out in the return statement: `return loss, aux`.",
+    )
+
+
+def seed_name(value: ir.Expr, adjoints: Adjoints) -> str:
+    """The seed is the adjoint of the result; a name of its own, since it is borrowed."""
+    if isinstance(value, ir.Var):
+        return f"{value.name}_seed"
+    return "y_bar"
+
+
+def _with_parameter(params: tuple[ir.Param, ...], name: str) -> tuple[ir.Param, ...]:
+    plain = all(p.kind in ("any", "positional") and p.default is None for p in params)
+    kind = "any" if plain else "keyword"
+    extra = ir.Param(name, kind)
+    if params and params[-1].kind == "**":
+        return (*params[:-1], extra, params[-1])
+    return (*params, extra)
+
+
+def _kept_value(value: ir.Expr, primal: Primal, context: Context) -> tuple[ir.Block, ir.Expr]:
+    """The value as the primal returned it, though the reverse sweep restores arrays in place."""
+    origin = ir.Origin(primal.function.place, "primal")
+    if not any(primal.aliases.is_written(name) for name in ir.names_in(value)):
+        return (), value
+    name = context.names.fresh("value")
+    copy = ir.Call(context.helper("copy"), (value,))
+    return (ir.Assign(name, copy, origin),), ir.Var(name)
+
+
+def _named_before(
+    value: ir.Expr, after: ir.Block, primal: Primal, context: Context
+) -> tuple[ir.Block, ir.Expr]:
+    """The value by a name of its own where the reverse sweep gives its name an earlier value."""
+    rebound = {name for stmt in ir.statements(after) for name in ir.binds(stmt)}
+    if not rebound & ir.names_in(value):
+        return (), value
+    name = context.names.fresh("value")
+    return (ir.Assign(name, value, ir.Origin(primal.function.place, "primal")),), ir.Var(name)

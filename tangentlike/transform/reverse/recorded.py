@@ -1,0 +1,377 @@
+"""The primal with its saves put in, and the reversed tree with its restores: two blocks.
+
+A save inside a loop is a push on a stack of its own, one stack per place; outside loops it is a
+plain variable. Entries of an array are saved as copies and restored in place, newest first, so
+that every view of the array is again what it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Iterable
+from typing import TypeGuard
+
+from ... import ir
+from ...analysis.aliases import Aliases
+from ...analysis.assigned import definitely_assigned
+from ...analysis.recompute import Recomputed
+from ...analysis.record_types import record_class, record_names
+from ...analysis.saving import Saves, is_pop, place_of
+from ...analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
+from ...errors import UnsupportedError
+from ...frontend.jumps import ends_by_raising
+from ..context import Context
+from .attempts import Writes, changes_midway, protected
+from .sweep import Header, Reversed, ReversedBlock
+
+Site = tuple[int | BlockKey, str]  # a statement or block, and what is saved there
+
+
+class Recorder:
+    """Weaves saves into the primal and restores into the reverse."""
+
+    def __init__(
+        self,
+        facts: Structure,
+        aliases: Aliases,
+        saves: Saves,
+        recomputed: Recomputed,
+        context: Context,
+        writes: Writes,
+    ) -> None:
+        self.facts = facts
+        self.recomputed = recomputed
+        self.aliases = aliases
+        self.saves = saves
+        self.context = context
+        self.writes = writes
+        self._stacks: dict[tuple[Site, str], str] = {}
+        self._needed_before: dict[int, list[str]] = {}  # outermost loop -> its stacks
+        self._unbound: dict[BlockKey, list[str]] = {}
+        self._assigned = definitely_assigned(facts.function)
+        self._tried = protected(facts.function)
+
+    # ---------------------------------------------------------------------------- the primal
+
+    def primal(self) -> ir.Block:
+        """The user's statements (without the final `return`) with saves."""
+        body = self.facts.function.body
+        if body and isinstance(body[-1], ir.Return):
+            body = body[:-1]
+        return self._primal_block(body, ROOT)
+
+    def _primal_block(self, block: ir.Block, key: BlockKey) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            before, after = self._primal_statement(stmt, key)
+            out.extend(before)
+            new = self._inside(stmt)
+            if self.facts.outer_loop[key] == 0 and isinstance(stmt, ir.For | ir.While):
+                for stack in self._needed_before.get(id(stmt), ()):
+                    out.append(ir.Assign(stack, ir.Display("list", ()), _save(stmt)))
+            out.append(new)
+            out.extend(after)
+        late = [
+            self._push(key, name, ir.Var(name), self.facts.definitions[name][0])
+            for name in self.saves.pushed.get(key, ())
+            if not self._pushed_at_definition(name, key)
+        ]
+        body = _append(tuple(out), tuple(late))
+        names = self._unbound.get(key, ())
+        origin = _save(block[0]) if block else None
+        inits = tuple(ir.Assign(n, ir.Const(None), origin) for n in names if origin is not None)
+        return inits + body
+
+    def _inside(self, stmt: ir.Stmt) -> ir.Stmt:
+        inner = tuple(
+            self._primal_block(b, block_key(stmt, i)) for i, b in enumerate(ir.blocks(stmt))
+        )
+        match stmt:
+            case ir.Try():
+                check = self._lost(stmt)
+                return dataclasses.replace(stmt, body=inner[0], orelse=check + inner[1])
+            case ir.If():
+                return dataclasses.replace(stmt, body=inner[0], orelse=inner[1])
+            case ir.For() | ir.While():
+                return dataclasses.replace(stmt, body=inner[0])
+            case _:
+                return stmt
+
+    def _primal_statement(
+        self, stmt: ir.Stmt, key: BlockKey
+    ) -> tuple[list[ir.Stmt], list[ir.Stmt]]:
+        before, after = [], []
+        for name in self.saves.overwrites.get(id(stmt), ()):
+            if not self._assigned.is_bound_before(stmt, name):
+                self._initialise(name)
+            before.append(self._save(stmt, key, name, ir.Var(name)))
+        for name in self._written(stmt):
+            if not _undone(stmt):
+                old = self._old_entries(stmt, name)
+                before.append(self._save(stmt, key, name, old, "entries"))
+        for name in self.saves.pushed.get(key, ()):
+            if self._pushed_at_definition(name, key) and name in bound_by(stmt):
+                after.append(self._push(key, name, ir.Var(name), stmt))
+        return before, after
+
+    def _pushed_at_definition(self, name: str, key: BlockKey) -> bool:
+        """Whether a local is pushed right where its only definition binds it.
+
+        What is written through it is pushed when it is complete: a stack that refers to an array
+        still to be written could not be differentiated again.
+        """
+        single = self.facts.single(name)
+        owner = self.facts.owner.get(key)
+        if isinstance(owner, ir.Try) and key == block_key(owner, 0):
+            single = None  # (where all went well, at its end)
+        here = single is not None and self.facts.block_of[id(single)] == key
+        if here and name not in self.aliases.direct:
+            return not isinstance(single, ir.For | ir.Try)
+        if not self._assigned.is_bound_after(key, name):
+            self._initialise(name)
+        return False
+
+    def _initialise(self, name: str) -> None:
+        home = self.facts.home[name]
+        where = home if self.facts.is_local(name, home) else ROOT
+        names = self._unbound.setdefault(where, [])
+        if name not in names:
+            names.append(name)
+
+    def _written(self, stmt: ir.Stmt) -> list[str]:
+        return [name for which, name in self.saves.stores if which == id(stmt)]
+
+    def _entries(self, stmt: ir.Stmt, name: str) -> ir.Index | ir.Attribute:
+        """The entries an in-place write changes: `A[k]`, `A.name`, or the whole of `A`."""
+        if isinstance(stmt, ir.Store | ir.Update) and not isinstance(stmt.target, ir.Var):
+            return stmt.target
+        (key,) = place_of(stmt) or (self._whole(name),)
+        return ir.Index(ir.Var(name), key)
+
+    def _whole(self, name: str) -> ir.Expr:
+        is_list = self.context.kind_of(ir.Var(name)).form == "list"
+        return ir.Slice() if is_list else ir.Const(Ellipsis)
+
+    def _may_be_absent(self, entries: ir.Index | ir.Attribute) -> TypeGuard[ir.Index]:
+        """Whether a write may make an entry that was not there, as it does in a dict."""
+        return isinstance(entries, ir.Index) and self.context.kind_of(entries.base).form == "dict"
+
+    def _may_be_unset(self, entries: ir.Attribute) -> bool:
+        """Whether an attribute may not have been there: of an object that is made here."""
+        for stmt in self.facts.definitions.get(getattr(entries.base, "name", ""), ()):
+            made = stmt.value if isinstance(stmt, ir.Assign) else None
+            if isinstance(made, ir.Call) and record_class(made) is not None:
+                return entries.name not in record_names(made)
+        return False
+
+    def _old_entries(self, stmt: ir.Stmt, name: str) -> ir.Expr:
+        """What an in-place write is about to overwrite, copied unless it is a number. (An
+        attribute is bound anew: what it referred to stays as it is.)"""
+        entries = self._entries(stmt, name)
+        if isinstance(entries, ir.Attribute):
+            if self._may_be_unset(entries):
+                named = (entries.base, ir.Const(entries.name))
+                return ir.Call(self.context.helper("saved_attribute"), named)
+            return entries
+        if self._may_be_absent(entries):
+            return ir.Call(self.context.helper("saved_entry"), (entries.base, entries.key))
+        kind = self.context.kind_of(entries)
+        if kind.form == "number":
+            return entries
+        if kind.form == "array":
+            whole = entries.key == ir.Const(Ellipsis)
+            return ir.Call(ir.Attribute(entries.base if whole else entries, "copy"))
+        return ir.Call(self.context.helper("copy"), (entries,))
+
+    def _save(
+        self, stmt: ir.Stmt, key: BlockKey, name: str, value: ir.Expr, what: str = "name"
+    ) -> ir.Stmt:
+        self._refuse_saved(name, self._tried.of_statement.get(id(stmt)))
+        stack = self._stack((id(stmt), what), name, key)
+        if not self.facts.repeated[key]:
+            return ir.Assign(stack, value, _save(stmt))
+        return ir.Do(ir.Call(ir.Attribute(ir.Var(stack), "append"), (value,)), _save(stmt))
+
+    def _push(self, key: BlockKey, name: str, value: ir.Expr, stmt: ir.Stmt) -> ir.Stmt:
+        self._refuse_saved(name, self._tried.of_block.get(key))
+        stack = self._stack((key, "end"), name, key)
+        return ir.Do(ir.Call(ir.Attribute(ir.Var(stack), "append"), (value,)), _save(stmt))
+
+    def _stack(self, site: Site, name: str, key: BlockKey) -> str:
+        if (site, name) not in self._stacks:
+            fresh = self.context.names.fresh(f"{name}_saved")
+            self._stacks[site, name] = fresh
+            loop = self.facts.outer_loop[key]
+            if loop:
+                self._needed_before.setdefault(loop, []).append(fresh)
+        return self._stacks[site, name]
+
+    def _lost(self, stmt: ir.Try) -> ir.Block:
+        """The check that a body that raised has changed nothing which the reverse sweep misses."""
+        saves = (*self.saves.overwrites, *(which for which, _ in self.saves.stores))
+        saving = frozenset(saves)
+        known = (self.facts, self.aliases, self.context, self.writes)
+        if not changes_midway(stmt, *known, saving):
+            return ()
+        call = ir.Call(self.context.helper("lost_statements"), (ir.Const(stmt.origin.place.text),))
+        return (ir.Do(call, _save(stmt)),)
+
+    def _refuse_saved(self, name: str, tried: ir.Try | None) -> None:
+        """A body that raises would leave what it pushed on a stack that outlives it."""
+        if tried is not None and self.facts.repeated[self.facts.block_of[id(tried)]]:
+            raise UnsupportedError(
+                f"`{name}` has to be saved inside a `try` that stands in a loop",
+                tried.origin.place,
+                "Put the body of the `try` into a function of its own that returns its results.",
+            )
+
+    # --------------------------------------------------------------------------- the reverse
+
+    def reverse(self, block: ReversedBlock) -> ir.Block:
+        """The reversed tree as statements."""
+        out: list[ir.Stmt] = []
+        out.extend(self._block_start(block.key))
+        for step in block.steps:
+            out.extend(self._step(step))
+        out.extend(block.tail)
+        return tuple(out)
+
+    def _block_start(self, key: BlockKey) -> Iterable[ir.Stmt]:
+        """Values of a body's locals, popped in primal order."""
+        for name in self.saves.pushed.get(key, ()):
+            definition = self.facts.definitions[name][0]
+            yield ir.Assign(name, self._pop((key, "end"), name), _restore(definition))
+
+    def _pop(self, site: Site, name: str) -> ir.Expr:
+        return ir.Call(ir.Attribute(ir.Var(self._stacks[site, name]), "pop"))
+
+    def _step(self, step: Reversed) -> list[ir.Stmt]:
+        out = [_again(s) for s in self.recomputed.entry.get(id(step.stmt), ())]
+        out.extend(step.entry)
+        out.extend(self._restores(step.stmt))
+        out.extend(self._compound(step))
+        out.extend(_again(s) for s in self.recomputed.exit.get(id(step.stmt), ()))
+        out.extend(step.exit)
+        return out
+
+    def _restores(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        out: list[ir.Stmt] = []
+        repeated = self.facts.repeated[self.facts.block_of[id(stmt)]]
+
+        def saved(name: str, what: str) -> ir.Expr:
+            site = (id(stmt), what)
+            return self._pop(site, name) if repeated else ir.Var(self._stacks[site, name])
+
+        origin = _restore(stmt)
+        for name in self._written(stmt):
+            if not _undone(stmt):
+                entries = self._entries(stmt, name)
+                whole = self.aliases.through(name)
+                if isinstance(entries, ir.Attribute):
+                    field = ir.Attribute(whole, entries.name)
+                    out.append(ir.Store(field, saved(name, "entries"), origin))
+                    continue
+                place = ir.Index(whole, entries.key)
+                if self._may_be_absent(entries):
+                    args = (place.base, place.key, saved(name, "entries"))
+                    restore = ir.Call(self.context.helper("restore_entry"), args)
+                    out.append(ir.Do(restore, origin))
+                    continue
+                out.append(ir.Store(place, saved(name, "entries"), origin))
+            elif is_pop(stmt):
+                append = ir.Attribute(self.aliases.through(name), "append")
+                back = ir.Call(append, (ir.Var(ir.binds(stmt)[0]),))
+                out.append(ir.Do(back, origin))
+            else:
+                pop = ir.Attribute(self.aliases.through(name), "pop")
+                out.append(ir.Do(ir.Call(pop), origin))
+        for name in self.saves.overwrites.get(id(stmt), ()):
+            out.append(ir.Assign(name, saved(name, "name"), origin))
+        return out
+
+    def _compound(self, step: Reversed) -> list[ir.Stmt]:
+        if not step.blocks:
+            return []
+        origin = ir.Origin(step.stmt.origin.place, "adjoint")
+        blocks = tuple(map(self.reverse, step.blocks))
+        match step.stmt:
+            case ir.If():
+                test = condition(step.stmt)
+                if test is None:
+                    return list(blocks[0])
+                if blocks[0]:
+                    return [ir.If(test, blocks[0], blocks[1], origin)]
+                if blocks[1]:
+                    negated = ir.Call(ir.Ref("not", operator.not_), (test,))
+                    return [ir.If(negated, blocks[1], (), origin)]
+                return []
+            case _:
+                if not blocks[0]:
+                    return []
+                assert step.header is not None
+                bindings = self._bindings(step.header, blocks[0], origin)
+                return [
+                    ir.For(step.header.target, step.header.iterable, bindings + blocks[0], origin)
+                ]
+
+    def _bindings(self, header: Header, body: ir.Block, origin: ir.Origin) -> ir.Block:
+        """Loop variables that the reversed body reads, taken from their sequences again."""
+        read = frozenset().union(*(ir.reads(s) for s in ir.statements(body)))
+        return tuple(
+            ir.Assign(leaf.target, leaf.item, dataclasses.replace(origin, role="restore"))
+            for leaf in header.bindings
+            if set(ir.target_names(leaf.target)) & read
+        )
+
+
+def condition(stmt: ir.If) -> ir.Expr | None:
+    """What says, after a branch or `try`, whether its body was run; None where it surely was."""
+    if not isinstance(stmt, ir.Try):
+        return stmt.test
+    if ends_by_raising(stmt.orelse):
+        return None
+    failed = ir.Var(stmt.failed)
+    if stmt.caught:
+        return ir.Call(ir.Ref("is", operator.is_), (failed, ir.Const(None)))
+    return ir.Call(ir.Ref("not", operator.not_), (failed,))
+
+
+def _append(block: ir.Block, more: ir.Block) -> ir.Block:
+    """`more` at the end of a block, before any `break` at its end."""
+    if not more:
+        return block
+    if block and isinstance(block[-1], ir.Break):
+        return block[:-1] + more + block[-1:]
+    if block and isinstance(block[-1], ir.If) and _ends_in_break(block[-1]):
+        last = block[-1]
+        body, orelse = _append(last.body, more), _append(last.orelse, more)
+        return (*block[:-1], dataclasses.replace(last, body=body, orelse=orelse))
+    return block + more
+
+
+def _ends_in_break(stmt: ir.If) -> bool:
+    return any(
+        b and (isinstance(b[-1], ir.Break) or (isinstance(b[-1], ir.If) and _ends_in_break(b[-1])))
+        for b in ir.blocks(stmt)
+    )
+
+
+def _undone(stmt: ir.Stmt) -> bool:
+    """Whether a write is undone by its inverse: `append` by `pop`, `pop` by `append`."""
+    match stmt:
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(), "append"))):
+            return True
+    return is_pop(stmt)
+
+
+def _save(stmt: ir.Stmt) -> ir.Origin:
+    return dataclasses.replace(stmt.origin, role="save")
+
+
+def _again(stmt: ir.Assign) -> ir.Assign:
+    return dataclasses.replace(stmt, origin=_restore(stmt))
+
+
+def _restore(stmt: ir.Stmt) -> ir.Origin:
+    return dataclasses.replace(stmt.origin, role="restore")

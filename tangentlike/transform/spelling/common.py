@@ -1,0 +1,74 @@
+"""One load for one entry: `a[j, k] * a[j, k]` reads the entry once.
+
+Flattening gives every occurrence in an expression a temporary of its own. Where nothing in
+between writes the array, the second is the first; its adjoint is then added once, and it is saved
+once where it must be saved.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ... import ir
+from ...analysis.memory import Sources
+
+Loads = dict[ir.Expr, str]
+
+
+def share_loads(
+    function: ir.Function, temporaries: frozenset[str], sources: Sources
+) -> ir.Function:
+    """`t = a[k]; u = a[k]; y = t * u` -> `t = a[k]; y = t * t`, for temporaries of ours.
+
+    Only within a run of simple statements; any write in place ends what is known.
+    """
+
+    def block(stmts: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        loads: Loads = {}
+        renamed: dict[str, ir.Expr] = {}
+        for stmt in stmts:
+            if ir.blocks(stmt):
+                loads.clear()
+                out.append(ir.map_statement(put(stmt, renamed), block=block))
+                continue
+            stmt = put(stmt, renamed)
+            found = _load(stmt, temporaries)
+            if found is not None and found in loads:
+                assert isinstance(stmt, ir.Assign)
+                renamed[str(stmt.target)] = ir.Var(loads[found])
+                continue
+            _forget(loads, stmt, sources)
+            if found is not None:
+                assert isinstance(stmt, ir.Assign)
+                loads[found] = str(stmt.target)
+            out.append(stmt)
+        return tuple(out)
+
+    body = block(function.body)
+    return function if body == function.body else dataclasses.replace(function, body=body)
+
+
+def put(stmt: ir.Stmt, renamed: dict[str, ir.Expr]) -> ir.Stmt:
+    """A statement with dropped temporaries replaced (they are read in its own block only)."""
+    if not renamed or not any(name in renamed for name in ir.reads(stmt)):
+        return stmt
+    return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, renamed))
+
+
+def _load(stmt: ir.Stmt, temporaries: frozenset[str]) -> ir.Expr | None:
+    """The item read that a statement gives to a temporary."""
+    match stmt:
+        case ir.Assign(target=str(name), value=ir.Index(ir.Var(), _) as value):
+            return value if name in temporaries else None
+    return None
+
+
+def _forget(loads: Loads, stmt: ir.Stmt, sources: Sources) -> None:
+    """Drop loads that a statement may change: it writes something, or binds what they read."""
+    if sources.written(stmt) or isinstance(stmt, ir.OpaqueStmt):
+        loads.clear()
+        return
+    bound = frozenset(ir.binds(stmt))
+    for load in [load for load in loads if ir.names_in(load) & bound]:
+        del loads[load]
