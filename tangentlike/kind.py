@@ -9,6 +9,7 @@ token have the same shape though nobody knows it; or None.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Union
 
 Dim = Union[int, str, None]
@@ -31,6 +32,7 @@ class Kind:
 
     `dtype` is "float", "complex", "int", "bool" or "?". `spells` is the size that an integer
     is in every run, or the shape that a tuple of integers is: of `x.shape[0]` it is "x.0".
+    `module` is the module that a value (of the form "other") is.
     """
 
     form: str = "unknown"
@@ -41,6 +43,7 @@ class Kind:
     spells: Shape | Dim = None
     cls: type | None = None
     fields: tuple[tuple[str, Kind], ...] = ()
+    module: ModuleType | None = None
 
     @property
     def rank(self) -> int | None:
@@ -100,9 +103,9 @@ class Kind:
 
     @property
     def holds_objects(self) -> bool:
-        """Whether it is an object of a known class, or a container of such."""
+        """Whether it is an object of a known class, a known module, or a container of such."""
         inside = (*(self.items or ()), *(() if self.item is None else (self.item,)))
-        known = self.form == "object" and self.cls is not None
+        known = (self.form == "object" and self.cls is not None) or self.module is not None
         return known or any(kind.holds_objects for kind in inside)
 
     def with_shape(self, shape: Shape) -> Kind:

@@ -26,6 +26,7 @@ OF_ARRAYS = frozenset(
 )
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
+_TOLD = (*_GENERATORS, types.ModuleType)
 Structures = tuple[tuple[str, Kind], ...]
 
 
@@ -66,10 +67,10 @@ def structures_of(given: Mapping[str, Any], any_keys: bool = False) -> Structure
 
 
 def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:
-    """Whether a value is, or holds, an object with methods or a function."""
+    """Whether a value is, or holds, an object with methods, a function or a module."""
     if any(value is outer for outer in above):
         return False
-    if is_object(value) or is_function(value) or isinstance(value, _GENERATORS):
+    if is_object(value) or is_function(value) or isinstance(value, _TOLD):
         return True
     inside = leaves.contents(value) or ()
     return any(has_objects(item, (*above, value)) for _, item in inside)
@@ -88,6 +89,8 @@ def structure_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
     """What is known of containers and objects by what they are."""
     if any(value is outer for outer in above):
         return UNKNOWN
+    if isinstance(value, types.ModuleType):
+        return Kind("other", module=value)
     machinery = is_machinery(type(value)) and not callable(value)
     if machinery or isinstance(value, _GENERATORS):
         return Kind("other", cls=type(value))

@@ -102,6 +102,12 @@ FUNCTIONS = (
         "    pair = (x, 2.0)\n    return g(*pair, c=x) + g(*[x, x], **{'c': 2.0})",
     ),
     program(
+        "an array module as a parameter, a local name",
+        DONE,
+        "def g(v, xp):\n    return xp.sum(xp.sin(v))\n\ndef f(x):\n    xp = np\n"
+        "    return g(x, xp) * xp.exp(x)",
+    ),
+    program(
         "recursion, also mutual",
         DONE,
         "def even(v, n):\n    return v if n == 0 else odd(v * v, n - 1)\n\ndef odd(v, n):\n"

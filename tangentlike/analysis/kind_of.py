@@ -145,7 +145,9 @@ def _literal(value: Any) -> Kind:
 
 def _live(text: str, obj: Any) -> Kind:
     """Data of the user's module may be rebound between runs: only library constants count."""
-    if isinstance(obj, (FunctionType, ModuleType, type, np.ufunc)) or twin(obj) is not None:
+    if isinstance(obj, ModuleType):
+        return Kind("other", module=obj)
+    if isinstance(obj, (FunctionType, type, np.ufunc)) or twin(obj) is not None:
         return OTHER
     if "." in text and isinstance(obj, float) and text.rpartition(".")[2] in ("pi", "e", "inf"):
         return FLOAT

@@ -234,9 +234,19 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
 
 
 def _by_rule(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> tuple[ir.Expr, ...] | None:
-    """The arguments that the rule of a call differentiates by, where it leaves some out."""
+    """The arguments that the rule of a call differentiates by, where it leaves some out. What
+    only looks like a method of arrays (`model.sum(x)`) may use all of them."""
+    if isinstance(call.fn, ir.Attribute) and not is_array_method(call.fn, kinds):
+        return None
     obj = None if book is None else rule_object(call, kinds)
     return None if obj is None else differentiable_arguments(call, book.find(obj))
+
+
+def is_array_method(fn: ir.Attribute, kinds: Mapping[str, Kind]) -> bool:
+    """Whether what has a method is surely an array or a number."""
+    if isinstance(fn.base, ir.Ref):
+        return isinstance(fn.base.obj, (np.ndarray, np.generic, np.ufunc))
+    return _form(fn.base, kinds) in ("array", "value", "number")
 
 
 def is_field(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:

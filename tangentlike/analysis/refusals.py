@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import ir
-from ..errors import Place, UnsupportedError
+from ..errors import Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
 from .advice import advice
 from .flow import writes_outside
+from .inert import differentiable_arguments
 from .matrices import matrix_names, refuse_matrix_product
 from .operations import (
     MUTATING_METHODS,
+    is_array_method,
     is_container_method,
     is_python_function,
     is_slice,
@@ -158,6 +160,7 @@ class _Check:
                     place,
                     f"{self._reason(culprit)} Give the method numbers as arguments of their own.",
                 )
+        self._method(call, culprit, place)
         obj = rule_object(call, self.kinds)
         refuse_matrix_product(call, obj, self.matrices, culprit, place)
         if is_container_method(call, self.kinds):
@@ -187,6 +190,16 @@ class _Check:
             f"{self._reason(culprit)} {advice(name)}Add a rule with @tl.rule({name}), mark it with "
             f"nondifferentiable({name}), or apply tl.stop_gradient to its argument.",
         )
+
+    def _method(self, call: ir.Call, culprit: str, place: Place) -> None:
+        """`model.sum(x)` is no `sum` of an array along the axis `x`: the class of `model` tells."""
+        fn = call.fn
+        if not isinstance(fn, ir.Attribute) or is_array_method(fn, self.kinds):
+            return
+        rule = self.book.find(rule_object(call, self.kinds))
+        used = None if rule is None else differentiable_arguments(call, rule)
+        if used is not None and culprit not in {n for e in used for n in ir.names_in(e)}:
+            raise unknown_class(fn, place)
 
     def _header(self, call: ir.Call, place: Place) -> None:
         """What a loop runs over, with starred arguments: their items are not named."""
@@ -227,6 +240,19 @@ def _operations(stmt: ir.Stmt, active: Collection[str]) -> tuple[ir.Expr, ...]:
             return (expr,)
         case _:
             return ()
+
+
+def unknown_class(fn: ir.Var | ir.Attribute, place: Place) -> UnknownClassError:
+    """The refusal of a call of an object, or of a method, that nothing tells the class of."""
+    base = fn.base if isinstance(fn, ir.Attribute) else fn
+    what = f"the method `{fn.name}` is called" if isinstance(fn, ir.Attribute) else "it is called"
+    name = f"`{base.name}`" if isinstance(base, ir.Var) else "this object"
+    return UnknownClassError(
+        f"the class of {name} is not known, and {what}",
+        place,
+        "Call the derivative, whose arguments tell the classes of objects, or give some with "
+        "example=. Otherwise add a rule with @tl.rule, or apply tl.stop_gradient.",
+    )
 
 
 def root_ref(expr: ir.Expr) -> ir.Ref | None:

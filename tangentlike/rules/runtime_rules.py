@@ -220,6 +220,7 @@ def take_adjoint(y, shared, x, others=()):
 nondifferentiable(
     runtime.survivors,
     runtime.require_class,
+    runtime.require_module,
     runtime.require_stored,
     runtime.require_ndim,
     runtime.require_apart,

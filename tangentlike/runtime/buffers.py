@@ -14,6 +14,7 @@ __all__ = [
     "require_array",
     "require_class",
     "require_items",
+    "require_module",
     "require_ndim",
     "require_sequence",
     "survivors",
@@ -115,6 +116,18 @@ def require_class(x: Any, cls: type) -> None:
         )
 
 
+def require_module(x: Any, module: Any) -> None:
+    """Check that `x` is the module whose functions this derivative was made from.
+
+    Raises `TypeError` otherwise.
+    """
+    if x is not module:
+        raise TypeError(
+            f"this derivative is written for the module {module.__name__} where it got {x!r}: "
+            "make the derivative with that"
+        )
+
+
 def require_sequence(x: Any) -> None:
     """Check that `x` in `x + [a, b]` or `x * [a, b]` is no array, beside which the list would be
     one: the derivative is written for a list that is joined or repeated.
@@ -145,6 +158,6 @@ REFUSING = frozenset(
     fn.__code__
     for fn in (
         *(require_apart, require_array, require_class, require_ndim),
-        *(require_sequence, require_stored),
+        *(require_module, require_sequence, require_stored),
     )
 )

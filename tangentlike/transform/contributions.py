@@ -13,7 +13,8 @@ import numpy as np
 
 from .. import ir
 from ..analysis.record_types import record_values
-from ..errors import Place, UnknownClassError, UnsupportedError
+from ..analysis.refusals import unknown_class
+from ..errors import UnsupportedError
 from ..kind import UNKNOWN
 from ..rules.bind import Instance
 from ..rules.index_kinds import key_parts
@@ -87,19 +88,6 @@ def chain_of(
         )
     instance = context.bind(rule, value)
     return _by_rule(stmt, instance, active, result_bar, context)
-
-
-def unknown_class(fn: ir.Var | ir.Attribute, place: Place) -> UnknownClassError:
-    """The refusal of a call of an object, or of a method, that nothing tells the class of."""
-    base = fn.base if isinstance(fn, ir.Attribute) else fn
-    what = f"the method `{fn.name}` is called" if isinstance(fn, ir.Attribute) else "it is called"
-    name = f"`{base.name}`" if isinstance(base, ir.Var) else "this object"
-    return UnknownClassError(
-        f"the class of {name} is not known, and {what}",
-        place,
-        "Call the derivative, whose arguments tell the classes of objects, or give some with "
-        "example=. Otherwise add a rule with @tl.rule, or apply tl.stop_gradient.",
-    )
 
 
 def _display(value: ir.Display, active: frozenset[str], bar: ir.Expr) -> list[Contribution]:

@@ -226,7 +226,7 @@ class MethodLookup:
 
 def may_call_methods(function: ir.Function) -> bool:
     """Whether a function calls a class of the user's, a method of one, or names an object of
-    the module."""
+    the module, or a module."""
     values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
     return any(_of_user(part) for v in values if v is not None for part in ir.walk(v))
 
@@ -237,7 +237,7 @@ def _of_user(part: ir.Expr) -> bool:
             return initialiser(cls) is not None or record_class(part) is not None
         case ir.Ref(obj=types.FunctionType() | types.BuiltinFunctionType() | np.ufunc()):
             return False
-        case ir.Ref(obj=types.MethodType()):
+        case ir.Ref(obj=types.MethodType() | types.ModuleType()):
             return True
         case ir.Ref(obj=obj):
             return is_object(obj)

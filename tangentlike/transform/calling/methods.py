@@ -31,6 +31,7 @@ from .callees import Callees
 from .held_calls import held_calls_as_reads
 from .known_callees import KnownCallees
 from .method_lookup import BINARY, UNARY, Found, may_call_methods
+from .module_values import functions_of_modules, module_check
 from .operators import apart, waiting_of
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
@@ -71,7 +72,7 @@ class Methods:
             if not known and not may_call_methods(lowered.function):
                 break
             _refuse_properties_like_arrays(lowered.function, kinds)
-            read = held_calls_as_reads(lowered, kinds)
+            read = held_calls_as_reads(functions_of_modules(lowered, kinds), kinds)
             if read is not lowered:
                 lowered = read
                 continue
@@ -138,7 +139,7 @@ def _guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
     """A function that begins with `require_class(layer, Layer)` for each object it is given."""
     function = lowered.function
     origin = ir.Origin(function.place)
-    checks = [
+    checks: list[ir.Stmt] = [
         ir.Do(
             ir.Call(
                 ir.Ref("require_class", require_class),
@@ -150,6 +151,8 @@ def _guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
         for name, kind in given.items()
         if kind.form == "object" and kind.cls is not None and name in function.param_names
     ]
+    modules = (module_check(n, k, function, lowered.scope) for n, k in given.items())
+    checks += [check for check in modules if check is not None]
     checks = [check for check in checks if check not in function.body[: len(checks)]]
     function = dataclasses.replace(function, body=(*checks, *function.body))
     return dataclasses.replace(lowered, function=function)

@@ -12,10 +12,10 @@ from ...analysis.operations import (
     rule_object,
 )
 from ...analysis.record_types import record_names, record_values
+from ...analysis.refusals import unknown_class
 from ...kind import UNKNOWN
 from ...rules.bind import Instance, bind
 from ..calling.late import is_late
-from ..contributions import unknown_class
 from .calls import late_call, user_call
 from .shapes import mirrored, owned, with_shape_of
 from .state import Tangents

@@ -10,11 +10,12 @@ import numpy as np
 from ... import ir
 from ...analysis.aliases import is_sure_view
 from ...analysis.memory import MUTATING_METHODS, surely_basic, surely_fancy
+from ...analysis.refusals import unknown_class
 from ...analysis.saving import is_scatter
 from ...errors import UnsupportedError
 from ..calling.callees import CallSite
 from ..context import ISUB, MUL, Context
-from ..contributions import Chain, Contribution, unknown_class
+from ..contributions import Chain, Contribution
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
 from .fields import refuse_array_field, reverse_store
 from .masks import selections, under_mask
