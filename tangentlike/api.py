@@ -18,7 +18,7 @@ from .library import is_library, library_path, literals_of
 from .primal import Primal, Wrt, primal_of, wrt_names
 from .runtime.functions import derived_by
 from .runtime.tape import fresh_tape
-from .seeds import seed_like, with_lists
+from .seeds import seed_like, with_all_keys, with_lists
 
 __all__ = ["autodiff", "grad", "jvp", "value_and_grad", "vjp"]
 
@@ -257,12 +257,12 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
         return primal.function(*full_args, **full_kwargs), lambda y_bar: nothing
     derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
     forward, backward = functions_of(derivation.derived)
-    value, tape = derivation.run(forward, full_args, full_kwargs)
-    value = primal.shaped(full_args, full_kwargs, value)
+    emitted_value, tape = derivation.run(forward, full_args, full_kwargs)
+    value = primal.shaped(full_args, full_kwargs, emitted_value)
     value = leaves.own_memory([value], [tape, *args])[0]  # (the caller may write it)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        seed = with_lists(seed_like(value, y_bar))
+        seed = with_all_keys(emitted_value, with_lists(seed_like(value, y_bar)))
         again = fresh_tape(tape, derivation.writes_tape)
         bars = derivation.guarded(backward, (again, seed), {})
         found = dict(zip(wrt, finished([given[n] for n in wrt], bars, (*args, seed)), strict=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import Place, TangentlikeError, UnsupportedError
 from .runtime import Mirror, Record, scalar_seed
-from .runtime.buffers import REFUSING
+from .runtime.refusing import REFUSING
 
 if TYPE_CHECKING:
     from .ir import Origin

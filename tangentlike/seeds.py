@@ -22,7 +22,7 @@ from .leaves import (
 )
 from .runtime.records import Mirror, Record, fields_of, names_of, record_like
 
-__all__ = ["seed_like", "with_lists"]
+__all__ = ["seed_like", "with_all_keys", "with_lists"]
 
 
 def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> Any:
@@ -70,6 +70,19 @@ def _seed_of_registered(
     pairs = zip(inside, parts, strict=True)
     seeds = [seed_like(item, part, what, path + step) for (step, item), part in pairs]
     return mirrored(value, layouts, seeds)
+
+
+def with_all_keys(value: Any, seed: Any) -> Any:
+    """A seed with zeros for the entries that the value has in addition, in dicts at any depth: an
+    emitted gradient may have entries for keys that the function itself adds."""
+    if isinstance(value, dict) and isinstance(seed, dict):
+        return {
+            key: with_all_keys(item, seed[key]) if key in seed else seed_like(item, None)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)) and type(seed) is list and len(value) == len(seed):
+        return [with_all_keys(item, part) for item, part in zip(value, seed, strict=True)]
+    return seed
 
 
 def with_lists(seed: Any) -> Any:

@@ -145,6 +145,22 @@ def test_memory_that_is_shared_in_some_runs_is_refused() -> None:
     assert caught.value.place is not None and "forward mode over it" in (caught.value.hint or "")
 
 
+def key_added(params: dict[str, Any]) -> Any:
+    made = dict(params)
+    made["z"] = np.sin(params["b"])
+    return made["z"] * np.sum(made["w"] ** 2) * made["b"]
+
+
+def test_the_gradient_has_the_keys_of_the_argument() -> None:
+    """And so has its seed, where the emitted gradient has entries for other keys as well."""
+    params, v = {"w": X, "b": 0.7}, {"w": 2.0 * X, "b": -0.3}
+    gradient = tl.grad(key_added)
+    _, pullback = tl.vjp(gradient, params)
+    (found,), (_, expected) = pullback(v), tl.jvp(gradient, (params,), (v,))
+    np.testing.assert_allclose(found["w"], expected["w"], rtol=1e-12)
+    assert agreement.close(found["b"], expected["b"], 1e-12)
+
+
 def in_memory_order(m: np.ndarray) -> Any:
     y = m * m
     m[0] = np.sin(y[1])

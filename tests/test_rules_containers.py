@@ -205,7 +205,7 @@ RULES = [
     *(runtime.entries_bar, runtime.entries_left),
     *(runtime.take_items, runtime.put_items, runtime.without, runtime.without_bar),
     *(runtime.joined, runtime.replaced, runtime.replaced_bar),
-    *(runtime.columns, runtime.columns_bar),
+    *(runtime.columns, runtime.column_lists, runtime.columns_bar),
 ]
 
 

@@ -1,14 +1,8 @@
-"""Derivatives of derivatives: every mode over every mode, and orders three and four.
-
-The witnesses of a second derivative along two directions are central differences of the first
-one, and the four ways of composing the modes, which must agree with each other.
-"""
+"""Derivatives of derivatives: every mode over every mode (`tests.second_orders`), the operators
+over each other, and orders three and four."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import io
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +12,7 @@ import pytest
 
 import tangentlike as tl
 from tests import agreement, mixed_orders
-from tests.programs import BY_NAME, Program
+from tests.second_orders import WAYS, Point, point
 
 CHOSEN = [  # beside those of tests/test_nine_combinations.py
     "branches.nested_if",
@@ -61,84 +55,8 @@ CHOSEN = [  # beside those of tests/test_nine_combinations.py
     "checkpoints.in_place_stencil",
     "checkpoints.while_loop",
     "checkpoints.several_states",
-]
-
-
-class Point:
-    """A program at its arguments, with two directions to differentiate along."""
-
-    def __init__(self, name: str) -> None:
-        self.program: Program = BY_NAME[name]
-        self.wrt = self.program.wrt
-        self.args = self.program.arguments()
-        self.u = agreement.directions_for(self.args, self.wrt, 1)
-        self.v = agreement.directions_for(self.args, self.wrt, 2)
-        self.gradient = tl.grad(self.program.fn, wrt=self.wrt)
-
-    def chosen(self, values: Any) -> list[Any]:
-        return [values[k] for k in self.wrt]
-
-    def along(self, direction: list[Any], gradient: Any) -> float:
-        return agreement.inner(self.chosen(direction), list(gradient))
-
-    @functools.cached_property
-    def expected(self) -> float:
-        """The second derivative along u and v by central differences of the first."""
-
-        def first(*args: Any) -> float:
-            return self.along(self.u, self.gradient(*args))
-
-        return agreement.slope(first, self.args, self.v)
-
-    def check(self, got: float) -> None:
-        tolerance = max(self.program.tolerance, 1e-5)
-        assert agreement.close(got, self.expected, tolerance), (got, self.expected)
-
-
-@functools.cache
-def point(name: str) -> Point:
-    return Point(name)
-
-
-def quietly(fn: Callable[..., Any], *args: Any) -> Any:
-    with contextlib.redirect_stdout(io.StringIO()):
-        return fn(*args)
-
-
-def forward_over_reverse(p: Point) -> float:
-    _, change = quietly(tl.jvp, p.gradient, p.args, tuple(p.v))
-    return p.along(p.u, change)
-
-
-def reverse_over_reverse(p: Point) -> float:
-    _, pullback = quietly(tl.vjp, p.gradient, *p.args)
-    return p.along(p.v, p.chosen(quietly(pullback, tuple(p.chosen(p.u)))))
-
-
-def reverse_over_forward(p: Point) -> float:
-    derivative = tl.autodiff(p.program.fn, wrt=p.wrt, mode="forward")
-    _, pullback = quietly(tl.vjp, derivative, *p.args, *p.chosen(p.u))
-    return p.along(p.v, p.chosen(quietly(pullback, (0.0, 1.0))))
-
-
-def forward_over_forward(p: Point) -> float:
-    derivative = tl.autodiff(p.program.fn, wrt=p.wrt, mode="forward")
-    dots = p.chosen(p.u)
-    _, (_, change) = quietly(tl.jvp, derivative, (*p.args, *dots), (*p.v, *(None for _ in dots)))
-    return float(change)
-
-
-def hessian_product(p: Point) -> float:
-    product = quietly(tl.hvp(p.program.fn, wrt=p.wrt), *p.args, tuple(p.chosen(p.v)))
-    return p.along(p.u, product)
-
-
-WAYS = [
-    forward_over_reverse,
-    reverse_over_reverse,
-    reverse_over_forward,
-    forward_over_forward,
-    hessian_product,
+    "container_calls.list_of_columns",
+    "statements.try_suppress_0",
 ]
 
 

@@ -185,7 +185,10 @@ class Recording:
         needed = self._writes(stmt, needed)
         bound = bound_by(stmt)
         self._overwrite(stmt, tuple(n for n in bound if self.sets.has(needed, n)))
-        return needed & ~self.sets.mask(bound) | entry
+        needed = needed & ~self.sets.mask(bound) | entry
+        if id(stmt) in self._stored and is_pop(stmt):  # `v = xs.pop()`, undone by `xs.append(v)`
+            needed |= self.sets.mask(bound)
+        return needed
 
     def _header(self, stmt: ir.Stmt) -> int:
         """What reversing a compound statement's header reads, if its reversal is not empty."""
@@ -227,7 +230,6 @@ class Recording:
                 for expr in (*place_of(stmt), self.aliases.through(base)):
                     read = needs_of(expr, self.aliases, self.facts.home.__contains__)
                     needed |= self.sets.mask(read)
-                needed |= self.sets.mask(_taken_back(stmt))
         return needed
 
     def _overwrite(self, stmt: ir.Stmt, names: tuple[str, ...]) -> None:
@@ -280,11 +282,6 @@ def is_scatter(stmt: ir.Stmt) -> bool:
             at = getattr(obj, "__name__", "") == "at" and ufunc in (np.add, np.subtract)
             return at or obj is runtime.add_at
     return False
-
-
-def _taken_back(stmt: ir.Stmt) -> tuple[str, ...]:
-    """`v = xs.pop()` is restored by `xs.append(v)`: then v is needed as well."""
-    return ir.binds(stmt) if is_pop(stmt) else ()
 
 
 def is_pop(stmt: ir.Stmt) -> bool:

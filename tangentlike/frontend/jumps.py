@@ -57,6 +57,15 @@ def structure_jumps(function: Function, names: Names) -> Function:
     return dataclasses.replace(function, body=Jumps(names).function(function))
 
 
+def last_to_raise(tried: ir.Block) -> ir.Block:
+    """The last statement that may raise, and those after it, which only give names to constants."""
+    for at in reversed(range(len(tried))):
+        stmt = tried[at]
+        if not (isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Const)):
+            return tried[at:]
+    return tried
+
+
 def ends_by_raising(block: Block) -> bool:
     """Whether control never passes the end of the block, for an exception is raised there."""
     if not block:

@@ -107,7 +107,8 @@ def put_items(y, g, order, xs):
 
 
 def _columns(call: ir.Call, kind_of: KindOf) -> Kind:
-    return Kind("list", item=Kind("tuple"))
+    whole = isinstance(call.fn, ir.Ref) and call.fn.obj is runtime.column_lists
+    return Kind("list", item=Kind("list" if whole else "tuple"))
 
 
 @rule(runtime.columns, view="maybe", kind=_columns)
@@ -119,8 +120,14 @@ def columns(y, rows):
 @rule(runtime.columns_bar, kind=same_as(1))
 def columns_bar(y, g, rows):
     y_dot = columns_bar(g_dot, rows)
-    g_bar = columns(y_bar)
+    g_bar = column_lists(y_bar)
     rows_bar = 0
+
+
+@rule(runtime.column_lists, view="maybe", kind=_columns)
+def column_lists(y, rows):
+    y_dot = column_lists(rows_dot)
+    rows_bar = columns_bar(y_bar, rows)
 
 
 @rule(runtime.without, view="maybe", kind=_the_rest)

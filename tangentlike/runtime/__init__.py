@@ -46,6 +46,7 @@ from .calculus import (
 )
 from .complex_numbers import adjoint_of_imag, adjoint_of_real
 from .containers import (
+    column_lists,
     columns,
     columns_bar,
     dict_bar,
@@ -274,7 +275,8 @@ __all__ = [
     "adjoint_matrix", "adjoint_of", "adjoint_of_imag", "adjoint_of_real", "align_weights",
     "along_axis", "along_levels", "apply_matrix", "banded_outer", "banded_product",
     "banded_transpose", "bessel_i", "broadcast_like", "by_level", "cast_like", "cholesky_bar",
-    "cholesky_dot", "chosen_parts", "cofactors", "column_join", "columns", "columns_bar",
+    "cholesky_dot", "chosen_parts", "cofactors", "column_join", "column_lists", "columns",
+    "columns_bar",
     "cond_slope", "conj", "convolve_bar", "copy", "corner", "correlate_bar_a", "correlate_bar_v",
     "cov_bar", "cov_count", "cov_product", "cropped", "cumprod_dot", "delete_rest", "deviations",
     "diagonal_matrix", "dict_bar", "dict_dot", "difference_over", "dot_bar_a", "dot_bar_b",

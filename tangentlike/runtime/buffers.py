@@ -151,13 +151,3 @@ def require_stored(x: Any, name: str) -> None:
             f"`{name}` of a {type(x).__name__} is a property, which this derivative did not see: "
             "set the attributes behind it"
         )
-
-
-# What refuses arguments that the emitted text was not written for.
-REFUSING = frozenset(
-    fn.__code__
-    for fn in (
-        *(require_apart, require_array, require_class, require_ndim),
-        *(require_module, require_sequence, require_stored),
-    )
-)

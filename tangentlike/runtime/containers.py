@@ -13,6 +13,7 @@ from .mutation import copy as copy_of
 from .records import Mirror, Record, fields_of, names_of, record_like
 
 __all__ = [
+    "column_lists",
     "columns",
     "columns_bar",
     "dict_bar",
@@ -156,6 +157,15 @@ def columns(rows: Any) -> list[tuple[Any, ...]]:
 def columns_bar(g: Any, rows: Any) -> list[Any]:
     """The adjoint of `rows` in `columns(rows)`: row by row, zeros for items left out."""
     return [_row_bar([column[place] for column in g], row) for place, row in enumerate(rows)]
+
+
+def column_lists(rows: Any) -> list[list[Any]]:
+    """The columns of adjoints of rows, which may be written as adjoints are.
+
+    >>> column_lists([[1.0, 2.0], [3.0, 4.0]])
+    [[1.0, 3.0], [2.0, 4.0]]
+    """
+    return list(map(list, columns(rows)))
 
 
 def _row_bar(items: list[Any], row: Any) -> Any:

@@ -33,8 +33,9 @@ class Unsuppressed:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
         if type(self.manager).__exit__(self.manager, kind, error, traceback) and error is not None:
             raise RuntimeError(
-                f"{type(self.manager).__name__} suppressed {error!r}: which statements of its "
-                "body are to be differentiated is not known. Catch the exception with `try`."
+                f"{type(self.manager).__name__} suppressed {type(error).__name__}, and which "
+                "statements of its body are to be differentiated is not known: catch the "
+                "exception with `try`"
             ) from error
         return False
 
@@ -42,7 +43,7 @@ class Unsuppressed:
 def lost_statements(line: str) -> None:
     """Refuse to go on after the body of a `try` raised: it had already changed something."""
     raise RuntimeError(
-        f"the body of `{line}` raised after it had changed values that are used later. Keep in "
+        f"the body of `{line}` raised after it had changed values that are used later: keep in "
         "`try` only the statement that raises, or put the body into a function that returns its "
-        "results."
+        "results"
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ... import ir
 from ...errors import UnsupportedError
-from ...frontend.jumps import ends_by_raising
+from ...frontend.jumps import ends_by_raising, last_to_raise
 from ..context import Context
 
 Block = Callable[[ir.Block], ir.Block]
@@ -63,7 +63,8 @@ class _Straight:
     bound: set[str] = field(default_factory=set)
 
     def block(self, block: ir.Block, final: bool = True) -> bool:
-        return all(self.statement(s, final and s is block[-1]) for s in block)
+        ends = last_to_raise(block) if final else ()
+        return all(self.statement(s, any(s is end for end in ends)) for s in block)
 
     def statement(self, stmt: ir.Stmt, last: bool) -> bool:
         new = set(ir.binds(stmt))

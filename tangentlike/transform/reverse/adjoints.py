@@ -37,8 +37,9 @@ Step = ir.Expr | Field  # the step from a value to a part of it: the key of an i
 # What may give a list (or a dict) where nothing says so: two such are not added by `+`.
 _MAKES_LISTS = (
     *("sum_items_bar", "scale_items", "join_items", "add_repeats", "accumulate", "joined"),
-    *("put_items", "take_items", "columns", "columns_bar", "without", "without_bar"),
-    *("dict_dot", "dict_bar", "merged_bar", "entries_bar", "entries_left", "replaced_bar"),
+    *("put_items", "take_items", "columns", "column_lists", "columns_bar"),
+    *("without", "without_bar", "dict_dot", "dict_bar", "merged_bar"),
+    *("entries_bar", "entries_left", "replaced_bar"),
     *("part_like", "copy"),
 )
 

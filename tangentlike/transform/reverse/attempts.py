@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.structure import BlockKey, Structure, block_key, bound_by
-from ...frontend.jumps import ends_by_raising
+from ...frontend.jumps import ends_by_raising, last_to_raise
 from ..context import Context
 
 Writes = Callable[[ir.Stmt], Iterable[str]]
@@ -51,8 +52,9 @@ def changes_midway(
         return False  # nothing is differentiated then
     tried, _ = ir.tried_and_rest(stmt)
     seen = facts.live_in[block_key(stmt, 1)]
+    final = last_to_raise(tried)
     for inner in ir.statements(tried):
-        last = bool(tried) and inner is tried[-1]
+        last = any(inner is one for one in final)
         if last and isinstance(inner, ir.Assign | ir.Store | ir.Update) and not _calls(inner):
             continue  # it either raises or is done
         bound = frozenset(bound_by(inner))
@@ -63,6 +65,19 @@ def changes_midway(
         if any(_is_seen(name, seen, facts, aliases) for name in writes(inner)):
             return True
     return False
+
+
+def saved_before(stmt: ir.Try) -> tuple[ir.Block, ir.Try]:
+    """What a `try` saves first of all is saved in front of it: no change that an exception undoes.
+
+    `try: y_saved = y; y = x / d` -> `y_saved = y` and `try: y = x / d`
+    """
+    count = 0
+    for inner in stmt.body:
+        if not isinstance(inner, ir.Assign) or inner.origin.role != "save":
+            break
+        count += 1
+    return stmt.body[:count], dataclasses.replace(stmt, body=stmt.body[count:])
 
 
 def _calls(stmt: ir.Stmt) -> bool:

@@ -22,7 +22,7 @@ from ...analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
 from ...errors import UnsupportedError
 from ...frontend.jumps import ends_by_raising
 from ..context import Context
-from .attempts import Writes, changes_midway, protected
+from .attempts import Writes, changes_midway, protected, saved_before
 from .sweep import Header, Reversed, ReversedBlock
 
 Site = tuple[int | BlockKey, str]  # a statement or block, and what is saved there
@@ -67,6 +67,9 @@ class Recorder:
             before, after = self._primal_statement(stmt, key)
             out.extend(before)
             new = self._inside(stmt)
+            if isinstance(new, ir.Try):
+                first, new = saved_before(new)
+                out.extend(first)
             if self.facts.outer_loop[key] == 0 and isinstance(stmt, ir.For | ir.While):
                 for stack in self._needed_before.get(id(stmt), ()):
                     out.append(ir.Assign(stack, ir.Display("list", ()), _save(stmt)))

@@ -1,0 +1,24 @@
+"""The functions that refuse what the emitted text was not written for, or what it cannot follow.
+
+Each raises a built-in exception whose message is "what is refused: what to do instead".
+"""
+
+from __future__ import annotations
+
+from . import buffers, statements
+
+__all__ = ["REFUSING"]
+
+REFUSING = frozenset(
+    fn.__code__
+    for fn in (
+        *(buffers.require_apart, buffers.require_array, buffers.require_class),
+        *(
+            buffers.require_module,
+            buffers.require_ndim,
+            buffers.require_sequence,
+            buffers.require_stored,
+        ),
+        statements.Unsuppressed.__exit__,
+    )
+)
