@@ -170,9 +170,20 @@ def ungrid(y, g, axes, indexing="xy"):
 
 # ------------------------------------------------------------------- constants, by shape
 
+
+def _square(dtype_place):
+    def kind(call, kind_of):
+        return Kind(
+            "array", dtype_class(argument(call, dtype_place, "dtype"), "float"), (None,) * 2
+        )
+
+    return kind
+
+
 nondifferentiable(np.zeros, np.ones, np.empty, kind=shape_from_argument(0, dtype_place=1))
 nondifferentiable(np.zeros_like, np.ones_like, np.empty_like, kind=first)
-nondifferentiable(np.eye, np.identity, np.tri, kind=array_of_rank(2))
+nondifferentiable(np.eye, np.tri, kind=_square(3))
+nondifferentiable(np.identity, kind=_square(1))
 nondifferentiable(
     *(np.bartlett, np.blackman, np.hamming, np.hanning, np.fft.fftfreq, np.fft.rfftfreq),
     kind=array_of_rank(1),

@@ -219,6 +219,9 @@ def take_adjoint(y, shared, x, others=()):
 
 nondifferentiable(
     runtime.survivors,
+    runtime.places_left,
+    runtime.places_taken,
+    runtime.reached,
     runtime.require_class,
     runtime.require_module,
     runtime.require_stored,
@@ -229,12 +232,6 @@ nondifferentiable(
     runtime.require_scalar,
     runtime.require_sequence,
 )
-
-
-@rule(runtime.masked, kind=same_as(0))
-def masked(y, x, mask):
-    y_dot = masked(x_dot, mask)
-    x_bar = masked(y_bar, mask)
 
 
 # --------------------------------------------------------------------- checkpointed loops

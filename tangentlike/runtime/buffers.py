@@ -9,7 +9,9 @@ import numpy as np
 from .making import arange
 
 __all__ = [
-    "masked",
+    "places_left",
+    "places_taken",
+    "reached",
     "require_apart",
     "require_array",
     "require_class",
@@ -44,15 +46,27 @@ def _is_indices(part: Any) -> bool:
     return dtype is not None and dtype.kind in "iu" and getattr(part, "ndim", 0) > 0
 
 
-def masked(x: Any, mask: Any) -> Any:
-    """`x` where `mask`, broadcast to more dimensions than `x` has, selects it at least once."""
+def reached(mask: Any, x: Any) -> Any:
+    """Which entries of `x`, broadcast to the shape of `mask`, it selects at least once."""
     shape = np.shape(x)
-    if np.shape(mask) != shape:
-        lead = tuple(range(np.ndim(mask) - len(shape)))
-        mask = np.any(mask, axis=lead) if lead else mask
-        ones = tuple(i for i, n in enumerate(shape) if n == 1 and np.ndim(mask) == len(shape))
-        mask = np.any(mask, axis=ones, keepdims=True) if ones else mask
-    return np.where(mask, x, 0.0)
+    if np.shape(mask) == shape:
+        return mask
+    lead = tuple(range(np.ndim(mask) - len(shape)))
+    mask = np.any(mask, axis=lead) if lead else mask
+    ones = tuple(i for i, n in enumerate(shape) if n == 1 and np.ndim(mask) == len(shape))
+    return np.any(mask, axis=ones, keepdims=True) if ones else mask
+
+
+def places_taken(x: Any, key: Any) -> Any:
+    """Which entries of `x` are in `x[key]`: an array of booleans of its shape."""
+    mask = np.zeros_like(x, dtype=bool)
+    mask[key] = True
+    return mask
+
+
+def places_left(x: Any, key: Any) -> Any:
+    """Which entries of `x` are not in `x[key]`."""
+    return ~places_taken(x, key)
 
 
 def require_ndim(x: Any, ndim: int) -> None:

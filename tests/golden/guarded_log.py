@@ -1,5 +1,5 @@
 import numpy as np
-from tangentlike.runtime import broadcast_like, masked, unbroadcast
+from tangentlike.runtime import broadcast_like, reached, unbroadcast
 
 
 def guarded_log_grad(x):
@@ -11,5 +11,5 @@ def guarded_log_grad(x):
     where_mask_bar = broadcast_like(1.0, np.where(mask, log_x, x))
     log_x_bar = unbroadcast(np.where(mask, where_mask_bar, 0.0), log_x)
     x_bar = unbroadcast(np.where(mask, 0.0, where_mask_bar), x)
-    x_bar += masked(log_x_bar / x, mask)
+    x_bar += log_x_bar / np.where(reached(mask, log_x_bar), x, 1.0)
     return x_bar

@@ -1,5 +1,5 @@
 import numpy as np
-from tangentlike.runtime import broadcast_like, masked, unbroadcast
+from tangentlike.runtime import broadcast_like, reached, unbroadcast
 
 
 def with_errstate_grad(x):
@@ -12,10 +12,17 @@ def with_errstate_grad(x):
     # return np.sum(np.where(x == 0.0, 1.0, ratio))
     where_mask_bar = broadcast_like(1.0, np.where(mask, 1.0, ratio))
     ratio_bar = unbroadcast(np.where(mask, 0.0, where_mask_bar), ratio)
-    unselected = np.logical_not(mask)
+    unselected = reached(np.logical_not(mask), ratio_bar)
     with np.errstate(divide='ignore', invalid='ignore'):
         # ratio = np.sin(x) / x
-        sin_x_bar = unbroadcast(masked(ratio_bar / x, unselected), sin_x)
-        x_bar = unbroadcast(masked(-ratio_bar * (ratio / x), unselected), x)
-        x_bar += masked(sin_x_bar * np.cos(x), unselected)
+        sin_x_bar = unbroadcast(ratio_bar / np.where(unselected, x, 1.0), sin_x)
+        x_bar = unbroadcast(
+            (
+                -ratio_bar
+                * np.where(unselected, ratio, 0.0)
+                / np.where(unselected, x, 1.0)
+            ),
+            x,
+        )
+        x_bar += sin_x_bar * np.where(unselected, np.cos(x), 0.0)
     return x_bar

@@ -1,9 +1,15 @@
-"""The branch of `np.where` that is not taken lets no NaN or infinity through.
+"""Entries that are not taken let no NaN or infinity through.
 
 In `np.where(x > 0, np.log(x), 0.0)` the logarithm's derivative is infinite where it is not
-selected, and zero times infinity is NaN. The adjoint of a value whose only use is such a
-selection is zero outside the mask *by construction*; while it is carried back through
-elementwise operations each product is taken under the same mask.
+selected, and zero times infinity is NaN. The adjoint of a value that is used under a mask only is
+zero outside of it *by construction*; while it is carried back through elementwise operations,
+what it is multiplied or divided by is replaced there (`guarding.py`).
+
+A mask says where an adjoint *may* be other than zero: a larger one is right as well. It comes from
+`np.where`, from a write (`r[m] = v`: what `r` held there is used no more), from a read (`r[m]`),
+and from `where=` of a reduction. It holds until something else is added to the adjoint. That an
+adjoint happens to be zero says nothing: `np.sqrt(x)**2` has derivative 1 at 0, and its adjoint of
+the root is zero there.
 """
 
 from __future__ import annotations
@@ -13,12 +19,167 @@ import dataclasses
 import numpy as np
 
 from ... import ir
+from ...kind import Kind
 from ..context import Context
-from ..contributions import Contribution
-from ..loops import is_call
+from ..contributions import Chain, Contribution
+from ..guarding import guarded
+from .adjoints import Adjoints, as_value
+from .fragile import LINEAR, Fragility, worth_masking
+
+NOWHERE = ir.Const(False)  # the mask of an adjoint that is all zeros
 
 
-def selections(stmt: ir.Assign, context: Context) -> dict[str, ir.Expr]:
+class Masks:
+    """The masks of the adjoints that a sweep prints; `adjoints.masks` has those that hold now."""
+
+    def __init__(self, adjoints: Adjoints, fragility: Fragility, context: Context) -> None:
+        self.adjoints = adjoints
+        self.fragility = fragility
+        self.context = context
+        self._names: dict[tuple[int, str], str] = {}
+
+    # ------------------------------------------------------------------------ assignments
+
+    def under(
+        self, stmt: ir.Assign, chain: Chain, names: tuple[str, ...]
+    ) -> tuple[tuple[Contribution, ...], dict[str, ir.Expr]]:
+        """Contributions under the result's mask, and the masks that the operands inherit."""
+        mask = self.adjoints.masks.pop(names[0], None) if len(names) == 1 else None
+        selected = {**_selections(stmt, self.context), **self._reduced(stmt)}
+        if mask is None or mask == NOWHERE:
+            return chain.contributions, selected
+        if selected:
+            both = self.context.numpy("logical_and")
+            return chain.contributions, {
+                name: ir.Call(both, (m, mask)) for name, m in selected.items()
+            }
+        moving = self.adjoints.bar(names[0]).name
+        found = tuple(self._under_mask(c, moving, mask) for c in chain.contributions)
+        whole = self.context.kind_of(ir.Var(names[0]))
+        inherited = {c.name: self._fitting(mask, c.name, whole) for c in found if c.elementwise}
+        return found, inherited
+
+    def _under_mask(self, c: Contribution, moving: str, mask: ir.Expr) -> Contribution:
+        if not c.elementwise or (not c.full and isinstance(c.value, ir.Var)):
+            return c
+        return dataclasses.replace(c, value=guarded(c.value, moving, mask, self.context))
+
+    def _reduced(self, stmt: ir.Assign) -> dict[str, ir.Expr]:
+        """For `y = np.sum(r, where=m)`: `r` is used under `m`."""
+        call = stmt.value
+        if not isinstance(call, ir.Call) or isinstance(getattr(call.fn, "obj", None), np.ufunc):
+            return {}
+        base = call.fn.base if isinstance(call.fn, ir.Attribute) else call.args[0]
+        mask = dict(call.kwargs).get("where")
+        if not isinstance(base, ir.Var) or not isinstance(mask, ir.Var):
+            return {}
+        return {base.name: mask} if self.fragility.of(base.name) > LINEAR else {}
+
+    def before(self, name: str) -> ir.Expr | None:
+        """The mask of an adjoint to which something is about to be added; None if it has none."""
+        return self.adjoints.masks.get(name) if self.adjoints.present(name) else NOWHERE
+
+    def add(self, name: str, before: ir.Expr | None, mask: ir.Expr | None, stmt: ir.Stmt) -> None:
+        """Say that what was added to an adjoint with a mask `before` is zero outside `mask`."""
+        if before is None or mask is None or not self.adjoints.aliases.has_variable(name):
+            return
+        inverted = isinstance(mask, ir.Call) and mask.fn == self.context.numpy("logical_not")
+        word = "unselected" if inverted else "selected"
+        fitting: ir.Expr = self._named(word, self._reaching(mask, name), stmt, name)
+        if before != NOWHERE:
+            fitting = self._both("logical_or", before, fitting, stmt, name)
+        self.adjoints.masks[name] = fitting
+
+    def hand_over(self, base: str, before: ir.Expr | None, name: str) -> None:
+        """`base[...] = name` reversed gave the adjoint of `base` to that of `name`."""
+        same = self.context.kind_of(ir.Var(base)).same_shape(self.context.kind_of(ir.Var(name)))
+        if before is not None and same and self.adjoints.aliases.has_variable(name):
+            self.adjoints.masks[name] = before
+
+    # ---------------------------------------------------------------------- writes and reads
+
+    def written(self, name: str, key: ir.Expr, before: ir.Expr | None, stmt: ir.Stmt) -> None:
+        """What `name` held under `key` before a write is used no more (`before`: the mask of what
+        it held after)."""
+        if not self.adjoints.aliases.has_variable(name):
+            return
+        if not worth_masking(key, self.fragility.of(name), self.context.kind_of):
+            return
+        if key == ir.Const(Ellipsis) or before == NOWHERE:
+            self.adjoints.masks[name] = NOWHERE
+            return
+        bar = self.adjoints.bar(name)
+        if self._same_shape(key, name):
+            left: ir.Expr = ir.Call(self.context.numpy("logical_not"), (key,))
+        else:
+            left = ir.Call(self.context.helper("places_left"), (bar, as_value(key)))
+        mask = self._named("kept", left, stmt, name)
+        if before is not None:
+            mask = self._both("logical_and", before, mask, stmt, name)
+        self.adjoints.masks[name] = mask
+
+    def read(self, name: str, key: ir.Expr, before: ir.Expr | None, stmt: ir.Stmt) -> None:
+        """`t = A[k]` reversed added to the adjoint of `A` under `k` only."""
+        if before is None or not self.adjoints.aliases.has_variable(name):
+            return
+        if worth_masking(key, self.fragility.of(name), self.context.kind_of):
+            mask: ir.Expr = key
+            if not self._same_shape(key, name):
+                helper = self.context.helper("places_taken")
+                mask = ir.Call(helper, (self.adjoints.bar(name), as_value(key)))
+            self.add(name, before, mask, stmt)
+
+    # ------------------------------------------------------------------------------ shapes
+
+    def _same_shape(self, mask: ir.Expr, name: str) -> bool:
+        kind = self.context.kind_of(mask)
+        return kind.dtype == "bool" and kind.same_shape(self.context.kind_of(ir.Var(name)))
+
+    def _fitting(self, mask: ir.Expr, name: str, whole: Kind) -> ir.Expr:
+        """A mask of the shape `whole` for an operand, which may have been broadcast."""
+        if self.context.kind_of(ir.Var(name)).same_shape(whole):
+            return mask
+        return ir.Call(self.context.helper("reached"), (mask, self.adjoints.bar(name)))
+
+    def _reaching(self, mask: ir.Expr, name: str) -> ir.Expr:
+        made = isinstance(mask, ir.Call) and mask.fn == self.context.helper("reached")
+        ours = isinstance(mask, ir.Var) and mask.name in self._names.values()
+        if made or ours or self._same_shape(mask, name):
+            return mask
+        if isinstance(mask, ir.Call) and mask.fn == self.context.helper("places_taken"):
+            return mask
+        return ir.Call(self.context.helper("reached"), (mask, self.adjoints.bar(name)))
+
+    # ------------------------------------------------------------------------------- names
+
+    def _named(self, word: str, mask: ir.Expr, stmt: ir.Stmt, of: str) -> ir.Var:
+        """A mask by a name of the sweep's own: it is used where the primal has not made it yet."""
+        if isinstance(mask, ir.Var) and mask.name in self._names.values():
+            return mask
+        name = self._name(word, stmt, of)
+        self.context.kinds[name] = dataclasses.replace(
+            self.context.kind_of(ir.Var(of)), dtype="bool"
+        )
+        if isinstance(mask, ir.Var) and self.adjoints.aliases.is_written(mask.name):
+            mask = ir.Call(self.context.helper("copy"), (mask,))
+        self.adjoints.assign(name, mask)
+        return ir.Var(name)
+
+    def _both(self, op: str, first: ir.Expr, second: ir.Expr, stmt: ir.Stmt, of: str) -> ir.Expr:
+        if first == second:
+            return first
+        joined = ir.Call(self.context.numpy(op), (first, second))
+        return self._named("either" if op == "logical_or" else "both", joined, stmt, of)
+
+    def _name(self, word: str, stmt: ir.Stmt, of: str) -> str:
+        """The same name each time that a statement is reversed (a loop's body is, repeatedly)."""
+        key = (id(stmt), f"{word} {of}")
+        if key not in self._names:
+            self._names[key] = self.context.names.fresh(word)
+        return self._names[key]
+
+
+def _selections(stmt: ir.Assign, context: Context) -> dict[str, ir.Expr]:
     """For `y = np.where(c, a, b)`: under which mask each of `a` and `b` is used."""
     call = stmt.value
     if not isinstance(call, ir.Call) or not isinstance(call.fn, ir.Ref) or len(call.args) != 3:
@@ -34,21 +195,3 @@ def selections(stmt: ir.Assign, context: Context) -> dict[str, ir.Expr]:
     if isinstance(second, ir.Var):
         found[second.name] = ir.Call(context.numpy("logical_not"), (mask,))
     return found
-
-
-def under_mask(c: Contribution, mask: ir.Expr, like: ir.Expr, context: Context) -> Contribution:
-    """The contribution with its product taken under a mask (`like` is the result)."""
-    if not c.elementwise or (not c.full and isinstance(c.value, ir.Var)):
-        return c
-    value = c.value
-    if is_call(value, context.helper("unbroadcast").obj):
-        assert isinstance(value, ir.Call)
-        inner = _masked(value.args[0], mask, like, context)
-        return dataclasses.replace(c, value=dataclasses.replace(value, args=(inner, value.args[1])))
-    return dataclasses.replace(c, value=_masked(value, mask, like, context))
-
-
-def _masked(value: ir.Expr, mask: ir.Expr, like: ir.Expr, context: Context) -> ir.Expr:
-    if context.kind_of(mask).same_shape(context.kind_of(like)):
-        return ir.Call(context.numpy("where"), (mask, value, ir.Const(0.0)))
-    return ir.Call(context.helper("masked"), (value, mask))

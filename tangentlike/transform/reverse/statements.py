@@ -18,7 +18,8 @@ from ..context import ISUB, MUL, Context
 from ..contributions import Chain, Contribution
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
 from .fields import refuse_array_field, reverse_store
-from .masks import selections, under_mask
+from .fragile import Fragility
+from .masks import Masks
 from .presence import Presence, popped_from
 from .sums import plain_sum
 
@@ -39,7 +40,7 @@ class Statements:
         self.context = context
         self.active = presence.active
         self.severed = presence.severed
-        self._mask_names: dict[tuple[int, bool], str] = {}
+        self.masks = Masks(adjoints, Fragility(presence), context)
 
     def reverse(self, stmt: ir.Stmt) -> None:
         """Print the adjoint statements of `stmt`; the state moves to before it."""
@@ -120,18 +121,17 @@ class Statements:
                 adjoints.materialise(name)
         for name, value in chain.temporaries:
             adjoints.assign(name, value)
-        contributions, masks = self._masked(stmt, chain, names)
+        contributions, masks = self.masks.under(stmt, chain, names)
         contributions = tuple(self._summed(c, stmt) for c in contributions)
         own = [c for c in contributions if c.name in names]
         sharing = [c for c in contributions if not adjoints.fresh(c.value)]
         status = adjoints.state.get(names[0], "") if len(names) == 1 else ""
         for c in contributions:
             if c.name not in names:
-                first = not adjoints.present(c.name)
+                before = self.masks.before(c.name)
                 alone = len(sharing) == 1 and c is sharing[0]
                 adjoints.contribute(c.name, c.value, self._handed_on(c, status, alone))
-                if first and c.name in masks:
-                    adjoints.masks[c.name] = self._named(masks[c.name], stmt)
+                self.masks.add(c.name, before, masks.get(c.name), stmt)
         for name in names:
             adjoints.state.pop(name, None)
         for c in own:  # an adjoint that updates itself comes last, and is assigned
@@ -160,29 +160,6 @@ class Statements:
         whole = self.context.kind_of(ir.Var(stmt.target))
         return dataclasses.replace(c, value=plain_sum(c.value, whole, self.context))
 
-    def _masked(
-        self, stmt: ir.Assign, chain: Chain, names: tuple[str, ...]
-    ) -> tuple[tuple[Contribution, ...], dict[str, ir.Expr]]:
-        """Contributions under the result's mask, and the masks that the operands inherit."""
-        mask = self.adjoints.masks.pop(names[0], None) if len(names) == 1 else None
-        if mask is None:
-            return chain.contributions, selections(stmt, self.context)
-        result = ir.Var(names[0])
-        found = tuple(under_mask(c, mask, result, self.context) for c in chain.contributions)
-        return found, {c.name: mask for c in found if c.elementwise}
-
-    def _named(self, mask: ir.Expr, stmt: ir.Assign) -> ir.Var:
-        """A mask by a name of the sweep's own: it is used where the primal has not made it yet."""
-        if isinstance(mask, ir.Var) and mask.name in self._mask_names.values():
-            return mask
-        key = (id(stmt), isinstance(mask, ir.Var))
-        if key not in self._mask_names:
-            word = "selected" if isinstance(mask, ir.Var) else "unselected"
-            self._mask_names[key] = self.context.names.fresh(word)
-            self.context.kinds[self._mask_names[key]] = self.context.kind_of(mask)
-        self.adjoints.assign(self._mask_names[key], mask)
-        return ir.Var(self._mask_names[key])
-
     def _handed_on(self, c: Contribution, status: str, alone: bool) -> str:
         """The status of `c.value` as an adjoint, given that of the result's adjoint."""
         if status == NARROW:
@@ -198,7 +175,10 @@ class Statements:
         if base not in self.active:
             return
         if isinstance(stmt.target, str):
+            before = self.masks.before(base)
             self.adjoints.accumulate_at(base, (key,), stmt.target)
+            if not isinstance(key, Field):
+                self.masks.read(base, key, before, stmt)
         else:
             self._unpack(stmt.target, base, (key,))
 
@@ -221,6 +201,7 @@ class Statements:
             reverse_store(stmt, stmt.target, given_name, adjoints, self.context)
             return
         assert isinstance(stmt.target.base, ir.Var)
+        before = self.masks.before(base)
         adjoints.own(base)
         self._refuse_slice_of_list(stmt, stmt.target)
         entry = ir.Index(adjoints.adjoint(stmt.target.base.name), stmt.target.key)
@@ -233,12 +214,17 @@ class Statements:
                 own = self.context.names.fresh(f"{given.name}_part")
                 adjoints.assign(own, taken)
             else:
+                first = not adjoints.present(given.name)
                 adjoints.contribute(given.name, taken)
+                if first and stmt.target.key == ir.Const(Ellipsis):
+                    self.masks.hand_over(stmt.target.base.name, before, given.name)
         zero: ir.Expr = ir.Const(0.0)
         arrays = self.context.kind_of(stmt.target.base).form == "array"
         if not arrays and element.form != "number":  # an item of a list may be an array
             zero = ir.Call(self.context.helper("zeros_like"), (entry,))
         adjoints.store(entry, zero)
+        if stmt.target.base.name == base:
+            self.masks.written(base, stmt.target.key, before, stmt)
         if own and isinstance(given, ir.Var):
             adjoints.contribute(given.name, ir.Var(own))
 

@@ -22,6 +22,7 @@ from ...errors import UnsupportedError
 from ...kind import INT
 from ..context import IADD, Context
 from ..loops import indexed, sources_of
+from .elsewhere import calm_elsewhere
 from .flat_iterators import flat_spelled
 from .scatter import scatter_stores
 
@@ -236,9 +237,10 @@ class _Rewriter:
         if "where" in options and _selects_entries(call.fn):
             mask = options.pop("where")
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+            calm, plain = calm_elsewhere(plain, mask, stmt.origin, self.context)
             name = self._fresh(plain)
             first = ir.Assign(name, plain, stmt.origin)
-            stores = [first, *self._masked(stmt, out, mask, ir.Var(name))]
+            stores = [*calm, first, *self._masked(stmt, out, mask, ir.Var(name))]
         else:
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
             stores = self._named_store(stmt, out, plain)

@@ -1,0 +1,132 @@
+"""Programs that mask singular points: right, without NaN, and as silent as they are themselves."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests.masked_programs import BY_NAME, PROGRAMS, Masked
+
+Arrays = list[np.ndarray]
+NAMES = [program.name for program in PROGRAMS]
+# What is not silent yet, or has NaN in the entries that are held.
+LEFT_REVERSE = (
+    *("choose_root", "read_compressed", "guard_maximum", "guard_clip_root", "guard_relu_mask"),
+    *("guard_floor_after", "guard_where_inside", "guard_write_inside"),
+)
+
+
+@functools.cache
+def own_warnings(name: str) -> frozenset[str]:
+    """What NumPy warns of when the program itself runs: "divide by zero", "invalid value"."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        BY_NAME[name].fn(*BY_NAME[name].arguments())
+    return frozenset(str(w.message).partition(" encountered")[0] for w in caught)
+
+
+@contextmanager
+def no_new_warnings(program: Masked) -> Iterator[None]:
+    own = own_warnings(program.name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kind in own:
+            warnings.filterwarnings("ignore", f"{kind} encountered")
+        yield
+
+
+def differences(program: Masked) -> Arrays:
+    """The gradient by central differences; 0 in the entries that the mask holds."""
+    found = []
+    for k, given in enumerate(program.arguments()):
+        gradient = np.zeros_like(given)
+        for i in range(given.size):
+            if k > 0 or i not in program.still:
+                step = 1e-6 * max(1.0, abs(given[i]))
+                gradient[i] = (moved(program, k, i, step) - moved(program, k, i, -step)) / 2 / step
+        found.append(gradient)
+    return found
+
+
+def moved(program: Masked, k: int, i: int, step: float) -> float:
+    args = program.arguments()
+    args[k][i] += step
+    with np.errstate(all="ignore"):
+        return float(program.fn(*args))
+
+
+def agree(found: Arrays, expected: Arrays) -> None:
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_program_warns_of(name: str) -> None:
+    assert bool(own_warnings(name)) == BY_NAME[name].loud
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in LEFT_REVERSE])
+def test_reverse(name: str) -> None:
+    program = BY_NAME[name]
+    args = program.arguments()
+    with no_new_warnings(program):
+        gradient = tl.grad(program.fn, wrt=tuple(range(len(args))))(*args)
+    agree(list(gradient), differences(program))
+
+
+def test_a_zero_that_is_no_mask() -> None:
+    """Where the adjoint happens to be zero the derivative need not be: NaN, and never 0."""
+
+    def root_squared(x):
+        return np.sum(np.where(x >= 0, np.sqrt(x), 0.0) ** 2)
+
+    x = np.array([0.0, 1.0])
+    with np.errstate(invalid="ignore"):
+        gradient = tl.grad(root_squared)(x)  # (that of the identity: 1 at 0)
+    assert np.isnan(gradient[0]) and gradient[1] == 1.0
+
+
+def test_missing_data() -> None:
+    """A factor that is NaN where the product is not taken."""
+
+    def loss(w, data):
+        known = ~np.isnan(data)
+        return np.sum(np.where(known, w * data, 0.0))
+
+    def written(w, data):
+        product = w * data
+        product[np.isnan(data)] = 0.0
+        return np.sum(product)
+
+    w, data = np.ones(3), np.array([2.0, np.nan, 3.0])
+    for fn in (loss, written):
+        assert tl.grad(fn)(w, data).tolist() == [2.0, 0.0, 3.0]
+
+
+def test_a_plain_program_has_no_masks() -> None:
+    """Slices and stores by place are no reason to say more than the chain rule."""
+
+    def flux(a, b):
+        q = a / b
+        q[0] = 1.0
+        return np.sum(q[1:] * np.log(b[1:]))
+
+    source = tl.grad(flux, wrt=(0, 1)).source
+    assert "where" not in source and "places" not in source
+
+
+def test_the_mask_has_more_dimensions() -> None:
+    def loss(x, m):
+        return np.sum(np.where(m, np.sqrt(x), 0.0))
+
+    x = np.array([0.0, 4.0, 9.0])
+    m = np.array([[False, True, False], [False, True, True]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(tl.grad(loss)(x, m), [0.0, 0.5, 1.0 / 6.0])
