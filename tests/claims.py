@@ -32,7 +32,7 @@ def false_claims(
     kinds = infer_kinds(lowered.function, given, default_book())
     namespace = _namespace(lowered)
     exec(compile(show(lowered.function), "<lowered>", "exec"), namespace)
-    watcher = _Watcher(kinds)
+    watcher = _Watcher(kinds, _names_bound(lowered.function))
     main = namespace[lowered.function.name]
     before = sys.gettrace()
     sys.settrace(lambda frame, event, _: watcher.enter(frame, main))
@@ -42,6 +42,11 @@ def false_claims(
     finally:
         sys.settrace(before)
     return watcher.lies
+
+
+def _names_bound(function: ir.Function) -> frozenset[str]:
+    bound = (name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
+    return frozenset((*function.param_names, *bound))
 
 
 def _namespace(lowered: Any) -> dict[str, Any]:
@@ -73,8 +78,9 @@ def _meaning(ref: ir.Ref, root: str, lowered: Any) -> Any:
 class _Watcher:
     """Checks the locals of one frame after each line, and sizes that must be equal."""
 
-    def __init__(self, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, kinds: Mapping[str, Kind], own: frozenset[str]) -> None:
         self.kinds = kinds
+        self.own = own
         self.sizes: dict[Any, Any] = {}
         self.lies: list[str] = []
 
@@ -86,6 +92,8 @@ class _Watcher:
 
     def line(self, frame: Any, event: str, _: Any) -> Any:
         for name, value in frame.f_locals.items():
+            if name not in self.own:  # a variable of a comprehension, which 3.12 shows as well
+                continue
             problem = self.problem(value, self.kinds[name]) if name in self.kinds else "no kind"
             if problem:
                 self.lies.append(f"{name}: {problem} ({self.kinds.get(name)})")

@@ -39,18 +39,38 @@ def refs(fn: Callable[..., Any]) -> dict[str, Any]:
     return found
 
 
+class Scaled:
+    def __init__(self) -> None:
+        self.__w = 2.0
+        self.both = (lambda x: self.__w * x), (lambda x: self.__w / x)
+
+
 def test_lambdas_on_one_line() -> None:
-    f, g = lambda x: x + 1, lambda x: x + 2
+    f, g = lambda x: x + 1, lambda x: x + 1.0
     table = {"a": lambda x: lambda y: x * y, "b": (lambda x: x / 2)}
     inner = table["a"](3)
-    if sys.version_info < (3, 11):
-        with pytest.raises(UnsupportedError, match="cannot be told apart"):
-            lower(f)
-        return
+    twins = [lambda x: x - SCALE, lambda x: x - SCALE]
     assert text_of(f) == "total = x + 1\nreturn total"
-    assert text_of(g) == "total = x + 2\nreturn total"
+    assert text_of(g) == "total = x + 1.0\nreturn total"
     assert text_of(inner) == "product = x * y\nreturn product"
     assert text_of(table["b"]) == "ratio = x / 2\nreturn ratio"
+    assert [text_of(t) for t in twins] == ["difference = x - SCALE\nreturn difference"] * 2
+    assert [text_of(t).splitlines()[1] for t in Scaled().both] == [
+        "product = _Scaled__w * x",
+        "ratio = _Scaled__w / x",
+    ]
+
+
+def test_lambdas_on_one_line_of_a_file_that_has_changed() -> None:
+    name = "<changed lambdas>"
+    text = "f, g = lambda x: x + 1, lambda x: x + 2"
+    namespace: dict[str, Any] = {}
+    exec(compile(text, name, "exec"), namespace)
+    new = text.replace("1", "3")
+    linecache.cache[name] = (len(new), None, [new], name)
+    with pytest.raises(UnsupportedError, match="cannot be told apart"):
+        lower(namespace["f"])
+    assert text_of(namespace["g"]) == "total = x + 2\nreturn total"
 
 
 def test_lambda_over_several_lines_and_its_name() -> None:
@@ -147,6 +167,19 @@ def test_no_source() -> None:
     for fn in (math.sin, np.sum, functools.partial(test_no_source, 1), Model):
         with pytest.raises(UnsupportedError):
             lower(fn)
+
+
+def test_texts_of_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.13 knows the text of `python -c` as `<string>`, as it calls that of any `exec`."""
+    text = "def f(x):\n    return x * 2"
+    given = (len(text), None, text.splitlines(True), "<string>")
+    monkeypatch.setitem(linecache.cache, "<string>", given)
+    names: dict[str, Any] = {}
+    exec("def f(x):\n    return x * 2.0", names)
+    with pytest.raises(UnsupportedError, match="cannot be found"):
+        lower(names["f"])
+    exec(text, names)
+    assert text_of(names["f"]) == "product = x * 2\nreturn product"
 
 
 def make(scale: Any, helper: Any) -> Callable[..., Any]:

@@ -29,7 +29,7 @@ START = "| syntax | | what happens |\n|---|---|---|\n"
 _NOT_IN_FUNCTIONS = frozenset(
     "AST mod stmt expr expr_context boolop operator unaryop cmpop excepthandler pattern "
     "type_ignore type_param slice Module Interactive Expression FunctionType TypeIgnore Suite "
-    "Num Str Bytes NameConstant Ellipsis Index ExtSlice AugLoad AugStore Param".split()
+    "Num Str Bytes NameConstant Ellipsis _ast_Ellipsis Index ExtSlice AugLoad AugStore Param".split()
 )
 
 

@@ -97,6 +97,7 @@ def test_every_rule_of_numpy_is_listed() -> None:
     """An operation of NumPy that has a rule has a row of the list, under one of its names."""
     texts = " ".join(row[1] for row in DIFFERENTIATED)
     listed = {row[0].split()[0] for row in (*DIFFERENTIATED, *CONSTANT, *REFUSED)}
+    listed.add("trapz")  # what NumPy 2.2 still calls trapezoid
     missing = []
     for obj, _ in default_book().rules():
         name = getattr(obj, "__name__", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import operator
+import sys
 import warnings
 
 import numpy as np
@@ -175,6 +176,10 @@ SEQUENCES = [
     (np.ldexp, vector(), 3),
     (math.ldexp, 0.3, 3),
 ]
+if sys.version_info >= (3, 12):
+    SEQUENCES.append((math.sumprod, [1.0, 2.5, -1.0], [0.5, 0.0, 2.0]))
+if sys.version_info >= (3, 13):
+    SEQUENCES.append((math.fma, 1.5, -2.0, 0.5))
 
 
 @pytest.mark.parametrize("case", SEQUENCES, ids=lambda c: f"{c[0].__name__}")

@@ -1,7 +1,7 @@
 """From a live function to the syntax tree of its source, with right file and line numbers.
 
 The whole file is parsed once (and remembered by its content); the function is found in it by its
-first line and name, a lambda by its columns where Python keeps them.
+first line and name, where these do not tell by its code.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ import ast
 import linecache
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import gast
 
 from ..errors import Place, UnsupportedError
+from .codes import FunctionNode, code_name, function_codes, same_program
 from .places import Source
 
+# What any text given to `exec` is called, and from Python 3.13 on also the one of `python -c`.
+_ANY_TEXT = "<string>"
+_NOT_FOUND = "the source of `{}` cannot be found"
 _NO_SOURCE = "Define it in a file, or give a derivative rule for it with @tl.rule."
 _CHANGED = "The file may have changed since it was imported: start again with the new version."
 
@@ -42,9 +46,13 @@ class _Site:
 
 @dataclass(frozen=True)
 class _File:
+    """A parsed file. `codes` are those of its functions, made when they are first asked for."""
+
     content: str
+    tree: ast.Module
     lines: tuple[str, ...]
     sites: dict[int, list[_Site]]
+    codes: dict[FunctionNode, types.CodeType] = field(default_factory=dict)
 
 
 _files: dict[str, _File] = {}
@@ -58,21 +66,24 @@ def find_definition(fn: types.FunctionType) -> Definition:
     """
     code = fn.__code__
     file = _parsed(fn)
-    sites = [s for s in file.sites.get(code.co_firstlineno, ()) if _has_name(s.node, code.co_name)]
+    there = file.sites.get(code.co_firstlineno, ())
+    sites = [s for s in there if code_name(s.node) == code.co_name]
     sites = [s for s in sites if _parameters_match(s.node, code)]
-    if len(sites) > 1 and code.co_name == "<lambda>":
-        sites = _at_columns(sites, code)
     place = _place(file, code)
+    if code.co_filename == _ANY_TEXT:
+        sites = _of_code(sites, code, file)
+        if not sites:
+            raise UnsupportedError(_NOT_FOUND.format(fn.__name__), hint=_NO_SOURCE)
     if not sites:
         message = f"the source of `{fn.__name__}` is not at this line"
         raise UnsupportedError(message, place, _CHANGED)
-    if len(sites) > 1:
+    site = sites[0] if len(sites) == 1 else next(iter(_of_code(sites, code, file)), None)
+    if site is None:
         raise UnsupportedError(
             "several lambdas on this line cannot be told apart",
             place,
             "Put each on a line of its own, or define a function with `def`.",
         )
-    site = sites[0]
     node = gast.ast_to_gast(site.node)
     if site.owner:
         _mangle(node, site.owner)
@@ -88,7 +99,7 @@ def _parsed(fn: types.FunctionType) -> _File:
     if known is not None and known.content == content:
         return known
     if not content.strip():
-        raise UnsupportedError(f"the source of `{fn.__name__}` cannot be found", hint=_NO_SOURCE)
+        raise UnsupportedError(_NOT_FOUND.format(fn.__name__), hint=_NO_SOURCE)
     try:
         tree = ast.parse(content)
     except SyntaxError as error:
@@ -99,7 +110,7 @@ def _parsed(fn: types.FunctionType) -> _File:
     sites: dict[int, list[_Site]] = {}
     for site in _sites(tree):
         sites.setdefault(_first_line(site.node), []).append(site)
-    file = _files[name] = _File(content, tuple(content.splitlines()), sites)
+    file = _files[name] = _File(content, tree, tuple(content.splitlines()), sites)
     return file
 
 
@@ -125,10 +136,6 @@ def _first_line(node: Any) -> int:
     return int(min([node.lineno, *(d.lineno for d in decorators)]))
 
 
-def _has_name(node: Any, name: str) -> bool:
-    return getattr(node, "name", "<lambda>") == name
-
-
 def _parameters_match(node: Any, code: types.CodeType) -> bool:
     """Whether parameter names agree, so that an edited file is not taken for the code in memory."""
     args = node.args
@@ -144,25 +151,13 @@ def _parameters_match(node: Any, code: types.CodeType) -> bool:
     )
 
 
-def _at_columns(sites: list[_Site], code: types.CodeType) -> list[_Site]:
-    """The innermost lambdas whose body holds every instruction of the code."""
-    if not hasattr(code, "co_positions"):
-        return sites
-    spots = [
-        (p[0], p[2], p[1], p[3]) for p in code.co_positions() if None not in p and p[2] != p[3]
-    ]
-    if not spots:
-        return sites
-    begin = min((line, column) for line, column, _, _ in spots)
-    end = max((line, column) for _, _, line, column in spots)
-    around = [
-        s
-        for s in sites
-        if (s.node.body.lineno, s.node.body.col_offset) <= begin
-        and end <= (s.node.body.end_lineno, s.node.body.end_col_offset)
-    ]
-    latest = max(((s.node.body.lineno, s.node.body.col_offset) for s in around), default=None)
-    return [s for s in around if (s.node.body.lineno, s.node.body.col_offset) == latest]
+def _of_code(sites: list[_Site], code: types.CodeType, file: _File) -> list[_Site]:
+    """The one among some definitions that a code object was made from, if any."""
+    if not file.codes:
+        file.codes.update(function_codes(file.tree, file.content, code.co_filename))
+    found = (s for s in sites if s.node in file.codes)
+    # Two with the same code are the same program: the first stands for both.
+    return [s for s in found if same_program(file.codes[s.node], code)][:1]
 
 
 def _place(file: _File, code: types.CodeType) -> Place:

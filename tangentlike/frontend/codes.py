@@ -1,0 +1,83 @@
+"""Which definition of a file a live function was made from, where line and name do not say.
+
+A code object says its first line, which may hold several lambdas; on Python 3.10 there are no
+columns. So the file is compiled again with each definition moved to lines of its own: the one whose
+instructions, constants and names are those of the function is the one. Where two agree in all of
+them they are the same program.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Iterator
+from typing import Union
+
+FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
+
+# Of a code object: what it does, whatever the lines it stands on.
+_MEANING = (
+    "co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars",
+    "co_argcount", "co_posonlyargcount", "co_kwonlyargcount",
+)  # fmt: skip
+
+
+def function_codes(tree: ast.AST, content: str, name: str) -> dict[FunctionNode, types.CodeType]:
+    """The code of each `def` and `lambda` of a file, of which a parsed tree is given.
+
+    >>> text = "f, g = lambda x: x + 1, lambda x: x + 1.0"
+    >>> tree = ast.parse(text)
+    >>> codes = function_codes(tree, text, "<text>")
+    >>> [codes[node].co_consts[-1] for node in tree.body[0].value.elts]
+    [1, 1.0]
+    """
+    moved = ast.parse(content)
+    height = content.count("\n") + 2
+    for count, node in enumerate(_functions(moved), 1):
+        rows = count - node.lineno // height  # (it has moved with the function around it)
+        ast.increment_lineno(node, rows * height)
+    made = {
+        (code.co_firstlineno // height, code.co_name): code
+        for code in _codes_in(compile(moved, name, "exec", dont_inherit=True))
+        if code.co_flags & inspect.CO_OPTIMIZED  # (the body of a class is no function)
+    }
+    keys = {node: (n, code_name(node)) for n, node in enumerate(_functions(tree), 1)}
+    return {node: made[key] for node, key in keys.items() if key in made}
+
+
+def code_name(node: FunctionNode) -> str:
+    """The name that the code of a definition has."""
+    return "<lambda>" if isinstance(node, ast.Lambda) else node.name
+
+
+def same_program(code: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two code objects do the same.
+
+    >>> f, g, h = lambda x: x + 1, lambda x: x + 1, lambda x: x + 1.0
+    >>> same_program(f.__code__, g.__code__), same_program(f.__code__, h.__code__)
+    (True, False)
+    """
+    return all(getattr(code, key) == getattr(other, key) for key in _MEANING) and (
+        len(code.co_consts) == len(other.co_consts)
+        and all(map(_same_constant, code.co_consts, other.co_consts))
+    )
+
+
+def _same_constant(one: object, other: object) -> bool:
+    if isinstance(one, types.CodeType) and isinstance(other, types.CodeType):
+        return same_program(one, other)
+    return type(one) is type(other) and repr(one) == repr(other)  # (1, 1.0 and True are equal)
+
+
+def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
+    """The definitions of a file, outer ones before those inside them."""
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    return (node for node in ast.walk(tree) if isinstance(node, kinds))
+
+
+def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes_in(constant)
