@@ -260,6 +260,21 @@ def test_tape_with_stacks() -> None:
     assert agreement.close(tl.grad(first)(0.7, 1.3), expected, 1e-8)
 
 
+def joined_when_asked(x: Any, joined: bool) -> Any:
+    parts = None
+    if joined:
+        parts = [x, x * x]
+        x = np.concatenate(parts)
+    return np.sum(x**3) + (np.sum(np.stack(parts) ** 2) if joined else 0.0)
+
+
+def test_adjoints_of_a_list_that_may_be_none() -> None:
+    """Two adjoints of a list are added entry by entry, not joined, also on a tape."""
+    x, y = np.array([0.3, 0.5, 0.9]), np.array([0.2, 0.9, 0.4])
+    tl.check_grads(joined_when_asked, (x, True), order=2)
+    tl.check_grads(lambda x, y: np.cov(x, y), (x, y), order=2)
+
+
 def tanh_energy(x: Any) -> Any:
     h = np.tanh(x)
     return np.sum(h * x)

@@ -34,13 +34,10 @@ class Field:
 
 
 Step = ir.Expr | Field  # the step from a value to a part of it: the key of an item, or a field
-# What may give a list (or a dict) where nothing says so: two such are not added by `+`.
-_MAKES_LISTS = (
-    *("sum_items_bar", "scale_items", "join_items", "add_repeats", "accumulate", "joined"),
-    *("put_items", "take_items", "columns", "column_lists", "columns_bar"),
-    *("without", "without_bar", "dict_dot", "dict_bar", "merged_bar"),
-    *("entries_bar", "entries_left", "replaced_bar"),
-    *("part_like", "copy"),
+# Helpers that may give a list (or a dict) though their annotations do not say so.
+_MAY_MAKE_LISTS = (
+    *("sum_items_bar", "scale_items", "join_items", "accumulate", "put_items", "without"),
+    *("without_bar", "dict_bar", "entries_left", "replaced_bar", "part_like", "copy", "unblock"),
 )
 
 
@@ -271,13 +268,21 @@ class Adjoints:
         if kind is not None and kind.form != "unknown":
             return False
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
-            return value.fn.text in _MAKES_LISTS or _is_of_user(value.fn.obj)
+            return _may_make_list(value.fn) or _is_of_user(value.fn.obj)
         unknown = ir.Var | ir.Index | ir.Attribute | ir.Call | ir.Display
         return isinstance(value, unknown)
 
     def _is_number(self, name: str) -> bool:
         kind = self.context.kinds.get(name)
         return kind is not None and kind.form == "number"
+
+
+def _may_make_list(fn: ir.Ref) -> bool:
+    """Whether a helper may give a list or a dict: two such are not added by `+`."""
+    if fn.text in _MAY_MAKE_LISTS:
+        return True
+    result = getattr(fn.obj, "__annotations__", {}).get("return", "")
+    return str(result).startswith(("list", "dict", "tuple"))
 
 
 def _is_of_user(obj: Any) -> bool:
