@@ -126,7 +126,7 @@ class Builder:
         if request.mode in ("pair", "callee"):
             names = tuple(self.callees.names.fresh(f"{function.name}_{s}") for s in ("fwd", "bwd"))
             primal, context = self._primal(lowered, request.wrt, given, shared=())
-            fwd, bwd, _ = reverse_pair(
+            fwd, bwd, _, _ = reverse_pair(
                 primal,
                 context,
                 (names[0], names[1]),
@@ -157,7 +157,7 @@ class Builder:
         order = (pair.adjoints, pair.written)
         names = (pair.fwd.text, pair.bwd.text)
         seeded = pair.result_active if pair.recursive else None
-        fwd, bwd, pair.result_active = reverse_pair(
+        fwd, bwd, pair.result_active, pair.restores = reverse_pair(
             primal, context, names, order, True, False, seeded
         )
         return self._callee(request, (fwd, bwd), context, primal.active)

@@ -49,14 +49,16 @@ def emitted(name: str) -> ir.Ref:
 @dataclass
 class Pair:
     """`g_fwd` and `g_bwd`. `adjoints`: formals whose adjoints `g_bwd` returns, in order (a bare
-    value when there is one); `written`: formals whose adjoint buffers it is passed; `recursive`:
-    it was asked for while it was being made, so its shape cannot change any more."""
+    value when there is one); `written`: formals whose adjoint buffers it is passed; `restores`:
+    `g_bwd` may give earlier entries to what `g_fwd` returned; `recursive`: it was asked for while
+    it was being made, so its shape cannot change any more."""
 
     fwd: ir.Ref
     bwd: ir.Ref
     adjoints: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     result_active: bool = True
+    restores: bool = True
     recursive: bool = False
 
 

@@ -132,6 +132,7 @@ def call_pair(
     if not pair.recursive:
         pair.adjoints = make.inner.adjoints
         pair.result_active = make.inner.result_active
+    pair.restores = False  # (the backward function restores what it computes again)
     kept = {name: make.fresh(f"{name}_before") for name in make.written}
     before: list[ir.Stmt] = [make.assign(kept[n], make.copied(n), "save") for n in kept]
     y = make.fresh("y") if wanted else ""

@@ -23,6 +23,7 @@ from ..calling.callees import CallSite
 from ..context import Context
 from .adjoints import BORROWED, OWNED, Adjoints
 from .recorded import Recorder, condition
+from .results import kept_value, loss_and_aux, named_before
 from .sweep import Reversed, ReversedBlock, Sweep
 
 _CHEAP_CALLS = ("len", "int", "range", "min", "max")
@@ -326,22 +327,24 @@ def reverse(
     params, aux = primal.function.params, None
     loss = value
     if has_aux:
-        loss, aux = _loss_and_aux(value, primal)
+        loss, aux = loss_and_aux(value, primal.function)
     if mode == "adjoint":
         seed = context.names.fresh(seed_name(value, transform.adjoints))
         seeds = transform.seed(value, ir.Var(seed))
         params = _with_parameter(params, seed)
     else:
         seeds = transform.seed_scalar(loss)
-    kept, value = _kept_value(value, primal, context) if mode != "grad" else ((), value)
+    beside = aux if mode == "grad" else value  # what is returned with the gradient
+    kept, beside = kept_value(beside, primal, context)
     before, after = transform.run(seeds, primal.wrt)
-    if mode != "grad" and not kept:
-        kept, value = _named_before(value, after, primal, context)
+    if not kept:
+        kept, beside = named_before(beside, after, primal, context)
     gradient = bundle(transform.gradient(), bare)
     if mode == "grad":
-        returned = gradient if aux is None else ir.Display("tuple", (gradient, aux))
+        returned = gradient if beside is None else ir.Display("tuple", (gradient, beside))
     else:
-        returned = ir.Display("tuple", (value, gradient))
+        assert beside is not None
+        returned = ir.Display("tuple", (beside, gradient))
     origin = ir.Origin(primal.function.place, "adjoint")
     body = (*transform.protect(), *before, *kept, *after, ir.Return(returned, origin))
     return dataclasses.replace(primal.function, name=name, params=params, body=body, doc="")
@@ -351,16 +354,6 @@ def bundle(bars: tuple[ir.Expr, ...], bare: bool) -> ir.Expr:
     if bare and len(bars) == 1:
         return bars[0]
     return ir.Display("tuple", bars)
-
-
-def _loss_and_aux(value: ir.Expr, primal: Primal) -> tuple[ir.Expr, ir.Expr]:
-    if isinstance(value, ir.Display) and value.form == "tuple" and len(value.items) == 2:
-        return value.items
-    raise UnsupportedError(
-        "has_aux=True needs a function that returns `(loss, aux)`",
-        primal.function.body[-1].origin.place if primal.function.body else primal.function.place,
-        "Write the pair out in the return statement: `return loss, aux`.",
-    )
 
 
 def seed_name(value: ir.Expr, adjoints: Adjoints) -> str:
@@ -377,24 +370,3 @@ def _with_parameter(params: tuple[ir.Param, ...], name: str) -> tuple[ir.Param, 
     if params and params[-1].kind == "**":
         return (*params[:-1], extra, params[-1])
     return (*params, extra)
-
-
-def _kept_value(value: ir.Expr, primal: Primal, context: Context) -> tuple[ir.Block, ir.Expr]:
-    """The value as the primal returned it, though the reverse sweep restores arrays in place."""
-    origin = ir.Origin(primal.function.place, "primal")
-    if not any(primal.aliases.is_written(name) for name in ir.names_in(value)):
-        return (), value
-    name = context.names.fresh("value")
-    copy = ir.Call(context.helper("copy"), (value,))
-    return (ir.Assign(name, copy, origin),), ir.Var(name)
-
-
-def _named_before(
-    value: ir.Expr, after: ir.Block, primal: Primal, context: Context
-) -> tuple[ir.Block, ir.Expr]:
-    """The value by a name of its own where the reverse sweep gives its name an earlier value."""
-    rebound = {name for stmt in ir.statements(after) for name in ir.binds(stmt)}
-    if not rebound & ir.names_in(value):
-        return (), value
-    name = context.names.fresh("value")
-    return (ir.Assign(name, value, ir.Origin(primal.function.place, "primal")),), ir.Var(name)

@@ -13,6 +13,7 @@ from ...errors import InternalError
 from ..context import Context
 from .adjoints import OWNED
 from .functions import Primal, Reverse, bundle, seed_name
+from .results import is_restored
 
 
 def reverse_pair(
@@ -23,8 +24,9 @@ def reverse_pair(
     bare: bool,
     protect: bool,
     seeded: bool | None = None,
-) -> tuple[ir.Function, ir.Function, bool]:
-    """`f_fwd`, `f_bwd`, and whether `f_bwd` takes an adjoint of the result.
+) -> tuple[ir.Function, ir.Function, bool, bool]:
+    """`f_fwd`, `f_bwd`, whether `f_bwd` takes an adjoint of the result, and whether it restores
+    what is in the result.
 
     `order` is (formals whose adjoints are returned, formals whose buffers are passed in);
     `seeded` says whether `f_bwd` takes that adjoint, where calls of it were already made.
@@ -66,7 +68,7 @@ def reverse_pair(
     fwd = dataclasses.replace(primal.function, name=names[0], body=(*head, *before, end), doc="")
     body = (*unpack, *backward)
     bwd = ir.Function(names[1], tuple(params), body, place, empties_tape=True)
-    return fwd, bwd, takes_seed
+    return fwd, bwd, takes_seed, is_restored(value, primal, context)
 
 
 def _taped(backward: ir.Block, before: ir.Block, primal: Primal, own: set[str]) -> tuple[str, ...]:
