@@ -49,6 +49,65 @@ def aliased_then_rebound(a, x):
     return g(x)
 
 
+def kept_then_counted(a, x):
+    def f(t):
+        return a * t
+
+    def grow():
+        nonlocal a
+        a = a * 2.0
+
+    fs = [f]
+    grow()
+    return fs[0](x)
+
+
+def kept_then_named(a, x):
+    fs = [lambda t: a * t]
+    if (a := a * 2.0) > 0.0:
+        x = fs[0](x)
+    return x
+
+
+def kept_by_another_name(a, x):
+    box = [None]
+    outer = {"box": box}
+    box[0] = lambda t: a * t
+    a = 2.0 * a
+    return outer["box"][0](x)
+
+
+def kept_where_a_body_raises(a, x):
+    fs = [lambda t: a * t]
+    try:
+        a = 2.0 * a
+        x = x + [1.0][int(a > -9.0)]
+    except IndexError:
+        x = fs[0](x)
+    return x
+
+
+def kept_by_its_result(a, x):
+    def maker(c):
+        def by(t):
+            return t * c * a
+
+        return by
+
+    f = maker(2.0)
+    a = a * 2.0
+    return f(x)
+
+
+def kept_inside_an_inner_function(a, x):
+    def inner(k):
+        fs = [lambda t: t * k]
+        k = 2.0 * k
+        return fs[0](x)
+
+    return inner(a)
+
+
 def changes_the_outer(x):
     count = 0.0
 
@@ -103,6 +162,12 @@ def without_end(a, x):
         (kept_in_a_list, (0.5, 0.3), "`a` is kept|bound more than once"),
         (late_values_in_a_list, (0.3,), "`k` is bound more than once"),
         (aliased_then_rebound, (0.5, 0.3), "`k` is bound more than once"),
+        (kept_then_counted, (0.5, 0.3), "`a` is bound more than once"),
+        (kept_then_named, (0.5, 0.3), "`a` is bound more than once"),
+        (kept_by_its_result, (0.5, 0.3), "`a` is bound more than once"),
+        (kept_inside_an_inner_function, (0.5, 0.3), "`k` is bound more than once"),
+        (kept_by_another_name, (0.5, 0.3), "`a` is bound more than once"),
+        (kept_where_a_body_raises, (0.5, 0.3), "`a` is bound more than once"),
         (changes_the_outer, (0.3,), "assigns `count`"),
         (hides_what_is_captured, (0.3, 0.5), "has a `k` of its own"),
         (hides_in_a_value, (0.3, 0.5), "has a `k` of its own"),

@@ -55,7 +55,8 @@ def lower(fn: Callable[..., Any]) -> Lowered:
     lifted = lifted_of(fn)
     if lifted is not None:
         scope = replace(lifted.scope, fn=None)  # the defaults of the function around are not its
-        return _lowered(lifted.function, scope, names_of(lifted.function), lifted.names)
+        names = names_of(lifted.function)
+        return _lowered(lifted.function, scope, names, lifted.names, lifted.rebound)
     function = _plain_function(fn)
     scope = Scope.of(function)
     try:
@@ -81,11 +82,18 @@ def lower_nested(function: Function) -> Lowered:
     return _lowered(function, Scope.of_names({}), names_of(function), frozenset(_bound(function)))
 
 
-def _lowered(function: Function, scope: Scope, names: Names, own: frozenset[str]) -> Lowered:
-    """The passes from nested IR to the normal form, in order; `own` are the user's names."""
-    function = lift_definitions(function, inlinable(function), scope, names)
+def _lowered(
+    function: Function,
+    scope: Scope,
+    names: Names,
+    own: frozenset[str],
+    late: frozenset[str] = frozenset(),
+) -> Lowered:
+    """The passes from nested IR to the normal form, in order; `own` are the user's names, `late`
+    captured ones that are bound again while a function made here may be kept."""
+    function = lift_definitions(function, inlinable(function), scope, names, late)
     function = structure_jumps(function, names)
-    function = flatten(function, names, scope)
+    function = flatten(function, names, scope, late)
     function, found = copied_with(function, reaching(function), names)
     function, before = renamed_webs(function, found, names)
     refuse_contents(function)

@@ -48,10 +48,12 @@ class Later:
 
     rebound: frozenset[str]
     after: Mapping[Place, frozenset[str]]
+    out_of_sight: frozenset[str] = frozenset()
 
     @staticmethod
     def of(function: Function) -> Later:
-        return Later(rebound_names(function), bound_after(function))
+        hidden = _bound_out_of_sight(function)
+        return Later(rebound_names(function) | hidden, bound_after(function), hidden)
 
     def than(self, origin: ir.Origin) -> frozenset[str]:
         """Those that may be bound again from a statement on."""

@@ -251,8 +251,6 @@ class Reader:
     def function(self, node: gast.Lambda) -> Expr:
         """A lambda as opaque code that knows its parts."""
         code = self.opaque(node)
-        if node.args.vararg or node.args.kwarg:
-            return code
         inner = self.inside(frozenset(parameter_names(node.args)))
         parts = (code.text, code.names, code.values, code.refs, code.at)
         return Closure(*parts, self.parameters(node.args), inner.read(node.body))

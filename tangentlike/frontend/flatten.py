@@ -39,10 +39,10 @@ from ..ir import (
     While,
 )
 from ..names import Names
-from .captures import Later
 from .comprehensions import Comprehension, becomes_loop, is_consumed, is_generator, loop, reduction
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
+from .keeping import Keeping
 from .keys import fixed_key, flat_key
 from .lifting import Lambdas
 from .naming import Variables, names_of
@@ -65,7 +65,12 @@ HEADERS = frozenset(map(id, (range, zip, enumerate, reversed, checkpointed)))
 _APART = "Assign the value in a statement of its own first."
 
 
-def flatten(function: Function, names: Names | None = None, scope: Scope | None = None) -> Function:
+def flatten(
+    function: Function,
+    names: Names | None = None,
+    scope: Scope | None = None,
+    late: frozenset[str] = frozenset(),
+) -> Function:
     """Give each intermediate value a name, made from what it holds.
 
     before::                                 after::
@@ -78,7 +83,7 @@ def flatten(function: Function, names: Names | None = None, scope: Scope | None 
     names = names_of(function) if names is None else names
     special = find_special(function, names)
     outer = Scope.of_names({}) if scope is None else scope
-    lambdas = Lambdas(outer, Later.of(function), names)
+    lambdas = Lambdas(outer, Keeping.of(function, late), names)
     origin = Origin(function.place)
     flattener = _Flattener(Variables(function, names), special, lambdas, [], origin)
     return dataclasses.replace(function, body=flattener.block(function.body))
@@ -103,7 +108,7 @@ class _Flattener:
                 made: Any = self.operand(value)
                 self.out.append(Store(self.place(target), made, self.origin))
             case Update(target=target, op=op, value=value):
-                if self.rebound(target, (value,)):
+                if self.special.rebinds(target, (value,)):
                     raise UnsupportedError(
                         "the value of an update assigns its target", self.origin.place, _APART
                     )
@@ -374,7 +379,7 @@ class _Flattener:
         result = []
         for number, expr in enumerate(exprs):
             later = exprs[number + 1 :]
-            early = self.rebound(expr, later)
+            early = self.special.rebinds(expr, later)
             early = early or (is_shape_query(expr) and not all(map(is_repeatable, later)))
             if is_generator(expr) or (shapes and shapes[number] and is_shape_tuple(expr)):
                 result.append(expr)
@@ -383,13 +388,6 @@ class _Flattener:
             else:
                 result.append(self.operand(expr))
         return tuple(result)
-
-    def rebound(self, name: Expr, later: Sequence[Expr]) -> bool:
-        """Whether operands further right give a name another value."""
-        if not self.special.walrus or not isinstance(name, Var):
-            return False
-        parts = (p for expr in later for p in ir.walk(expr))
-        return any(isinstance(p, Walrus) and p.target == name.name for p in parts)
 
     def key(self, expr: Expr) -> Expr:
         """A key, whole but for calls in it, which are made once and named."""

@@ -6,7 +6,7 @@ does. Only functions that have one definition and are called by name can be inli
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +42,13 @@ class Special:
         if not self.walrus and not self.functions:
             return False
         return any(self.calls(part) or isinstance(part, Walrus) for part in ir.walk(expr))
+
+    def rebinds(self, name: Any, later: Iterable[Expr]) -> bool:
+        """Whether operands further right give a name another value."""
+        if not self.walrus or not isinstance(name, Var):
+            return False
+        parts = (p for expr in later for p in ir.walk(expr))
+        return any(isinstance(p, Walrus) and p.target == name.name for p in parts)
 
     def calls(self, expr: Expr) -> bool:
         """Whether this is a call of a local function."""

@@ -27,7 +27,8 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir import Assign, Call, Const, Expr, Function, Origin, Param, Ref, Return, Var
 from ..names import Names
-from .captures import Later, binding_counts, bound_by, free_names, names_read, rebound_names
+from .captures import binding_counts, bound_by, free_names, names_read, rebound_names
+from .keeping import Keeping
 from .nested import Closure, Define
 from .resolve import Scope
 
@@ -102,13 +103,14 @@ class Lambdas:
     """Makes functions of the lambdas of one function, where some names get another value later."""
 
     scope: Scope
-    later: Later
+    keeping: Keeping
     names: Names
 
     def lifted(self, code: Closure, origin: Origin) -> Expr:
         """A lambda as a function with the values that it captures."""
         name = self.names.fresh("function")
-        return _lifted_lambda(name, code, self.later.than(origin), self.scope, origin)
+        late = self.keeping.rebound_after_lambda(code)
+        return _lifted_lambda(name, code, late, self.scope, origin)
 
 
 def _lifted_lambda(
@@ -124,7 +126,7 @@ def _lifted_lambda(
     line = origin.place if code.at is None else code.at
     body = (Return(code.body, Origin(line)),)
     function = Function(name, _extended(params, captured), body, line)
-    late = frozenset(n for n, v in captured.items() if ir.names_in(v) & set(rebound))
+    late = frozenset(n for n, v in captured.items() if (ir.names_in(v) | {n}) & set(rebound))
     lifted = Lifted(function, scope, late, frozenset(defaults), code)
     return with_values(stand_in(name, lifted), {**given, **captured}, code.at)
 
@@ -148,9 +150,14 @@ def _extended(params: Iterable[Param], captured: Iterable[str]) -> tuple[Param, 
 
 
 def lift_definitions(
-    function: Function, kept: frozenset[str], scope: Scope, names: Names
+    function: Function,
+    kept: frozenset[str],
+    scope: Scope,
+    names: Names,
+    late: frozenset[str] = frozenset(),
 ) -> Function:
-    """Lift every `def` inside a function but those in `kept`, which are inlined."""
+    """Lift every `def` inside a function but those in `kept`, which are inlined; `late` are
+    captured names that are bound again while what the function returns is kept."""
     counts = binding_counts(function)
     inner, codes, origins = _definitions(function, kept, counts)
     if not inner:
@@ -163,7 +170,7 @@ def lift_definitions(
                 made.place,
                 "Call it by its name only, or return the new value.",
             )
-    later = Later.of(function)
+    keeping = Keeping.of(function, late)
     unique = {n for n in inner if counts[n] == 1}
     defaults: dict[str, dict[str, Expr]] = {}
     for name in sorted(unique, key=list(inner).index):
@@ -174,13 +181,13 @@ def lift_definitions(
     for name in sorted(unique, key=list(inner).index):
         params, found = _split_defaults(inner[name].params)
         body = dataclasses.replace(inner[name], params=_extended(params, captured[name]))
-        late = frozenset(captured[name]) & later.than(origins[name])
+        late = keeping.rebound_after_definition(name, origins[name]) & {*captured[name]}
         lifted = Lifted(body, scope, late, frozenset(found), codes.get(name))
         values = {**defaults[name], **{n: Var(n) for n in captured[name]}}
         meaning[name] = with_values(stand_in(name, lifted), values)
     for name in unique:  # a lifted function says what goes with those that it uses
         _tie(meaning[name], meaning, inner[name])
-    return _rewritten(function, meaning, defaults, kept, scope, names)
+    return _rewritten(function, meaning, defaults, kept, scope, keeping)
 
 
 def _definitions(
@@ -234,7 +241,7 @@ def _rewritten(
     defaults: Mapping[str, Mapping[str, Expr]],
     kept: frozenset[str],
     scope: Scope,
-    names: Names,
+    keeping: Keeping,
 ) -> Function:
     def block(stmts: ir.Block) -> ir.Block:
         return tuple(new for stmt in stmts for new in statement(stmt))
@@ -249,7 +256,7 @@ def _rewritten(
             case Assign(target=str(name), value=Closure(params=params)) if name in meaning:
                 yield from evaluated(params, defaults[name], stmt.origin)
             case Define(function=inner):
-                yield Assign(inner.name, _conditional(function, inner, scope), stmt.origin)
+                yield Assign(inner.name, _conditional(keeping, inner, scope), stmt.origin)
             case _:
                 yield ir.map_statement(
                     stmt, expr=lambda e: ir.substitute(e, dict(meaning)), block=block
@@ -266,12 +273,13 @@ def _rewritten(
     return dataclasses.replace(function, body=block(function.body))
 
 
-def _conditional(outer: Function, inner: Function, scope: Scope) -> Expr:
+def _conditional(keeping: Keeping, inner: Function, scope: Scope) -> Expr:
     """A function whose name has several definitions: a value like any other."""
-    free = [n for n in free_names(inner) if n in binding_counts(outer)]
+    free = [n for n in free_names(inner) if n in binding_counts(keeping.function)]
     params, found = _split_defaults(inner.params)
     body = dataclasses.replace(inner, params=_extended(params, free))
-    lifted = Lifted(body, scope, frozenset(free) & rebound_names(outer), frozenset(found))
+    late = keeping.rebound_after_choice(inner.name) & {*free}
+    lifted = Lifted(body, scope, late, frozenset(found))
     return with_values(stand_in(inner.name, lifted), {**found, **{n: Var(n) for n in free}})
 
 

@@ -146,7 +146,7 @@ def own_effect(stmt: ir.Stmt, facts: Facts) -> Effect:
 
 
 def _scanned(stmt: ir.Stmt, facts: Facts) -> Effect:
-    scan = _Scan(facts, is_trusted(stmt), stmt.origin.role in ("save", "restore"))
+    scan = _Scan(facts, is_trusted(stmt), _is_saving(stmt))
     for expr in ir.expressions(stmt):
         scan.expr(expr)
     match stmt:
@@ -164,6 +164,13 @@ def _scanned(stmt: ir.Stmt, facts: Facts) -> Effect:
         case ir.Enter() | ir.Leave():
             scan.boundary(stmt)
     return scan.effect(frozenset(ir.binds(stmt)))
+
+
+def _is_saving(stmt: ir.Stmt) -> bool:
+    """Whether a stack of saved values is pushed or popped. (`xs.pop()` or `xs.append(v)` alone
+    undoes what the user's line did to a list, and changes that list.)"""
+    role = stmt.origin.role
+    return role == "save" or (role == "restore" and not isinstance(stmt, ir.Do))
 
 
 def expr_effect(expr: ir.Expr, facts: Facts, trusted: bool = False) -> Effect:

@@ -321,6 +321,14 @@ def nested_containers(xs):
     return np.sum(d["x"][0] * d["x"][1][1]["y"])
 
 
+def lists_joined_after_append(xs):  # the length of the first when it was joined
+    x = xs[0] * xs[1]
+    ys = [[x], [x]]
+    ys[0].append(np.cos(xs[2][0]) * x)
+    zs = ys[0] + ys[1]
+    return np.sum(zs[1] * xs[2])
+
+
 def list_grown_by_update(xs):
     ys = []
     for a in xs:
@@ -453,6 +461,7 @@ PROGRAMS = [
     Program(list_backwards, _arrays),
     Program(list_of_reversed, _arrays),
     Program(nested_containers, _arrays),
+    Program(lists_joined_after_append, _arrays),
     Program(list_grown_by_update, _arrays),
     Program(list_tail_stored, _arrays),
     Program(list_slice_inserted, _arrays),

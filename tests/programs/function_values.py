@@ -289,6 +289,27 @@ def kept_after_rebinding(a, x):  # `a` has its last value when the functions are
     return steps[0](x) * steps[-1](a)
 
 
+def kept_until_rebound(a, x):  # nobody calls the functions after `a` has got another value
+    def decayed(v, w):
+        return np.sin(a * v) + w
+
+    for k in range(2):
+        steps = [decayed, np.hypot]
+        x = steps[0](x, 0.5) * steps[1](x, a)
+    a = a * x
+    return a * a
+
+
+def starred_lambdas(a, x):
+    def scaled(v, w, rate=1.0):
+        return v * np.sin(a) + w * rate
+
+    y = (lambda *args, **options: scaled(*args, **options))(x, a, rate=x)
+    a = a * 2.0
+    both = lambda first, *rest: first * rest[0] * a  # noqa: E731
+    return both(y, x) + (lambda *args: args[0] * args[1])(a, y)
+
+
 def run_with(f, v, w):
     return f(v) + f(v, w)
 
@@ -417,6 +438,8 @@ PROGRAMS = [
     Program(list_of_functions, both, (0, 1)),
     Program(pair_of_functions, both, (0, 1)),
     Program(kept_after_rebinding, both, (0, 1)),
+    Program(kept_until_rebound, both, (0, 1)),
+    Program(starred_lambdas, both, (0, 1)),
     Program(default_given_by_position, both, (0, 1)),
     Program(name_of_a_function_again, both, (0, 1)),
     Program(built_list, both, (0, 1)),

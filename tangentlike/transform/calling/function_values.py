@@ -121,9 +121,31 @@ class FunctionValues:
 
     def stays(self, name: str, value: ir.Display) -> bool:
         """Whether a container holds the same items as long as its name lives."""
-        if any(isinstance(i, ir.Var) and i.name in self.rebound for i in value.items):
+        again = {i.name for i in value.items if isinstance(i, ir.Var)} & self.rebound
+        if again and not (again <= self.made_with and self.counts[name] == 1):
             return False
         return value.form == "tuple" or name in self.read_only
+
+    @functools.cached_property
+    def made_with(self) -> frozenset[str]:
+        """The names of functions that stand in the same block just before a display of them, and
+        get their values again only together with it (but where an exception comes between)."""
+        if any(isinstance(s, ir.Try) for s in ir.statements(self.function.body)):
+            return frozenset()
+        blocks = [b for s in ir.statements(self.function.body) for b in ir.blocks(s)]
+        found: set[str] = set()
+        for block in (self.function.body, *blocks):
+            fresh: set[str] = set()
+            for stmt in block:
+                match stmt:
+                    case ir.Assign(target=str(name), value=value) if self.counts[name] == 1:
+                        if is_partial(value):
+                            fresh.add(name)
+                            continue
+                        if isinstance(value, ir.Display):
+                            found |= fresh & ir.names_in(value)
+                fresh.clear()
+        return frozenset(found)
 
     @functools.cached_property
     def read_only(self) -> frozenset[str]:

@@ -310,6 +310,8 @@ class _Resolver(FunctionValues):
         self.depth += 1
         made = [new for s in statements for new in self.statement(s)]
         self.depth -= 1
+        if stmt.target not in self.temporaries:
+            self.refuse_kept(ir.Display("tuple", (last.value,)))
         return made
 
     def _body_of(self, lowered: Lowered, call: ir.Call) -> ir.Block | None:

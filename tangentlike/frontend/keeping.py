@@ -1,0 +1,319 @@
+"""Which names that an inner function captures are bound again while the function is kept.
+
+A function reads what it captures when it is called. The values of the moment when it is kept (put
+into a list, given to `partial`) are the same as long as no captured name is bound again before its
+last call, which is before the last use of whatever may hold it::
+
+    p = [lambda x: x * s, np.sin]
+    y = p[0](x)
+    s = s + 1                       (nobody reads `p` any more: right)
+    y = p[0](x)                     (refused, if this is there)
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ir
+from ..ir import Call, Expr, Function, Opaque, Ref, Var
+from .captures import Later, bound_by, free_names
+from .nested import Closure, Continue, Define
+from .operators import is_arithmetic
+
+Mention = Callable[[Expr], bool]  # whether an expression is the function
+
+# What may keep a function only in its result.
+_HANDED_ON = frozenset(
+    map(id, (functools.partial, list, tuple, dict, zip, enumerate, reversed, map, filter, sorted))
+)
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Answers for the functions inside one function, in nested IR.
+
+    `outer` are names that it captures itself, bound again while what it returns is kept.
+    """
+
+    function: Function
+    later: Later
+    outer: frozenset[str] = frozenset()
+
+    @staticmethod
+    def of(function: Function, outer: frozenset[str] = frozenset()) -> Keeping:
+        return Keeping(function, Later.of(function), outer)
+
+    def rebound_after_definition(self, name: str, origin: ir.Origin) -> frozenset[str]:
+        """The names that may be bound again while a `def` that has this name is kept: what it
+        captures has the values of the place where it is kept."""
+        users = self._users(name)
+
+        def named(part: Expr) -> bool:
+            return isinstance(part, Var) and part.name in users
+
+        return self._rebound(named, self.later.than(origin))
+
+    def rebound_after_choice(self, name: str) -> frozenset[str]:
+        """The same for one of several `def`s with this name: what it captures has the values of
+        the place of its definition."""
+        return self._rebound(lambda part: False, self.later.rebound, name)
+
+    def rebound_after_lambda(self, code: Closure) -> frozenset[str]:
+        """The names that may be bound again while a lambda is kept."""
+
+        def written(part: Expr) -> bool:
+            same = not isinstance(part, Closure) or part.at == code.at
+            return _has_lambda(part) and same
+
+        if code.at is not None and _mentions(self.function, written):
+            return self._rebound(written, self.later.rebound)
+        for inner in self._definitions:
+            if code.at is not None and _mentions(inner, written):
+                found = Keeping.of(inner)._while_running(written)
+                if found is not None:
+                    return found | self.later.out_of_sight | self.outer
+        bound = (bound_by(s) for f in self._definitions for s in ir.statements(f.body))
+        return self.later.rebound.union(self.outer, *bound, *(d.free for d in self._definitions))
+
+    def _while_running(self, mention: Mention) -> frozenset[str] | None:
+        """The names that are bound again while this function runs, if nothing else keeps a
+        function that is made in it."""
+        holders = _Holders(self, mention)
+        last = [s for s in ir.statements(self.function.body) if isinstance(s, ir.Return)]
+        own = {n for s in ir.statements(self.function.body) for n in bound_by(s)}
+        own -= {*self.function.free, *self.function.param_names}
+        known = holders.find() and holders.names <= own - self.hidden_reads
+        if not known or any(s.value is not None and holders.holds(s.value) for s in last):
+            return None
+        return self.later.out_of_sight | self._bound_while(holders)
+
+    def _rebound(self, mention: Mention, later: frozenset[str], name: str = "") -> frozenset[str]:
+        holders = _Holders(self, mention, {name} if name else set())
+        if later and holders.find() and not holders.names & self.hidden_reads:
+            later &= self.later.out_of_sight | self._bound_while(holders)
+        return later | self.outer
+
+    def _bound_while(self, holders: _Holders) -> frozenset[str]:
+        """The names that are bound where a holder is still to be read."""
+        found: set[str] = set()
+        for stmt in ir.statements(self.function.body):
+            kept = self.live_after[id(stmt)] & holders.names or id(stmt) in holders.inside
+            if kept:
+                found.update(_given_value(stmt))
+        return frozenset(found)
+
+    def _users(self, name: str) -> set[str]:
+        """A function, and the functions that use it."""
+        found = {name}
+        while True:
+            more = {n for n, free in self.inner.items() if not found.isdisjoint(free)} - found
+            if not more:
+                return found
+            found |= more
+
+    @functools.cached_property
+    def _definitions(self) -> tuple[Function, ...]:
+        """The functions made by `def`."""
+        found = (s for s in ir.statements(self.function.body) if isinstance(s, Define))
+        return tuple(stmt.function for stmt in found)
+
+    @functools.cached_property
+    def inner(self) -> dict[str, frozenset[str]]:
+        """What each inner function with a name takes from outside."""
+        found: dict[str, frozenset[str]] = {}
+        for stmt in ir.statements(self.function.body):
+            match stmt:
+                case Define(function=inner):
+                    free = frozenset(free_names(inner))
+                    found[inner.name] = found.get(inner.name, frozenset()) | free
+                case ir.Assign(target=str(name), value=Closure() as code):
+                    found[name] = found.get(name, frozenset()) | ir.names_in(code)
+        return found
+
+    @functools.cached_property
+    def hidden_reads(self) -> frozenset[str]:
+        """The names that inner functions read when they are called."""
+        codes = (p for s in ir.statements(self.function.body) for p in _parts(s) if _has_lambda(p))
+        lambdas = frozenset(n for code in codes for n in ir.names_in(code))
+        return lambdas.union(*self.inner.values())
+
+    @functools.cached_property
+    def makes_functions(self) -> bool:
+        """Whether an inner function makes functions in turn, which a call of it may return."""
+        for stmt in ir.statements(self.function.body):
+            if isinstance(stmt, Define):
+                inside = ir.statements(stmt.function.body)
+                if any(isinstance(s, Define) or any(map(_has_lambda, _parts(s))) for s in inside):
+                    return True
+            codes = (p for p in _parts(stmt) if isinstance(p, Closure))
+            if any(map(_has_lambda, (part for code in codes for part in ir.walk(code.body)))):
+                return True
+        return False
+
+    @functools.cached_property
+    def live_after(self) -> dict[int, frozenset[str]]:
+        """For each statement, the names that are read once it is done."""
+        walk = _Live()
+        walk.block(self.function.body, frozenset())
+        return walk.after
+
+
+def _mentions(function: Function, mention: Mention) -> bool:
+    """Whether a function itself contains such an expression."""
+    return any(mention(part) for s in ir.statements(function.body) for part in _parts(s))
+
+
+def _parts(stmt: Any) -> Iterator[Expr]:
+    for expr in ir.expressions(stmt):
+        yield from ir.walk(expr)
+
+
+def _has_lambda(part: Expr) -> bool:
+    return isinstance(part, Opaque) and "lambda" in part.text
+
+
+def _given_value(stmt: Any) -> tuple[str, ...]:
+    match stmt:
+        case ir.Update(target=Var(name)):
+            return (name,)
+    return bound_by(stmt)
+
+
+@dataclass
+class _Holders:
+    """The names through which a kept function may be reached, found until nothing is added.
+
+    `inside` are the statements of loops over what holds it.
+    """
+
+    keeping: Keeping
+    mention: Mention
+    names: set[str] = field(default_factory=set)
+    inside: set[int] = field(default_factory=set)
+    escapes: bool = False
+    mutated: bool = False
+
+    def find(self) -> bool:
+        """Whether all that may hold the function is known."""
+        statements = list(ir.statements(self.keeping.function.body))
+        known = -1
+        while len(self.names) != known and not self.escapes:
+            known = len(self.names)
+            for stmt in statements:
+                self.statement(stmt)
+        return not self.escapes and not self._in_definitions(statements)
+
+    def _in_definitions(self, statements: list[Any]) -> bool:
+        """Whether the body of an inner function keeps it."""
+        inner = (d for d in statements if isinstance(d, Define))
+        within = (s for d in inner for s in ir.statements(d.function.body))
+        return any(self.holds(e) for s in within for e in ir.expressions(s))
+
+    def statement(self, stmt: Any) -> None:
+        held = [e for e in ir.expressions(stmt) if self.holds(e)]
+        match stmt:
+            case ir.Assign():
+                if held:
+                    self.names.update(ir.binds(stmt))
+                elif self.mutated and self.names & {*ir.binds(stmt)}:
+                    self.names |= ir.names_in(stmt.value)  # (two names for what was changed)
+            case ir.For() if held:
+                self.names.update(ir.target_names(stmt.target))
+                self.inside.update(map(id, ir.statements((stmt,))))
+            case ir.Store() | ir.Update() | ir.Do() if held:
+                self.mutated = True
+                found = frozenset().union(*map(ir.names_in, ir.expressions(stmt)))
+                local = found - self.keeping.inner.keys()
+                self.escapes = self.escapes or not local
+                self.names |= local
+            case ir.Enter() | ir.OpaqueStmt() if held:
+                self.escapes = True
+
+    def holds(self, expr: Expr) -> bool:
+        """Whether the value of an expression may hold the function."""
+        if self.mention(expr):
+            return True
+        match expr:
+            case Var(name):
+                return name in self.names
+            case Call(fn=fn):
+                return self._result_holds(expr, fn)
+        return self.any_holds(ir.children(expr))
+
+    def any_holds(self, exprs: Iterable[Expr]) -> bool:
+        """Whether one of several does; each is looked at, as calls in it may keep the function."""
+        return True in [self.holds(part) for part in exprs]
+
+    def _result_holds(self, call: Call, fn: Expr) -> bool:
+        given = self.any_holds(ir.children(call)[1:])
+        if isinstance(fn, ir.Attribute):
+            return self.holds(fn.base) or given
+        if isinstance(fn, Ref):
+            kept_apart = id(fn.obj) in _HANDED_ON or is_arithmetic(fn)
+            self.escapes = self.escapes or (given and not kept_apart)
+            return given
+        called = self.holds(fn)
+        self.escapes = self.escapes or given
+        return given or (called and self.keeping.makes_functions)
+
+
+@dataclass
+class _Live:
+    """Backwards through nested IR; `after` has what is live after each statement."""
+
+    after: dict[int, frozenset[str]] = field(default_factory=dict)
+    caught: frozenset[str] = frozenset()
+    exits: frozenset[str] = frozenset()
+
+    def block(self, block: ir.Block, out: frozenset[str]) -> frozenset[str]:
+        for stmt in reversed(block):
+            out |= self.caught
+            self.after[id(stmt)] = out
+            out = self.before(stmt, out)
+        return out
+
+    def before(self, stmt: Any, out: frozenset[str]) -> frozenset[str]:
+        """What is live before a statement."""
+        match stmt:
+            case ir.Return():
+                return ir.reads(stmt) | self.caught
+            case ir.Break() | Continue():
+                return self.exits
+            case ir.Try():
+                return self.attempt(stmt, out)
+            case ir.If():
+                return ir.reads(stmt) | self.block(stmt.body, out) | self.block(stmt.orelse, out)
+            case ir.For() | ir.While():
+                return self.loop(stmt, out)
+            case Define(function=inner):
+                defaults = (ir.names_in(p.default) for p in inner.params)
+                return (out - {inner.name}).union(*defaults)
+            case ir.Update(target=Var(name)):
+                return out | ir.reads(stmt) | {name}
+        return (out - {*ir.binds(stmt)}) | ir.reads(stmt)
+
+    def loop(self, stmt: ir.For | ir.While, out: frozenset[str]) -> frozenset[str]:
+        around = self.exits
+        head = out | ir.reads(stmt)
+        for _ in range(2):  # (the second round adds nothing to what is live at the head)
+            self.exits = head
+            head |= self.block(stmt.body, head) - {*ir.binds(stmt)}
+        self.exits = around
+        self.after[id(stmt)] |= head  # (a loop variable is bound before the body)
+        return head
+
+    def attempt(self, stmt: ir.Try, out: frozenset[str]) -> frozenset[str]:
+        tried, rest = ir.tried_and_rest(stmt)
+        around = self.caught
+        handled = self.block(stmt.orelse, out)
+        out = self.block(rest, out)
+        self.caught = around | handled
+        found = self.block(tried, out) | handled
+        self.caught = around
+        return ir.reads(stmt) | found
+
+
+__all__ = ["Keeping"]
