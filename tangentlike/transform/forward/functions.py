@@ -23,6 +23,7 @@ from ...names import Names
 from ..context import Context
 from .assign import assignment
 from .attempts import attempt
+from .discarded import Discarded
 from .loops import loop_header
 from .state import Tangents
 from .writes import effect, store, update
@@ -47,7 +48,8 @@ def forward(
     flow = flow_edges(function, context.kinds, context.book, context.sources().effects)
     named = tangent_parameters(function, wrt)
     context.names.take(named.values())
-    state = Tangents(context, frozenset(active), flow, dict(named))
+    discarded = Discarded(function, frozenset(active), context)
+    state = Tangents(context, frozenset(active), flow, discarded, dict(named))
     state.parameters = frozenset() if protect else frozenset(function.param_names)
     state.real = context.real
     state.adopt_kinds(named)
@@ -142,11 +144,11 @@ def _statement(stmt: ir.Stmt, state: Tangents) -> list[ir.Stmt]:
     state.origin = stmt.origin
     match stmt:
         case ir.Assign():
-            return assignment(stmt, state)
+            return state.discarded.wrapped(stmt, assignment(stmt, state))
         case ir.Store():
             return store(stmt, state)
         case ir.Update():
-            return update(stmt, state)
+            return state.discarded.wrapped(stmt, update(stmt, state))
         case ir.Do():
             return effect(stmt, state)
         case ir.For():

@@ -11,6 +11,7 @@ from ...analysis.operations import SHAPE_QUERIES, operands
 from ...errors import InternalError, Place, UnsupportedError
 from ...kind import Kind
 from ..context import Context
+from .discarded import Discarded
 
 _NUMERIC = ("number", "array", "value")
 
@@ -26,6 +27,7 @@ class Tangents:
     context: Context
     active: frozenset[str]
     flow: Flow
+    discarded: Discarded
     dots: dict[str, str]
     parameters: frozenset[str] = frozenset()
     real: bool = True

@@ -22,9 +22,9 @@ from ... import ir
 from ...kind import Kind
 from ..context import Context
 from ..contributions import Chain, Contribution
+from ..fragile import LINEAR, Fragility, worth_masking
 from ..guarding import guarded
 from .adjoints import Adjoints, as_value
-from .fragile import LINEAR, Fragility, worth_masking
 
 NOWHERE = ir.Const(False)  # the mask of an adjoint that is all zeros
 

@@ -16,9 +16,9 @@ from ...errors import UnsupportedError
 from ..calling.callees import CallSite
 from ..context import ISUB, MUL, Context
 from ..contributions import Chain, Contribution
+from ..fragile import Fragility
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
 from .fields import refuse_array_field, reverse_store
-from .fragile import Fragility
 from .masks import Masks
 from .presence import Presence, popped_from
 from .sums import plain_sum
@@ -40,7 +40,8 @@ class Statements:
         self.context = context
         self.active = presence.active
         self.severed = presence.severed
-        self.masks = Masks(adjoints, Fragility(presence), context)
+        fragility = Fragility(presence.facts.function, presence.active, context)
+        self.masks = Masks(adjoints, fragility, context)
 
     def reverse(self, stmt: ir.Stmt) -> None:
         """Print the adjoint statements of `stmt`; the state moves to before it."""

@@ -12,12 +12,11 @@ from functools import cached_property
 
 import numpy as np
 
-from ... import ir
-from ...analysis.memory import surely_basic
-from ...errors import UnsupportedError
-from ...kind import Kind
-from ..contributions import Contribution
-from .presence import Presence
+from .. import ir
+from ..analysis.memory import surely_basic
+from ..errors import UnsupportedError
+from ..kind import Kind
+from .context import BINARY_OF, Context
 
 LINEAR, PRODUCT, SINGULAR, SILENT = range(4)
 
@@ -34,8 +33,10 @@ class Fragility:
     is finite there (`np.sqrt(x)`).
     """
 
-    def __init__(self, presence: Presence) -> None:
-        self.presence = presence
+    def __init__(self, function: ir.Function, active: frozenset[str], context: Context) -> None:
+        self.function = function
+        self.active = active
+        self.context = context
 
     def of(self, name: str) -> int:
         """The class of a name."""
@@ -59,56 +60,74 @@ class Fragility:
     def _sources(self) -> dict[str, list[ir.Stmt]]:
         """The statements that give a name its value, or entries of it."""
         found: dict[str, list[ir.Stmt]] = {}
-        for stmt in ir.statements(self.presence.facts.function.body):
+        for stmt in ir.statements(self.function.body):
             match stmt:
-                case ir.Assign(target=str(name)):
+                case ir.Assign(target=str(name)) if name in self.active:
                     found.setdefault(name, []).append(stmt)
-                case ir.Store(target=ir.Index(ir.Var(name), _), value=ir.Var()):
+                case ir.Store(target=ir.Index(ir.Var(name), _), value=ir.Var(value)) if (
+                    value in self.active
+                ):
+                    found.setdefault(name, []).append(stmt)
+                case ir.Update(target=ir.Var(name)) if name in self.active:
                     found.setdefault(name, []).append(stmt)
         return found
 
     def _of_source(self, stmt: ir.Stmt, known: Mapping[str, int]) -> int:
+        operands = self.operands(stmt)
+        found = (max(own, known.get(name, LINEAR)) for name, own in operands.items())
+        return max(found, default=LINEAR)
+
+    def operands(self, stmt: ir.Stmt) -> dict[str, int]:
+        """The names that a statement's result is made of, entry for entry, and the class of the
+        operation as one of each."""
         match stmt:
-            case ir.Store(value=ir.Var(name)):
-                return known.get(name, LINEAR)
+            case ir.Store(value=ir.Var(name)) | ir.Assign(value=ir.Var(name)):
+                return {name: LINEAR}
             case ir.Assign(value=ir.Display(items=items)):
-                return max((known.get(n, LINEAR) for e in items for n in ir.names_in(e)), default=0)
-            case ir.Assign(value=ir.Call() | ir.Var() as value):
-                parts = self._elementwise(stmt)
-                own = max((operation_class(value, c.value) for c in parts), default=LINEAR)
-                return max((own, *(known.get(c.name, LINEAR) for c in parts)))
-        return LINEAR
+                return {n: LINEAR for e in items for n in ir.names_in(e)}
+            case ir.Assign(value=ir.Call() as call):
+                return self._of_call(call)
+            case ir.Update(target=ir.Var() as target, op=op, value=value):
+                text, plain = BINARY_OF[op.obj]
+                return self._of_call(ir.Call(ir.Ref(text, plain), (target, value)))
+        return {}
 
-    def _elementwise(self, stmt: ir.Assign) -> list[Contribution]:
-        if id(stmt) in self.presence.calls or stmt.target not in self.presence.active:
-            return []
+    def _of_call(self, call: ir.Call) -> dict[str, int]:
+        rule = self.context.rule_for(call)
+        if rule is None:
+            return {}
         try:
-            return [c for c in self.presence.chain(stmt).contributions if c.elementwise]
-        except UnsupportedError:  # (refused where the sweep comes to it, if it does)
-            return []
+            instance = self.context.bind(rule, call)
+        except UnsupportedError:  # (refused where it is differentiated, if it is)
+            return {}
+        found: dict[str, int] = {}
+        for param, actual in instance.arguments.items():
+            if isinstance(actual, ir.Var) and param in instance.partials:
+                own = operation_class(call, instance.partials[param], self.context)
+                found[actual.name] = max(own, found.get(actual.name, LINEAR))
+        return {name: own for name, own in found.items() if name in self.active}
 
 
-def operation_class(call: ir.Expr, contribution: ir.Expr) -> int:
-    """The class of one operation, by what it adds to an operand's adjoint."""
+def operation_class(call: ir.Call, partial: ir.Expr, context: Context) -> int:
+    """The class of one operation, by its partial derivative."""
     match call:
         case ir.Call(fn=ir.Ref(obj=obj)) if any(obj is known for known in _SILENT_AT):
             return SILENT
         case ir.Call(fn=ir.Ref(obj=obj), args=(_, ir.Const(p))) if obj in _POWERS:
             if isinstance(p, int | float):
                 return PRODUCT if p >= 1 else SILENT if p > 0 else SINGULAR
-    return max(map(_part_class, ir.walk(contribution)), default=LINEAR)
+    if getattr(call.fn, "obj", None) is np.reciprocal or any(map(_divides, ir.walk(partial))):
+        return SINGULAR
+    return LINEAR if context.kind_of(partial).discrete or not ir.names_in(partial) else PRODUCT
 
 
-def _part_class(part: ir.Expr) -> int:
+def _divides(part: ir.Expr) -> bool:
     match part:
-        case ir.Call(fn=ir.Ref(obj=obj), args=(left, right)):
-            if obj is operator.truediv and not isinstance(right, ir.Const):
-                return SINGULAR
-            if obj is operator.mul and not isinstance(left, ir.Const):
-                return PRODUCT
+        case ir.Call(fn=ir.Ref(obj=operator.truediv), args=(_, under)):
+            return not isinstance(under, ir.Const)
         case ir.Call(fn=ir.Ref(text="power_slope" | "log_or_zero")):
-            return SINGULAR
-    return LINEAR
+            return True
+    return False
 
 
 def worth_masking(key: ir.Expr, fragility: int, kind_of: Callable[[ir.Expr], Kind]) -> bool:
