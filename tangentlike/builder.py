@@ -11,8 +11,6 @@ from typing import Any
 from . import ir
 from .analysis.activity import (
     active_names,
-    has_fields_like_arrays,
-    refuse_fields_like_arrays,
     refuse_unknown,
     varied_names,
 )
@@ -50,13 +48,10 @@ from .transform.reverse.fields import updates_as_stores
 from .transform.reverse.functions import Primal, reverse
 from .transform.reverse.pairs import reverse_pair
 from .transform.reverse.prepare import Preparation
-from .transform.spelling.arguments import spell_arguments
-from .transform.spelling.array_operands import operands_as_arrays
+from .transform.spelling.both_modes import spelled
 from .transform.spelling.common import share_loads
-from .transform.spelling.container_calls import calls_containers, plain_container_calls
 from .transform.spelling.container_changes import changes_as_new
 from .transform.spelling.inplace import writes_as_stores
-from .transform.spelling.mappings import reads_by_key, reads_dicts
 from .transform.spelling.same_arguments import merge_same_arguments
 from .transform.spelling.updates import rebind_updates
 
@@ -234,17 +229,9 @@ class Builder:
     def _spelled(
         self, lowered: Lowered, wrt: tuple[str, ...], given: Mapping[str, Kind]
     ) -> tuple[Lowered, Context]:
-        """A function whose reads of dicts that carry derivatives, and whose calls with starred
-        arguments, are spelled out."""
+        """A function as both modes read it, and what they know of it."""
         context = self._context(lowered, given)
-        function, effects = lowered.function, context.sources().effects
-        reads = reads_dicts(function) or calls_containers(function)
-        if reads or has_fields_like_arrays(function):
-            varied = varied_names(function, wrt, context.kinds, self.book, effects)
-            refuse_fields_like_arrays(function, varied)
-            function = reads_by_key(function, varied, context.temporaries, context.names)
-            function = plain_container_calls(function, varied, context)
-        function = operands_as_arrays(spell_arguments(function, context), wrt, context)
+        function = spelled(lowered.function, wrt, context)
         if function is lowered.function:
             return lowered, context
         temporaries = frozenset(context.temporaries)
@@ -307,10 +294,10 @@ class Builder:
         severed = frozenset(wrt) - set(function.param_names)
         aliases.entangled = entangled_names(function, aliases, active, severed, sources)
         written = tuple(p for p in function.param_names if aliases.is_written(p))
-        conversion = CallConversion(active, aliases, context, preparation.counters)
+        counters = preparation.counters
+        conversion = CallConversion(active, aliases, context, counters)
         function = conversion.function(function)
         refuse_local_inputs(function, wrt, {}, context.kinds)
-        counters = preparation.counters
         primal = Primal(function, aliases, active, conversion.sites, counters, wrt, written, shared)
         return primal, context
 

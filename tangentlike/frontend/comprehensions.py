@@ -5,8 +5,12 @@ Others (strings, indices, flags) stay opaque, as the user wrote them.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from .. import ir
 from ..ir import (
@@ -30,9 +34,15 @@ from ..ir import (
 from .operands import is_comparison, is_constant, is_shape_query
 from .operators import is_arithmetic
 
-# What a generator expression may be handed to as a list: they take all items at once.
-_CONSUMERS = frozenset(map(id, (sum, list, tuple, min, max, sorted, dict)))
+# What a generator expression may be handed to as a list, and the place of that argument: they take
+# all items at once.
+_CONSUMERS = {
+    **{id(fn): 0 for fn in (sum, list, tuple, min, max, sorted, dict)},
+    **{id(fn): 0 for fn in (math.prod, math.fsum, np.fromiter)},
+    id(functools.reduce): 1,
+}
 _FILLED = ("extend", "update")  # methods that do the same
+_SIDE_BY_SIDE = (Ref("enumerate", enumerate), Ref("zip", zip))
 # Built-ins whose result carries no derivative.
 _INERT = frozenset(map(id, (str, repr, int, len, bool, range, isinstance, type, format, id, ord)))
 
@@ -69,14 +79,27 @@ def is_generator(expr: Expr) -> bool:
     return isinstance(expr, Comprehension) and expr.form == "generator"
 
 
-def is_consumed(call: Call) -> bool:
-    """Whether the call takes all of a generator expression's items, as `sum(x * x for x in xs)`."""
+def taken_whole(expr: Expr) -> Expr:
+    """A generator expression all of whose items are taken at once is the list of them."""
+    if isinstance(expr, Comprehension) and expr.form == "generator":
+        return replace(expr, form="list")
+    return expr
+
+
+def consumed(call: Call) -> Call:
+    """The call with a list for a generator expression that it takes whole, as in
+    `sum(x * x for x in xs)`."""
     match call:
-        case Call(fn=Ref(obj=obj), args=(Comprehension(form="generator") as items, *_)):
-            return id(obj) in _CONSUMERS and _carries(items)
-        case Call(fn=Attribute(_, method), args=(Comprehension(form="generator") as items,)):
-            return method in _FILLED and _carries(items)
-    return False
+        case Call(fn=Ref(obj=obj)) if id(obj) in _CONSUMERS:
+            place = _CONSUMERS[id(obj)]
+        case Call(fn=Attribute(_, method), args=(_,)) if method in _FILLED:
+            place = 0
+        case _:
+            return call
+    if not any(is_generator(arg) and _carries(arg) for arg in call.args[place : place + 1]):
+        return call
+    args = (*call.args[:place], taken_whole(call.args[place]), *call.args[place + 1 :])
+    return replace(call, args=args)
 
 
 def loop(expr: Comprehension, name: str, variable: Callable[[str], str], origin: Origin) -> Block:
@@ -166,6 +189,8 @@ def loop_over(expr: Expr, variable: Callable[[str], str]) -> tuple[Clause, Expr]
                                                           y = f(x)
                                                           body
     """
+    if isinstance(expr, Call) and expr.fn in _SIDE_BY_SIDE and not expr.kwargs:
+        return _loop_side_by_side(expr, variable)
     if not isinstance(expr, Comprehension) or expr.form != "generator" or len(expr.clauses) != 1:
         return None
     (clause,) = expr.clauses
@@ -176,6 +201,39 @@ def loop_over(expr: Expr, variable: Callable[[str], str]) -> tuple[Clause, Expr]
     target = ir.map_target(clause.target, own.__getitem__)
     tests = tuple(ir.substitute(test, meaning) for test in clause.tests)
     return Clause(target, iterable, tests), ir.substitute(expr.element, meaning)
+
+
+def _loop_side_by_side(call: Call, variable: Callable[[str], str]) -> tuple[Clause, Expr] | None:
+    """The same for `enumerate` and `zip` of generator expressions without tests.
+
+    before::                                  after::
+        for y, z in zip((f(x) for x in xs), zs):   for x, item in zip(xs, zs):
+            body                                      y, z = f(x), item
+                                                      body
+    """
+    targets: list[Target] = []
+    args: list[Expr] = []
+    items: list[Expr] = []
+    if call.fn == _SIDE_BY_SIDE[0]:  # (the count comes first, and is no argument)
+        targets.append(variable("i"))
+        items.append(Var(str(targets[0])))
+    own = call.args if call.fn == _SIDE_BY_SIDE[1] else call.args[:1]
+    for arg in own:
+        found = loop_over(arg, variable) if is_generator(arg) else None
+        if found is not None and not found[0].tests:
+            targets.append(found[0].target)
+            args.append(found[0].iter)
+            items.append(found[1])
+        elif is_generator(arg):
+            return None
+        else:
+            targets.append(variable("item"))
+            args.append(arg)
+            items.append(Var(str(targets[-1])))
+    if not any(map(is_generator, own)):
+        return None
+    again = replace(call, args=(*args, *call.args[len(own) :]))
+    return Clause(tuple(targets), again, ()), ir.Display("tuple", tuple(items))
 
 
 def is_inert(expr: Comprehension) -> bool:

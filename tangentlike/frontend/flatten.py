@@ -39,7 +39,7 @@ from ..ir import (
     While,
 )
 from ..names import Names
-from .comprehensions import Comprehension, becomes_loop, is_consumed, is_generator, loop, reduction
+from .comprehensions import Comprehension, becomes_loop, consumed, is_generator, loop, reduction
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
 from .keeping import Keeping
@@ -351,17 +351,14 @@ class _Flattener:
 
     def reduced(self, call: Call) -> Expr:
         """`functools.reduce(f, xs, start)` as the loop that it is."""
-        call = dataclasses.replace(call, args=self.operands(call.args))
+        call = dataclasses.replace(call, args=self.operands(consumed(call).args))
         name, item = self.names.temporary(call), self.names.local("item")
         self.out.extend(self.block(reduction(call, name, item, self.origin)))
         return Var(name)
 
     def call(self, call: Call) -> Expr:
+        call = consumed(call)
         fn = call.fn
-        if is_consumed(call):
-            items: Any = call.args[0]
-            items = dataclasses.replace(items, form="list")
-            call = dataclasses.replace(call, args=(items, *call.args[1:]))
         if isinstance(fn, Attribute):
             fn = Attribute(self.operand(fn.base), fn.name, fn.at)
         elif not is_atom(fn):

@@ -14,7 +14,7 @@ from .. import ir
 from ..errors import UnsupportedError
 from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var, is_starred
 from ..names import Names
-from .comprehensions import Comprehension, becomes_loop, is_consumed
+from .comprehensions import Comprehension, becomes_loop, consumed
 from .jumps import structure_jumps
 from .lifting import lambda_function
 from .nested import Closure, Define, Walrus
@@ -279,10 +279,11 @@ def _uses(expr: Expr | None) -> Iterator[str]:
             return
         case Var(name):
             yield name
+        case Call() if consumed(expr) is not expr:
+            yield from _uses(consumed(expr))
         case Call(fn=Var()):
-            yield from _uses_in_call(expr)
-        case Call() if is_consumed(expr):
-            yield from _uses_in_call(expr)
+            for arg in ir.children(expr)[1:]:
+                yield from _uses(arg)
         case Comprehension() if becomes_loop(expr):
             yield from _uses_in_comprehension(expr)
         case Walrus():
@@ -290,14 +291,6 @@ def _uses(expr: Expr | None) -> Iterator[str]:
         case _:
             for child in ir.children(expr):
                 yield from _uses(child)
-
-
-def _uses_in_call(call: Call) -> Iterator[str]:
-    for arg in ir.children(call)[1:]:
-        if is_consumed(call) and arg is call.args[0]:
-            yield from _uses_in_comprehension(arg)
-        else:
-            yield from _uses(arg)
 
 
 def _uses_in_comprehension(expr: Any) -> Iterator[str]:

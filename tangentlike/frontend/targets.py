@@ -25,6 +25,7 @@ from ..ir import (
 )
 from ..names import Names
 from . import nested, operands
+from .comprehensions import taken_whole
 from .naming import noun
 
 
@@ -74,6 +75,7 @@ def _bind(target: nested.Place, value: Expr, origin: Origin, names: Names) -> li
         case Index() | Attribute():
             return [Store(target, value, origin)]
     assert isinstance(target, tuple)  # a `Star` stands only inside a tuple
+    value = taken_whole(value)
     if any(isinstance(part, nested.Star) for part in target):
         return _bind_starred(target, value, origin, names)
     if isinstance(value, Display) and value.form != "dict":

@@ -3,6 +3,9 @@ or not at all."""
 
 from __future__ import annotations
 
+import functools
+import math
+
 import numpy as np
 
 from .registry import Program, numbers, vector
@@ -83,12 +86,36 @@ def comprehensions_of_flags(x):
     return few * x[first] + sum(c for c, f in zip(counts, flags) if f) + len(shown) * where[1]
 
 
+def arrays_unpacked(x):
+    """What an operation makes is unpacked at once: entries, rows, and nested."""
+    a, b, c = np.tanh(x)
+    d, e, f = x / np.sqrt(a * a + 2.0)
+    (g, h), (i, _) = np.outer(x[:2], x[1:])
+    heads = np.zeros(3)
+    heads[0], heads[1] = np.exp(x[1:])
+    skew = np.array([[0.0, -c, b], [c, 0.0, -a], [-b, a, 0.0]])
+    return np.sum(skew @ x * heads) + d * e - f * g + h * i
+
+
+def generators_taken_whole(x):
+    a, b, c = (v * v for v in x)
+    first, *rest = (np.sin(v) for v in x)
+    s = math.prod(1.0 + v for v in x) + functools.reduce(lambda u, v: u * v + 1.0, (v for v in x))
+    for k, v in enumerate(np.exp(v) for v in x):
+        s = s + k * v
+    for u, v, w in zip((v * v for v in x), x, map(np.cos, x)):
+        s = s + u * w - v
+    return s * a * b - c + first * sum(rest)
+
+
 def _pairs(rng: np.random.Generator):  # type: ignore[no-untyped-def]
     a, b, c, d, e, f, x = (float(v) for v in rng.uniform(-1, 1, 7))
     return [(a, (b, c)), (d, [e, f])], x
 
 
 PROGRAMS = (
+    Program(arrays_unpacked, vector(3)),
+    Program(generators_taken_whole, vector(3)),
     Program(comprehensions_of_flags, vector(4, 0.3, 0.9)),
     Program(nested_target, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
     Program(nested_target_of_argument, _pairs, (0, 1)),

@@ -1,4 +1,5 @@
-"""`a, b = t` as `a = t[0]; b = t[1]`, where what is unpacked is written in place.
+"""What is unpacked, so that its adjoint is that of what it was: arrays by a name of their own, and
+`a, b = t` as `a = t[0]; b = t[1]`, where what is unpacked is written in place.
 
 An item that is written is followed as the view of its tuple that it is: its adjoint is the item
 of the tuple's adjoint. The stacks in the tape of a callee are such items.
@@ -11,6 +12,30 @@ from collections.abc import Collection, Mapping
 
 from ... import ir
 from ..context import Context
+
+
+def named_before_unpacked(function: ir.Function, context: Context) -> ir.Function:
+    """Name the array that an operation makes before its entries or rows are unpacked.
+
+    Before: `a, b = np.exp(x)`. After: `parts = np.exp(x); a, b = parts`. The rule of an
+    operation is about its result as a whole, and the result of this one is no tuple.
+    """
+
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(new for stmt in stmts for new in statement(stmt))
+
+    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        match stmt:
+            case ir.Assign(target=tuple(), value=ir.Call() | ir.Attribute() as value):
+                of_rows = context.kind_of(value).form in ("array", "value")
+                if of_rows and context.rule_for(value) is not None:
+                    parts = _fresh("parts", value, context)
+                    again = dataclasses.replace(stmt, value=ir.Var(parts))
+                    return (ir.Assign(parts, value, stmt.origin), again)
+        return (ir.map_statement(stmt, block=block),)
+
+    body = block(function.body)
+    return function if body == function.body else dataclasses.replace(function, body=body)
 
 
 def items_of_unpacked(
