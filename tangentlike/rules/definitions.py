@@ -18,6 +18,7 @@ from .. import ir
 from . import options, polynomials, programs
 from .book import default_book, resolve
 from .decisions import is_literal, literal
+from .enumerated import entries_spelled
 from .pieces import choices_spelled
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def as_defined(lowered: Lowered) -> Lowered:
         f = np.vectorize(g)                 f = g
         y = f(x)                            y = vectorized(g, x)
     """
-    lowered = choices_spelled(lowered)
+    lowered = entries_spelled(choices_spelled(lowered))
     vectorized = dict(_vectorized(lowered.function))
     block = lowered.function.body
     changed = _block(block, vectorized)

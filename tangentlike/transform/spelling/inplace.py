@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,6 +23,7 @@ from ..context import IADD, Context
 from ..loops import indexed, sources_of
 from .elsewhere import calm_elsewhere
 from .flat_iterators import flat_spelled
+from .iterators import iterators_as_lists
 from .scatter import scatter_stores
 
 
@@ -32,15 +32,14 @@ def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
 
     `np.copyto(a, b)` -> `a[...] = b`; `np.exp(x, out=y)` -> `exp = np.exp(x); y[...] = exp`.
     """
-    rewriter = _Rewriter(context, _iterated_only(function))
-    body = rewriter.block(flat_spelled(function, context).body)
+    plain = flat_spelled(iterators_as_lists(function, context), context)
+    body = _Rewriter(context).block(plain.body)
     return function if body == function.body else dataclasses.replace(function, body=body)
 
 
 class _Rewriter:
-    def __init__(self, context: Context, iterated: frozenset[str] = frozenset()) -> None:
+    def __init__(self, context: Context) -> None:
         self.context = context
-        self.iterated = iterated  # names that only headers of loops read
 
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
@@ -58,16 +57,6 @@ class _Rewriter:
                 return [stmt]
             case ir.Do(value=ir.Call() as call):
                 return self._call(stmt, call, None) or [stmt]
-            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj)) as call) if (
-                name in self.iterated and _is_iterator(obj)
-            ):
-                once = self.context.names.fresh(name)
-                again = ir.Call(ir.Ref("list", list), (ir.Var(once),))
-                self.context.kinds[once] = self.context.kinds[name]
-                return [
-                    ir.Assign(once, call, stmt.origin),
-                    ir.Assign(name, again, stmt.origin),
-                ]
             case ir.Assign(value=ir.Call() as call):
                 given_back = self._given_back(call)
                 if given_back is not None:
@@ -272,29 +261,6 @@ def _selects_entries(fn: ir.Expr) -> bool:
         case ir.Attribute(name=method):
             return method == "clip"
     return False
-
-
-def _iterated_only(function: ir.Function) -> frozenset[str]:
-    """The names that nothing but headers of loops reads."""
-    iterated: set[str] = set()
-    read: set[str] = set()
-    for stmt in ir.statements(function.body):
-        if isinstance(stmt, ir.For) and isinstance(stmt.iter, ir.Var):
-            iterated.add(stmt.iter.name)
-        else:
-            read |= ir.reads(stmt)
-    return frozenset(iterated - read)
-
-
-def _is_iterator(obj: Any) -> bool:
-    """Whether calling `obj` makes something finite that is run through once (`np.ndindex(n)`):
-    the reverse sweep runs through it a second time.
-
-    >>> _is_iterator(np.ndindex), _is_iterator(range), _is_iterator(itertools.count)
-    (True, False, False)
-    """
-    endless = (itertools.count, itertools.cycle, itertools.repeat)
-    return inspect.isclass(obj) and hasattr(obj, "__next__") and obj not in endless
 
 
 def _places(stmt: ir.Stmt) -> Iterator[ir.Expr]:

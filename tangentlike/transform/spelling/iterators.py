@@ -1,0 +1,90 @@
+"""Iterators that loops run through, made lists: the reverse sweep runs through them again."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+from collections import Counter
+from typing import Any
+
+from ... import ir
+from ...errors import UnsupportedError
+from ...frontend.comprehensions import is_generator
+from ..context import Context
+
+__all__ = ["iterators_as_lists"]
+
+
+def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
+    """A function whose loops run through lists where they ran through iterators.
+
+    before::                                after::
+        ndindex = np.ndindex(a.shape)           ndindex2 = np.ndindex(a.shape)
+                                                ndindex = list(ndindex2)
+        for n, k in enumerate(ndindex):         for n, k in enumerate(ndindex):
+            s = s + n * a[k]                        s = s + n * a[k]
+
+    An iterator of which several loops take a part each is refused.
+    """
+    headers: Counter[str] = Counter()
+    others: set[str] = set()
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.For):
+            headers.update(ir.names_in(stmt.iter))
+        else:
+            others |= ir.reads(stmt)
+
+    def block(stmts: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for place, stmt in enumerate(stmts):
+            name = _iterator(stmt)
+            if name is None or not headers[name]:
+                out.append(ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt)
+                continue
+            here = any(
+                isinstance(later, ir.For) and name in ir.names_in(later.iter)
+                for later in stmts[place + 1 :]
+            )
+            if headers[name] > 1 or name in others or not here:
+                raise UnsupportedError(
+                    f"`{name}` is an iterator, and what a loop leaves of it is read elsewhere",
+                    stmt.origin.place,
+                    "Make a list of it, `items = list(...)`, and run through parts of that.",
+                )
+            out += _listed(stmt, name, context)
+        return tuple(out)
+
+    body = block(function.body)
+    return function if body == function.body else dataclasses.replace(function, body=body)
+
+
+def _listed(stmt: ir.Stmt, name: str, context: Context) -> list[ir.Stmt]:
+    assert isinstance(stmt, ir.Assign)
+    once = context.names.fresh(name)
+    context.kinds[once] = context.kinds[name]
+    again = ir.Call(ir.Ref("list", list), (ir.Var(once),))
+    return [ir.Assign(once, stmt.value, stmt.origin), ir.Assign(name, again, stmt.origin)]
+
+
+def _iterator(stmt: ir.Stmt) -> str | None:
+    """The name that a statement binds to something finite that is run through once."""
+    match stmt:
+        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj))) if _gives_iterator(obj):
+            return name
+        case ir.Assign(target=str(name), value=value) if is_generator(value):
+            return name
+    return None
+
+
+def _gives_iterator(obj: Any) -> bool:
+    """Whether calling `obj` makes something finite that is run through once.
+
+    >>> import numpy as np
+    >>> [_gives_iterator(obj) for obj in (np.ndindex, iter, range, itertools.count)]
+    [True, True, False, False]
+    """
+    endless = (itertools.count, itertools.cycle, itertools.repeat)
+    if obj is iter:
+        return True
+    return inspect.isclass(obj) and hasattr(obj, "__next__") and obj not in endless

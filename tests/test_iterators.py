@@ -1,0 +1,104 @@
+"""Loops that run through iterators: once in the primal, and once more in the reverse sweep."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+X = np.array([[0.3, 0.5, 0.7], [0.9, 0.2, 0.4]])
+
+
+def entries(x: Any) -> Any:
+    s = 0.0
+    for (i, j), v in np.ndenumerate(x):
+        s = s + v * v * i + v * j
+    return s
+
+
+def entries_written(x: Any) -> Any:
+    y = np.zeros_like(x)
+    for k, v in np.ndenumerate(x):
+        y[k] = v * v * y[0, 0] + v
+    return y
+
+
+def entries_collected(x: Any) -> Any:
+    return np.array([v**2 for _, v in np.ndenumerate(x * x)])
+
+
+def pairs(x: Any) -> Any:
+    s = 0.0
+    for n, (i, j) in enumerate(itertools.product(range(2), range(3))):
+        s = s + n * x[i, j] ** 2
+    return s
+
+
+def beside_entries(x: Any) -> Any:
+    s = 0.0
+    for v, k in zip(x.flat, np.ndindex(x.shape), strict=True):
+        s = s + v * x[k] * k[1]
+    return s
+
+
+def generated(x: Any) -> Any:
+    columns = (2 - j for j in range(3))
+    s = 0.0
+    for n, j in enumerate(columns):
+        s = s + n * x[0, j] ** 2
+    return s
+
+
+def named(x: Any) -> Any:
+    rows = iter([1, 0])
+    s = 0.0
+    for n, i in enumerate(rows):
+        s = s + n * x[i] ** 2
+    return s
+
+
+FUNCTIONS = (entries, entries_written, entries_collected, pairs, beside_entries, generated, named)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_right(f: Callable[..., Any]) -> None:
+    tl.check_grads(f, (X,), order=2)
+
+
+def in_two_loops(x: Any) -> Any:
+    places = np.ndindex(x.shape)
+    s = 0.0
+    for k in places:
+        s = s + x[k] ** 2
+    for k in places:
+        s = s + x[k]
+    return s
+
+
+def in_a_loop(x: Any) -> Any:
+    places = np.ndindex(x.shape)
+    s = 0.0
+    for n in range(2):
+        for k in places:
+            s = s + n * x[k] ** 2
+    return s
+
+
+def begun(x: Any) -> Any:
+    rows = iter(range(2))
+    s = x[next(rows)]
+    for i in rows:
+        s = s + x[i] ** 2
+    return s
+
+
+@pytest.mark.parametrize("f", [in_two_loops, in_a_loop, begun], ids=lambda f: f.__name__)
+def test_refused(f: Callable[..., Any]) -> None:
+    """Of an iterator each loop gets what the ones before it have left."""
+    with pytest.raises(tl.UnsupportedError, match=r"is an iterator[^^]*\^"):
+        tl.grad(f)
