@@ -69,7 +69,8 @@ class Masks:
         call = stmt.value
         if not isinstance(call, ir.Call) or isinstance(getattr(call.fn, "obj", None), np.ufunc):
             return {}
-        base = call.fn.base if isinstance(call.fn, ir.Attribute) else call.args[0]
+        operands = (call.fn.base,) if isinstance(call.fn, ir.Attribute) else call.args
+        base = operands[0] if operands else None
         mask = dict(call.kwargs).get("where")
         if not isinstance(base, ir.Var) or not isinstance(mask, ir.Var):
             return {}
