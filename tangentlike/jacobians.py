@@ -27,6 +27,7 @@ from .primal import Primal, Wrt, primal_of, wrt_names
 from .sweeps import Forward, Reverse
 
 __all__ = [
+    "OF_REAL",
     "gradient_tangent",
     "handed",
     "hessian",
@@ -34,9 +35,11 @@ __all__ = [
     "jacobian",
     "jacrev",
     "refuse_unsuited",
+    "suited_inputs",
 ]
 
 Function = Callable[..., Any]
+OF_REAL = "The Hessian is of a real function."  # what is said where an argument is complex
 
 
 def jacobian(
@@ -143,9 +146,7 @@ def hessian(
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
         outer = derive(names).suited(args, kwargs)
-        inputs = outer.values(args, kwargs)
-        for name, value in zip(names, inputs, strict=True):
-            refuse_unsuited(primal, f"`{name}`", value, "The Hessian is of a real function.")
+        inputs = suited_inputs(outer, args, kwargs, OF_REAL)
         both = inputs[0] if single else tuple(inputs)
         sweeps = [Forward(derive((name,)), args, kwargs, has_aux, like=both) for name in names]
         blocks = _by_columns(sweeps, inputs, single)
@@ -330,6 +331,19 @@ def refuse_unsuited(primal: Primal, what: str, value: Any, hint: str = "") -> No
             or "Say holomorphic=True for a complex derivative, or split it into real and "
             "imaginary part.",
         )
+
+
+def suited_inputs(
+    derivation: Derivation,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    hint: str = "",
+) -> list[Any]:
+    """The arguments by which a Jacobian is taken, refused where they are not of real numbers."""
+    inputs = derivation.values(args, kwargs)
+    for name, value in zip(derivation.request.wrt, inputs, strict=True):
+        refuse_unsuited(derivation.primal, f"`{name}`", value, hint)
+    return inputs
 
 
 for _operator in (jacobian, hessian, jacfwd, jacrev):

@@ -22,8 +22,8 @@ from .derivation import Derivation
 from .derived import OPERATORS, encode
 from .errors import TangentlikeError
 from .handback import Operator, finish, hand_back
-from .jacobians import gradient_tangent, handed, refuse_unsuited
-from .primal import Primal, Wrt, primal_of, wrt_names
+from .jacobians import OF_REAL, gradient_tangent, handed, refuse_unsuited, suited_inputs
+from .primal import Wrt, primal_of, wrt_names
 from .sweeps import Forward, Reverse
 
 __all__ = ["Plan", "sparse_hessian", "sparse_jacobian"]
@@ -39,6 +39,7 @@ def sparse_jacobian(
     mode: str = "auto",
     *,
     check: bool = True,
+    example: Any = None,
 ) -> Any:
     """The Jacobian as a SciPy sparse array, from one sweep for each colour of its columns or rows.
 
@@ -47,7 +48,7 @@ def sparse_jacobian(
     it they are found by all sweeps at the first call. "forward" colours columns, "reverse"
     rows; "auto" takes what needs fewer sweeps. With `check`, one more sweep finds entries that
     the pattern misses: an error where it was given, found anew where it was not.
-    `.plan(*args)` says how many sweeps a call makes.
+    `.plan()` says how many sweeps the latest call made. `example` is as in `grad`.
 
     >>> import numpy as np
     >>> jacobian = sparse_jacobian(lambda x: x[1:] * x[:-1])
@@ -56,25 +57,30 @@ def sparse_jacobian(
      [0. 3. 2.]] 2
     """
     if fn is None:
-        return lambda f: sparse_jacobian(f, wrt, sparsity, mode, check=check)
+        return lambda f: sparse_jacobian(f, wrt, sparsity, mode, check=check, example=example)
     if mode not in ("auto", "forward", "reverse"):
         raise TangentlikeError(f"mode is 'auto', 'forward' or 'reverse', not {mode!r}")
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
-    def derive() -> Derivation:
-        return _derivation(primal, "pair" if mode == "reverse" else "tangent", names)
+    def derive(sweep: str = "pair" if mode == "reverse" else "tangent") -> Derivation:
+        return _derivation(primal, sweep, names, example=example)
 
     def point(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Point:
-        return _JacobianAt(primal, names, mode, args, kwargs)
+        return _JacobianAt(derive, mode, args, kwargs)
 
     options = {"wrt": names[0] if single else names, "mode": mode}
     operator = Operator("sparse_jacobian", primal, derive, exact=False)
-    return _sparse(operator, point, sparsity, check, options)
+    return _sparse(operator, point, sparsity, check, options, example)
 
 
 def sparse_hessian(
-    fn: Function | None = None, wrt: Wrt = 0, sparsity: Any = None, *, check: bool = True
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    sparsity: Any = None,
+    *,
+    check: bool = True,
+    example: Any = None,
 ) -> Any:
     """The Hessian as a SciPy sparse array, from one Hessian product for each colour.
 
@@ -89,19 +95,20 @@ def sparse_hessian(
      [6. 0. 2.]] 2
     """
     if fn is None:
-        return lambda f: sparse_hessian(f, wrt, sparsity, check=check)
+        return lambda f: sparse_hessian(f, wrt, sparsity, check=check, example=example)
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
     @functools.cache
     def derive() -> Derivation:
-        return gradient_tangent(primal, names, single, False, names)
+        return gradient_tangent(primal, names, single, False, names, example=example)
 
     def point(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Point:
-        return _HessianAt(primal, derive(), names, single, args, kwargs)
+        return _HessianAt(derive(), single, args, kwargs)
 
+    options = {"wrt": names[0] if single else names}
     operator = Operator("sparse_hessian", primal, derive, exact=False)
-    return _sparse(operator, point, sparsity, check, {"wrt": names[0] if single else names})
+    return _sparse(operator, point, sparsity, check, options, example)
 
 
 @dataclass(frozen=True)
@@ -129,6 +136,7 @@ def _sparse(
     sparsity: Any,
     check: bool,
     options: dict[str, Any],
+    example: Any,
 ) -> Any:
     """The function handed back, which remembers the plan of its latest call."""
     primal = operator.primal
@@ -168,9 +176,10 @@ def _sparse(
         return latest[0]
 
     matrix.plan = plan  # type: ignore[attr-defined]
+    options = {**options, "example": None if example is None else "<example>"}
     if given is None and check:
         qualname = encode(operator.name, primal.origin, **options)
-        return handed(matrix, operator, qualname, primal.signature)
+        return handed(matrix, operator, qualname, primal.signature, example)
     qualname = encode(operator.name, primal.origin, sparsity="<pattern>", **options)
     return hand_back(matrix, operator, qualname, primal.signature)
 
@@ -264,27 +273,24 @@ class _Point(ABC):
 class _JacobianAt(_Point):
     def __init__(
         self,
-        primal: Primal,
-        names: tuple[str, ...],
+        derive: Callable[[str], Derivation],
         mode: str,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
         self.mode = mode
-        tangent = _derivation(primal, "tangent", names)
-        self._inputs = tangent.values(args, kwargs)
-        for name, value in zip(names, self._inputs, strict=True):
-            refuse_unsuited(primal, f"`{name}`", value)
+        tangent = derive("tangent")
+        self._inputs = suited_inputs(tangent, args, kwargs)
         self._forward = Forward(tangent, args, kwargs)
         self._reverse: Callable[[], Reverse] = functools.cache(
-            lambda: Reverse(_derivation(primal, "pair", names), args, kwargs)
+            lambda: Reverse(derive("pair"), args, kwargs)
         )
         if mode == "forward":
-            self._forward([None] * len(names))
+            self._forward([None] * len(self._inputs))
             value = self._forward.value
         else:
             value = self._reverse().value
-        refuse_unsuited(primal, "its value", value)
+        refuse_unsuited(tangent.primal, "its value", value)
         self.shape = (size_of(value), size_of(self._inputs))
 
     def product(self, mode: str) -> Product:
@@ -316,16 +322,12 @@ class _JacobianAt(_Point):
 class _HessianAt(_Point):
     def __init__(
         self,
-        primal: Primal,
         derivation: Derivation,
-        names: tuple[str, ...],
         single: bool,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        inputs = derivation.suited(args, kwargs).values(args, kwargs)
-        for name, value in zip(names, inputs, strict=True):
-            refuse_unsuited(primal, f"`{name}`", value, "The Hessian is of a real function.")
+        inputs = suited_inputs(derivation.suited(args, kwargs), args, kwargs, OF_REAL)
         like = inputs[0] if single else tuple(inputs)
         self._inputs = inputs
         self._forward = Forward(derivation, args, kwargs, like=like)

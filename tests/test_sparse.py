@@ -149,6 +149,24 @@ def test_the_check_finds_a_lone_small_entry() -> None:
         tl.sparse_jacobian(f, sparsity=np.array([[1, 0], [0, 0]]))(np.ones(2))
 
 
+def test_examples_tell_shapes_and_do_no_harm_where_they_do_not_hold() -> None:
+    def curve(w: Any, x: Any) -> Any:
+        return np.tanh(w + x) ** 3
+
+    def loss(w: Any, x: Any) -> Any:
+        return np.sum(np.tanh(w + x) ** 3)
+
+    w = RNG.standard_normal(4)
+    for operator, fn, options in (
+        (tl.sparse_jacobian, curve, {"mode": "reverse"}),
+        (tl.sparse_hessian, loss, {}),
+    ):
+        plain, told = operator(fn, **options), operator(fn, example=(w, w), **options)
+        assert "unbroadcast" in plain.source and "unbroadcast" not in told.source
+        for x in (w, 0.25):  # the second is not what the example says
+            assert np.allclose(told(w, x).toarray(), plain(w, x).toarray(), rtol=1e-14)
+
+
 def test_no_entries_at_all() -> None:
     found = tl.sparse_jacobian(lambda x: 0.0 * x)(np.ones(3))
     assert found.shape == (3, 3) and found.nnz == 0

@@ -7,7 +7,7 @@ import numpy as np
 from .. import runtime
 from ..runtime import schedules
 from .book import nondifferentiable, rule
-from .kinds_of import elementwise, first, other, same_as, unknown
+from .kinds_of import elementwise, first, integer, other, same_as, unknown
 
 # ----------------------------------------------------------------------- shape of adjoints
 
@@ -237,3 +237,4 @@ nondifferentiable(
 # --------------------------------------------------------------------- checkpointed loops
 
 nondifferentiable(schedules.stretches, schedules.moves_back, kind=other)
+nondifferentiable(schedules.least_needed, kind=integer)

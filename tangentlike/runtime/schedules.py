@@ -18,13 +18,22 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import comb, isqrt
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DiskStack", "Moves", "moves_back", "put_back", "stack_on_disk", "stretches", "thinned"]
+__all__ = [
+    "DiskStack",
+    "Moves",
+    "least_needed",
+    "moves_back",
+    "put_back",
+    "stack_on_disk",
+    "stretches",
+]
 
 Stretch = tuple[int, int]
 Move = tuple[bool, int, int]
@@ -100,20 +109,19 @@ def moves_back(
     every: int | None = None,
     snapshots: int | None = None,
     schedule: str | None = None,
-    kept_every: int | None = None,
+    kept: Sequence[int] | None = None,
 ) -> Moves:
     """The moves that reverse a loop from the states that its forward sweep kept.
 
-    `kept_every` is the distance of the kept states where `thinned` chose it (a loop of unknown
-    length).
+    `kept` are the rounds whose states those are where the length was not known beforehand.
 
     >>> list(moves_back(5, every=3))
     [(False, 3, 5), (False, 0, 3)]
     >>> list(moves_back(3, snapshots=1))
     [(False, 2, 3), (True, 0, 1), (False, 1, 2), (False, 0, 1)]
     """
-    if kept_every is not None:
-        return Moves(range(0, rounds, kept_every), rounds, snapshots)
+    if kept is not None:
+        return Moves(kept, rounds, snapshots)
     return Moves(_starts(rounds, every, snapshots), rounds, snapshots)
 
 
@@ -150,9 +158,65 @@ def _first_part(rounds: int, snapshots: int) -> int:
     return max(1, least, rounds - most_after)
 
 
-def thinned(stack: DiskStack) -> DiskStack:
-    """Every second of the kept states, from the first: room for those of a longer loop."""
-    return stack.thinned()
+def repeated_rounds(rounds: int, snapshots: int) -> int:
+    """Forward rounds that the binomial schedule makes before the reversed ones, at least one for
+    each but the last: as few as is possible.
+
+    >>> repeated_rounds(10, 3)
+    15
+    """
+    if rounds <= 1:
+        return 0
+    if snapshots == 1:
+        return rounds * (rounds - 1) // 2
+    r = 1
+    while comb(snapshots + r, snapshots) < rounds:
+        r += 1
+    return r * rounds - comb(snapshots + r, r - 1)
+
+
+# ------------------------------------------------------------------- loops of unknown length
+
+
+def least_needed(kept: Sequence[int], rounds: int) -> int:
+    """Which state is given up when that of round `rounds` comes to the kept ones, of which there
+    are as many as may be: its place among them, or behind them for the one that comes.
+
+    It is the one without which the loop, if it ended with this round, would be reversed with the
+    fewest repeated rounds.
+
+    >>> [least_needed([0, 1, 4], rounds) for rounds in (5, 6)]
+    [3, 1]
+    """
+    count, since = len(kept), rounds - kept[-1]
+    place, others, without_newest, as_they_are = _if_given_up(tuple(kept))
+    choices = [(as_they_are + repeated_rounds(since + 1, 1), -count)]
+    if count > 1:
+        longer = repeated_rounds(rounds - kept[-2], 2)
+        choices.append((without_newest + longer, 1 - count))
+    if count > 2:
+        choices.append((others + repeated_rounds(since, 2), -place))
+    return -min(choices)[1]
+
+
+@lru_cache(maxsize=8)
+def _if_given_up(kept: tuple[int, ...]) -> tuple[int, int, int, int]:
+    """What can be said before the round is known: the state between the first and the newest that
+    is needed least and the repeated rounds without it, those without the newest, and those with
+    all, each before the newest state. The k-th stretch is reversed with all but k of the states."""
+    count = len(kept)
+    lengths = [after - before for before, after in pairwise(kept)]
+    now = [repeated_rounds(length, count - k) for k, length in enumerate(lengths)]
+    moved = [repeated_rounds(length, count - k + 1) for k, length in enumerate(lengths)]
+    before, after = 0, sum(moved[1:])  # of the stretches before and after the two that join
+    best, place = 0, 0
+    for k in range(1, count - 1):
+        after -= moved[k]
+        cost = before + repeated_rounds(kept[k + 1] - kept[k - 1], count - k + 1) + after
+        before += now[k - 1]
+        if place == 0 or cost <= best:
+            best, place = cost, k
+    return place, best, sum(now[:-1]), sum(now)
 
 
 # ---------------------------------------------------------------------------- kept states
@@ -196,10 +260,10 @@ class DiskStack:
         np.save(path, array, allow_pickle=False)
         self._files.append(path)
 
-    def pop(self) -> Any:
-        """The newest state; its file is removed."""
-        state = self[-1]
-        os.remove(self._files.pop())
+    def pop(self, place: int = -1) -> Any:
+        """The newest state, or that of a place; its file is removed."""
+        state = self[place]
+        os.remove(self._files.pop(place))
         return state
 
     def __getitem__(self, place: int) -> Any:
@@ -221,13 +285,6 @@ class DiskStack:
             made._files.append(link)
         made._made = self._made
         return made
-
-    def thinned(self) -> DiskStack:
-        """The stack itself with every second state removed."""
-        for path in self._files[1::2]:
-            os.remove(path)
-        self._files = self._files[::2]
-        return self
 
     def __del__(self) -> None:
         shutil.rmtree(self._directory, ignore_errors=True)

@@ -159,7 +159,7 @@ _CHECKING_RUNTIME = frozenset(
 # What depends on which array an argument is, not on its entries alone.
 _SHARING_RUNTIME = frozenset(("adjoint_of", "take_adjoint"))
 # What keeps states and gives them back.
-_KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk", "thinned"))
+_KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk"))
 # Whose result is an object of its own, and whose shares memory with the first argument only.
 FRESH_RUNTIME = words(
     "zeros_like ones_like copy scalar_seed ratio_or_zero matmul_bar_a matmul_bar_b"

@@ -15,7 +15,7 @@ from ...analysis.activity import varied_names
 from ...analysis.aliases import effects_of
 from ...analysis.structure import structure
 from ...errors import UnsupportedError
-from ...kind import BOOL, INT, OTHER
+from ...kind import BOOL, INT, OTHER, Kind
 from ..context import ADD, LEN, REVERSED
 from .calls import Maker, schedule_call
 from .outline import LoopPlan
@@ -147,24 +147,18 @@ class LoopPair(Maker):
         ]
 
     def _forward_while(self) -> list[ir.Stmt]:
-        """One round after the other; when the stacks are half full, every second state goes. The
-        other half is for what is kept on the way back."""
+        """One round after the other; when as many states are kept as may be, one is given up for
+        the next, or this is not kept."""
         if not self.stacks:
             raise UnsupportedError("this loop changes nothing that could end it", self.plan.place)
-        every = self.every = self.fresh("kept_every", INT)
-        rounds, limit = ir.Var(self.rounds), _half(self.told["snapshots"])
+        self.kept = self.fresh("kept", Kind("list", item=INT))
+        rounds, limit = ir.Var(self.rounds), self.told["snapshots"]
+        count = ir.Call(LEN, (ir.Var(self.kept),))
         origin = self.origin("save")
-        due = _equal(ir.Call(ir.Ref("%", operator.mod), (rounds, ir.Var(every))), ir.Const(0))
-        first = next(iter(self.stacks.values()))
-        full = _equal(ir.Call(LEN, (ir.Var(first),)), limit)
-        thin: list[ir.Stmt] = [
-            self.assign(stack, self._every_second(stack), "save") for stack in self.stacks.values()
-        ]
-        twice = ir.Call(ir.Ref("*", operator.mul), (ir.Const(2), ir.Var(every)))
-        thin.append(self.assign(every, twice, "save"))
+        keep = [*self._push("save"), self._call_of(self.kept, "append", rounds)]
         body: tuple[ir.Stmt, ...] = (
-            ir.If(ir.Lazy("and", (due, full)), tuple(thin), (), origin),
-            ir.If(due, tuple(self._push("save")), (), origin),
+            ir.If(_compared("==", count, limit), self._given_up(limit), (), origin),
+            ir.If(_compared("<", count, limit), tuple(keep), (), origin),
             self.assign(self.start, rounds, "primal"),
             self.assign(self.rounds, ir.Call(ADD, (rounds, ir.Const(1))), "primal"),
             self.assign(self.stop, rounds, "primal"),
@@ -173,15 +167,23 @@ class LoopPair(Maker):
         assert self.plan.test is not None
         return [
             *self._stacks(),
+            self.assign(self.kept, ir.Display("list", ()), "save"),
             self.assign(self.rounds, ir.Const(0), "primal"),
-            self.assign(every, ir.Const(1), "save"),
             ir.While(self.plan.test, body, self.origin("primal")),
         ]
 
-    def _every_second(self, stack: str) -> ir.Expr:
-        if self.on_disk is not None:
-            return schedule_call("thinned", ir.Var(stack))
-        return ir.Index(ir.Var(stack), ir.Slice(step=ir.Const(2)))
+    def _given_up(self, limit: ir.Expr) -> ir.Block:
+        """`gone = least_needed(kept, rounds)`, and that state taken off the stacks."""
+        gone = self.fresh("gone", INT)
+        which = schedule_call("least_needed", ir.Var(self.kept), ir.Var(self.rounds))
+        stacks = (*self.stacks.values(), self.kept)
+        taken = tuple(self._call_of(stack, "pop", ir.Var(gone)) for stack in stacks)
+        test = _compared("<", ir.Var(gone), limit)
+        return (self.assign(gone, which, "save"), ir.If(test, taken, (), self.origin("save")))
+
+    def _call_of(self, stack: str, method: str, value: ir.Expr) -> ir.Stmt:
+        call = ir.Call(ir.Attribute(ir.Var(stack), method), (value,))
+        return ir.Do(call, self.origin("save"))
 
     # ------------------------------------------------------------------------ the reverse
 
@@ -207,7 +209,7 @@ class LoopPair(Maker):
         """Where states are kept anew on the way back: the moves of the schedule."""
         told = dict(self.told)
         if self.plan.test is not None:
-            told["kept_every"] = ir.Var(self.every)
+            told["kept"] = ir.Var(self.kept)
         keep = self.fresh("keep", BOOL)
         step = (ir.If(ir.Var(keep), self._again(), self._reversed(), self.origin("adjoint")),)
         moves = schedule_call("moves_back", ir.Var(self.rounds), **told)
@@ -268,14 +270,6 @@ class LoopPair(Maker):
         return tuple(out)
 
 
-def _half(count: ir.Expr) -> ir.Expr:
-    """Half of a number of states, rounded up."""
-    if isinstance(count, ir.Const) and isinstance(count.value, int):
-        return ir.Const((count.value + 1) // 2)
-    more = ir.Call(ADD, (count, ir.Const(1)))
-    return ir.Call(ir.Ref("//", operator.floordiv), (more, ir.Const(2)))
-
-
 def _names(names: tuple[str, ...]) -> ir.Target:
     return names if len(names) > 1 else names[0]
 
@@ -284,5 +278,5 @@ def _bundle(values: tuple[ir.Expr, ...]) -> ir.Expr:
     return values[0] if len(values) == 1 else ir.Display("tuple", values)
 
 
-def _equal(left: ir.Expr, right: ir.Expr) -> ir.Expr:
-    return ir.Call(ir.Ref("==", operator.eq), (left, right))
+def _compared(sign: str, left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    return ir.Call(ir.Ref(sign, {"==": operator.eq, "<": operator.lt}[sign]), (left, right))
