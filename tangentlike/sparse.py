@@ -69,7 +69,8 @@ def sparse_jacobian(
     def point(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Point:
         return _JacobianAt(derive, mode, args, kwargs)
 
-    options = {"wrt": names[0] if single else names, "mode": mode}
+    shown = None if example is None else "<example>"
+    options = {"wrt": names[0] if single else names, "mode": mode, "example": shown}
     operator = Operator("sparse_jacobian", primal, derive, exact=False)
     return _sparse(operator, point, sparsity, check, options, example)
 
@@ -106,7 +107,8 @@ def sparse_hessian(
     def point(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Point:
         return _HessianAt(derive(), single, args, kwargs)
 
-    options = {"wrt": names[0] if single else names}
+    shown = None if example is None else "<example>"
+    options = {"wrt": names[0] if single else names, "example": shown}
     operator = Operator("sparse_hessian", primal, derive, exact=False)
     return _sparse(operator, point, sparsity, check, options, example)
 
@@ -176,7 +178,6 @@ def _sparse(
         return latest[0]
 
     matrix.plan = plan  # type: ignore[attr-defined]
-    options = {**options, "example": None if example is None else "<example>"}
     if given is None and check:
         qualname = encode(operator.name, primal.origin, **options)
         return handed(matrix, operator, qualname, primal.signature, example)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import copy
 import functools
 import inspect
 import io
@@ -21,7 +22,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import tangentlike as tl
-from tangentlike.seeds import seed_like, with_lists
 from tests import agreement
 from tests.programs import BY_NAME, PROGRAMS, Program
 
@@ -77,25 +77,35 @@ def reverse_over_reverse(p: Point) -> float:
     return p.along(p.v, p.chosen(quietly(pullback, tuple(p.chosen(p.u)))))
 
 
-def tangent_function(p: Point) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The emitted forward function, and its tangents along u: what no tangent belongs to has 0."""
+def tangent_function(p: Point) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """The emitted forward function, and its tangents along u, by position or by name."""
     derivative = tl.autodiff(p.program.fn, wrt=p.wrt, mode="forward")
-    names = list(inspect.signature(derivative).parameters)[-len(p.wrt) :]
-    dots = [
-        with_lists(seed_like(x, u)) for x, u in zip(p.chosen(p.args), p.chosen(p.u), strict=True)
-    ]
-    return derivative, dict(zip(names, dots, strict=True))
+    dots = tuple(map(with_zeros, p.chosen(p.u)))
+    parameters = list(inspect.signature(derivative).parameters.values())[-len(p.wrt) :]
+    if any(q.kind is q.KEYWORD_ONLY for q in parameters):
+        return derivative, (), dict(zip([q.name for q in parameters], dots, strict=True))
+    return derivative, dots, {}
+
+
+def with_zeros(direction: Any) -> Any:
+    """A direction in which attributes that no tangent belongs to are 0, as emitted code has it."""
+    if hasattr(direction, "__dict__"):
+        direction = copy.copy(direction)
+        for name, value in vars(direction).items():
+            setattr(direction, name, 0.0 if value is None else value)
+    return direction
 
 
 def reverse_over_forward(p: Point) -> float:
-    derivative, dots = tangent_function(p)
-    _, pullback = quietly(tl.vjp, derivative, *p.args, **dots)
+    derivative, dots, named = tangent_function(p)
+    _, pullback = quietly(tl.vjp, derivative, *p.args, *dots, **named)
     return p.along(p.v, p.chosen(quietly(pullback, (0.0, 1.0))))
 
 
 def forward_over_forward(p: Point) -> float:
-    derivative, dots = tangent_function(p)
-    _, (_, change) = quietly(tl.jvp, derivative, p.args, tuple(p.v), **dots)
+    derivative, dots, named = tangent_function(p)
+    args, along = (*p.args, *dots), (*p.v, *(None for _ in dots))
+    _, (_, change) = quietly(tl.jvp, derivative, args, along, **named)
     return float(change)
 
 
