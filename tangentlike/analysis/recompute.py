@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from .. import ir
 from .aliases import Aliases
+from .parts import Parts
 from .saving import Needed, Reads, needs_of
 from .structure import ROOT, BlockKey, Structure, block_key
 
@@ -34,18 +35,23 @@ class Recomputed:
 @dataclass(frozen=True)
 class Costs:
     """`free`: worth repeating whatever it reads (aliases, items, integers, tests); `light`: worth
-    it if what it reads is at hand; `reference`: the value is a view, so its content may change."""
+    it if what it reads is at hand; `reference`: the value is a view, so its content may change;
+    `same`: entries that the value is stored to give it back as it is."""
 
     free: Callable[[ir.Assign], bool]
     light: Callable[[ir.Assign], bool]
     reference: Callable[[ir.Assign], bool]
+    same: Callable[[ir.Assign, ir.Index], bool]
 
 
 class Rematerialisation:
     """Chooses what to recompute; `reads` is updated to what the sweep then reads."""
 
-    def __init__(self, facts: Structure, aliases: Aliases, reads: Reads, costs: Costs) -> None:
+    def __init__(
+        self, facts: Structure, aliases: Aliases, reads: Reads, costs: Costs, parts: Parts | None
+    ) -> None:
         self.facts = facts
+        self.parts = parts
         self.aliases = aliases
         self.reads = reads
         self.costs = costs
@@ -72,17 +78,49 @@ class Rematerialisation:
         if self.facts.single(name) is not stmt or not self.facts.is_local(name, key):
             return
         reader, at_entry = self._last_reader(name, stmt, block)
+        if reader is not None:
+            reader, at_entry = self._last_restore(name, reader, at_entry, block)
         if reader is None or name in self.reads.tails.get(key, frozenset()):
             return
-        if not self._sound(stmt, reader, at_entry) or not self._worth(stmt, key):
+        if self._sound(stmt, reader, at_entry) and self._worth(stmt, key):
+            self._repeat(stmt, reader, at_entry)
             return
-        operands = needs_of(stmt.value, self.aliases, self.facts.home.__contains__)
+        store = self._stored(stmt, reader, block)
+        if store is not None:
+            again = ir.Assign(name, store.target, store.origin)
+            self._repeat(again, store, at_entry=True)
+
+    def _repeat(self, stmt: ir.Assign, reader: ir.Stmt, at_entry: bool) -> None:
+        known = self.facts.home.__contains__
+        operands = needs_of(stmt.value, self.aliases, known, self.parts)
         reads, made = self.reads.exit, self.found.exit
         if at_entry:
             reads, made = self.reads.entry, self.found.entry
         reads[id(reader)] = reads.get(id(reader), frozenset()) | operands
         made.setdefault(id(reader), []).insert(0, stmt)
-        self.found.names.add(name)
+        self.found.names.add(str(stmt.target))
+
+    def _stored(self, stmt: ir.Assign, reader: ir.Stmt, block: ir.Block) -> ir.Store | None:
+        """`a[k] = t`, where `t` may be read back in the sweep: the entries still hold it, and
+        nothing looks at `t` later than that."""
+        for store in block[block.index(stmt) + 1 :]:
+            match store:
+                case ir.Store(ir.Index() as place, ir.Var(name)) if name == stmt.target:
+                    early = self.facts.number[id(reader)] <= self.facts.number[id(store)]
+                    return store if early and self._holds(place, stmt, store) else None
+        return None
+
+    def _holds(self, place: ir.Index, stmt: ir.Assign, store: ir.Stmt) -> bool:
+        """Whether entries that were stored hold what they got until the sweep comes there."""
+        entries = None if self.parts is None else self.parts.entries(place)
+        if entries is None or self.parts is None or not self.costs.same(stmt, place):
+            return False
+        number = self.facts.number[id(store)]
+        for name in ir.names_in(place.key):
+            if self.aliases.is_written(name) or self.facts.rebound_between(name, stmt, number):
+                return False
+        steady = self.parts.is_steady(entries, stmt, number - 1)
+        return steady and self.parts.lasts(entries, store, after=True)
 
     def _last_reader(
         self, name: str, stmt: ir.Stmt, block: ir.Block
@@ -97,6 +135,17 @@ class Rematerialisation:
             if reader is stmt:
                 break
         return None, False
+
+    def _last_restore(
+        self, name: str, reader: ir.Stmt, at_entry: bool, block: ir.Block
+    ) -> tuple[ir.Stmt, bool]:
+        """The same, where restoring what a later statement wrote reads the name before that."""
+        for stmt in reversed(block):
+            if any(name in self.reads.places.get(id(s), ()) for s in ir.statements((stmt,))):
+                return stmt, True
+            if stmt is reader:
+                break
+        return reader, at_entry
 
     def _inside(self, stmt: ir.Stmt) -> Needed:
         """What the reversal of nested blocks reads."""
@@ -115,9 +164,21 @@ class Rematerialisation:
         for operand in ir.names_in(stmt.value):
             if self.facts.rebound_between(operand, stmt, last):
                 return False
-            if self.aliases.is_written(operand) and not self.costs.reference(stmt):
-                return False
-        return True
+        if self.costs.reference(stmt) or not any(
+            map(self.aliases.is_written, ir.names_in(stmt.value))
+        ):
+            return True
+        return self._is_kept(stmt, reader, at_entry, last)
+
+    def _is_kept(self, stmt: ir.Assign, reader: ir.Stmt, at_entry: bool, last: int) -> bool:
+        """Whether entries of an array still are what they were, and need no saving to stay so."""
+        entries = None if self.parts is None else self.parts.entries(stmt.value)
+        if entries is None or self.parts is None or entries != stmt.value:
+            return False
+        if any(map(self.aliases.is_written, ir.names_in(entries.key))):
+            return False
+        steady = self.parts.is_steady(entries, stmt, last)
+        return steady and self.parts.lasts(entries, reader, at_entry)
 
     def _worth(self, stmt: ir.Assign, key: BlockKey) -> bool:
         if self.costs.free(stmt):

@@ -23,6 +23,8 @@ from .aliases import Aliases
 from .looking import LIKE_ARGUMENTS, SHAPE_ATTRIBUTES, slices_array, takes_last
 from .memory import element
 from .namesets import NameSets
+from .parts import Parts, is_part, whole_of, written_key
+from .regions import Access
 from .structure import ROOT, BlockKey, Structure, block_key, bound_by
 
 Needed = frozenset[str]
@@ -40,12 +42,14 @@ class Step(Protocol):
 class Reads:
     """What the reversal of each statement reads. `entry` of a statement runs with the primal as
     after it, `exit` as before it, `tails` at the head of the given block; `headers` is what a
-    branch's test or a loop's header reads, as after it, if anything inside is reversed."""
+    branch's test or a loop's header reads, as after it, if anything inside is reversed; `places`
+    what finds the entries that a write overwrites, between its entry and its exit."""
 
     entry: dict[int, Needed] = field(default_factory=dict)
     headers: dict[int, Needed] = field(default_factory=dict)
     exit: dict[int, Needed] = field(default_factory=dict)
     tails: dict[BlockKey, Needed] = field(default_factory=dict)
+    places: dict[int, frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -69,8 +73,11 @@ def content(name: str, aliases: Aliases) -> Needed:
     return frozenset("#" + c for c in aliases.contents(name))
 
 
-def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> Needed:
-    """Primal names an expression reads, with content tokens where it looks inside them."""
+def needs_of(
+    expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool], parts: Parts | None = None
+) -> Needed:
+    """Primal names an expression reads, with content tokens where it looks inside them: of the
+    entries that it reads only, if they are told apart."""
     found: set[str] = set()
     work = [(expr, False)]  # parts, and whether only their shape is looked at
     while work:
@@ -78,11 +85,17 @@ def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> N
         if isinstance(part, ir.Var):
             if known(part.name):
                 found.add(part.name)
-                if not shape_only or aliases.is_resized(part.name):
+                entries = None if shape_only or parts is None else parts.token(part)
+                if entries is not None:
+                    found.add(entries)
+                elif not shape_only or aliases.is_resized(part.name):
                     found.update(content(part.name, aliases))
         elif isinstance(part, ir.Attribute):
             work.append((part.base, part.name in SHAPE_ATTRIBUTES))
         elif isinstance(part, ir.Index) and shape_only and slices_array(part.key):
+            work += ((part.base, True), (part.key, False))
+        elif isinstance(part, ir.Index) and parts is not None and (entries := parts.token(part)):
+            found.add(entries)
             work += ((part.base, True), (part.key, False))
         elif isinstance(part, ir.Display):
             work.extend((item, shape_only) for item in (*part.keys, *part.items))
@@ -96,13 +109,16 @@ def needs_of(expr: ir.Expr, aliases: Aliases, known: Callable[[str], bool]) -> N
 
 
 def statement_needs(
-    stmts: Iterable[ir.Stmt], aliases: Aliases, known: Callable[[str], bool]
+    stmts: Iterable[ir.Stmt],
+    aliases: Aliases,
+    known: Callable[[str], bool],
+    parts: Parts | None = None,
 ) -> Needed:
     """What a list of adjoint statements reads of the primal."""
     found: Needed = frozenset()
     for stmt in stmts:
         for expr in ir.expressions(stmt):
-            found |= needs_of(expr, aliases, known)
+            found |= needs_of(expr, aliases, known, parts)
     return found
 
 
@@ -121,8 +137,10 @@ class Recording:
         virtual: frozenset[str],
         written: Callable[[ir.Stmt], tuple[str, ...]],
         restored_for_caller: Iterable[str],
+        parts: Parts,
     ) -> None:
         self.facts = facts
+        self.parts = parts
         self.aliases = aliases
         self.reads = reads
         self.written = written  # names a statement writes through, and must restore itself
@@ -132,13 +150,15 @@ class Recording:
         mask = self.sets.mask
         self.virtual = mask(virtual)
         self.caller = mask(t for name in restored_for_caller for t in content(name, aliases))
-        self.entry = {key: mask(names - virtual) for key, names in reads.entry.items()}
-        self.exit = {key: mask(names - virtual) for key, names in reads.exit.items()}
+        self._read: dict[str, dict[str, Access]] = {}  # content -> placed tokens of its parts
+        self.entry = self._placed(reads.entry, virtual, after=True)
+        self.exit = self._placed(reads.exit, virtual, after=False)
         self.headers = {key: mask(names) for key, names in reads.headers.items()}
         self.tails = {key: mask(names) for key, names in reads.tails.items()}
         self.local = {key: mask(names) for key, names in facts.locals.items() if key != ROOT}
         self.born = self._born()
         self._stored: set[int] = set()  # statements of `saves.stores`
+        self._overwritten: dict[tuple[int, str], int] = {}
 
     def run(self) -> Saves:
         while True:
@@ -147,6 +167,22 @@ class Recording:
             if not self.changed:
                 self.saves.at_end = frozenset(self.sets.names(at_end))
                 return self.saves
+
+    def _placed(
+        self, reads: dict[int, Needed], virtual: frozenset[str], after: bool
+    ) -> dict[int, int]:
+        """What is read at each statement: parts of arrays with the place where they are."""
+        by_id = {id(stmt): stmt for stmt in ir.statements(self.facts.function.body)}
+        placed = {}
+        for key, names in reads.items():
+            tokens = set(names - virtual)
+            for token in sorted(filter(is_part, tokens)):
+                here = f"{token}|{self.facts.number[key]}{'+' if after else '-'}"
+                access = self.parts.access(token, by_id[key], after)
+                self._read.setdefault(whole_of(token), {})[here] = access
+                tokens ^= {token, here}
+            placed[key] = self.sets.mask(sorted(tokens))
+        return placed
 
     def _born(self) -> dict[BlockKey, int]:
         """For each block, the contents of classes whose every member is local to it."""
@@ -221,8 +257,7 @@ class Recording:
         """In-place writes: their entries are saved when the content is needed."""
         for base in self.written(stmt):
             key = (id(stmt), base)
-            behind = self.sets.mask(content(base, self.aliases))
-            if behind & needed and key not in self.saves.stores:
+            if key not in self.saves.stores and self._behind(stmt, base) & needed:
                 self.saves.stores[key] = None
                 self._stored.add(id(stmt))
                 self.changed = True
@@ -231,6 +266,21 @@ class Recording:
                     read = needs_of(expr, self.aliases, self.facts.home.__contains__)
                     needed |= self.sets.mask(read)
         return needed
+
+    def _behind(self, stmt: ir.Stmt, base: str) -> int:
+        """What a write in place may overwrite: contents, and parts of them that it may meet."""
+        key = (id(stmt), base)
+        if key not in self._overwritten:
+            whole = content(base, self.aliases)
+            write = Access(stmt, base, written_key(stmt, base))
+            met = (
+                token
+                for held in sorted(whole)
+                for token, read in self._read.get(held, {}).items()
+                if self.parts.regions.may_overwrite(read, write)
+            )
+            self._overwritten[key] = self.sets.mask((*sorted(whole), *met))
+        return self._overwritten[key]
 
     def _overwrite(self, stmt: ir.Stmt, names: tuple[str, ...]) -> None:
         known = self.saves.overwrites.get(id(stmt), ())

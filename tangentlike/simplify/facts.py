@@ -166,7 +166,7 @@ FRESH_RUNTIME = words(
 )
 # What sums its first argument over axes that were broadcast.
 SUMMING_RUNTIME = ("matmul_bar_a", "matmul_bar_b")
-FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last")
+FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last undiag")
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
         stmt = map_stmt(stmt, block=lambda b: map_block(b, one))
         match stmt:
             case ir.Store(target=ir.Index() as place, value=ir.Call(fn=ir.Ref(text=text)) as call):
+                if _was_written(stmt, call, text):
+                    return (ir.Update(place, _IN_PLACE[text], call.args[1], stmt.origin),)
                 if text in _IN_PLACE and _is_ours(stmt):
                     rest = _without(call, place)
                     if rest is not None and _is_repeatable(place, rest, facts):
@@ -102,6 +104,13 @@ def _was_update(stmt: ir.Assign, name: str, text: str) -> bool:
         return False
     head, sign, _ = stmt.origin.place.text.partition(f" {text}= ")
     return bool(sign) and head.strip() == name
+
+
+def _was_written(stmt: ir.Store, call: ir.Call, text: str) -> bool:
+    """Whether the user's own line is this update of entries: `A[k] /= x`."""
+    line = stmt.origin.place.text
+    own = stmt.origin.role == "primal" and f" {text}= " in line and ";" not in line
+    return own and text in _IN_PLACE and len(call.args) == 2 and call.args[0] == stmt.target
 
 
 def _is_alone(name: str, facts: Facts, sharing: Sharing) -> bool:

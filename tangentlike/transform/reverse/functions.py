@@ -13,20 +13,20 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ... import ir
-from ...analysis.aliases import Aliases, is_sure_view
-from ...analysis.memory import surely_basic
-from ...analysis.recompute import Costs, Recomputed, Rematerialisation
-from ...analysis.saving import Reads, Recording, Saves, content, statement_needs
+from ...analysis.aliases import Aliases
+from ...analysis.parts import Parts
+from ...analysis.recompute import Recomputed, Rematerialisation
+from ...analysis.regions import Regions
+from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
 from ...analysis.structure import ROOT, Structure, structure
 from ...errors import UnsupportedError
 from ..calling.callees import CallSite
 from ..context import Context
 from .adjoints import BORROWED, OWNED, Adjoints
+from .costs import Costs
 from .recorded import Recorder, condition
 from .results import kept_value, loss_and_aux, named_before
 from .sweep import Reversed, ReversedBlock, Sweep
-
-_CHEAP_CALLS = ("len", "int", "range", "min", "max")
 
 
 @dataclass(frozen=True)
@@ -178,28 +178,44 @@ class Reverse:
         reads = Reads()
         known = self.facts.home.__contains__
         aliases = self.primal.aliases
+        regions = Regions(self.facts, self.context.kind_of)
+        all_parts = Parts(regions, aliases, self._writes)
+        parts = None if self.context.copies else all_parts
 
         def block(reversed_block: ReversedBlock) -> None:
             reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
             for step in reversed_block.steps:
-                reads.entry[id(step.stmt)] = statement_needs(step.entry, aliases, known)
+                reads.entry[id(step.stmt)] = statement_needs(step.entry, aliases, known, parts)
                 if id(step.stmt) in self.primal.calls and (step.entry or step.exit):
                     reads.entry[id(step.stmt)] |= self._taped(step.stmt)
                 header = statement_needs(self._header(step), aliases, known)
                 reads.headers[id(step.stmt)] = header if step.blocks else frozenset()
                 if step.blocks and any(map(_prints, step.blocks)):
                     reads.entry[id(step.stmt)] |= header
-                reads.exit[id(step.stmt)] = statement_needs(step.exit, aliases, known)
+                reads.exit[id(step.stmt)] = statement_needs(step.exit, aliases, known, parts)
                 for inner in step.blocks:
                     block(inner)
 
         block(tree)
-        costs = Costs(self._free, self._light, self._is_reference)
-        recomputed = Rematerialisation(self.facts, aliases, reads, costs).run()
+        reads.places = self._places()
+        costs = Costs(aliases, self.context).predicates()
+        recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts).run()
         virtual = frozenset(recomputed.names)
         restored = self._restored_for_caller(reads)
-        recording = Recording(self.facts, aliases, reads, virtual, self._written, restored)
+        recording = Recording(
+            self.facts, aliases, reads, virtual, self._written, restored, all_parts
+        )
         return recording.run(), recomputed
+
+    def _places(self) -> dict[int, frozenset[str]]:
+        """The names that say where each write in place puts what it writes."""
+        aliases, found = self.primal.aliases, {}
+        for stmt in ir.statements(self.primal.function.body):
+            written = self._written(stmt)
+            if written:
+                exprs = (*place_of(stmt), *map(aliases.through, written))
+                found[id(stmt)] = frozenset().union(*map(ir.names_in, exprs))
+        return found
 
     def _restored_for_caller(self, reads: Reads) -> tuple[str, ...]:
         """The written parameters that must be at the end what they were: all of them, unless no
@@ -248,39 +264,6 @@ class Reverse:
             return []
         items = (leaf.item for leaf in step.header.bindings)
         return [ir.Do(expr, origin) for expr in (step.header.iterable, *items)]
-
-    def _free(self, stmt: ir.Assign) -> bool:
-        """Aliases, items, attributes, integers and tests: as good as a push (but an array whose
-        adjoint is found by its memory must be the same array again)."""
-        if self.context.copies and any(map(self.primal.aliases.contents, ir.reads(stmt))):
-            return False  # (what is written would be restored for it)
-        if stmt.target in self.primal.aliases.entangled:
-            return is_sure_view(stmt.value, self.context.sources())
-        match stmt.value:
-            case ir.Var() | ir.Index() | ir.Attribute() | ir.Const():
-                return True
-        kind = self.context.kind_of(stmt.value)
-        return self._is_arithmetic(stmt.value) and kind.form == "number" and kind.discrete
-
-    def _light(self, stmt: ir.Assign) -> bool:
-        """One arithmetic operation on Python or NumPy numbers."""
-        number = self.context.kind_of(stmt.value).form == "number"
-        return number and self._is_arithmetic(stmt.value)
-
-    def _is_arithmetic(self, value: ir.Expr) -> bool:
-        if not isinstance(value, ir.Call) or not isinstance(value.fn, ir.Ref):
-            return False
-        text = value.fn.text
-        return not text.replace(".", "_").isidentifier() or text in _CHEAP_CALLS
-
-    def _is_reference(self, stmt: ir.Assign) -> bool:
-        """Whether a value is surely an alias or a view: what it refers to is restored in place."""
-        if isinstance(stmt.value, ir.Var) or stmt.target in self.primal.aliases.paths:
-            return True
-        if not isinstance(stmt.value, ir.Index):
-            return False
-        basic = surely_basic(stmt.value.key, self.context.kind_of)  # (else it may be a copy)
-        return basic and self.context.kind_of(stmt.value).form == "array"
 
     # --------------------------------------------------------------------------- results
 

@@ -250,13 +250,24 @@ class Recorder:
         return ir.Call(ir.Attribute(ir.Var(self._stacks[site, name]), "pop"))
 
     def _step(self, step: Reversed) -> list[ir.Stmt]:
-        out = [_again(s) for s in self.recomputed.entry.get(id(step.stmt), ())]
+        again = map(_again, self.recomputed.entry.get(id(step.stmt), ()))
+        out: list[ir.Stmt] = [self._kept(s, step.stmt) for s in again]
         out.extend(step.entry)
         out.extend(self._restores(step.stmt))
         out.extend(self._compound(step))
         out.extend(_again(s) for s in self.recomputed.exit.get(id(step.stmt), ()))
         out.extend(step.exit)
         return out
+
+    def _kept(self, again: ir.Assign, stmt: ir.Stmt) -> ir.Assign:
+        """What is read back of the entries that a statement wrote: a copy if they are restored."""
+        stored = isinstance(stmt, ir.Store) and again.value == stmt.target
+        if not stored or not self._written(stmt):
+            return again
+        if self.context.kind_of(again.value).form != "array":
+            return again
+        copy = ir.Call(ir.Attribute(again.value, "copy"))
+        return dataclasses.replace(again, value=copy)
 
     def _restores(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         out: list[ir.Stmt] = []

@@ -1,0 +1,301 @@
+"""Which entries of an array a statement reads or writes, round by round of its loops.
+
+    for j in range(n):
+        low[j, j] = sqrt(a[j, j] - low[j, :j] @ low[j, :j])
+
+No round writes what an earlier one has read: columns before `j` are read, column `j` is written.
+So nothing overwritten has to be saved, and what is read may be read again in the reverse
+sweep. Keys count here where they are linear in loop variables of `range` and in integers that
+are bound once; of any other key it is only known that it may lie anywhere.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .. import ir
+from ..kind import Kind
+from .affine import Affine, Bounds, Inequalities
+from .memory import key_parts
+from .structure import ROOT, Structure
+
+_DEEPEST = 8  # definitions that an index is followed through
+_Span = tuple[Affine, "Affine | None"]  # the first and the last index on an axis, if it is known
+_ANYWHERE: _Span = (Affine(), None)
+
+
+@dataclass(frozen=True)
+class Access:
+    """`name[key]`, read or written where a statement stands. (`key` None: all entries.)
+
+    `after`: the statement itself has been executed when this is read again.
+    """
+
+    stmt: ir.Stmt
+    name: str
+    key: ir.Expr | None
+    after: bool = False
+
+
+class Regions:
+    """Answers whether entries that are read may be written later, and the like."""
+
+    def __init__(self, facts: Structure, kind_of: Callable[[ir.Expr], Kind]) -> None:
+        self.facts = facts
+        self.kind_of = kind_of
+        self._spans: dict[tuple[int, ir.Expr], tuple[_Span, ...]] = {}
+
+    def is_fixed(self, name: str) -> bool:
+        """Whether a name is one array all the time."""
+        return self.kind_of(ir.Var(name)).form == "array" and self._is_bound_once(name)
+
+    def part(self, expr: ir.Expr) -> ir.Index | None:
+        """The entries of a fixed array that an expression is: `a[k]`, or a name for them."""
+        match expr:
+            case ir.Index(ir.Var(name)) if self.is_fixed(name):
+                return expr
+            case ir.Var(name):
+                made = self._local_value(name)
+                return self.part(made) if isinstance(made, ir.Index) else None
+        return None
+
+    def may_overwrite(self, read: Access, write: Access) -> bool:
+        """Whether a statement may change entries after they were read (and before they are read
+        again in the reverse sweep)."""
+        number = self.facts.number
+        first, second = number[id(read.stmt)], number[id(write.stmt)]
+        same_round = second > first or (second == first and not read.after)
+        return self._meet(read, write, same_round, later_rounds=True)
+
+    def may_meet_in_round(self, read: Access, write: Access) -> bool:
+        """Whether two statements may touch the same entries in the same round of their loops."""
+        return self._meet(read, write, same_round=True, later_rounds=False)
+
+    # ------------------------------------------------------------------------- disjointness
+
+    def _meet(self, read: Access, write: Access, same_round: bool, later_rounds: bool) -> bool:
+        mine, theirs = self._loops(read.stmt), self._loops(write.stmt)
+        common = [a for a, b in zip(mine, theirs, strict=False) if a is b]
+        if read.name != write.name or read.key is None or write.key is None:
+            return same_round or bool(later_rounds and common)
+        if same_round and not self._apart(read, write, len(common), None):
+            return True
+        rounds = enumerate(common) if later_rounds else ()
+        return not all(self._apart(read, write, at, loop) for at, loop in rounds)
+
+    def _apart(self, read: Access, write: Access, shared: int, later: ir.Stmt | None) -> bool:
+        """Whether no entry is read and written where the first loops are in the same round, and
+        the next one, `later`, is in a later round for the write."""
+        assert read.key is not None and write.key is not None
+        mine, theirs = self._loops(read.stmt), self._loops(write.stmt)
+        own = {name: f"{name}'" for loop in theirs[shared:] for name in _variables(loop)}
+        known = Inequalities(dict(self._bounds(mine)), _Sizes())
+        for name, bounds in self._bounds(theirs[shared:]):
+            least, most = (tuple(b.renamed(own) for b in side) for side in bounds)
+            known.bounds[own[name]] = Bounds(least, most)
+        for name, step in _steps(later):
+            earlier, now = Affine.of(name), Affine.of(own[name])
+            if step < 0:
+                earlier, now, name = now, earlier, own[name]
+            old = known.bounds.get(name, Bounds())
+            known.bounds[name] = Bounds(old.least, (*old.most, now.shifted(-1)))
+        spans = zip(self._key(read.stmt, read.key), self._key(write.stmt, write.key), strict=False)
+        return any(
+            _is_before(a, (b[0].renamed(own), b[1] and b[1].renamed(own)), known) for a, b in spans
+        )
+
+    # ------------------------------------------------------------------------ what keys span
+
+    def _key(self, stmt: ir.Stmt, key: ir.Expr) -> tuple[_Span, ...]:
+        at = (id(stmt), key)
+        if at not in self._spans:
+            self._spans[at] = tuple(self._axes(stmt, key))
+        return self._spans[at]
+
+    def _axes(self, stmt: ir.Stmt, key: ir.Expr) -> Iterator[_Span]:
+        """The span on each axis, up to a part that may take several of them (or none)."""
+        known = Inequalities(dict(self._bounds(self._loops(stmt))), _Sizes())
+        for part in key_parts(key):
+            if isinstance(part, ir.Slice):
+                yield self._slice(part, known)
+                continue
+            kind = self.kind_of(part)
+            if kind.form != "number" or kind.dtype != "int":
+                return
+            at = self._affine(part)
+            yield (at, at) if at is not None and known.proves(at) else _ANYWHERE
+
+    def _slice(self, part: ir.Slice, known: Inequalities) -> _Span:
+        step = ir.Const(1) if part.step is None else part.step
+        if not (isinstance(step, ir.Const) and type(step.value) is int and step.value > 0):
+            return _ANYWHERE
+        first = None if part.lower is None else self._affine(part.lower)
+        if first is None or not known.proves(first):
+            first = Affine()
+        last = None if part.upper is None else self._affine(part.upper)
+        return first, last.shifted(-1) if last is not None and known.proves(last) else None
+
+    # ------------------------------------------------------------------------------ integers
+
+    def _affine(self, expr: ir.Expr, deep: int = 0) -> Affine | None:
+        """An index as linear in loop variables and sizes."""
+        match expr:
+            case ir.Const(value):
+                return Affine(value) if type(value) is int else None
+            case ir.Var(name):
+                return self._named(name, deep)
+            case ir.Call(fn=ir.Ref(obj=obj), args=(only,), kwargs=()):
+                if obj is len and isinstance(only, ir.Var) and self.is_fixed(only.name):
+                    return Affine.of(_size(only.name, 0))
+                value = self._affine(only, deep) if obj is operator.neg else None
+                return None if value is None else value.times(-1)
+            case ir.Call(fn=ir.Ref(obj=obj), args=(left, right), kwargs=()):
+                return self._combined(obj, self._affine(left, deep), self._affine(right, deep))
+            case ir.Index(ir.Attribute(ir.Var(name), "shape"), ir.Const(axis)):
+                whole = type(axis) is int and axis >= 0 and self.is_fixed(name)
+                return Affine.of(_size(name, axis)) if whole else None
+        return None
+
+    def _combined(self, obj: object, left: Affine | None, right: Affine | None) -> Affine | None:
+        if left is None or right is None:
+            return None
+        if obj is operator.add:
+            return left + right
+        if obj is operator.sub:
+            return left - right
+        if obj is operator.mul and not (left.terms and right.terms):
+            return right.times(left.constant) if not left.terms else left.times(right.constant)
+        return None
+
+    def _named(self, name: str, deep: int) -> Affine | None:
+        """A loop variable, an integer that is bound once, or what a name is short for."""
+        kind = self.kind_of(ir.Var(name))
+        if kind.form != "number" or kind.dtype != "int":
+            return None
+        made = self._local_value(name)
+        value = None if made is None or deep > _DEEPEST else self._affine(made, deep + 1)
+        if value is not None:
+            return value
+        loop = self.facts.single(name)
+        if isinstance(loop, ir.For) and name in _variables(loop):
+            return Affine.of(name)
+        return Affine.of(name) if self._is_bound_once(name) else None
+
+    def _local_value(self, name: str) -> ir.Expr | None:
+        """What a name is bound to by one assignment, in the same round as it is read."""
+        facts = self.facts
+        made = facts.single(name)
+        if not isinstance(made, ir.Assign) or made.target != name:
+            return None
+        home = facts.block_of[id(made)]
+        if home != ROOT and not (facts.home[name] == home and facts.is_local(name, home)):
+            return None
+        return made.value
+
+    def _is_bound_once(self, name: str) -> bool:
+        """Whether a name has one value in all of the function."""
+        if name in self.facts.function.param_names:
+            return not self.facts.definitions.get(name)
+        made = self.facts.single(name)
+        return made is not None and self.facts.block_of[id(made)] == ROOT
+
+    # --------------------------------------------------------------------------------- loops
+
+    def _loops(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        """The loops around a statement, outermost first."""
+        found = []
+        key = self.facts.block_of[id(stmt)]
+        while key != ROOT:
+            owner = self.facts.owner[key]
+            if isinstance(owner, ir.For | ir.While):
+                found.append(owner)
+            key = self.facts.parent[key]
+        return found[::-1]
+
+    def _bounds(self, loops: list[ir.Stmt]) -> Iterator[tuple[str, Bounds]]:
+        for loop in loops:
+            for name in _variables(loop):
+                assert isinstance(loop, ir.For)
+                yield name, self._range(loop.iter)
+
+    def _range(self, iterable: ir.Expr) -> Bounds:
+        """The bounds of what a `range` (reversed or not) yields, or the counter of `enumerate`."""
+        assert isinstance(iterable, ir.Call) and isinstance(iterable.fn, ir.Ref)
+        if iterable.fn.obj is reversed:
+            return self._range(iterable.args[0])
+        if iterable.fn.obj is enumerate:
+            return Bounds((Affine(),))
+        step = _step(iterable)
+        limits = iterable.args[:2]
+        start, stop = limits if len(limits) == 2 else (ir.Const(0), *limits)
+        if step > 0:
+            return Bounds(self._each(start, max), self._each(stop, min, -1))
+        return Bounds(self._each(stop, max, 1), self._each(start, min))
+
+    def _each(self, bound: ir.Expr, joined_by: object, shift: int = 0) -> tuple[Affine, ...]:
+        """`max(a, b)` is at least each of them, `min(a, b)` at most each."""
+        parts: tuple[ir.Expr, ...] = (bound,)
+        made = self._local_value(bound.name) if isinstance(bound, ir.Var) else None
+        match bound if made is None else made:
+            case ir.Call(fn=ir.Ref(obj=obj), args=(_, _, *_) as args, kwargs=()) if (
+                obj is joined_by
+            ):
+                parts = args
+        found = map(self._affine, parts)
+        return tuple(value.shifted(shift) for value in found if value is not None)
+
+
+class _Sizes(frozenset):
+    """The names that `_size` gives."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.startswith("len ")
+
+
+def _size(name: str, axis: int) -> str:
+    return f"len {name} {axis}"
+
+
+def _is_before(a: _Span, b: _Span, known: Inequalities) -> bool:
+    """Whether one of two spans ends before the other one begins."""
+    return any(
+        last is not None and known.proves(first - last.shifted(1))
+        for last, first in ((a[1], b[0]), (b[1], a[0]))
+    )
+
+
+def _variables(loop: ir.Stmt) -> tuple[str, ...]:
+    """The variable of a loop that counts."""
+    match loop:
+        case ir.For(target=str(name), iter=iterable) if _step(iterable):
+            return (name,)
+        case ir.For(target=(str(name), _), iter=ir.Call(fn=ir.Ref(obj=obj), args=(_,))):
+            return (name,) if obj is enumerate else ()
+    return ()
+
+
+def _steps(loop: ir.Stmt | None) -> tuple[tuple[str, int], ...]:
+    """The variable of a loop, and the sign of its step."""
+    if not isinstance(loop, ir.For):
+        return ()
+    return tuple((name, _step(loop.iter) or 1) for name in _variables(loop))
+
+
+def _step(iterable: ir.Expr) -> int:
+    """The step of a `range` with a literal step, reversed or not; 0 for what is none."""
+    match iterable:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(inner,)) if obj is reversed:
+            return -_step(inner)
+        case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=()) if obj is range:
+            if any(map(ir.is_starred, args)) or not args:
+                return 0
+            if len(args) < 3:
+                return 1
+            match args[2]:
+                case ir.Const(int() as step):
+                    return step
+                case ir.Call(fn=ir.Ref(obj=op), args=(ir.Const(int() as step),)):
+                    return -step if op is operator.neg else 0
+    return 0
