@@ -14,7 +14,7 @@ from .derived import OPERATORS, encode
 from .errors import InternalError, TangentlikeError
 from .gradients import like
 from .handback import Operator, finish, hand_back
-from .library import is_library, library_path, literals_of
+from .library import is_operation, library_path, literals_of
 from .primal import Primal, Wrt, primal_of, wrt_names
 from .runtime.functions import derived_by
 from .runtime.tape import fresh_tape
@@ -330,7 +330,7 @@ def _complete(
 
 
 def _called(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Primal:
-    if not isinstance(fn, types.FunctionType) or is_library(fn):
+    if not isinstance(fn, types.FunctionType) or is_operation(fn):
         return _called_object(fn, args, kwargs)
     primal = primal_of(fn)
     if primal.waits:

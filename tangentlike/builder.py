@@ -29,6 +29,7 @@ from .check import check_program
 from .frontend import Lowered, Scope
 from .kind import OTHER, Kind
 from .names import Names
+from .owners import OURS, package_of
 from .rules.book import RuleBook
 from .rules.foreign import ForeignBook
 from .simplify import Facts, simplify
@@ -371,8 +372,7 @@ class Builder:
 
     def _is_pure(self, ref: ir.Ref) -> bool:
         """Whether an operation only computes (beyond what `simplify` knows of NumPy)."""
-        root, _, _ = (getattr(ref.obj, "__module__", None) or "").partition(".")
-        if root not in (__name__.partition(".")[0], "scipy") or ref.text in EFFECTS:
+        if package_of(ref.obj) not in (OURS, "scipy") or ref.text in EFFECTS:
             return False
         return self.book.find(ref.obj) is not None or self.book.is_nondifferentiable(ref.obj)
 

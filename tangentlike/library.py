@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import UnsupportedError
+from .owners import is_numerical
 
 _LIBRARIES = (
     "numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg", "math", "operator",
@@ -22,10 +23,9 @@ _LIBRARIES = (
 )  # fmt: skip
 
 
-def is_library(fn: Any) -> bool:
+def is_operation(fn: Any) -> bool:
     """Whether `fn` is a function of NumPy and the like, to be differentiated by its rule."""
-    module = getattr(fn, "__module__", None) or ""
-    return module.split(".")[0] in ("numpy", "scipy") and library_path(fn) is not None
+    return is_numerical(fn) and library_path(fn) is not None
 
 
 def library_path(fn: Any) -> tuple[str, str] | None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from .checkpoints import inside_checkpoint
 from .errors import TangentlikeError, UnknownClassError, UnsupportedError
-from .library import is_library, library_path, one_line_function, parameter_names
+from .library import is_operation, library_path, one_line_function, parameter_names
 from .meanings import note_derivative
 
 Wrt = int | str | Sequence[int | str]
@@ -113,7 +113,7 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
         note_derivative(operator.inner)
         plain = Primal(bound.function, fn.__name__, fn, bound.args, bound.kwargs)
         return plain.around(operator.inner)
-    if isinstance(fn, types.FunctionType) and not is_library(fn):
+    if isinstance(fn, types.FunctionType) and not is_operation(fn):
         if len(_KNOWN) >= _KNOWN_SIZE:
             _KNOWN.clear()
         _KNOWN[id(fn)] = found = Primal(fn, fn.__name__, fn)

@@ -17,7 +17,7 @@ import numpy as np
 from . import ir, leaves, runtime
 from .errors import TangentlikeError
 from .kind import OTHER, UNKNOWN, Kind
-from .runtime.records import is_machinery
+from .owners import is_machinery
 
 # Attributes of arrays whose derivative is not that of a field of the same name.
 OF_ARRAYS = frozenset(

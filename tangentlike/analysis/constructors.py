@@ -23,12 +23,11 @@ from .. import ir
 from ..errors import UnsupportedError
 from ..frontend import Lowered, lower, names_of
 from ..names import Names
+from ..owners import is_machinery, is_numerical, is_ours
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
 from ..runtime import instance
-from ..runtime.records import is_machinery
 
-_LIBRARIES = ("numpy", "scipy", "cupy", "tangentlike")
 _BASES = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex, BaseException, type)
 _INSTANCE = ir.Ref("instance", instance)
 _PLAIN: dict[type, tuple[Any, dict[str, ir.Expr] | None]] = {}
@@ -41,7 +40,7 @@ def initialiser(cls: Any) -> types.FunctionType | None:
         return None
     if issubclass(cls, _BASES) or is_machinery(cls):
         return None
-    if str(cls.__module__).partition(".")[0] in _LIBRARIES or cls.__new__ is not object.__new__:
+    if is_numerical(cls) or is_ours(cls) or cls.__new__ is not object.__new__:
         return None
     if cls.__setattr__ is not object.__setattr__ or dataclasses.is_dataclass(cls):
         return None

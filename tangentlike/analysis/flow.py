@@ -16,10 +16,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from .. import ir
 from ..kind import UNKNOWN, Kind
+from ..owners import is_numpy
 from .memory import GIVING_ANY, Effects
 from .operations import (
     bind_actuals,
@@ -353,8 +352,7 @@ class _Reader:
             return
         if record_class(call) is not None:
             return
-        owner = getattr(obj, "__module__", None) or ""
-        if isinstance(obj, np.ufunc) or owner.partition(".")[0] == "numpy":
+        if is_numpy(obj):
             return  # NumPy writes arguments in the functions above only
         self._user_call(call, obj, stmt)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Kind
+from ..owners import module_of
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
 from ..structures import is_object, structure_of
@@ -245,7 +246,7 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
             kind = kind_of(arg, kinds, book)
             known[arg] = replace(kind, form="value") if kind.form == "unknown" else kind
     result: Kind = book.result_kind(call, lambda e: known.get(e) or kind_of(e, kinds, book))
-    if result.holds_objects and str(getattr(obj, "__module__", "")).startswith(_OURS):
+    if result.holds_objects and module_of(obj).startswith(_OURS):
         return UNKNOWN  # the adjoint of an object is a mirror of it, and has another class
     return result
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import ir
 from ..kind import BOOL, INT, OTHER, UNKNOWN, Kind
+from ..owners import is_numerical, module_of
 from ..rules.linear import holds_complex
 from .contents import contents
 from .declared import kind_from_annotation, kinds_from_example
@@ -68,9 +69,8 @@ def _makes_complex(expr: ir.Expr) -> bool:
         or any(word in expr.text for word in ("complex", "fft.", ".eig"))
     ):
         return True
-    module, name = (str(getattr(expr.obj, key, "")) for key in ("__module__", "__name__"))
-    library = module.partition(".")[0] in ("numpy", "scipy", "cupy")
-    return library and ("fft" in module or "fft" in name or name.startswith("eig"))
+    module, name = module_of(expr.obj), str(getattr(expr.obj, "__name__", ""))
+    return is_numerical(expr.obj) and ("fft" in module or "fft" in name or name.startswith("eig"))
 
 
 class _Inference:

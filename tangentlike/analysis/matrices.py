@@ -16,6 +16,7 @@ import numpy as np
 from .. import ir
 from ..errors import Place, UnsupportedError
 from ..leaves import is_matrix
+from ..owners import module_of
 from .operations import is_python_function
 
 __all__ = ["matrix_names", "refuse_matrix_product"]
@@ -75,10 +76,9 @@ def _makes(obj: Any) -> bool:
     """Whether calls of a library's function may give a matrix."""
     if _is_one_of(obj, (np.matrix, np.asmatrix, np.bmat)):
         return True
-    module, name = getattr(obj, "__module__", None) or "", getattr(obj, "__name__", "")
-    if not isinstance(module, str) or not callable(obj):
+    if not callable(obj) or not module_of(obj).startswith("scipy.sparse"):
         return False
-    return module.startswith("scipy.sparse") and not name.endswith("_array")
+    return not getattr(obj, "__name__", "").endswith("_array")
 
 
 def _is_one_of(obj: Any, functions: tuple[Any, ...]) -> bool:

@@ -13,9 +13,9 @@ from typing import Any
 
 from .. import ir
 from ..errors import UnsupportedError
+from ..owners import is_numerical, is_ours
 from .flow import writes_outside
 
-_LIBRARIES = frozenset((__name__.partition(".")[0], "numpy", "scipy", "cupy"))
 _STORES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL"))
 
 
@@ -59,7 +59,7 @@ def _stored(called: list[Any]) -> set[str]:
     seen: set[int] = set()
     while called:
         fn = called.pop()
-        if id(fn) in seen or (fn.__module__ or "").partition(".")[0] in _LIBRARIES:
+        if id(fn) in seen or is_numerical(fn) or is_ours(fn):
             continue
         seen.add(id(fn))
         code = fn.__code__

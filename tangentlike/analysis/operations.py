@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..kind import UNKNOWN, Kind
+from ..owners import is_library, is_ours, module_of, package_of
 from .inert import differentiable_arguments
 
 SHAPE_QUERIES = frozenset(
@@ -27,7 +28,6 @@ MUTATING_METHODS = frozenset(
 )  # methods that put their arguments into the object
 _ITERATING = (list, tuple, set, sorted, min, max, sum, iter)  # of a dict they see the keys
 GENERATORS = (np.random.Generator, np.random.RandomState)
-_LIBRARIES = ("numpy", "cupy", "scipy", "dataclasses")  # what has no rule is refused, not read
 _CONTAINERS = ("list", "tuple", "dict")
 
 
@@ -142,8 +142,7 @@ def may_write(fn: ir.Expr) -> bool:
         return False
     if getattr(fn.obj, "__objclass__", None) is np.ndarray:  # `np.ndarray.fill(w, 0.0)`
         return fn.obj.__name__ in _WRITING_METHODS or fn.obj.__name__.startswith("__")
-    owner = getattr(fn.obj, "__module__", None) or ""
-    package = owner.partition(".")[0].lstrip("_")
+    package = package_of(fn.obj).lstrip("_")
     return package in _WRITING_MODULES or (
         package not in ("", "numpy", "tangentlike", *sys.stdlib_module_names)
     )
@@ -156,11 +155,7 @@ def adds_values(obj: Any) -> bool:
 
 def is_stop_gradient(obj: Any) -> bool:
     """Whether an object is our `stop_gradient`: identity for values, constant for derivatives."""
-    module = getattr(obj, "__module__", None) or ""
-    return (
-        getattr(obj, "__name__", "") == "stop_gradient"
-        and module.partition(".")[0] == __name__.partition(".")[0]
-    )
+    return getattr(obj, "__name__", "") == "stop_gradient" and is_ours(obj)
 
 
 def is_constant(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
@@ -269,17 +264,12 @@ def makes_of_key(obj: Any) -> bool:
     (True, False, False)
     """
     held = (np.ndarray, list, tuple, dict, str, range, type)
-    return not isinstance(obj, held) and (type(obj).__module__ or "").startswith("numpy.lib")
+    return not isinstance(obj, held) and module_of(type(obj)).startswith("numpy.lib")
 
 
 def is_python_function(obj: Any) -> bool:
     """Whether an object is a user's function, with Python source that a transform can enter."""
     return inspect.isfunction(obj) and obj is not runtime.instance and not is_library(obj)
-
-
-def is_library(obj: Any) -> bool:
-    """Whether a function or class belongs to a library: it has a rule, or is refused."""
-    return str(getattr(obj, "__module__", None)).partition(".")[0] in _LIBRARIES
 
 
 def is_slice(expr: ir.Expr) -> bool:

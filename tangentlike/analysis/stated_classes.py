@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..kind import UNKNOWN, Kind
+from ..owners import is_numerical, is_ours, is_pythons
 from ..structures import assigned_attributes, has_methods
-
-_LIBRARIES = ("numpy", "scipy", "cupy", "tangentlike", "typing")
 
 
 def stated_classes(fn: Any) -> dict[str, Kind]:
@@ -64,9 +63,9 @@ def _containing(form: str, item: Kind) -> Kind:
 
 def _object(cls: type, above: tuple[type, ...]) -> Kind:
     """An object, with what its class says of attributes that no method assigns."""
-    root = str(cls.__module__).partition(".")[0]
-    own = root not in _LIBRARIES and root not in sys.stdlib_module_names - {"__main__"}
-    if cls in above or not own or inspect.isabstract(cls) or not has_methods(cls):
+    if is_numerical(cls) or is_ours(cls) or is_pythons(cls):
+        return UNKNOWN
+    if cls in above or inspect.isabstract(cls) or not has_methods(cls):
         return UNKNOWN
     if issubclass(cls, (list, tuple, dict, str, bytes, int, float, complex)):
         return UNKNOWN

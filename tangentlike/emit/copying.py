@@ -6,7 +6,6 @@ import ast
 import builtins
 import inspect
 import sys
-import sysconfig
 import textwrap
 import types
 from collections.abc import Mapping
@@ -17,11 +16,11 @@ import numpy as np
 
 from .. import ir
 from ..errors import UnsupportedError
+from ..owners import is_installed
 from . import to_gast
 from .printer import Printer
 
 _LARGEST_ARRAY = 64
-_LIBRARIES = tuple({sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib")})
 _MISSING = object()
 
 
@@ -44,7 +43,7 @@ def home(obj: Any) -> tuple[str, str] | None:
     if not isinstance(name, str) or not name.isidentifier():
         return None
     for module in _possible_homes(obj):
-        if is_library(module) and getattr(sys.modules.get(module), name, _MISSING) is obj:
+        if is_installed(module) and getattr(sys.modules.get(module), name, _MISSING) is obj:
             return module, name
     return None
 
@@ -60,17 +59,6 @@ def _possible_homes(obj: Any) -> list[str]:
         return ["numpy", "math", "builtins"]
     public = [m for m in list(sys.modules) if not any(p.startswith("_") for p in m.split("."))]
     return ["numpy", "math", "builtins", *sorted(public, key=lambda m: (m.count("."), m))]
-
-
-def is_library(module: str) -> bool:
-    """Whether a module is installed (or part of Python), not the user's own file."""
-    root = module.split(".")[0]
-    if root in sys.stdlib_module_names:
-        return root != "__main__"
-    if root in ("tangentlike", "__main__"):
-        return False
-    file = getattr(sys.modules.get(root), "__file__", None) or ""
-    return file.startswith(_LIBRARIES) or "site-packages" in file
 
 
 def definition(obj: Any, name: str) -> Piece:

@@ -15,9 +15,10 @@ from .. import ir
 from ..errors import UnsupportedError
 from ..frontend.resolve import Scope
 from ..names import Names
+from ..owners import is_installed
 from ..runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, bind, local_names
-from .copying import Piece, assignment, data_literal, definition, home, is_library, renamed
+from .copying import Piece, assignment, data_literal, definition, home, renamed
 from .header import header_lines
 from .module import scopes_of, write
 
@@ -87,7 +88,7 @@ class _Collection:
             self._data(name, obj)
 
     def _module(self, name: str, module: types.ModuleType) -> None:
-        if not is_library(module.__name__):
+        if not is_installed(module.__name__):
             raise UnsupportedError(
                 f"a file of its own cannot import `{module.__name__}`, a module of yours",
                 hint=f"Import the functions you use by name: from {module.__name__} import ...",

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
+from ..owners import module_of
 from .operators import is_arithmetic, is_truth
 
 # Attributes of arrays that are integers, or types: they carry no derivative.
@@ -152,7 +153,7 @@ def is_pure_function(obj: Any) -> bool:
     """A function of NumPy, `math` or the built-ins that has no effect and draws nothing."""
     if isinstance(obj, np.ufunc) or id(obj) in _PURE_BUILTINS:
         return True
-    home = getattr(obj, "__module__", None) or ""
+    home = module_of(obj)
     if home == "math":
         return getattr(math, getattr(obj, "__name__", ""), None) is obj
     if home.split(".")[0] not in ("numpy", "cupy"):

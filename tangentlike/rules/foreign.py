@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import ir
 from ..kind import Kind
+from ..owners import is_numpy, module_of
 from .book import KindOf, RuleBook, operation
 
 __all__ = ["ForeignBook"]
@@ -49,12 +50,11 @@ class ForeignBook:
         obj = operation(call.fn)
         if obj in _HOST_NUMBERS or isinstance(obj, type):
             return False
-        owner = getattr(obj, "__module__", None) or ""
-        if isinstance(obj, np.ufunc) or owner.partition(".")[0] == "numpy":
+        if is_numpy(obj):
             return True
         if getattr(obj, "__objclass__", None) is np.ndarray:
             return True
         arguments = (*call.args, *(value for _, value in call.kwargs))
-        if obj in (sum, min, max, abs, pow) or owner == "_operator":
+        if obj in (sum, min, max, abs, pow) or module_of(obj) == "_operator":
             return any(kind_of(a).form not in ("number", "other") for a in arguments)
         return False

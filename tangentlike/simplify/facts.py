@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import ir
 from ..kind import UNKNOWN, Kind
+from ..owners import module_of
 from ..rules.twins import module_function
 
 DERIVED_NAME = re.compile(r"^(?P<primal>.+)_(?:bar|dot)\d*$")
@@ -54,7 +55,7 @@ _IN_PLACE_OPERATORS = words(
 
 
 def _is_operator(obj: Any) -> bool:
-    return getattr(obj, "__module__", "") == "_operator"
+    return module_of(obj) == "_operator"
 
 
 def _is_ufunc_at(obj: Any) -> bool:
@@ -69,7 +70,7 @@ def numpy_name(obj: Any) -> str:
     owner = getattr(obj, "__self__", None)
     if isinstance(owner, np.ufunc):  # np.add.reduce, np.multiply.outer, np.add.at
         return str(getattr(obj, "__name__", ""))
-    module = getattr(obj, "__module__", None) or ""
+    module = module_of(obj)
     root = module.partition(".")[0]
     if root in ("numpy", "cupy") and ".random" not in module:
         return str(getattr(obj, "__name__", ""))
@@ -81,7 +82,7 @@ def numpy_name(obj: Any) -> str:
 
 def runtime_name(obj: Any) -> str:
     """The name of a function of `tangentlike.runtime`; "" for anything else."""
-    module = getattr(obj, "__module__", None) or ""
+    module = module_of(obj)
     own = __name__.partition(".")[0] + ".runtime"
     if module == own or module.startswith(own + "."):
         return str(getattr(obj, "__name__", ""))
@@ -101,7 +102,7 @@ def known_pure(obj: Any) -> bool:
     if helper:
         other = (*_CHECKING_RUNTIME, *_SHARING_RUNTIME, *_KEEPING_RUNTIME)
         return helper not in (*ADDING_RUNTIME, *other)
-    if getattr(obj, "__module__", "") in (math.__name__, "cmath"):
+    if module_of(obj) in (math.__name__, "cmath"):
         return True
     name = getattr(obj, "__name__", "")
     return name in _PURE_BUILTINS and getattr(builtins, name, None) is obj
@@ -116,7 +117,7 @@ def known_fresh(obj: Any) -> bool:
         return name not in _NUMPY_VIEWS
     if runtime_name(obj) in FRESH_RUNTIME:
         return True
-    if getattr(obj, "__module__", "") in (math.__name__, "cmath"):
+    if module_of(obj) in (math.__name__, "cmath"):
         return True
     name = getattr(obj, "__name__", "")
     return name in _FRESH_BUILTINS and getattr(builtins, name, None) is obj

@@ -17,12 +17,12 @@ import numpy as np
 
 from ... import ir
 from ...analysis.constructors import constructor, initialiser, with_class
-from ...analysis.operations import is_library
 from ...analysis.record_types import record_class
 from ...errors import UnsupportedError
 from ...frontend import Lowered
 from ...frontend.lifting import signature_of
 from ...kind import Kind
+from ...owners import is_library
 from ...rules.twins import twin
 from ...structures import is_object
 

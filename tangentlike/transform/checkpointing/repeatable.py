@@ -18,6 +18,7 @@ from ... import ir
 from ...analysis.memory import MUTATING_METHODS
 from ...errors import Place, UnsupportedError
 from ...frontend import Lowered
+from ...owners import is_numerical, is_ours, package_of
 from ..calling.callees import Callees
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
@@ -73,7 +74,7 @@ class _Search:
         changes = isinstance(owner, (list, dict, set)) and ref.text.rpartition(".")[2]
         if changes in MUTATING_METHODS:
             _refuse(f"`{ref.text}`", place)
-        module = (getattr(obj, "__module__", None) or "").partition(".")[0]
+        module = package_of(obj)
         if module in _CLOCKS and callable(obj):
             _refuse(f"`{ref.text}`", place)
         if ref.text in _ONCE and module in ("builtins", "io", "_io"):
@@ -82,8 +83,7 @@ class _Search:
             self._callee(obj)
 
     def _callee(self, obj: Any) -> None:
-        root = (obj.__module__ or "").partition(".")[0]
-        if id(obj) in self.seen or root in ("numpy", "scipy", "cupy", "tangentlike"):
+        if id(obj) in self.seen or is_numerical(obj) or is_ours(obj):
             return
         self.seen.add(id(obj))
         try:

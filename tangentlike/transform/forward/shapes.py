@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from ... import ir
+from ...owners import module_of
 from ...rules.bind import Instance
 from .state import Tangents
 
@@ -61,7 +62,7 @@ def is_elementwise(obj: object) -> bool:
             return True
     except TypeError:  # unhashable
         return False
-    return (getattr(obj, "__module__", None) or "").endswith("tangentlike.runtime.kinks")
+    return module_of(obj).endswith("tangentlike.runtime.kinks")
 
 
 def owned(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> ir.Expr:

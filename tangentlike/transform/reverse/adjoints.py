@@ -18,6 +18,7 @@ from ...analysis.aliases import SHARED, Aliases, rebased
 from ...analysis.memory import VIEW_ATTRIBUTES, base_names, surely_basic
 from ...errors import Place
 from ...kind import UNKNOWN
+from ...owners import is_numerical, is_ours
 from ..context import ADD, IADD, Context
 from ..contributions import BROADCAST
 from ..loops import is_call
@@ -287,8 +288,7 @@ def _may_make_list(fn: ir.Ref) -> bool:
 
 def _is_of_user(obj: Any) -> bool:
     """Whether it is a Python function of the user's, as rules of theirs may call."""
-    module = str(getattr(obj, "__module__", "")).partition(".")[0]
-    return isinstance(obj, types.FunctionType) and module not in ("tangentlike", "numpy", "scipy")
+    return isinstance(obj, types.FunctionType) and not is_numerical(obj) and not is_ours(obj)
 
 
 def _part(whole: ir.Expr, step: Step) -> ir.Expr:

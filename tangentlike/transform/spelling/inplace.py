@@ -19,6 +19,7 @@ from ... import ir
 from ...analysis.operations import is_python_function
 from ...errors import UnsupportedError
 from ...kind import INT
+from ...owners import is_numpy
 from ..context import IADD, Context
 from ..loops import indexed, sources_of
 from .elsewhere import calm_elsewhere
@@ -328,9 +329,7 @@ def _with_out_named(call: ir.Call, position: int | None) -> ir.Call:
 
 
 def _is_numpy(obj: Any) -> bool:
-    if isinstance(obj, np.ufunc) or isinstance(getattr(obj, "__self__", None), np.ufunc):
-        return True
-    return (getattr(obj, "__module__", None) or "").partition(".")[0] == "numpy"
+    return is_numpy(obj) or isinstance(getattr(obj, "__self__", None), np.ufunc)
 
 
 def _is_for_effect(obj: Any) -> bool:
