@@ -203,6 +203,19 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`parts_part` is written in place while `parts_02` may share its memory",
         "reverse": "`second` may be a number (rebound here) or an array (written in place)",
     },
+    "slice_with_other_step": _each(
+        _REVERSE, "a slice is assigned to an overlapping slice with another step"
+    ),
+    "made_together": _each(_REVERSE, "`a` is bound here, and may share memory with an array"),
+    **dict.fromkeys(
+        ("made_in_list", "made_in_object"),
+        _each(_REVERSE, "is written in place, and another one may be the same array"),
+    ),
+    "broadcast_then_written": _each(_REVERSE, "`rows` is bound here, and may share memory"),
+    "windows_then_written": {
+        "reverse": "`a` is written in place while `windows` may share its memory",
+        "example": "`windows` is bound here, and may share memory with an array written in place",
+    },
     "list_of_one_view_grown": _each(
         _REVERSE, "an element of `parts` is written in place, and another one may be the same array"
     ),

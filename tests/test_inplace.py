@@ -24,6 +24,7 @@ from tests.programs import (
     key_writes,
     library_writes,
     loop_writes,
+    mirrored_writes,
     outer_arrays,
     outer_writes,
     view_writes,
@@ -40,6 +41,7 @@ MODULES = (
     view_writes,
     written_views,
     loop_writes,
+    mirrored_writes,
     container_writes,
     call_writes,
     outer_writes,
@@ -99,6 +101,16 @@ def test_right_or_refused(name: str, way: str) -> None:
             got = WAYS[way](program, args, directions)
         assert agreement.close(got, expected, program.tolerance), (got, expected)
         assert agreement.same_bits(args, before), "an argument was changed"
+
+
+def test_second_order() -> None:
+    """Forward mode over a gradient that reads one copy of entries twice."""
+    args = PROGRAMS["at_after_add"].arguments(0)
+    direction = PROGRAMS["at_after_add"].arguments(1)[0]
+    gradient = tl.grad(mirrored_writes.at_after_add)
+    expected = agreement.slope(lambda x: np.sum(gradient(x) * direction), args, [direction], 1e-5)
+    got = tl.hvp(mirrored_writes.at_after_add)(args[0], direction)
+    assert agreement.close(float(np.sum(got * direction)), expected, 1e-6)
 
 
 def step(program: Program) -> float:

@@ -24,6 +24,7 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import SharingError
 from .memory import (
+    OVERLAPPING,
     VIEW_ATTRIBUTES,
     Effects,
     Sources,
@@ -256,6 +257,8 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
             return (indexed or fixed) and surely_basic(key, sources.kind_of)
         case ir.Attribute(base, attribute):
             return attribute in VIEW_ATTRIBUTES or sources.kind_of(base).form == "object"
+        case ir.Call() if rule_object(view, sources.kinds) in OVERLAPPING:
+            return False
         case ir.Call():
             kind = sources.view_of(view)
             return kind == "view" or (kind == "maybe" and _is_contiguous(view, sharing))

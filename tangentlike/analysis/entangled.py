@@ -11,7 +11,8 @@ from collections.abc import Collection
 from .. import ir, runtime
 from ..errors import SharingError, UnsupportedError
 from .aliases import Aliases, is_sure_view
-from .memory import Sources
+from .memory import OVERLAPPING, Sources
+from .operations import rule_object
 
 
 def entangled_names(
@@ -56,6 +57,8 @@ def _is_followed(stmt: ir.Stmt, sources: Sources) -> bool:
     match stmt:
         case ir.Update():
             return True  # (of an array: it stays the same one)
+        case ir.Assign(value=ir.Call() as call) if rule_object(call, sources.kinds) in OVERLAPPING:
+            return False
         case ir.Assign(target=str(name), value=value):
             return name not in ir.names_in(value) or is_sure_view(value, sources)
         case ir.Assign(target=target, value=ir.Call() as call):

@@ -23,6 +23,8 @@ MUTATING_METHODS = frozenset(
 )
 VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum)  # what may give back any of their arguments
+# Views whose entries share memory with each other, which nothing can be written or added to.
+OVERLAPPING = (np.broadcast_to, np.broadcast_arrays, np.lib.stride_tricks.sliding_window_view)
 _COLLECTING = (list, tuple, sorted, dict)
 # What is made of some items of its first argument.
 _SELECTING = (runtime.take_items, runtime.without, runtime.replaced)

@@ -250,6 +250,7 @@ nondifferentiable(
     *(np.ndarray.nonzero, np.ndarray.searchsorted, np.ndarray.all, np.ndarray.any),
     *(np.ndindex, np.histogram_bin_edges, "numpy.unique_counts", "numpy.unique_inverse"),
     *(runtime.remaining, runtime.partition_order, runtime.first_places, runtime.along_axis),
+    runtime.places_at,
     *(runtime.flat_places, runtime.histogram_places),
 )
 nondifferentiable(np.linalg.matrix_rank, kind=integer)

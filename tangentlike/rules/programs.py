@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..runtime import places_at
+
 # ------------------------------------------------------------- functions of the user's functions
 
 
@@ -208,15 +210,14 @@ def ufunc_outer(op: Callable[..., Any], A: Any, B: Any) -> Any:
 
 
 def ufunc_at(op: Callable[..., Any], a: Any, indices: Any, b: Any) -> None:
-    where = np.arange(len(a))[indices]
-    values = np.copy(np.broadcast_to(b, np.shape(where) + np.shape(a)[1:]))
-    rows = np.reshape(values, (np.size(where),) + np.shape(a)[1:])
-    places = np.ravel(where)
-    for k in range(len(places)):
-        a[places[k]] = op(a[places[k]], rows[k])
+    keys, whole, pieces = places_at(indices, np.shape(a))
+    values = np.copy(np.broadcast_to(b, whole))
+    rows = np.reshape(values, pieces)
+    for k in range(len(keys)):
+        a[keys[k]] = op(a[keys[k]], rows[k])
 
 
 def ufunc_at_alone(op: Callable[..., Any], a: Any, indices: Any) -> None:
-    places = np.ravel(np.arange(len(a))[indices])
-    for k in range(len(places)):
-        a[places[k]] = op(a[places[k]])
+    keys, _, _ = places_at(indices, np.shape(a))
+    for k in range(len(keys)):
+        a[keys[k]] = op(a[keys[k]])

@@ -26,7 +26,7 @@ def broadcast_like(y, g, x):
     x_bar = 0
 
 
-nondifferentiable(runtime.zeros_like, runtime.ones_like, kind=same_as(0))
+nondifferentiable(runtime.zeros_like, runtime.ones_like, runtime.shared_zeros, kind=same_as(0))
 nondifferentiable(runtime.scalar_seed, kind=same_as(0))
 nondifferentiable(runtime.stop_gradient, kind=same_as(0))
 
@@ -226,6 +226,7 @@ nondifferentiable(
     runtime.require_module,
     runtime.require_stored,
     runtime.require_ndim,
+    runtime.require_read_first,
     runtime.require_apart,
     runtime.require_items,
     runtime.require_array,

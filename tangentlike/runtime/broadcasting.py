@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 
 from .records import mirror
-from .sharing import SharedAdjoints
+from .sharing import SharedAdjoints, same_view
 
-__all__ = ["broadcast_like", "conj", "ones_like", "scalar_seed", "unbroadcast", "zeros_like"]
+__all__ = [
+    *("broadcast_like", "conj", "ones_like", "scalar_seed", "shared_zeros", "unbroadcast"),
+    "zeros_like",
+]
 
 _FLOAT64 = np.dtype(float)
 _ONE = np.float64(1.0)
@@ -154,6 +157,38 @@ def zeros_like(x: Any) -> Any:
 def ones_like(x: Any) -> Any:
     """Ones in the structure of `x`, as `zeros_like` has zeros."""
     return _like(x, 1, np.ones_like)
+
+
+def shared_zeros(x: Any) -> Any:
+    """Zeros as `zeros_like` gives them, which share memory wherever arrays in `x` do: tangents of
+    what is written in place later.
+
+    >>> a = np.ones(3)
+    >>> zeros, tail = shared_zeros((a, a[1:]))
+    >>> tail += 1.0
+    >>> zeros
+    array([0., 1., 1.])
+    """
+    buffers, made = SharedAdjoints(), {}
+
+    def zeros(item: Any) -> Any:
+        known = made.get(id(item))
+        if known is not None:
+            return known
+        if type(item) is np.ndarray and item.dtype.kind in "fc":
+            return same_view(buffers, item)
+        if isinstance(item, (list, tuple)) and type(item) in (list, tuple):
+            found: Any = list(map(zeros, item))
+        elif type(item) is dict:
+            found = {key: zeros(value) for key, value in item.items()}
+        else:
+            found = mirror(item, zeros)
+            if found is None:
+                return zeros_like(item)
+        made[id(item)] = found
+        return found
+
+    return zeros(x)
 
 
 def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:

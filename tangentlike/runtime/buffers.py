@@ -18,6 +18,7 @@ __all__ = [
     "require_items",
     "require_module",
     "require_ndim",
+    "require_read_first",
     "require_sequence",
     "survivors",
 ]
@@ -94,6 +95,31 @@ def require_apart(a: Any, b: Any) -> None:
     if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.shares_memory(a, b):
         raise ValueError(
             "two arguments of a function that writes one of them share memory: pass a copy of one"
+        )
+
+
+def require_read_first(entries: Any, value: Any) -> None:
+    """Check that `a[k] = value` reads every entry of `value` before it writes it, where `value` is
+    a view of `a` and `entries` is `a[k]`.
+
+    NumPy sees to that, by a copy or by the order of its writes, except for vectors with unequal
+    strides of one sign: `a[::2] = a[:n]` reads entries that it has just written. Raises
+    `ValueError` there.
+    """
+    vectors = all(type(x) is np.ndarray and x.ndim == 1 for x in (entries, value))
+    if not vectors or entries.size != value.size:
+        return
+    (to,), (off,) = entries.strides, value.strides
+    if to == off or to * off <= 0 or not np.may_share_memory(entries, value):
+        return
+    places = (x.__array_interface__["data"][0] for x in (entries, value))
+    order = np.arange(entries.size)
+    written, read = (start + step * order for start, step in zip(places, (to, off), strict=True))
+    _, when_written, when_read = np.intersect1d(written, read, return_indices=True)
+    if np.any(when_written != when_read):
+        raise ValueError(
+            "a slice is assigned to an overlapping slice with another step, and NumPy overwrites "
+            "entries before it reads them: assign a copy, as in a[::2] = a[:n].copy()"
         )
 
 

@@ -6,6 +6,7 @@ only the shape of the primal array and have rules in `rules/indexing.py`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -183,3 +184,28 @@ def running_places(x: Any, y: Any, axis: int = 0) -> Any:
     shape[axis] = -1
     places = np.reshape(np.arange(np.shape(x)[axis]), shape)
     return np.maximum.accumulate(np.where(np.equal(x, y), places, 0), axis=axis)
+
+
+def places_at(indices: Any, shape: tuple[int, ...]) -> tuple[Any, tuple[int, ...], tuple[int, ...]]:
+    """What `np.multiply.at(a, indices, b)` writes one after the other, for an array of a shape:
+    the keys of the rows or, where more axes than the first are indexed, of the entries; the
+    shape of all that is written, and its shape as a sequence of these.
+
+    >>> keys, whole, pieces = places_at([2, 2], (3, 4))
+    >>> keys, whole, pieces
+    (array([2, 2]), (2, 4), (2, 4))
+    >>> places_at(([0, 1], 3), (3, 4))
+    ([(0, 3), (1, 3)], (2,), (2,))
+    """
+    if isinstance(indices, tuple) or (_is_mask(indices) and np.ndim(indices) > 1):
+        where = np.arange(math.prod(shape)).reshape(shape)[indices]
+        axes = np.unravel_index(np.ravel(where), shape)
+        keys = list(zip(*(axis.tolist() for axis in axes), strict=True))
+        return keys, where.shape, (where.size,)
+    where = np.asarray(np.arange(shape[0])[indices])
+    return where.ravel(), where.shape + shape[1:], (where.size, *shape[1:])
+
+
+def _is_mask(key: Any) -> bool:
+    dtype = getattr(key, "dtype", None)
+    return dtype is not None and dtype.kind == "b"

@@ -5,7 +5,7 @@ Each raises a built-in exception whose message is "what is refused: what to do i
 
 from __future__ import annotations
 
-from . import buffers, statements
+from . import buffers, sharing, statements
 
 __all__ = ["REFUSING"]
 
@@ -15,6 +15,7 @@ REFUSING = frozenset(
         *(buffers.require_apart, buffers.require_array, buffers.require_class),
         *(buffers.require_module, buffers.require_ndim, buffers.require_sequence),
         *(buffers.require_stored, statements.lost_statements),
-        statements.Unsuppressed.__exit__,
+        *(statements.Unsuppressed.__exit__, buffers.require_read_first),
+        *sharing.REFUSALS,
     )
 )

@@ -33,7 +33,7 @@ def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:
     if arrays and _shares(y, x) != _shares(y_dot, x_dot):
         raise ValueError(
             "a tangent is laid out in memory differently from its value, whose view is written "
-            "in place; pass tangents with the memory order of their arguments"
+            "in place: pass tangents with the memory order of their arguments"
         )
     return y_dot
 
@@ -57,6 +57,14 @@ def adjoint_of(shared: SharedAdjoints, x: Any) -> Any:
     """The adjoint of `x`, to be read and written in place: where `x` is a view of an array, this
     is the same view of that array's adjoint.
     """
+    _owner(x)  # (it refuses what is no array of NumPy's)
+    if any(step == 0 and n > 1 for step, n in zip(x.strides, x.shape, strict=True)):
+        _refuse_repeated(x)
+    return same_view(shared, x)
+
+
+def same_view(shared: SharedAdjoints, x: Any) -> Any:
+    """The view of the buffer of zeros of its owner that `x` is of its owner."""
     owner = _owner(x)
     if id(owner) not in shared.buffers:
         low, high = _extent(owner)
@@ -81,12 +89,19 @@ def take_adjoint(shared: SharedAdjoints, x: Any, others: Iterable[Any] = ()) -> 
     return adjoint
 
 
+def _refuse_repeated(x: np.ndarray) -> None:
+    raise ValueError(
+        f"arrays that may share memory are written in place here, and one of shape {x.shape} holds "
+        "the same entries several times, as np.broadcast_to gives: copy it"
+    )
+
+
 def _owner(x: Any) -> np.ndarray:
     """The array at the bottom of a view."""
     if type(x) is not np.ndarray:
         raise TypeError(
             f"arrays that may share memory are written in place here, and one is a "
-            f"{type(x).__name__}: this is followed for NumPy arrays"
+            f"{type(x).__name__}: use NumPy arrays, for which this is followed"
         )
     while True:
         base = x.base
@@ -108,3 +123,6 @@ def _extent(x: np.ndarray) -> tuple[int, int]:
     steps = [stride * (n - 1) for stride, n in zip(x.strides, x.shape, strict=True)]
     low = _address(x) + sum(step for step in steps if step < 0)
     return low, _address(x) + sum(step for step in steps if step > 0) + x.itemsize
+
+
+REFUSALS = (mirrored_view, _owner, _refuse_repeated)  # what raises where sharing is not followed

@@ -139,6 +139,7 @@ EFFECTS = (
     "require_stored",
     "require_module",
     "require_ndim",
+    "require_read_first",
     "require_scalar",
     "require_sequence",
 )
@@ -152,6 +153,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_class",
         "require_module",
         "require_ndim",
+        "require_read_first",
         "require_scalar",
         "require_sequence",
         "require_stored",
@@ -159,6 +161,7 @@ _CHECKING_RUNTIME = frozenset(
 )
 # What depends on which array an argument is, not on its entries alone.
 _SHARING_RUNTIME = frozenset(("adjoint_of", "take_adjoint"))
+ASKING_RUNTIME = (*_SHARING_RUNTIME, "mirrored_view")
 # What keeps states and gives them back.
 _KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk"))
 # Whose result is an object of its own, and whose shares memory with the first argument only.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .. import ir
 from .analyses import analyses
 from .effects import NOTHING, Effect, effect_of, expr_effect
-from .facts import Facts
+from .facts import ASKING_RUNTIME, Facts
 from .measure import width
 from .rewriting import map_stmt, replace_names, with_body
 
@@ -70,7 +70,8 @@ class _Repeating:
             case ir.Index(ir.Var(), ir.Slice() as key):
                 return all(isinstance(part, ir.Atom) for part in ir.children(key))
             case ir.Index(ir.Var(), key):
-                return kind.form != "list" and _is_position(key)
+                copies = any(self.facts.kind(n).form in ("array", "list") for n in _named(key))
+                return kind.form != "list" and not copies and _is_position(key)
             case ir.Call(fn=ir.Ref(text=text)) if text in _COUNTING or text == "len":
                 return kind.form == "number" and kind.discrete
             case _:
@@ -93,6 +94,8 @@ class _Repeating:
                 readers, last = readers + 1, at
                 nested = bool(ir.blocks(other))
                 if _tried(other) or _is_target(other, name) or (loads and _in_loop(other, name)):
+                    return None
+                if loads and _is_compared(other, name):
                     return None
                 if (nested or found.fixed) and self._disturbs(found, effect):
                     return None
@@ -127,6 +130,20 @@ def _is_target(stmt: ir.Stmt, name: str) -> bool:
                 return True
     opaque = any(isinstance(p, ir.Opaque) for e in ir.expressions(stmt) for p in ir.walk(e))
     return (opaque and name in ir.reads(stmt)) or any(_is_target(s, name) for s in inner)
+
+
+def _named(key: ir.Expr) -> list[str]:
+    parts = key.items if isinstance(key, ir.Display) else (key,)
+    return [part.name for part in parts if isinstance(part, ir.Var)]
+
+
+def _is_compared(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement asks which object the value is: read again, it may be another one."""
+    calls = (p for e in ir.expressions(stmt) for p in ir.walk(e) if isinstance(p, ir.Call))
+    return any(
+        isinstance(call.fn, ir.Ref) and call.fn.text in ASKING_RUNTIME and name in ir.names_in(call)
+        for call in calls
+    )
 
 
 def _tried(stmt: ir.Stmt) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from ... import ir
 from ...analysis.operations import (
     is_constant,
@@ -33,14 +31,14 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
     if not state.operands(value) and not isinstance(value, ir.Display):
         if isinstance(value, ir.Call) and state.context.sources().joins_lists(value):
             return _joined(stmt, value, state)
-        return [stmt, *_zeros(stmt.target, state)]
+        return [stmt, *state.zeros_of(stmt.target)]
     match value:
         case ir.Call() if is_container_method(value, state.context.kinds):
             return _mirrored_method(stmt, value, state)
         case ir.Call() | ir.Attribute() if is_constant(
             value, state.context.kinds, state.context.book
         ):
-            return [stmt, *_zeros(stmt.target, state)]
+            return [stmt, *state.zeros_of(stmt.target)]
         case ir.Call() if isinstance(stmt.target, str) and record_values(value) is not None:
             return [stmt, state.assign(state.dot(stmt.target), _record(stmt.target, value, state))]
         case ir.Call():
@@ -79,12 +77,6 @@ def is_user_call(call: ir.Call, state: Tangents) -> bool:
     )
 
 
-def _zeros(target: ir.Target, state: Tangents) -> Iterable[ir.Stmt]:
-    for name in ir.target_names(target):
-        if name in state.active:
-            yield state.assign(state.dot(name), state.zeros(ir.Var(name)))
-
-
 # --------------------------------------------------------------------------- mirrored
 
 
@@ -109,7 +101,7 @@ def _mirrored_method(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir
     """`v = xs.pop()` becomes `v_dot = xs_dot.pop()`."""
     mirrored = _on_tangents(call, state)
     if mirrored is None:
-        return [stmt, *_zeros(stmt.target, state)]
+        return [stmt, *state.zeros_of(stmt.target)]
     line = state.assign(state.target(stmt.target), mirrored)
     if ir.names_in(mirrored) & set(ir.target_names(stmt.target)):
         return [line, stmt]
@@ -149,7 +141,7 @@ def _by_rule(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
     name = stmt.target
     tangent, temporaries = tangent_of(instance, state)
     if tangent is None:
-        return [stmt, *_zeros(name, state)]
+        return [stmt, *state.zeros_of(name)]
     result = ir.Var(name)
     tangent = mirrored(owned(tangent, instance, name, state), instance, name, state)
     read = ir.names_in(tangent).union(*(ir.names_in(e) for _, e in temporaries))
@@ -185,7 +177,7 @@ def _unpacked(
     """`q, r = np.linalg.qr(a)`: the result gets a name, since its tangent may read it."""
     tangent, temporaries = tangent_of(instance, state)
     if tangent is None:
-        return [stmt, *_zeros(target, state)]
+        return [stmt, *state.zeros_of(target)]
     whole = state.fresh("_".join(ir.target_names(target)), instance.result_kind)
     put: dict[str, ir.Expr] = {"$y": ir.Var(whole)}
     rule = instance.rule.name

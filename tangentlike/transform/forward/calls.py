@@ -21,8 +21,9 @@ def user_call(
     """
     assert isinstance(call.fn, ir.Ref)
     callees = state.context.callees
+    zeros = [] if target is None else state.zeros_of(target)
     if not state.operands(call):
-        return [stmt, *_zeros(target, state)]
+        return [stmt, *zeros]
     actuals = callees.bind(call)
     dots = {formal: state.tangent(actual) for formal, actual in actuals.items()}
     active = tuple(formal for formal, dot in dots.items() if dot is not None)
@@ -30,7 +31,7 @@ def user_call(
     effects = callees.effects_here(call, state.kind_of)
     written = active if effects is None else [f for f in active if f in effects.written]
     if not active or not (wanted or written):
-        return [stmt, *_zeros(target, state)]
+        return [stmt, *zeros]
     from .functions import tangent_parameters
 
     kinds = {formal: state.kind_of(actual) for formal, actual in actuals.items()}
@@ -65,8 +66,3 @@ def late_call(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
         ir.Assign(name, made, stmt.origin),
         dataclasses.replace(stmt, target=(stmt.target, state.target(stmt.target)), value=both),
     ]
-
-
-def _zeros(target: ir.Target | None, state: Tangents) -> list[ir.Stmt]:
-    names = () if target is None else ir.target_names(target)
-    return [state.assign(state.dot(n), state.zeros(ir.Var(n))) for n in names if n in state.active]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.flow import Flow
+from ...analysis.memory import element
 from ...analysis.operations import SHAPE_QUERIES, operands
 from ...errors import InternalError, Place, UnsupportedError
 from ...kind import Kind
@@ -120,7 +121,28 @@ class Tangents:
             return ir.Const(0.0)
         if kind.form == "array" and kind.dtype in ("float", "complex"):
             return ir.Call(self.context.numpy("zeros_like"), (expr,))
-        return ir.Call(self.context.helper("zeros_like"), (expr,))
+        held = kind.form not in ("array", "value") and self._is_written_inside(expr)
+        return self.call("shared_zeros" if held else "zeros_like", expr)
+
+    def _is_written_inside(self, expr: ir.Expr) -> bool:
+        names = ir.names_in(expr)
+        return any(self.is_written(node) for n in names for node in (n, element(n)))
+
+    def zeros_of(self, target: ir.Target) -> list[ir.Stmt]:
+        """Zero tangents of what a statement without derivatives bound. Names bound at once may
+        share memory, and then their tangents must, if one is written."""
+        names = [n for n in ir.target_names(target) if n in self.active]
+        together = [n for n in names if self._is_written_inside(ir.Var(n))]
+        together = [n for n in together if self.kind_of(ir.Var(n)).form not in ("number", "other")]
+        if len(together) < 2:
+            together = []
+        alone = [n for n in names if n not in together]
+        out: list[ir.Stmt] = [self.assign(self.dot(n), self.zeros(ir.Var(n))) for n in alone]
+        if not together:
+            return out
+        bound = ir.Display("tuple", tuple(map(ir.Var, together)))
+        dots = tuple(map(self.dot, together))
+        return [*out, self.assign(dots, self.call("shared_zeros", bound))]
 
     # ---------------------------------------------------------------------- statements
 

@@ -128,14 +128,14 @@ def _replaced(
 
 def _either_form(stmt: ir.Update, state: Tangents) -> bool:
     """Whether `a op= v` may write into shared memory or rebind a number, and we cannot tell."""
-    if isinstance(stmt.target, ir.Index):
-        if state.kind_of(stmt.target.base).form not in _CONTAINERS:
-            return False
-    elif not isinstance(stmt.target, ir.Var):
+    in_array = isinstance(stmt.target, ir.Index) and (
+        state.kind_of(stmt.target.base).form not in _CONTAINERS
+    )
+    if in_array:
         return False
     name, form = _written_name(stmt), state.kind_of(stmt.target).form
-    node = f"{name}[*]" if isinstance(stmt.target, ir.Index) else name
-    alone = state.flow.is_alone(node) and name not in state.parameters
+    held = not isinstance(stmt.target, ir.Var)
+    alone = not held and state.flow.is_alone(name) and name not in state.parameters
     return form not in ("number", "array") and not alone
 
 
@@ -194,8 +194,10 @@ def _prepared(
 
 def _is_item(stmt: ir.Update, state: Tangents) -> bool:
     """Whether `xs[i] op= v` writes into an array that a container holds."""
-    if not isinstance(stmt.target, ir.Index) or state.kind_of(stmt.target).form != "array":
+    if isinstance(stmt.target, ir.Var) or state.kind_of(stmt.target).form != "array":
         return False
+    if isinstance(stmt.target, ir.Attribute):
+        return True
     return state.kind_of(stmt.target.base).form in _CONTAINERS
 
 

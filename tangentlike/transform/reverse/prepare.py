@@ -17,6 +17,7 @@ from ...analysis.structure import Structure
 from ...kind import BOOL, INT, UNKNOWN
 from ..context import BINARY_OF, Context
 from ..loops import indexed, sources_of
+from .overlaps import checked_overlap
 
 _ACCUMULATING = (operator.iadd, operator.isub)
 
@@ -50,7 +51,9 @@ class Preparation:
                 return self._for(stmt)
             case ir.Update(target=ir.Index()) | ir.Store(target=ir.Index()):
                 named, stmt = self._with_steady_key(stmt)
-                return [*named, *(self._update(stmt) if isinstance(stmt, ir.Update) else [stmt])]
+                if isinstance(stmt, ir.Update):
+                    return [*named, *self._update(stmt)]
+                return [*named, *checked_overlap(stmt, self.facts, self.aliases, self.context)]
             case ir.Update():
                 return self._update(stmt)
             case ir.Assign():
