@@ -39,7 +39,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "real_update": _each(_REVERSE, "an attribute of `z` is assigned, and `z` carries derivatives"),
     "global_buffer": _each(_WAYS, "`product` carries derivatives into `_BUFFER`"),
-    "over_ndenumerate": _each(_WAYS, "no derivative rule for np.ndenumerate"),
     "loop_target_item": _each(_WAYS, "a loop can only bind names"),
     "matmul_in_place": {
         "forward": "`b` may be a number (rebound here) or an array (written in place)"
