@@ -62,7 +62,7 @@ def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
             return False
         return _class_holds(kind, np.dtype(type(value)).kind, exact=False)
     if kind.form == "object":
-        return structure_of(value) == kind
+        return structure_of(value) in (kind.among or (kind,))
     if kind.form == "other" and kind.cls is not None:
         return isinstance(value, kind.cls)
     if kind.form == "other":

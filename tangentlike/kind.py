@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Union
 
+MOST_CLASSES = 12  # of which a value may be one
 Dim = Union[int, str, None]
 Shape = Union[tuple[Dim, ...], str, None]
 
@@ -25,8 +26,9 @@ class Kind:
     - "value": a number or an array, not known which,
     - "list", "tuple", "dict": Python containers (`items` for a tuple of known length;
       `item` for what all elements of a list or dict have in common),
-    - "object": an instance of the class `cls` (None: not known which); `fields` are attributes
-      that hold objects, or containers, with what is known of them,
+    - "object": an instance of the class `cls` (None: not known which, or of one of the classes
+      of the kinds `among`); `fields` are attributes that hold objects, or containers, with what
+      is known of them,
     - "other": carries no derivative (strings, None, modules, functions, shapes, ...),
     - "unknown": anything.
 
@@ -44,6 +46,7 @@ class Kind:
     cls: type | None = None
     fields: tuple[tuple[str, Kind], ...] = ()
     module: ModuleType | None = None
+    among: tuple[Kind, ...] = ()
 
     @property
     def rank(self) -> int | None:
@@ -88,25 +91,46 @@ class Kind:
             self.dtype if self.dtype == other.dtype else "?",
             self.shape if self.shape == other.shape else None,
             self.items if self.items == other.items else None,
-            self.item if self.item == other.item else None,
+            self._joined_item(other),
             self.spells if self.spells == other.spells else None,
         )
 
+    def _joined_item(self, other: Kind) -> Kind | None:
+        """What is true of the items of two containers."""
+        if self.item == other.item or self.item is None or other.item is None:
+            return self.item if self.item == other.item else None
+        joined = self.item.join(other.item)
+        return joined if joined.holds_objects else None
+
     def _joined_object(self, other: Kind) -> Kind:
-        """What is true of two objects: the fields of which the same is known."""
-        if self.cls is not other.cls:
-            return UNKNOWN
+        """What is true of two objects: the fields of which the same is known, or the classes of
+        which they are."""
+        if self.cls is not other.cls or self.among or other.among:
+            return self._one_of(other)
         known = dict(other.fields)
         joined = ((n, k.join(known[n])) for n, k in self.fields if n in known)
         fields = tuple((n, k) for n, k in joined if k != UNKNOWN)
         return Kind("object", cls=self.cls, fields=fields)
 
+    def _one_of(self, other: Kind) -> Kind:
+        """An object of one of several classes, in a fixed order."""
+        classes: dict[type, Kind] = {}
+        for kind in (*(self.among or (self,)), *(other.among or (other,))):
+            if kind.cls is None:
+                return UNKNOWN
+            known = classes.get(kind.cls, kind)
+            classes[kind.cls] = known if known is kind else known._joined_object(kind)
+        if len(classes) > MOST_CLASSES:
+            return UNKNOWN
+        names = sorted(classes, key=lambda cls: (cls.__module__, cls.__qualname__, id(cls)))
+        return Kind("object", among=tuple(classes[cls] for cls in names))
+
     @property
     def holds_objects(self) -> bool:
         """Whether it is an object of a known class, a known module, or a container of such."""
         inside = (*(self.items or ()), *(() if self.item is None else (self.item,)))
-        known = (self.form == "object" and self.cls is not None) or self.module is not None
-        return known or any(kind.holds_objects for kind in inside)
+        known = self.cls is not None if self.form == "object" else self.module is not None
+        return known or bool(self.among) or any(kind.holds_objects for kind in inside)
 
     def with_shape(self, shape: Shape) -> Kind:
         return replace(self, shape=shape)

@@ -8,8 +8,9 @@ too it has to be known (`runs_over_names`).
 from __future__ import annotations
 
 import dis
+import functools
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -105,9 +106,10 @@ def structure_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
     kinds = [
         structure_of(item, above) for item in (value.values() if isinstance(value, dict) else value)
     ]
-    same = bool(kinds) and all(kind == kinds[0] for kind in kinds)
+    common = functools.reduce(Kind.join, kinds) if kinds else UNKNOWN
     form = "dict" if isinstance(value, dict) else "list"
-    return Kind(form, item=kinds[0] if same and kinds[0] != UNKNOWN else None)
+    same = common != UNKNOWN and (common == kinds[0] or common.holds_objects)
+    return Kind(form, item=common if same else None)
 
 
 def _object(value: Any, above: tuple[Any, ...]) -> Kind:
@@ -142,15 +144,29 @@ def has_methods(cls: type) -> bool:
 
 def assigned_attributes(cls: type) -> frozenset[str]:
     """The attributes that methods of a class assign, other than in `__init__`."""
-    found: set[str] = set()
+    stores = _stores(cls)
+    return frozenset(name for method, name in stores if method not in _MAKING)
+
+
+def sets_attribute(cls: type, name: str) -> bool:
+    """Whether some method of a class assigns an attribute of this name, `__init__` included."""
+    fields = getattr(cls, "__dataclass_fields__", {})
+    return name in fields or any(name == stored for _, stored in _stores(cls))
+
+
+_MAKING = ("__init__", "__post_init__")
+
+
+def _stores(cls: type) -> Iterator[tuple[str, str]]:
+    """The attributes that methods of a class assign, each with the method."""
     for base in cls.__mro__:
         for name, value in vars(base).items():
             fn = value.fget if isinstance(value, property) else value
             code = getattr(fn, "__code__", None)
-            if code is not None and name not in ("__init__", "__post_init__"):
-                stores = (i for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
-                found.update(i.argval for i in stores)
-    return frozenset(found)
+            if code is not None:
+                for instruction in dis.get_instructions(code):
+                    if instruction.opname == "STORE_ATTR":
+                        yield name, instruction.argval
 
 
 def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()) -> None:

@@ -271,9 +271,23 @@ OBJECTS = (
         "    y = FIXED(x)\n    for layer in [*LAYERS, Dense(x)]:\n        y = layer(y)\n    return y",
     ),
     program(
-        "a class with `__new__`, `__slots__` or `__setattr__` of its own, made inside",
+        "objects of several classes: in lists, dicts, attributes, branches",
+        DONE,
+        "import abc\n\nclass Layer(abc.ABC):\n    def __init__(self, w):\n        self.w = w\n\n"
+        "    @abc.abstractmethod\n    def __call__(self, v): ...\n\n"
+        "class Scale(Layer):\n    def __call__(self, v):\n        return self.w * v\n\n"
+        "class Bend:\n    __slots__ = ()\n\n    def __call__(self, v):\n        return np.tanh(v)\n\n"
+        "class Chain:\n    def __init__(self, *layers):\n        self.layers = layers\n\n"
+        "    def __call__(self, v):\n        for layer in self.layers:\n            v = layer(v)\n"
+        "        return v\n\n"
+        "def f(x):\n    last = Scale(x) if x > 0.0 else Bend()\n"
+        "    return Chain(Scale(x), Bend(), last)(x)",
+    ),
+    program(
+        "a class with `__new__`, `__setattr__` or a metaclass of its own, made inside",
         REFUSED,
-        "class Slotted:\n    __slots__ = ('w',)\n\n    def __init__(self, w):\n        self.w = w\n\n"
+        "class Slotted:\n    def __new__(cls, w):\n        return super().__new__(cls)\n\n"
+        "    def __init__(self, w):\n        self.w = w\n\n"
         "def f(x):\n    return Slotted(x).w",
     ),
     program(

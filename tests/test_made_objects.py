@@ -124,9 +124,23 @@ def test_forward_over_reverse_of_objects_that_are_written() -> None:
         np.testing.assert_allclose(got, (up - down) / 2e-6, rtol=1e-5, atol=1e-7)
 
 
-class Slotted:
-    __slots__ = ("w",)
+class Counted:
+    count = 0
 
+    def __new__(cls, w):
+        cls.count += 1
+        return super().__new__(cls)
+
+    def __init__(self, w):
+        self.w = w
+
+
+class Doubling(type):
+    def __call__(cls, w):
+        return super().__call__(2.0 * w)
+
+
+class Doubled(metaclass=Doubling):
     def __init__(self, w):
         self.w = w
 
@@ -139,11 +153,14 @@ class Checked:
         super().__setattr__(name, 2.0 * value)
 
 
-@pytest.mark.parametrize("cls", [Slotted, Checked])
-def test_classes_that_store_in_their_own_way_are_refused(cls: Any) -> None:
+@pytest.mark.parametrize(
+    ("cls", "how"),
+    [(Counted, "`__new__`"), (Doubled, "a metaclass"), (Checked, "`__setattr__`")],
+)
+def test_classes_that_make_or_store_in_their_own_way_are_refused(cls: Any, how: str) -> None:
     def made(x):
         return cls(x).w * x
 
     for mode in ("reverse", "forward"):
-        with pytest.raises(tl.UnsupportedError, match="no derivative rule"):
+        with pytest.raises(tl.UnsupportedError, match=f"has {how} of its own"):
             tl.autodiff(made, mode=mode)(2.0, 1.0)

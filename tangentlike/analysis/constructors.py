@@ -15,6 +15,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import inspect
+import sys
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -36,18 +37,35 @@ _PLAIN: dict[type, tuple[Any, dict[str, ir.Expr] | None]] = {}
 def initialiser(cls: Any) -> types.FunctionType | None:
     """The `__init__` of a class of the user's whose objects are made in no other way; None for
     anything else, and for dataclasses that Python wrote it for."""
-    if not isinstance(cls, type) or type(cls) not in (type, abc.ABCMeta):
-        return None
-    if issubclass(cls, _BASES) or is_machinery(cls):
-        return None
-    if is_numerical(cls) or is_ours(cls) or cls.__new__ is not object.__new__:
-        return None
-    if cls.__setattr__ is not object.__setattr__ or dataclasses.is_dataclass(cls):
-        return None
-    if any("__slots__" in vars(base) for base in cls.__mro__[:-1]):
+    if not _is_made_plainly(cls):
         return None
     found = inspect.getattr_static(cls, "__init__", None)
     return found if isinstance(found, types.FunctionType) else None
+
+
+def _is_made_plainly(cls: Any) -> bool:
+    """Whether calling a class of the user's does no more than `__init__` does, if it has one."""
+    if not isinstance(cls, type) or type(cls) not in (type, abc.ABCMeta):
+        return False
+    if issubclass(cls, _BASES) or is_machinery(cls):
+        return False
+    if is_numerical(cls) or is_ours(cls) or cls.__new__ is not object.__new__:
+        return False
+    return cls.__setattr__ is object.__setattr__ and not dataclasses.is_dataclass(cls)
+
+
+def own_way_of_making(cls: Any) -> str:
+    """What a class of the user's has of its own that makes its objects; "" if nothing does."""
+    if not isinstance(cls, type) or issubclass(cls, _BASES) or is_machinery(cls):
+        return ""
+    if is_numerical(cls) or is_ours(cls):
+        return ""
+    if type(cls) not in (type, abc.ABCMeta):
+        return "a metaclass"
+    if cls.__new__ is not object.__new__:
+        return "`__new__`"
+    plain = cls.__setattr__ is object.__setattr__ or dataclasses.is_dataclass(cls)
+    return "" if plain else "`__setattr__`"
 
 
 def plain_attributes(cls: type) -> dict[str, ir.Expr] | None:
@@ -59,7 +77,8 @@ def plain_attributes(cls: type) -> dict[str, ir.Expr] | None:
     """
     init = initialiser(cls)
     if init is None:
-        return None
+        bare = _is_made_plainly(cls) and cls.__init__ is object.__init__
+        return {} if bare and cls.__module__ not in sys.stdlib_module_names else None
     if cls not in _PLAIN or _PLAIN[cls][0] is not init:
         _PLAIN[cls] = (init, _plain_attributes(cls))
     return _PLAIN[cls][1]

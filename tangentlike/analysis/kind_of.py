@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import operator
 from collections.abc import Mapping
 from dataclasses import replace
@@ -164,7 +165,9 @@ def _display(expr: ir.Display, kinds: Mapping[str, Kind], book: Any) -> Kind:
     dtype = "int" if integers and items else "?"
     if expr.form == "tuple":
         return Kind("tuple", dtype, items=items)
-    return Kind(expr.form)  # what a list holds may change later, through any of its names
+    # What a list holds may change later, through any of its names. (Methods check the classes.)
+    common = functools.reduce(Kind.join, items) if items else UNKNOWN
+    return Kind(expr.form, item=common if common.holds_objects else None)
 
 
 def _attribute(
@@ -172,6 +175,9 @@ def _attribute(
 ) -> Kind:
     if name in ("shape", "strides", "ndim", "dtype"):
         return _shape_of(base) if name == "shape" else _SHAPE_KINDS[name]
+    if base.among:
+        found = [dict(kind.fields).get(name, UNKNOWN) for kind in base.among]
+        return functools.reduce(Kind.join, found)
     if base.form == "object":
         return dict(base.fields).get(name, UNKNOWN)
     if base.form not in ("array", "value", "number"):
@@ -225,6 +231,10 @@ def _container_method(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Ki
             return INT
         case "copy":
             return base
+        case "values" if element_kind(base).holds_objects:
+            return Kind("list", item=element_kind(base))
+        case "items" if element_kind(base).holds_objects:
+            return Kind("list", item=Kind("tuple", items=(UNKNOWN, element_kind(base))))
         case "pop" if base.form in ("list", "dict") and len(call.args) < 2:
             return element_kind(base)
         case _:

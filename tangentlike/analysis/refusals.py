@@ -13,6 +13,7 @@ from ..errors import Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
 from .advice import advice
+from .constructors import own_way_of_making
 from .flow import writes_outside
 from .inert import differentiable_arguments
 from .matrices import matrix_names, refuse_matrix_product
@@ -175,16 +176,29 @@ class _Check:
             return
         if self.book.is_nondifferentiable(obj):
             return
+        raise self._no_rule(call, obj, culprit, place)
+
+    def _no_rule(self, call: ir.Call, obj: Any, culprit: str, place: Place) -> UnsupportedError:
+        """The refusal of an operation that nothing is known of."""
         name = _qualified(call, obj)
+        own = own_way_of_making(obj)
+        if own:
+            return UnsupportedError(
+                f"`{name}` has {own} of its own, and what that does with `{culprit}` is not "
+                "followed",
+                place,
+                f"{self._reason(culprit)} Set the attributes in `__init__` and nowhere else, or "
+                "make the object outside and pass it as an argument.",
+            )
         if obj is functools.partial:
-            raise UnsupportedError(
+            return UnsupportedError(
                 f"a function that uses `{culprit}` is kept, and which function is called later "
                 "shows only when the program runs",
                 place,
                 f"{self._reason(culprit)} Call the function by its name, pass it to a function, "
                 f"or give it `{culprit}` as an argument where it is called.",
             )
-        raise UnsupportedError(
+        return UnsupportedError(
             f"no derivative rule for {name}",
             place,
             f"{self._reason(culprit)} {advice(name)}Add a rule with @tl.rule({name}), mark it with "

@@ -80,6 +80,7 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
     emitted = frozenset(fn.name for fn in module.functions)
     uses: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
     found: dict[tuple[str, str, int], tuple[str, Binding]] = {}
+    first: dict[tuple[str, int], tuple[Any, ...]] = {}  # one class that several modules import
     local = {fn.name: local_names(fn) for fn in module.functions}
     for fn in module.functions:
         for ref in references(fn):
@@ -89,15 +90,26 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
             except UnsupportedError as error:
                 raise _placed(error, ref, fn) from None
             found[fn.name, ref.text, ref.key] = root, binding
-            uses.setdefault((root, binding.identity), []).append(fn.name)
+            known = _one_of_many(root, binding, first)
+            uses.setdefault((root, known), []).append(fn.name)
     names = _spellings(uses, local, emitted)
     by_function: dict[str, dict[str, Binding]] = {fn.name: {} for fn in module.functions}
     spellings = {}
     for (function, text, key), (root, binding) in found.items():
-        spelling = names[root, binding.identity]
+        spelling = names[root, _one_of_many(root, binding, first)]
         spellings[function, text, key] = spelling
         by_function[function].setdefault(spelling, binding)
     return Bindings(by_function, spellings)
+
+
+def _one_of_many(
+    root: str, binding: Binding, first: dict[tuple[str, int], tuple[Any, ...]]
+) -> tuple[Any, ...]:
+    """What tells a binding from others of its name: a class or function that modules import from
+    each other is one thing, though each has it among its own globals."""
+    if binding.kind != "global" or not isinstance(binding.obj, (type, types.FunctionType)):
+        return binding.identity
+    return first.setdefault((root, id(binding.obj)), binding.identity)
 
 
 def _placed(error: UnsupportedError, ref: ir.Ref, fn: ir.Function) -> UnsupportedError:
@@ -211,6 +223,7 @@ def _found(root: str, live: Any, scope: Scope) -> Binding:
         return Binding("builtin", "builtins", root, live)
     if _from_runtime(live, root):
         return Binding("imported", RUNTIME, root, live)
+    root = scope.renamed.get(root, root)
     kind = scope.kind_of_name(root)
     if kind == "closure":
         owner = getattr(scope.fn, "__qualname__", "the function")

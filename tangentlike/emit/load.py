@@ -41,6 +41,7 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
         cells, renamed = _cells(fn, emitted, own, siblings)
         code = _compile(trees[fn.name], tuple(cells), renamed, filename)
         loaded[fn.name] = _function(fn, code, own, cells)
+        loaded[fn.name].__renamed__ = renamed  # type: ignore[attr-defined]
         siblings[fn.name].cell_contents = loaded[fn.name]
     return loaded
 

@@ -35,6 +35,7 @@ class Scope:
     imports: Mapping[str, Imported] = field(
         default_factory=dict
     )  # what the function imports itself
+    renamed: Mapping[str, str] = field(default_factory=dict)  # of emitted text: name -> global
 
     @classmethod
     def of(cls, fn: types.FunctionType) -> Scope:
@@ -42,7 +43,9 @@ class Scope:
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
         own = fn.__globals__.get("__builtins__", builtins)
         own = own if isinstance(own, dict) else vars(own)
-        return cls(fn, sys.modules.get(fn.__module__ or ""), cells, fn.__globals__, own)
+        module = sys.modules.get(fn.__module__ or "")
+        renamed = getattr(fn, "__renamed__", {})
+        return cls(fn, module, cells, fn.__globals__, own, renamed=renamed)
 
     @classmethod
     def of_names(cls, names: Mapping[str, Any]) -> Scope:
@@ -53,6 +56,7 @@ class Scope:
         """The object a name means now; raises `KeyError` if it means nothing."""
         if name in self.imports:
             return self.imports[name].obj
+        name = self.renamed.get(name, name)
         if name in self.cells:
             try:
                 found = self.cells[name].cell_contents

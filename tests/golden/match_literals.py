@@ -11,12 +11,10 @@ def match_literals_grad(x, kind):
         y = product * x
     elif kind == 0 or kind == -1:
         y = np.sin(x)
+    elif kind is None:
+        y = x
     else:
-        taken = kind is None
-        if taken:
-            y = x
-        else:
-            y = np.exp(x)
+        y = np.exp(x)
     # adjoint
     product2_bar = broadcast_like(1.0, y * x)  # return np.sum(y * x)
     y_bar = unbroadcast(product2_bar * x, y)
@@ -28,7 +26,7 @@ def match_literals_grad(x, kind):
         x_bar = x_bar + unbroadcast(y_bar * product, x) + 2.0 * product_bar * x
     elif kind == 0 or kind == -1:
         x_bar += y_bar * np.cos(x)           # y = np.sin(x)
-    elif taken:
+    elif kind is None:
         x_bar = accumulate(x_bar, y_bar)     # y = x
     else:
         x_bar += y_bar * y                   # y = np.exp(x)

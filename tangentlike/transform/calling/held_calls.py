@@ -56,6 +56,8 @@ def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
 
 def _is_held(kind: Kind, name: str) -> bool:
     """Whether an object of this kind has an attribute by this name, and its class has not."""
+    if kind.among:
+        return all(_is_held(one, name) for one in kind.among)
     if kind.form != "object" or kind.cls is None:
         return False
     if inspect.getattr_static(kind.cls, name, None) is not None:

@@ -36,4 +36,7 @@ class KnownCallees:
     def method_kind(self, expr: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> Kind | None:
         """What a method of an object gives, or a class that is called; None for other things."""
         found = self.methods.behind(expr, kind_of)
-        return None if found is None else self._callees.result_kind(found.call(None), kind_of)
+        if found is None:
+            return None
+        call = self._callees.variants.of_call(found.call(None))  # (starred parameters)
+        return self._callees.result_kind(call, kind_of)

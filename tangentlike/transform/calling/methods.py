@@ -28,6 +28,7 @@ from ...kind import UNKNOWN, Kind
 from ...runtime import require_class
 from ...structures import OF_ARRAYS
 from .callees import Callees
+from .class_cases import by_class
 from .held_calls import held_calls_as_reads
 from .known_callees import KnownCallees
 from .method_lookup import BINARY, UNARY, Found, may_call_methods
@@ -252,6 +253,10 @@ class _Spelling:
         return isinstance(stmt, ir.Assign) and _is_super(stmt.value) and stmt.target not in used
 
     def statement(self, stmt: ir.Stmt) -> ir.Stmt:
+        if any(kind.among for kind in self.kinds.values()):
+            found = by_class(stmt, self.kinds, self.spelled)
+            if found is not None:
+                return found
         match stmt:
             case ir.Assign(value=value) | ir.Do(value=value):
                 new = self.expression(value, stmt.origin)
@@ -265,6 +270,10 @@ class _Spelling:
                 found = self.methods.lookup.setter(self._class(base), name, (base, value))
                 return self._done(found, stmt)
         return ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt
+
+    def spelled(self, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
+        """A statement where names have these kinds."""
+        return _Spelling(self.methods, self.lowered, kinds).statement(stmt)
 
     def _done(self, found: Found | None, stmt: ir.Store) -> ir.Stmt:
         """A store as the call of the method that it is; itself where there is none."""
@@ -359,10 +368,11 @@ class _Spelling:
     def _called(self, found: Found, expr: ir.Expr, origin: ir.Origin) -> ir.Call:
         """The call of a method, made for the classes that it is given here."""
         at = expr.at if isinstance(expr, ir.Call) else origin.place
-        plain = found.call(at)
+        plain = self.methods.callees.variants.of_call(found.call(at))  # (starred parameters)
+        assert isinstance(plain.fn, ir.Ref)
         method = _Method(found.style, found.name, found.original)
-        given = self._given(found.fn, plain)
-        fn = self.methods.variant(found.fn, method, found.text, given)
+        given = self._given(plain.fn.obj, plain)
+        fn = self.methods.variant(plain.fn.obj, method, found.text, given)
         return dataclasses.replace(plain, fn=fn)
 
     def _bound(self, fn: Any, call: ir.Call) -> dict[str, Any]:

@@ -12,6 +12,7 @@ whatever it held before: zeros are made like the value that is there again.
 from __future__ import annotations
 
 import dataclasses
+import inspect
 
 import numpy as np
 
@@ -50,8 +51,10 @@ def updates_as_stores(function: ir.Function, context: Context) -> ir.Function:
 
 def _updates_field(stmt: ir.Stmt) -> bool:
     """Whether it is `obj.name op= v`, of an object: `z.real += v` writes into an array."""
-    attribute = isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Attribute)
-    return attribute and not hasattr(np.ndarray, stmt.target.name)  # type: ignore[union-attr]
+    match stmt:
+        case ir.Update(target=ir.Attribute(_, name)):
+            return not _is_of_arrays(name)
+    return False
 
 
 def _seen(field: ir.Attribute, function: ir.Function, sharing: Sharing) -> bool:
@@ -98,9 +101,15 @@ def _spelled(
     )
 
 
+def _is_of_arrays(name: str) -> bool:
+    """Whether arrays have an attribute of this name that is no method: none can be assigned to
+    the name of a method (`self.mean = m`)."""
+    return inspect.isgetsetdescriptor(getattr(np.ndarray, name, None))
+
+
 def refuse_array_field(stmt: ir.Store | ir.Update, base: str) -> None:
     """`z.shape = (2, 2)` and `z.real += v` change an array, not an attribute of an object."""
-    if isinstance(stmt.target, ir.Attribute) and hasattr(np.ndarray, stmt.target.name):
+    if isinstance(stmt.target, ir.Attribute) and _is_of_arrays(stmt.target.name):
         raise UnsupportedError(
             f"an attribute of `{base}` is assigned, and `{base}` carries derivatives",
             stmt.origin.place,

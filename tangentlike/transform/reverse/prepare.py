@@ -232,6 +232,7 @@ def _is_steady(fn: ir.Expr) -> bool:
     questions of what something is."""
     if not isinstance(fn, ir.Ref):
         return False
-    asking = (isinstance, issubclass, len, runtime.is_sequence, runtime.is_mapping, operator.not_)
+    asking = (isinstance, issubclass, len, type, operator.is_, operator.is_not, operator.not_)
+    asking = (*asking, runtime.is_sequence, runtime.is_mapping)
     operator_ = not fn.text.replace(".", "_").isidentifier()
     return operator_ or any(fn.obj is known for known in asking)

@@ -1,0 +1,78 @@
+"""Objects of one of several classes: each class has its own method, and the run says which.
+
+before::                         after::
+    for layer in layers:             for layer in layers:
+        h = layer(h)                     if type(layer) is Dense:
+                                             h = Dense_call(layer, h)
+                                         else:
+                                             h = Dropout_call(layer, h)
+
+What the classes may be is a fact about a name (`Kind.among`), joined from all that it may stand
+for. The last case asks nothing: the method that it calls checks the class itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Mapping
+
+from ... import ir
+from ...kind import UNKNOWN, Kind
+from ...structures import sets_attribute
+from .method_lookup import BINARY, UNARY
+
+_IS = ir.Ref("is", operator.is_)
+_TYPE = ir.Ref("type", type)
+
+
+def by_class(
+    stmt: ir.Stmt,
+    kinds: Mapping[str, Kind],
+    spelled: Callable[[ir.Stmt, Mapping[str, Kind]], ir.Stmt],
+) -> ir.Stmt | None:
+    """A statement that asks something of an object of one of several classes, as a branch for
+    each; None for any other. `spelled` gives the statement where names have certain kinds."""
+    for name in sorted(_asked(stmt)):
+        among = [k for k in kinds.get(name, UNKNOWN).among if _may_have(k, name, stmt)]
+        cases = [(kind, spelled(stmt, {**kinds, name: kind})) for kind in among]
+        if all(case == stmt for _, case in cases):
+            continue
+        made = cases[-1][1]
+        for kind, case in cases[-2::-1]:
+            assert kind.cls is not None
+            same = (ir.Call(_TYPE, (ir.Var(name),)), ir.Ref(kind.cls.__name__, kind.cls))
+            made = ir.If(ir.Call(_IS, same), (case,), (made,), stmt.origin)
+        return made
+    return None
+
+
+def _asked(stmt: ir.Stmt) -> set[str]:
+    """The names of objects whose methods a statement may call. (A function that is given an
+    object asks it itself.)"""
+    parts: tuple[ir.Expr, ...] = ()
+    match stmt:
+        case ir.Store(target=ir.Attribute(base) | ir.Index(base)):
+            parts = (base,)
+        case ir.Assign(value=value) | ir.Do(value=value):
+            match value:
+                case ir.Attribute(base) | ir.Index(base) | ir.Call(fn=ir.Attribute(base)):
+                    parts = (base,)
+                case ir.Call(fn=ir.Ref(obj=obj), args=args):
+                    operators = callable(obj) and (obj in BINARY or obj in UNARY)
+                    parts = args if operators else ()
+                case ir.Call(fn=fn):
+                    parts = (fn,)
+    return {part.name for part in parts if isinstance(part, ir.Var)}
+
+
+def _may_have(kind: Kind, name: str, stmt: ir.Stmt) -> bool:
+    """Whether objects of a class may have the attribute that a statement asks for."""
+    match getattr(stmt, "value", None):
+        case ir.Call(fn=ir.Attribute(ir.Var(base), asked)) | ir.Attribute(ir.Var(base), asked):
+            if base != name or kind.cls is None or asked in dict(kind.fields):
+                return True
+            if inspect.getattr_static(kind.cls, asked, None) is not None:
+                return True
+            return hasattr(kind.cls, "__getattr__") or sets_attribute(kind.cls, asked)
+    return True
