@@ -314,6 +314,67 @@ def test_swapped_buffers(fn: Callable[..., Any]) -> None:
         tl.grad(swaps)(u, u[::-1], 0.7, 7)
 
 
+# ------------------------------------------------------------ rounds that keep values themselves
+
+
+def folded(u: Any, times: int) -> Any:
+    for _ in range(times):
+        u = np.tanh(u) * u
+    return u
+
+
+def calls_with_tapes(x: Any, n: int) -> Any:
+    for i in tl.checkpointed(range(n), snapshots=2):
+        x = folded(x, 3) + folded(x * x, i)
+    return np.sum(x)
+
+
+def loops_that_write(x: Any, n: int) -> Any:
+    for _ in tl.checkpointed(range(n), snapshots=2):
+        work = np.zeros(3)
+        for j in range(1, 3):
+            work[j] = work[j - 1] + x[j] * np.sin(x[j - 1])
+            x[j] = np.tanh(work[j]) * x[j - 1]
+    return np.sum(x * x)
+
+
+def lists_that_grow(x: Any, n: int) -> Any:
+    for _ in tl.checkpointed(range(n), every=2):
+        parts = []
+        for j in range(3):
+            parts.append(np.sin(x[j]))
+        x = np.array(parts) * x
+    return np.sum(x)
+
+
+def checkpointed_inside(x: Any, n: int) -> Any:
+    for i in tl.checkpointed(range(n), snapshots=2):
+        y = x * 1.0
+        for _ in tl.checkpointed(range(3), every=2):
+            y[1:] = y[1:] + np.sin(y[:-1]) * 0.1
+        k = 0
+        while tl.checkpointed(k < i + 1, snapshots=2):
+            y = np.sin(y) * 1.1
+            k = k + 1
+        x = y * x
+    return np.sum(x)
+
+
+ROUNDS_THAT_KEEP = [calls_with_tapes, loops_that_write, lists_that_grow, checkpointed_inside]
+
+
+@pytest.mark.parametrize("fn", ROUNDS_THAT_KEEP, ids=lambda f: f.__name__)
+def test_rounds_that_keep_values_themselves(fn: Callable[..., Any]) -> None:
+    x, v = np.array([0.5, 0.7, 0.9]), np.array([0.1, -0.2, 0.3])
+    tl.check_grads(fn, (x, 5), wrt=(0,))
+    gradient = tl.grad(fn)
+    expected = (gradient(x + 1e-5 * v, 5) - gradient(x - 1e-5 * v, 5)) / 2e-5
+    product = tl.hvp(fn)(x, 5, v)
+    assert np.allclose(product, expected, rtol=1e-6, atol=1e-7)
+    _, pullback = tl.vjp(gradient, x, 5)
+    assert np.allclose(pullback(v)[0], product, rtol=1e-11)
+
+
 # --------------------------------------------------------------------------------- refusals
 
 

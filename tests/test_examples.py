@@ -197,6 +197,8 @@ def test_benchmarks_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert example("benchmarks/gradients").main(["--repeats", "1", "--only", "logistic"]) == 0
     assert example("benchmarks/transform_time").main(["--repeats", "1", "--lines", "10"]) == 0
     assert example("benchmarks/orders").main(["--repeats", "1", "--orders", "2"]) == 0
+    products = example("benchmarks/hessian_products")
+    assert products.main(["--repeats", "1", "--only", "logistic,durbin"]) == 0
     printed = capsys.readouterr().out
     assert "logistic regression" in printed and "10 lines" in printed and "numpy" in printed
     assert "final_state" in printed and "ms, 2" in printed
