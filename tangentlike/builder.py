@@ -272,7 +272,7 @@ class Builder:
         function = merge_same_arguments(lowered.function, context)
         function = changes_as_new(function, wrt, given, context)
         function = updates_as_stores(writes_as_stores(function, context), context)
-        shared_loads = share_loads(function, frozenset(lowered.temporaries), context.sources())
+        shared_loads = share_loads(function, context)
         if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
             function = shared_loads
             context.kinds.update(infer_kinds(function, given, self.book))

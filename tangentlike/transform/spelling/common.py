@@ -1,4 +1,4 @@
-"""One load for one entry: `a[j, k] * a[j, k]` reads the entry once.
+"""One load for one entry: `a[j, k] * a[j, k]` reads the entry once, `s.x * s.x` the attribute.
 
 Flattening gives every occurrence in an expression a temporary of its own. Where nothing in
 between writes the array, the second is the first; its adjoint is then added once, and it is saved
@@ -11,17 +11,17 @@ import dataclasses
 
 from ... import ir
 from ...analysis.memory import Sources
+from ..context import Context
 
 Loads = dict[ir.Expr, str]
 
 
-def share_loads(
-    function: ir.Function, temporaries: frozenset[str], sources: Sources
-) -> ir.Function:
+def share_loads(function: ir.Function, context: Context) -> ir.Function:
     """`t = a[k]; u = a[k]; y = t * u` -> `t = a[k]; y = t * t`, for temporaries of ours.
 
     Only within a run of simple statements; any write in place ends what is known.
     """
+    sources = context.sources()
 
     def block(stmts: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
@@ -33,7 +33,7 @@ def share_loads(
                 out.append(ir.map_statement(put(stmt, renamed), block=block))
                 continue
             stmt = put(stmt, renamed)
-            found = _load(stmt, temporaries)
+            found = _load(stmt, context)
             if found is not None and found in loads:
                 assert isinstance(stmt, ir.Assign)
                 renamed[str(stmt.target)] = ir.Var(loads[found])
@@ -56,11 +56,15 @@ def put(stmt: ir.Stmt, renamed: dict[str, ir.Expr]) -> ir.Stmt:
     return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, renamed))
 
 
-def _load(stmt: ir.Stmt, temporaries: frozenset[str]) -> ir.Expr | None:
-    """The item read that a statement gives to a temporary."""
+def _load(stmt: ir.Stmt, context: Context) -> ir.Expr | None:
+    """The item or the attribute that a statement gives to a temporary. An attribute of an object
+    of unknown class may be a property, which computes."""
     match stmt:
-        case ir.Assign(target=str(name), value=ir.Index(ir.Var(), _) as value):
-            return value if name in temporaries else None
+        case ir.Assign(target=str(name), value=ir.Index(ir.Var()) as value):
+            return value if name in context.temporaries else None
+        case ir.Assign(target=str(name), value=ir.Attribute(ir.Var() as base) as value):
+            known = context.kind_of(base).cls is not None and context.is_part(value)
+            return value if known and name in context.temporaries else None
     return None
 
 
