@@ -13,6 +13,7 @@ import numpy as np
 from . import ir
 from .analysis.kinds import kinds_from_example
 from .analysis.moving import refuse_moving
+from .analysis.raising import refuse_raising
 from .analysis.stated_classes import stated_classes
 from .builder import Builder, Request
 from .check import check
@@ -106,6 +107,7 @@ def _derived(
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
     refuse_moving(made_by_transform.functions)
+    refuse_raising(made_by_transform.functions)
     simplified = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)
     module = ir.Module(simplified)
     emitted = emit(module, lowered.scope, build.scopes)

@@ -169,6 +169,42 @@ def test_forward_mode_follows_a_body_that_is_half_done() -> None:
     assert (value, tangent) == (16.0, 16.0)
 
 
+def damped(x, c):
+    return np.tanh(x + c) / c
+
+
+def loop_in_try(x, c, d):
+    y = x
+    try:
+        for _ in range(2):
+            y = damped(y, c) * np.sqrt(c) - y / c
+        y = y * (6 // d)
+    except ZeroDivisionError:
+        y = x * c
+    return y
+
+
+def logarithms_in_try(x, c, d):
+    y = x
+    try:
+        for _ in range(2):
+            y = y + np.log(x) * c
+        y = y * (6 // d)
+    except ZeroDivisionError:
+        y = x * c
+    return y
+
+
+@pytest.mark.parametrize("d", [0, 2])
+def test_tangents_that_cannot_raise_may_stand_in_a_try(d: int) -> None:
+    tl.check_grads(loop_in_try, (0.7, 1.3, d), wrt=(0, 1), modes=("fwd",))
+
+
+def test_tangents_that_may_raise_what_is_caught_are_refused() -> None:
+    with pytest.raises(tl.UnsupportedError, match="`ZeroDivisionError` is caught around"):
+        tl.jvp(logarithms_in_try, (0.7, 1.3, 2), (1.0, 0.0, None))
+
+
 def test_a_manager_that_swallows_is_refused_when_it_does() -> None:
     assert tl.grad(swallowed)(1.5, 2) == 9.0
     with pytest.raises(tl.UnsupportedError, match="suppressed ZeroDivisionError"):

@@ -7,12 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ... import ir
-from ...errors import UnsupportedError
-from ...frontend.jumps import ends_by_raising, last_to_raise
+from ...frontend.jumps import last_to_raise
 from ..context import Context
 
 Block = Callable[[ir.Block], ir.Block]
-_ARITHMETIC = (ArithmeticError, Warning)  # what a tangent may raise where its primal does not
 
 
 def attempt(stmt: ir.Try, seen: frozenset[str], context: Context, block: Block) -> ir.Try:
@@ -27,6 +25,7 @@ def attempt(stmt: ir.Try, seen: frozenset[str], context: Context, block: Block) 
                                              else:
                                                  y_dot = (a_dot - y * b_dot) / b
 
+    Where tangents stay in the body, `analysis.raising` refuses those that may raise what is caught.
     `seen` are the names that are live where the exception is caught.
     """
     tried, rest = ir.tried_and_rest(stmt)
@@ -36,8 +35,6 @@ def attempt(stmt: ir.Try, seen: frozenset[str], context: Context, block: Block) 
         values, tangents = _part(both, tangents=False), _part(both, tangents=True)
         if not _read(values) & _bound(tangents):  # (a call reads the tangents that it is given)
             both, late = values, tangents
-    if _bound(both) != _bound(tried) and not ends_by_raising(stmt.orelse):
-        _refuse_arithmetic(stmt)
     mark, *after = rest
     body = (*both, mark, *late, *block(tuple(after)))
     return dataclasses.replace(stmt, body=body, orelse=block(stmt.orelse))
@@ -95,18 +92,3 @@ def _part(block: ir.Block, tangents: bool) -> ir.Block:
         elif (stmt.origin.role == "tangent") == tangents:
             kept.append(stmt)
     return tuple(kept)
-
-
-def _refuse_arithmetic(stmt: ir.Try) -> None:
-    """Where tangents must be computed within, they may not raise what is caught."""
-    for part in ir.walk(stmt.test):
-        if not isinstance(part, ir.Ref) or not isinstance(part.obj, type):
-            continue
-        cls = part.obj
-        if any(issubclass(cls, c) or issubclass(c, cls) for c in _ARITHMETIC):
-            raise UnsupportedError(
-                f"`{part.text}` is caught around statements with tangents, which may raise it too",
-                stmt.origin.place,
-                "Catch a narrower class of exceptions, keep in `try` only the statement that "
-                "raises, or use reverse mode.",
-            )

@@ -1,0 +1,165 @@
+"""What tangents inside a `try` may raise: it would be taken for the primal's exception."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ..errors import UnsupportedError
+from ..frontend.jumps import ends_by_raising
+
+Classes = frozenset[type[BaseException]]
+
+_NONE: Classes = frozenset()
+_NUMPY: Classes = frozenset((FloatingPointError, RuntimeWarning))  # where the user asks for them
+_ANY: Classes = _NUMPY | {ZeroDivisionError, OverflowError}
+_DIVISIONS = (operator.truediv, operator.floordiv, operator.mod)
+_PLAIN = (operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.matmul)
+_PLAIN_UPDATES = (operator.iadd, operator.isub, operator.imul, operator.imatmul)
+# Helpers of the runtime that only make, copy, index and add.
+_HELPERS = frozenset(
+    ("zeros_like", "copy", "add_at", "unbroadcast", "broadcast_like", "accumulate", "scalar_seed")
+)
+
+
+def refuse_raising(functions: Iterable[ir.Function]) -> None:
+    """Refuse a `try` that catches what only the tangents in its body may raise.
+
+    Those of a straight body are computed after it (`transform.forward.attempts`); others stand in
+    it, and `y_dot = (a_dot - y * b_dot) / c` must not raise a ZeroDivisionError there.
+    """
+    by_name = {f.name: f for f in functions}
+    for function in by_name.values():
+        for stmt in ir.statements(function.body):
+            if isinstance(stmt, ir.Try) and not ends_by_raising(stmt.orelse):
+                raised = _Tangents(by_name, function).of(ir.tried_and_rest(stmt)[0])
+                if raised:
+                    _refuse(stmt, raised)
+
+
+def _refuse(stmt: ir.Try, raised: Classes) -> None:
+    for part in ir.walk(stmt.test):
+        if not isinstance(part, ir.Ref) or not isinstance(part.obj, type):
+            continue
+        if any(issubclass(one, part.obj) for one in raised):
+            raise UnsupportedError(
+                f"`{part.text}` is caught around statements with tangents, which may raise it too",
+                stmt.origin.place,
+                "Catch a narrower class of exceptions, keep in `try` only the statement that "
+                "raises, or use reverse mode.",
+            )
+
+
+@dataclass
+class _Tangents:
+    """The exceptions that the tangent statements of a function, and of those it calls, raise."""
+
+    functions: Mapping[str, ir.Function]
+    function: ir.Function
+    seen: set[str] = field(default_factory=set)
+    divided_by: ir.Expr | None = None  # by the primal statement just before
+
+    def of(self, block: ir.Block) -> Classes:
+        """What the tangents of a block may raise."""
+        found = _NONE
+        for stmt in ir.statements(block):
+            parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
+            if stmt.origin.role == "tangent":
+                found = found.union(*map(self.part, parts))
+                if isinstance(stmt, ir.Update) and stmt.op.obj not in _PLAIN_UPDATES:
+                    found |= _ANY
+                continue
+            self.divided_by = _divisor(stmt)
+            for part in parts:
+                if isinstance(part, ir.Call):
+                    found |= self.callee(part.fn)
+        return found
+
+    def part(self, expr: ir.Expr) -> Classes:
+        """What one operation of a tangent may raise."""
+        match expr:
+            case ir.Call(fn=ir.Ref(obj=obj), args=(_, under)) if obj in _DIVISIONS:
+                return _NUMPY if self.is_divisor(under) else _ANY
+            case ir.Call(fn=ir.Ref(obj=operator.pow), args=(base, exponent)):
+                if self.is_numpy(base):
+                    return _NUMPY
+                positive = isinstance(exponent, ir.Const) and exponent.value >= 0
+                return _ANY - {ZeroDivisionError} if positive else _ANY
+            case ir.Call(fn=ir.Attribute()):
+                return _NUMPY
+            case ir.Call(fn=ir.Ref(text=text)) if text in self.functions:
+                return self.callee(expr.fn)
+            case ir.Call(fn=ir.Ref(obj=obj)):
+                return _of_library(obj)
+            case ir.Call() | ir.Opaque():
+                return _ANY
+        return _NONE
+
+    def callee(self, fn: ir.Expr) -> Classes:
+        """What the tangents of a function of the same module may raise."""
+        if not isinstance(fn, ir.Ref):
+            return _ANY if isinstance(fn, ir.Var) else _NONE
+        called = self.functions.get(fn.text)
+        if called is None or called.name in self.seen:
+            return _NONE
+        self.seen.add(called.name)
+        return _Tangents(self.functions, called, self.seen).of(called.body)
+
+    def is_divisor(self, under: ir.Expr) -> bool:
+        """Whether dividing by this raises nothing, or has just been done by the primal."""
+        if isinstance(under, ir.Const):
+            return bool(under.value)
+        return under == self.divided_by or self.is_numpy(under)
+
+    def is_numpy(self, expr: ir.Expr) -> bool:
+        """Whether a value is an array or a number of NumPy's, which divides without raising."""
+        match expr:
+            case ir.Var(name):
+                made = list(self.definitions(name))
+                return bool(made) and all(isinstance(m, ir.Call) and _is_ufunc(m.fn) for m in made)
+            case ir.Call(fn=ir.Ref(obj=obj), args=args) if obj in _PLAIN:
+                return any(map(self.is_numpy, args))
+            case ir.Call(fn=fn):
+                return _is_ufunc(fn)
+        return False
+
+    def definitions(self, name: str) -> Iterator[ir.Expr | None]:
+        for stmt in ir.statements(self.function.body):
+            if name in ir.binds(stmt):
+                plain = isinstance(stmt, ir.Assign) and stmt.target == name
+                yield stmt.value if plain else None
+        if name in self.function.param_names:
+            yield None
+
+
+def _divisor(stmt: ir.Stmt) -> ir.Expr | None:
+    """What a statement divides by, if it does not give this another value."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=(_, under))) if obj in _DIVISIONS:
+            return None if ir.names_in(under) & {*ir.binds(stmt)} else under
+    return None
+
+
+def _is_ufunc(fn: ir.Expr) -> bool:
+    return isinstance(fn, ir.Ref) and isinstance(fn.obj, np.ufunc)
+
+
+def _of_library(obj: Any) -> Classes:
+    """What a function of NumPy, `math` or the runtime raises for finite arguments."""
+    module = getattr(obj, "__module__", None) or ""
+    if obj in _PLAIN or isinstance(obj, np.ufunc) or module.partition(".")[0] == "numpy":
+        return _NUMPY
+    if getattr(math, getattr(obj, "__name__", ""), None) is obj:
+        return frozenset((OverflowError,))
+    if ".runtime" in module and obj.__name__ in _HELPERS:
+        return _NUMPY
+    return _ANY
+
+
+__all__ = ["refuse_raising"]
