@@ -334,6 +334,11 @@ def read_entries(x):
     return r[1] * r[2] + r[3]
 
 
+def read_upper(x):
+    d = np.sqrt((x[:, None] - x[None, :]) ** 2)
+    return np.sum(np.triu(d, 1))
+
+
 def guard_maximum(x):
     return np.sum(np.sqrt(np.maximum(x, 0.0)))
 
@@ -346,12 +351,25 @@ def guard_clip_root(x):
     return np.sum(np.sqrt(np.clip(x, 0.0, 1.0)))
 
 
-def guard_relu_mask(x):
+def guard_relu_mask(x: np.ndarray):
     return np.sum(np.sqrt(x * (x > 0)))
 
 
 def guard_floor_after(x):
     return np.sum(np.maximum(np.sqrt(x), 0.5))
+
+
+def guard_arccos(x):
+    return np.sum(np.arccos(np.clip(x, -1.0, 1.0)))
+
+
+def guard_scaled(x):
+    m = 3.0 * np.maximum(x, 0.0)
+    return np.sum(np.power(m, 0.25))
+
+
+def guard_minimum(x):
+    return np.sum(np.sqrt(-np.minimum(-1.0 * x, 0)))
 
 
 def guard_where_inside(x):
@@ -433,12 +451,16 @@ PROGRAMS = (
     Masked(read_compressed),
     Masked(read_slice, POSITIVE, (0,)),
     Masked(read_triangle, (0.1, 0.5, 1.3, 2.0), ()),
+    Masked(read_upper, (0.1, 0.5, 1.3, 2.0), ()),
     Masked(read_entries, POSITIVE, (0,)),
     Masked(guard_maximum, (-1.5, -0.2, 0.7, 2.0), (0, 1)),
     Masked(guard_clip, (-1.5, 0.0, 0.7, 2.0)),
     Masked(guard_clip_root, (-1.5, -0.2, 0.7, 2.0), (0, 1)),
     Masked(guard_relu_mask, (-1.5, -0.2, 0.7, 2.0), (0, 1)),
     Masked(guard_floor_after, POSITIVE, (0,)),
+    Masked(guard_arccos, (-1.5, 1.2, 0.7, 0.1), (0, 1)),
+    Masked(guard_scaled, (-1.5, -0.2, 0.7, 2.0), (0, 1)),
+    Masked(guard_minimum, (-1.5, -0.2, 0.7, 2.0), (0, 1)),
     Masked(guard_where_inside),
     Masked(guard_write_inside),
     Masked(loop_over_entries),

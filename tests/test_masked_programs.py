@@ -15,16 +15,8 @@ from tests.masked_programs import BY_NAME, PROGRAMS, Masked
 
 Arrays = list[np.ndarray]
 NAMES = [program.name for program in PROGRAMS]
-# What is not silent yet, or has NaN in the entries that are held.
-LEFT_REVERSE = (
-    *("choose_root", "read_compressed", "guard_maximum", "guard_clip_root", "guard_relu_mask"),
-    *("guard_floor_after", "guard_where_inside", "guard_write_inside"),
-)
-
-LEFT_FORWARD = (
-    *("where_softplus", "guard_maximum", "guard_clip_root", "guard_relu_mask"),
-    *("guard_floor_after", "guard_where_inside", "guard_write_inside"),
-)
+# The exponential overflows where it is not selected, and NumPy says so; its tangent is inf * 0.
+LEFT_FORWARD = ("where_softplus",)
 
 
 @functools.cache
@@ -76,7 +68,7 @@ def test_what_the_program_warns_of(name: str) -> None:
     assert bool(own_warnings(name)) == BY_NAME[name].loud
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in LEFT_REVERSE])
+@pytest.mark.parametrize("name", NAMES)
 def test_reverse(name: str) -> None:
     program = BY_NAME[name]
     args = program.arguments()
@@ -100,7 +92,7 @@ def test_forward(name: str) -> None:
     agree(found, differences(program))
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if n not in LEFT_REVERSE])
+@pytest.mark.parametrize("name", NAMES)
 def test_second_order(name: str) -> None:
     """Along a direction that leaves the held entries where they are, against differences."""
     program = BY_NAME[name]

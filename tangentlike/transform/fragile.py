@@ -24,6 +24,11 @@ LINEAR, PRODUCT, SINGULAR, SILENT = range(4)
 _SILENT_AT = (np.sqrt, np.cbrt, np.arcsin, np.arccos, np.arccosh)
 _POWERS = (operator.pow, np.power, np.float_power)
 
+# What gives some entries of an operand as they are, at places that no key in the text names, and
+# the class from which on the others are worth a mask (see `worth_masking`).
+PICKING = {np.compress: SINGULAR, np.extract: SINGULAR, np.take: SILENT, np.triu: SILENT}
+PICKING |= {np.tril: SILENT, np.diag: SILENT, np.diagonal: SILENT}
+
 
 class Fragility:
     """The strongest class of operation that leads, entry for entry, to a name's value.

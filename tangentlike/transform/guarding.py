@@ -23,16 +23,20 @@ ZERO, ONE = ir.Const(0.0), ir.Const(1.0)
 _SUMS = (operator.add, operator.sub)
 
 
-def guarded(value: ir.Expr, moving: str, mask: ir.Expr, context: Context) -> ir.Expr:
-    """`value`, linear in the variable `moving`, with everything else kept finite outside `mask`."""
-    return _Guard(moving, mask, context).linear(value)
+def guarded(
+    value: ir.Expr, moving: str, mask: ir.Expr, context: Context, held: bool = False
+) -> ir.Expr:
+    """`value`, linear in the variable `moving`, with everything else kept finite outside `mask`;
+    zero there if `held`, whatever comes in: divisors are then infinite."""
+    return _Guard(moving, mask, context, context.numpy("inf") if held else ONE).linear(value)
 
 
 class _Guard:
-    def __init__(self, moving: str, mask: ir.Expr, context: Context) -> None:
+    def __init__(self, moving: str, mask: ir.Expr, context: Context, divisor: ir.Expr) -> None:
         self.moving = moving
         self.mask = mask
         self.context = context
+        self.outside = divisor
 
     def linear(self, expr: ir.Expr) -> ir.Expr:
         """An expression that is zero where `moving` is."""
@@ -73,7 +77,7 @@ class _Guard:
             case ir.Call(fn=ir.Ref(obj=operator.mul), args=(ir.Const() as number, rest)):
                 return ir.Call(MUL, (number, self.factor(rest)))
             case ir.Call(fn=ir.Ref(obj=operator.pow), args=(base, exponent)):
-                return ir.Call(POW, (self._where(base, ONE), exponent))
+                return ir.Call(POW, (self._where(base, self.outside), exponent))
         return self._where(expr, ZERO)
 
     def divisor(self, expr: ir.Expr) -> ir.Expr:
@@ -82,7 +86,7 @@ class _Guard:
                 return expr
             case ir.Call(fn=ir.Ref(obj=operator.mul), args=(ir.Const() as number, rest)):
                 return ir.Call(MUL, (number, self.divisor(rest)))
-        return self._where(expr, ONE)
+        return self._where(expr, self.outside)
 
     def _moves(self, expr: ir.Expr) -> bool:
         return self.moving in ir.names_in(expr)

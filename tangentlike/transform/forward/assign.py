@@ -14,6 +14,9 @@ from ...analysis.refusals import unknown_class
 from ...kind import UNKNOWN
 from ...rules.bind import Instance, bind
 from ..calling.late import is_late
+from ..fragile import SILENT
+from ..guarding import guarded
+from ..held import taken
 from .calls import late_call, user_call
 from .shapes import mirrored, owned, with_shape_of
 from .state import Tangents
@@ -143,6 +146,7 @@ def _by_rule(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
     if tangent is None:
         return [stmt, *state.zeros_of(name)]
     result = ir.Var(name)
+    tangent = _of_moving(stmt, tangent, state)
     tangent = mirrored(owned(tangent, instance, name, state), instance, name, state)
     read = ir.names_in(tangent).union(*(ir.names_in(e) for _, e in temporaries))
     reads_result = "$y" in read
@@ -165,6 +169,23 @@ def _by_rule(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
         return [*lines, stmt, *after]
     lines.append(state.assign(dot, ir.substitute(fitted, put), instance.rule.name))
     return [*old, stmt, *lines]
+
+
+def _of_moving(stmt: ir.Assign, tangent: ir.Expr, state: Tangents) -> ir.Expr:
+    """The tangent where the operand of a singular operation is held by what came before, or the
+    operand of `maximum`, of an infinite tangent, is not the larger one."""
+    for name, mask in taken(stmt.value).items():
+        if name in state.active and state.discarded.fragility.of(name) == SILENT:
+            dot = ir.Var(state.dot(name))
+            finite = ir.Call(state.context.numpy("where"), (mask, dot, ir.Const(0.0)))
+            tangent = ir.substitute(tangent, {dot.name: finite})
+    moving = state.held.moving(stmt)
+    if moving is None or not isinstance(stmt.value, ir.Call):
+        return tangent
+    moved = state.tangent(stmt.value.args[0])
+    if not isinstance(moved, ir.Var):
+        return tangent
+    return guarded(tangent, moved.name, moving, state.context, held=True)
 
 
 def _fit_later(dot: str, name: str, state: Tangents) -> ir.Stmt:

@@ -21,10 +21,10 @@ import numpy as np
 from ... import ir
 from ...rules.foreign import ForeignBook
 from ..context import Context
-from ..fragile import LINEAR, SILENT, SINGULAR, Fragility, worth_masking
+from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility, worth_masking
 
 # What gives entries of its operands (those from a position on) and leaves others out.
-_CHOOSING = {np.where: 1, np.select: 1, np.choose: 1, np.compress: 1, np.extract: 1, np.take: 0}
+_CHOOSING = {np.where: 1, np.select: 1, np.choose: 1}
 _SELECTING = (np.maximum, np.minimum, np.fmax, np.fmin, np.clip)
 
 
@@ -86,8 +86,11 @@ class Discarded:
         start = next((at for fn, at in _CHOOSING.items() if fn is obj), None)
         if start is not None:
             return _names(call.args[start:])
+        picks = next((level for fn, level in PICKING.items() if fn is obj), None)
         if any(obj is fn for fn in _SELECTING):
-            return [n for n in _names(call.args) if self.fragility.of(n) == SILENT]
+            picks = SILENT
+        if picks is not None:
+            return [n for n in _names(call.args) if self.fragility.of(n) >= picks]
         if "where" in dict(call.kwargs):
             base = call.fn.base if isinstance(call.fn, ir.Attribute) else call.args[0]
             return _names((base,))

@@ -21,6 +21,7 @@ from ...analysis.flow import Flow, flow_edges
 from ...analysis.structure import block_key, structure
 from ...names import Names
 from ..context import Context
+from ..held import Held
 from .assign import assignment
 from .attempts import attempt
 from .discarded import Discarded
@@ -49,7 +50,8 @@ def forward(
     named = tangent_parameters(function, wrt)
     context.names.take(named.values())
     discarded = Discarded(function, frozenset(active), context)
-    state = Tangents(context, frozenset(active), flow, discarded, dict(named))
+    held = Held(function, frozenset(active), context, flow.is_written)
+    state = Tangents(context, frozenset(active), flow, discarded, held, dict(named))
     state.parameters = frozenset() if protect else frozenset(function.param_names)
     state.real = context.real
     state.adopt_kinds(named)

@@ -12,6 +12,7 @@ from ...analysis.operations import SHAPE_QUERIES, operands
 from ...errors import InternalError, Place, UnsupportedError
 from ...kind import Kind
 from ..context import Context
+from ..held import Held
 from .discarded import Discarded
 
 _NUMERIC = ("number", "array", "value")
@@ -29,6 +30,7 @@ class Tangents:
     active: frozenset[str]
     flow: Flow
     discarded: Discarded
+    held: Held
     dots: dict[str, str]
     parameters: frozenset[str] = frozenset()
     real: bool = True

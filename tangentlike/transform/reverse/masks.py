@@ -15,6 +15,7 @@ the root is zero there.
 from __future__ import annotations
 
 import dataclasses
+import operator
 
 import numpy as np
 
@@ -22,9 +23,11 @@ from ... import ir
 from ...kind import Kind
 from ..context import Context
 from ..contributions import Chain, Contribution
-from ..fragile import LINEAR, Fragility, worth_masking
+from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility, worth_masking
 from ..guarding import guarded
+from ..held import Held, taken
 from .adjoints import Adjoints, as_value
+from .presence import Presence
 
 NOWHERE = ir.Const(False)  # the mask of an adjoint that is all zeros
 
@@ -32,9 +35,12 @@ NOWHERE = ir.Const(False)  # the mask of an adjoint that is all zeros
 class Masks:
     """The masks of the adjoints that a sweep prints; `adjoints.masks` has those that hold now."""
 
-    def __init__(self, adjoints: Adjoints, fragility: Fragility, context: Context) -> None:
+    def __init__(
+        self, adjoints: Adjoints, fragility: Fragility, held: Held, context: Context
+    ) -> None:
         self.adjoints = adjoints
         self.fragility = fragility
+        self.held = held
         self.context = context
         self._names: dict[tuple[int, str], str] = {}
 
@@ -45,24 +51,65 @@ class Masks:
     ) -> tuple[tuple[Contribution, ...], dict[str, ir.Expr]]:
         """Contributions under the result's mask, and the masks that the operands inherit."""
         mask = self.adjoints.masks.pop(names[0], None) if len(names) == 1 else None
-        selected = {**_selections(stmt, self.context), **self._reduced(stmt)}
-        if mask is None or mask == NOWHERE:
-            return chain.contributions, selected
-        if selected:
-            both = self.context.numpy("logical_and")
-            return chain.contributions, {
-                name: ir.Call(both, (m, mask)) for name, m in selected.items()
-            }
-        moving = self.adjoints.bar(names[0]).name
-        found = tuple(self._under_mask(c, moving, mask) for c in chain.contributions)
+        silent = {n: m for n, m in taken(stmt.value).items() if self.fragility.of(n) == SILENT}
+        selected = {**_selections(stmt, self.context), **self._reduced(stmt), **silent}
+        selected.update(self._picked(stmt, chain))
+        if mask == NOWHERE:
+            mask = None
+        if isinstance(stmt.value, ir.Display):
+            return chain.contributions, _chosen(stmt.value, mask)
+        if selected or not isinstance(stmt.target, str):
+            return chain.contributions, self._within(selected, mask)
+        moving = self.held.moving(stmt)
+        found = tuple(self._under_mask(c, names[0], mask, moving) for c in chain.contributions)
+        if mask is None:
+            return found, {}
         whole = self.context.kind_of(ir.Var(names[0]))
         inherited = {c.name: self._fitting(mask, c.name, whole) for c in found if c.elementwise}
         return found, inherited
 
-    def _under_mask(self, c: Contribution, moving: str, mask: ir.Expr) -> Contribution:
-        if not c.elementwise or (not c.full and isinstance(c.value, ir.Var)):
+    def _within(self, selected: dict[str, ir.Expr], mask: ir.Expr | None) -> dict[str, ir.Expr]:
+        if mask is None:
+            return selected
+        both = self.context.numpy("logical_and")
+        return {name: ir.Call(both, (inner, mask)) for name, inner in selected.items()}
+
+    def _under_mask(
+        self, c: Contribution, result: str, mask: ir.Expr | None, moving: ir.Expr | None
+    ) -> Contribution:
+        """A contribution under a mask, of an operand of which only some entries move."""
+        outer, inner = mask is not None, moving is not None
+        if (
+            not c.elementwise
+            or not (outer or inner)
+            or (not c.full and isinstance(c.value, ir.Var))
+        ):
             return c
-        return dataclasses.replace(c, value=guarded(c.value, moving, mask, self.context))
+        if mask is not None and moving is not None:
+            mask = ir.Call(self.context.numpy("logical_and"), (mask, moving))
+        bar = self.adjoints.bar(result).name
+        within = moving if mask is None else mask
+        assert within is not None
+        value = guarded(c.value, bar, within, self.context, moving is not None)
+        return dataclasses.replace(c, value=value)
+
+    def _picked(self, stmt: ir.Assign, chain: Chain) -> dict[str, ir.Expr]:
+        """For what picks entries (`np.triu`, `np.compress`): where an adjoint of ones arrives."""
+        obj = getattr(getattr(stmt.value, "fn", None), "obj", None)
+        if obj is np.choose and isinstance(stmt.value, ir.Call) and len(stmt.value.args) == 2:
+            index, choices = stmt.value.args
+            if isinstance(choices, ir.Var) and self.fragility.of(choices.name) >= SINGULAR:
+                return {choices.name: ir.Display("tuple", (index,))}
+        least = next((level for fn, level in PICKING.items() if fn is obj), None)
+        if not isinstance(stmt.target, str) or least is None:
+            return {}
+        bar = self.adjoints.bar(stmt.target)
+        ones: dict[str, ir.Expr] = {bar.name: ir.Call(self.context.numpy("ones_like"), (bar,))}
+        return {
+            c.name: ir.Call(ir.Ref("!=", operator.ne), (ir.substitute(c.value, ones), ir.Const(0)))
+            for c in chain.contributions
+            if self.fragility.of(c.name) >= least
+        }
 
     def _reduced(self, stmt: ir.Assign) -> dict[str, ir.Expr]:
         """For `y = np.sum(r, where=m)`: `r` is used under `m`."""
@@ -83,6 +130,12 @@ class Masks:
     def add(self, name: str, before: ir.Expr | None, mask: ir.Expr | None, stmt: ir.Stmt) -> None:
         """Say that what was added to an adjoint with a mask `before` is zero outside `mask`."""
         if before is None or mask is None or not self.adjoints.aliases.has_variable(name):
+            return
+        if isinstance(mask, ir.Display):  # (what chooses among the items of a list)
+            index = self._name("chosen", stmt, name)
+            self.context.kinds[index] = self.context.kind_of(mask.items[0])
+            self.adjoints.assign(index, ir.Call(self.context.helper("copy"), mask.items))
+            self.adjoints.masks[name] = ir.Display("tuple", (ir.Var(index),))
             return
         inverted = isinstance(mask, ir.Call) and mask.fn == self.context.numpy("logical_not")
         word = "unselected" if inverted else "selected"
@@ -178,6 +231,26 @@ class Masks:
         if key not in self._names:
             self._names[key] = self.context.names.fresh(word)
         return self._names[key]
+
+
+def masks_of(presence: Presence) -> Masks:
+    """The masks of one function's sweep."""
+    function, active = presence.facts.function, presence.active
+    adjoints, context = presence.adjoints, presence.context
+    held = Held(function, active, context, adjoints.aliases.is_written, presence.severed)
+    return Masks(adjoints, Fragility(function, active, context), held, context)
+
+
+def _chosen(items: ir.Display, mask: ir.Expr | None) -> dict[str, ir.Expr]:
+    """The masks of the items of a list among which `np.choose` chose by an index."""
+    if not isinstance(mask, ir.Display) or items.form == "dict":
+        return {}
+    names = [item.name if isinstance(item, ir.Var) else "" for item in items.items]
+    return {
+        name: ir.Call(ir.Ref("==", operator.eq), (*mask.items, ir.Const(position)))
+        for position, name in enumerate(names)
+        if name and names.count(name) == 1
+    }
 
 
 def _selections(stmt: ir.Assign, context: Context) -> dict[str, ir.Expr]:

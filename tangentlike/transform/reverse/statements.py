@@ -16,10 +16,9 @@ from ...errors import UnsupportedError
 from ..calling.callees import CallSite
 from ..context import ISUB, MUL, Context
 from ..contributions import Chain, Contribution
-from ..fragile import Fragility
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
 from .fields import refuse_array_field, reverse_store
-from .masks import Masks
+from .masks import masks_of
 from .presence import Presence, popped_from
 from .sums import plain_sum
 
@@ -40,8 +39,7 @@ class Statements:
         self.context = context
         self.active = presence.active
         self.severed = presence.severed
-        fragility = Fragility(presence.facts.function, presence.active, context)
-        self.masks = Masks(adjoints, fragility, context)
+        self.masks = masks_of(presence)
 
     def reverse(self, stmt: ir.Stmt) -> None:
         """Print the adjoint statements of `stmt`; the state moves to before it."""
