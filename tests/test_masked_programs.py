@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -157,3 +157,78 @@ def test_the_mask_has_more_dimensions() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(tl.grad(loss)(x, m), [0.0, 0.5, 1.0 / 6.0])
+
+
+def test_an_adjoint_asked_for_is_true_everywhere() -> None:
+    """Taken with respect to the local array itself, the root's derivative is infinite at 0."""
+
+    def roots(x):
+        m = np.maximum(x, 0.0)
+        return np.sum(np.sqrt(m))
+
+    x = np.array([-1.0, 4.0])
+    with np.errstate(divide="ignore"):
+        assert tl.grad(roots, wrt="m")(x).tolist() == [np.inf, 0.25]
+
+
+def through_a_view(x):
+    m = np.maximum(x, 0.0)
+    tail = m[1:]
+    tail[0] = 2.0 + x[0] * x[0]
+    return np.sum(np.sqrt(m))
+
+
+def rewritten_later(x):
+    m = np.zeros_like(x)
+    m[x <= 0] = 0.0
+    m[1:] = x[:-1] ** 2 + 1.0
+    m[0] = 0.5 - x[0]
+    return np.sum(np.sqrt(m))
+
+
+def bound_again_in_a_loop(x):
+    total = 0.0
+    for k in range(3):
+        m = np.maximum(x, 0.0)
+        x = x + 1.0
+        total += np.sum(np.sqrt(m) * x)
+    return total
+
+
+def mask_changed_later(x):
+    keep = x > 0.0
+    r = np.sqrt(np.abs(x))
+    y = np.where(keep, r, 0.0)
+    keep[:] = False
+    return np.sum(y * np.where(keep, x, 3.0))
+
+
+def read_before_the_write(x):
+    r = np.sqrt(np.abs(x))
+    first = np.sum(r * r * r)
+    r[x <= 0] = 1.0
+    return first + np.sum(r)
+
+
+def two_reads(x):
+    r = np.sqrt(np.abs(x))
+    return np.sum(r[x > 0] * 2.0) + np.sum(r[x < 0.0])
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        *(through_a_view, rewritten_later, bound_again_in_a_loop, mask_changed_later),
+        *(read_before_the_write, two_reads),
+    ],
+)
+def test_a_mask_ends_where_it_should(fn: Callable[[np.ndarray], float]) -> None:
+    """No entry that counts is taken for one that does not: the slope, or NaN where nobody saw."""
+    x = np.array([-1.3, -0.4, 0.7, -0.2])
+    (expected,) = differences(Masked(fn, tuple(x), ()))
+    with np.errstate(all="ignore"):
+        gradient = tl.grad(fn)(x)
+        tangents = np.array([tl.jvp(fn, (x,), (e,))[1] for e in np.eye(4)])
+    for found in (gradient, tangents):
+        seen = ~np.isnan(found)
+        agree([found[seen]], [expected[seen]])

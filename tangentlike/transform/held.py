@@ -24,7 +24,7 @@ from .fragile import SILENT, operation_class
 
 _ARCS = (np.arcsin, np.arccos)
 _MULTIPLICATIONS = (operator.mul, np.multiply)
-_MULTIPLES = (*_MULTIPLICATIONS, operator.neg, np.negative)
+_KEEPING_ZERO = (operator.neg, np.negative, abs, np.absolute, np.fabs, np.square, np.sin, np.tanh)
 _COMPARED = {np.maximum: (">=", operator.ge), np.minimum: ("<=", operator.le)}
 _COMPARED |= {np.fmax: _COMPARED[np.maximum], np.fmin: _COMPARED[np.minimum]}
 
@@ -117,11 +117,22 @@ class Held:
     def _through(
         self, call: ir.Call, block: ir.Block, start: int, at: frozenset[float]
     ) -> tuple[ir.Expr, int] | None:
-        """A multiple of what is held at 0 is held at 0."""
-        moves = [a.name for a in call.args if isinstance(a, ir.Var) and a.name in self.active]
-        if at != {0.0} or getattr(call.fn, "obj", None) not in _MULTIPLES or len(moves) != 1:
+        """What keeps zero (a multiple, a root) of something held at 0 is held at 0."""
+        obj = getattr(call.fn, "obj", None)
+        if at != {0.0} or call.kwargs:
             return None
-        return self._mask(moves[0], block, start, at)
+        operands = call.args if obj in _MULTIPLICATIONS else call.args[:1]
+        if (
+            obj not in (*_MULTIPLICATIONS, *_KEEPING_ZERO)
+            and _singular_at(call, self.context) != at
+        ):
+            return None
+        for operand in operands:
+            if isinstance(operand, ir.Var) and operand.name in self.active:
+                found = self._mask(operand.name, block, start, at)
+                if found is not None:
+                    return found
+        return None
 
     def _by(self, call: ir.Call, at: frozenset[float]) -> ir.Expr | None:
         """The mask under which the result of one operation moves."""
