@@ -195,6 +195,22 @@ def logarithms_in_try(x, c, d):
     return y
 
 
+def rebound_then_raised(x, c):
+    y = x
+    try:
+        for _ in range(2):
+            y = np.sin(y) * c
+        if c > 0.0:
+            raise ValueError
+    except ValueError:
+        y = 2.0 * y
+    return y + x
+
+
+def test_a_handler_sees_what_the_body_has_bound() -> None:
+    tl.check_grads(rebound_then_raised, (0.7, 1.3), modes=("fwd",))
+
+
 @pytest.mark.parametrize("d", [0, 2])
 def test_tangents_that_cannot_raise_may_stand_in_a_try(d: int) -> None:
     tl.check_grads(loop_in_try, (0.7, 1.3, d), wrt=(0, 1), modes=("fwd",))

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import ir
 from .analyses import analyses
-from .effects import effect_of
+from .effects import NOTHING, effect_of
 from .facts import Facts
 from .rewriting import map_expr, map_stmt, replace_names, with_body
 
@@ -72,7 +72,9 @@ class _Propagation:
 
     def _branches(self, stmt: ir.If) -> ir.Stmt:
         test = self._header(stmt.test)
-        body, orelse = self._apart(stmt.body), self._apart(stmt.orelse)
+        # (Where an exception is caught, what its body bound may have been bound already.)
+        midway = effect_of(stmt, self.facts).binds if isinstance(stmt, ir.Try) else NOTHING
+        body, orelse = self._apart(stmt.body), self._apart(stmt.orelse, midway)
         if test is stmt.test and body is stmt.body and orelse is stmt.orelse:
             return stmt
         return dataclasses.replace(stmt, test=test, body=body, orelse=orelse)
@@ -95,9 +97,11 @@ class _Propagation:
         copies = self._known(ir.names_in(expr))
         return _replaced(expr, copies) if copies else expr
 
-    def _apart(self, block: ir.Block) -> ir.Block:
-        """Rewrite a block whose end says nothing of what comes after it."""
+    def _apart(self, block: ir.Block, bound: frozenset[str] = NOTHING) -> ir.Block:
+        """Rewrite a block whose end says nothing of what comes after it; `bound` may have been
+        bound again at its beginning."""
         mark = len(self.journal)
+        self._forget(bound)
         block = self.block(block)
         while len(self.journal) > mark:
             table, name, before = self.journal.pop()
