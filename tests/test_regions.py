@@ -204,3 +204,43 @@ def test_the_index_of_a_restore_is_there_before_it() -> None:
     a_bar, b_bar = gradient(a, b, 5)
     _, tangent = tl.jvp(restored_by_a_name, (a, b, 5), (np.cos(a), np.sin(b), 0))
     np.testing.assert_allclose(a_bar @ np.cos(a) + b_bar @ np.sin(b), tangent, rtol=1e-12)
+
+
+# ------------------------------------------------------------------------ shapes alone
+
+
+def fluxes(u, c, steps):
+    for _ in range(steps):
+        flux = c * (u[1:] - u[:-1])
+        u[1:-1] += 0.1 * (flux[1:] - flux[:-1])
+    return np.sum(u * u)
+
+
+def branches(u, c, steps):
+    total = 0.0
+    for t in range(steps):
+        if t % 2 == 0:
+            part = c * u
+            total = total + np.sum(part[1:] * 2.0)
+        u = u * 0.5
+    return total + np.sum(u)
+
+
+SHAPED = [(fluxes, 5), (fluxes, 1), (branches, 6), (branches, 1)]
+
+
+@pytest.mark.parametrize(("fn", "size"), SHAPED, ids=lambda v: getattr(v, "__name__", str(v)))
+@pytest.mark.parametrize("steps", [0, 3])
+def test_one_value_has_the_shape_of_all(fn: Callable[..., Any], size: int, steps: int) -> None:
+    """Nothing is kept for a shape that is the same in all rounds; sizes may still broadcast."""
+    longest = 6 if fn is branches else 5
+    told = tl.grad(fn, ("u", "c"), example=(X, X[:longest], 2))
+    c = np.linspace(0.5, 0.9, size)
+    u_bar, c_bar = told(X, c, steps)
+    assert c_bar.shape == c.shape and u_bar.shape == X.shape
+    directions = (np.cos(X), np.sin(c), 0)
+    _, tangent = tl.jvp(fn, (X, c, steps), directions)
+    np.testing.assert_allclose(u_bar @ directions[0] + c_bar @ directions[1], tangent, rtol=1e-12)
+    assert told.source.count("saved.append") == 1, told.source
+    one = tl.vjp(lambda u, c: fn(u, c, steps), X.copy(), c)[1](1.0)
+    np.testing.assert_allclose(one[1], c_bar, rtol=1e-12)

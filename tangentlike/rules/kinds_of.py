@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 _MISSING = object()
+_MOST_JOINED = 4  # sizes that one is the broadcast of
 _NUMERIC = ("number", "array", "value")
 
 
@@ -203,7 +204,27 @@ def _broadcast_dim(m: Dim, n: Dim) -> Dim:
     if n == 1:
         return m
     # A size written as a number greater than one survives whatever it meets.
-    return next((d for d in (m, n) if isinstance(d, int)), None)
+    known = next((d for d in (m, n) if isinstance(d, int)), None)
+    if known is not None or not isinstance(m, str) or not isinstance(n, str):
+        return known
+    return _joined_size(m, n)
+
+
+def _joined_size(m: str, n: str) -> Dim:
+    """A name for the size that two sizes broadcast to, in whatever order they meet.
+
+    >>> _joined_size("(b&c)", "a-1"), _joined_size("b", "(b&c)")
+    ('(a-1&b&c)', '(b&c)')
+    """
+    sizes = {size for joined in (m, n) for size in _sizes_joined(joined)}
+    return f"({'&'.join(sorted(sizes))})" if len(sizes) <= _MOST_JOINED else None
+
+
+def _sizes_joined(size: str) -> list[str]:
+    """The sizes that a name of `_joined_size` joins (a size made from one stays whole)."""
+    inner = size[1:-1]
+    whole = size.startswith("(") and size.endswith(")") and not set("()") & set(inner)
+    return inner.split("&") if whole else [size]
 
 
 # ------------------------------------------------------------------------- structure

@@ -14,12 +14,14 @@ from dataclasses import dataclass
 
 from ... import ir
 from ...analysis.aliases import Aliases
+from ...analysis.looking import looked_into
 from ...analysis.parts import Parts
 from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
 from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
 from ...analysis.structure import ROOT, Structure, structure
 from ...errors import UnsupportedError
+from ...kind import UNKNOWN
 from ..calling.callees import CallSite
 from ..context import Context
 from .adjoints import BORROWED, OWNED, Adjoints
@@ -200,12 +202,37 @@ class Reverse:
         reads.places = self._places()
         costs = Costs(aliases, self.context).predicates()
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts).run()
-        virtual = frozenset(recomputed.names)
+        virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed)
         restored = self._restored_for_caller(reads)
         recording = Recording(
             self.facts, aliases, reads, virtual, self._written, restored, all_parts
         )
         return recording.run(), recomputed
+
+    def _only_shapes(self, tree: ReversedBlock, recomputed: Recomputed) -> frozenset[str]:
+        """Names of which the sweep asks only the shape, which is one in all rounds: whatever value
+        a name was given last will do."""
+        looked: frozenset[str] = frozenset()
+        read: frozenset[str] = frozenset()
+        work = [tree]
+        while work:
+            block = work.pop()
+            printed = list(block.tail)
+            for step in block.steps:
+                printed += (*step.entry, *step.exit, *self._header(step))
+                work += step.blocks
+            for stmt in ir.statements(printed):
+                read |= ir.reads(stmt)
+                looked = looked.union(*map(looked_into, ir.expressions(stmt)))
+        for again in (*recomputed.entry.values(), *recomputed.exit.values()):
+            looked = looked.union(*map(ir.reads, again))
+        looked = looked.union(*self._places().values())
+        return frozenset(n for n in read - looked if self._has_one_shape(n))
+
+    def _has_one_shape(self, name: str) -> bool:
+        kind = self.context.kinds.get(name, UNKNOWN)
+        known = isinstance(kind.shape, tuple) and kind.shape and None not in kind.shape
+        return bool(known) and kind.form == "array" and kind.dtype in ("float", "complex")
 
     def _places(self) -> dict[int, frozenset[str]]:
         """The names that say where each write in place puts what it writes."""
