@@ -1,5 +1,7 @@
 """Lists and tuples where NumPy expects arrays."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -100,3 +102,39 @@ def test_lists_are_joined_and_repeated_as_before():
         return sum(parts + [2.0 * parts[0]]) + sum([parts[0], parts[1]] * count)
 
     assert tl.grad(joined)([1.0, 2.0], 3) == [6.0, 4.0]
+
+
+def several_into(x: Any) -> Any:
+    whole, part = np.empty(3), np.empty(3)
+    rest, floor = np.modf(3.0 * x, out=(part, whole))
+    np.sin(part, (part,))
+    return rest * part * x + floor
+
+
+def reduced_list(x: Any) -> Any:
+    rows = [x]
+    rows.append(x * x)
+    rows += (np.sin(x),)
+    every = np.add.reduce(rows) + np.multiply.accumulate(rows)[-1]
+    return every + np.einsum("ij,ij->j", rows, rows)
+
+
+def extended(x: Any, more: Any) -> Any:
+    items = [x[0]]
+    items += more
+    return np.sum(np.asarray(items) ** 2)
+
+
+def test_lists_and_tuples_in_options_and_reductions() -> None:
+    x = np.array([0.3, 0.5, 0.7])
+    tl.check_grads(several_into, (x,), order=2)
+    tl.check_grads(reduced_list, (x,), order=2)
+    tl.check_grads(extended, (x, (0.3, 0.4)))
+
+
+def test_an_array_added_to_a_list_is_no_more_items() -> None:
+    """`items += a` of an array `a` is `items = np.asarray(items) + a`."""
+    x = np.array([0.3, 0.5])
+    with pytest.raises(TypeError, match="a list beside an array"):
+        tl.grad(extended)(x, x)
+    assert np.isfinite(tl.jvp(extended, (x, x), (x, x))[1])

@@ -6,12 +6,14 @@ import dataclasses
 import functools
 import operator
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from ... import ir
 from ...analysis.activity import varied_names
 from ...kind import Kind
+from ...rules import programs
 from ...rules.book import resolve
 from ..context import Context
 
@@ -35,6 +37,11 @@ _LEADING = {
     **_named(2, "dot inner outer vdot cross kron tensordot convolve correlate polyval"),
     **_named(2, "linalg.solve linalg.lstsq"),
     **_named(3, "where clip interp"),
+}
+# Methods of ufuncs, and the programs of those that no rule states -> how many are arrays.
+_OF_METHODS = _named(1, "reduce accumulate reduceat") | _named(2, "outer")
+_PROGRAMS_OF_METHODS = {
+    getattr(programs, f"ufunc_{name}"): count for name, count in _OF_METHODS.items()
 }
 
 
@@ -110,11 +117,23 @@ def _array(arg: ir.Expr, origin: ir.Origin, before: list[ir.Stmt], context: Cont
 
 def _places(call: ir.Call, context: Context) -> range:
     """Which arguments of a call are arrays whatever they are given as."""
-    if not isinstance(call.fn, ir.Ref) or any(map(ir.is_starred, call.args)):
+    if any(map(ir.is_starred, call.args)):
         return range(0)
-    obj = call.fn.obj
+    match call.fn:
+        case ir.Attribute(ir.Ref(obj=np.ufunc()), method):
+            return range(_OF_METHODS.get(method, 0))
+        case ir.Ref(obj=obj):
+            return _places_of(obj, call, context)
+    return range(0)
+
+
+def _places_of(obj: Any, call: ir.Call, context: Context) -> range:
     if isinstance(obj, np.ufunc):
         return range(obj.nin)
+    if any(obj is known for known in _PROGRAMS_OF_METHODS):  # (the ufunc stands first)
+        return range(1, 1 + _PROGRAMS_OF_METHODS[obj])
+    if obj is np.einsum and call.args and isinstance(call.args[0], ir.Const):
+        return range(1, len(call.args))
     if obj in _ALWAYS:
         return range(2)
     if obj in _JOINING:

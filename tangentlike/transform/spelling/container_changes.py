@@ -4,6 +4,7 @@
     v = xs.pop(i)           v = xs[i]; xs = without(xs, i)
     xs[a:b] = ys            xs = xs[:a] + list(ys) + xs[b:]
     xs.reverse()            xs = xs[::-1]
+    xs += a                 require_sequence(a); xs = xs + list(a)
     d.update(e)             d = d | dict(e)
 
 Right where no other name sees the container: `transform.spelling.updates`, which knows, makes an
@@ -14,12 +15,14 @@ container is changed just as its primal is. `append` and `pop()` stay, for they 
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Collection, Iterator, Mapping
 
 from ... import ir, runtime
 from ...analysis.activity import varied_names
 from ...analysis.kinds import infer_kinds
 from ...analysis.memory import MUTATING_METHODS
+from ...errors import UnsupportedError
 from ...kind import Kind
 from ..context import ADD, BECOMES, MERGE, Context
 
@@ -53,6 +56,8 @@ def _may_change(stmt: ir.Stmt) -> bool:
             return bool(args)
         case ir.Store(target=ir.Index(_, ir.Slice())):
             return True
+        case ir.Update(target=ir.Var(), op=ir.Ref(obj=operator.iadd)):
+            return True
     return False
 
 
@@ -77,6 +82,12 @@ class _Rewriter:
                 if name in self.varied and isinstance(stmt.target, str):
                     yield ir.Assign(stmt.target, ir.Index(xs, key, stmt.origin.place), stmt.origin)
                     self.becomes(xs, ir.Call(_WITHOUT, (xs, key)))
+                    yield from self.out
+                    return
+            case ir.Update(target=ir.Var(name) as xs, op=ir.Ref(obj=operator.iadd), value=value):
+                forms = [self.context.kind_of(part).form for part in (xs, value)]
+                if name in self.varied and forms[0] == "list" and forms[1] != "list":
+                    self.extend(xs, value, forms[1])
                     yield from self.out
                     return
             case ir.Store(target=ir.Index(ir.Var(name) as xs, ir.Slice() as key), value=value):
@@ -114,6 +125,21 @@ class _Rewriter:
             case _:
                 return False
         return True
+
+    def extend(self, xs: ir.Var, value: ir.Expr, form: str) -> None:
+        """`xs += value` of a list: an array or a NumPy number makes an array of the two."""
+        if form in ("array", "value", "number"):
+            raise UnsupportedError(
+                f"`{xs.name}` is a list, to which `+=` adds an array entry by entry",
+                self.origin.place,
+                f"Write what is meant: `{xs.name} = np.asarray({xs.name}) + ...`, or "
+                f"`{xs.name}.extend(...)` for more items.",
+            )
+        if form not in ("tuple", "dict"):
+            check = ir.Call(self.context.helper("require_sequence"), (value,))
+            self.out.append(ir.Do(check, self.origin))
+        items = self.named("items", ir.Call(_LIST, (value,)))
+        self.becomes(xs, ir.Call(ADD, (xs, items)))
 
     def insert(self, xs: ir.Var, place: ir.Expr, value: ir.Expr) -> None:
         before = self.named("before", ir.Index(xs, ir.Slice(None, place)))

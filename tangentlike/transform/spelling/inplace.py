@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from ... import ir
 from ...analysis.operations import is_python_function
 from ...errors import UnsupportedError
-from ...kind import INT
+from ...kind import INT, UNKNOWN
 from ...owners import is_numpy
 from ..context import IADD, Context
 from ..loops import indexed, sources_of
@@ -34,13 +35,14 @@ def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
     `np.copyto(a, b)` -> `a[...] = b`; `np.exp(x, out=y)` -> `exp = np.exp(x); y[...] = exp`.
     """
     plain = flat_spelled(iterators_as_lists(function, context), context)
-    body = _Rewriter(context).block(plain.body)
+    body = _Rewriter(context, _tuples(plain)).block(plain.body)
     return function if body == function.body else dataclasses.replace(function, body=body)
 
 
 class _Rewriter:
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, tuples: Mapping[str, tuple[ir.Expr, ...]]) -> None:
         self.context = context
+        self.tuples = tuples  # what stands in tuples that have one definition
 
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
@@ -218,12 +220,11 @@ class _Rewriter:
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
             assert isinstance(stmt, ir.Assign | ir.Do)
             return [dataclasses.replace(stmt, value=plain)]
-        if not isinstance(out, ir.Var) or self.context.kind_of(out).form == "tuple":
-            raise UnsupportedError(
-                "`out=` with something other than one array",
-                call.at,
-                "Store the result: `out[...] = f(x)`.",
-            )
+        written = self._written(out, call)
+        if len(written) > 1:
+            plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+            return self._several(stmt, written, plain, target)
+        (out,) = written
         if "where" in options and _selects_entries(call.fn):
             mask = options.pop("where")
             plain = dataclasses.replace(call, kwargs=tuple(options.items()))
@@ -236,6 +237,45 @@ class _Rewriter:
             stores = self._named_store(stmt, out, plain)
         if target is not None:
             stores.append(ir.Assign(target, out, stmt.origin))
+        return stores
+
+    def _written(self, out: ir.Expr, call: ir.Call) -> tuple[ir.Expr, ...]:
+        """The arrays that `out=` gives: `(z,)` is `z`."""
+        items = (out,)
+        if isinstance(out, ir.Display):
+            items = out.items
+        elif isinstance(out, ir.Var) and out.name in self.tuples:
+            items = self.tuples[out.name]
+        plain = all(isinstance(item, ir.Var) for item in items)
+        if not items or not plain or any(self.context.kind_of(i).form == "tuple" for i in items):
+            raise UnsupportedError(
+                "`out=` with something other than arrays that can be seen",
+                call.at,
+                "Store the result: `out[...] = f(x)`.",
+            )
+        return items
+
+    def _several(
+        self, stmt: ir.Stmt, outs: tuple[ir.Expr, ...], call: ir.Call, target: ir.Target | None
+    ) -> list[ir.Stmt]:
+        """`np.divmod(x, y, out=(q, r))` -> `divmod = np.divmod(x, y); q[...] = divmod[0]; ...`"""
+        if any(name == "where" for name, _ in call.kwargs):
+            raise UnsupportedError(
+                "`where=` beside several arrays in `out=`",
+                call.at,
+                "Store the results one by one: `out[mask] = f(x[mask])`.",
+            )
+        names = tuple(self._fresh(call) for _ in outs)
+        self.context.kinds.update(dict.fromkeys(names, UNKNOWN))
+        stores = [
+            ir.Assign(names, call, stmt.origin),
+            *(self._store(stmt, out, ir.Var(n)) for out, n in zip(outs, names, strict=True)),
+        ]
+        if isinstance(target, tuple) and all(isinstance(part, str) for part in target):
+            pairs = zip(target, outs, strict=True)
+            stores += [ir.Assign(part, out, stmt.origin) for part, out in pairs]
+        elif target is not None:
+            stores.append(ir.Assign(target, ir.Display("tuple", outs), stmt.origin))
         return stores
 
     def _named_store(self, stmt: ir.Stmt, target: ir.Expr, value: ir.Call) -> list[ir.Stmt]:
@@ -262,6 +302,17 @@ def _selects_entries(fn: ir.Expr) -> bool:
         case ir.Attribute(name=method):
             return method == "clip"
     return False
+
+
+def _tuples(function: ir.Function) -> dict[str, tuple[ir.Expr, ...]]:
+    """What stands in the tuples of a function that have a name, and one definition."""
+    bound = Counter(name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
+    return {
+        stmt.target: stmt.value.items
+        for stmt in ir.statements(function.body)
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Display)
+        if isinstance(stmt.target, str) and stmt.value.form == "tuple" and bound[stmt.target] == 1
+    }
 
 
 def _places(stmt: ir.Stmt) -> Iterator[ir.Expr]:
@@ -324,7 +375,8 @@ def _with_out_named(call: ir.Call, position: int | None) -> ir.Call:
     """`np.cumsum(x, 0, None, y)` -> `np.cumsum(x, 0, None, out=y)`."""
     if position is None or len(call.args) <= position:
         return call
-    out = (("out", call.args[position]),)
+    given = call.args[position:]
+    out = (("out", given[0] if len(given) == 1 else ir.Display("tuple", given)),)
     return dataclasses.replace(call, args=call.args[:position], kwargs=call.kwargs + out)
 
 
