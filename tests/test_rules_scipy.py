@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tangentlike as tl
 from tests.rule_instance import check
 
 special = pytest.importorskip("scipy.special")
@@ -75,3 +76,89 @@ def test_distributions_by_their_parameters(name):
 @pytest.mark.parametrize("name", ["logpmf", "pmf", "cdf"])
 def test_poisson(name):
     check(getattr(stats.poisson, name), 3, between(1.5, 2.5))
+
+
+# (the distribution, what is low and high of x, of its shapes, and of loc and scale)
+FAMILIES = {
+    "expon": (0.6, 1.4),
+    "uniform": (0.3, 0.7),
+    "laplace": (0.6, 1.4),
+    "cauchy": (-1.0, 1.0),
+    "logistic": (-1.0, 1.0),
+    "gumbel_r": (-1.0, 1.0),
+    "gumbel_l": (-1.0, 1.0),
+    "halfnorm": (0.6, 1.4),
+    "halfcauchy": (0.6, 1.4),
+    "rayleigh": (0.6, 1.4),
+    "norm": (-1.0, 1.0),
+    "t": (-1.0, 1.0, 2.5),
+    "gamma": (0.6, 1.4, 1.7),
+    "chi2": (0.6, 1.4, 3.3),
+    "beta": (0.3, 0.7, 1.7, 2.4),
+    "lognorm": (0.6, 1.4, 0.8),
+    "weibull_min": (0.6, 1.4, 1.7),
+    "pareto": (2.0, 3.0, 1.7),
+    "invgamma": (0.6, 1.4, 1.7),
+    "vonmises": (-1.0, 1.0, 1.7),
+}
+OTHERS = {"expon": ["pdf", "cdf"], "laplace": ["pdf", "cdf"], "cauchy": ["pdf", "cdf"]}
+OTHERS |= {"logistic": ["pdf", "cdf"], "uniform": ["pdf"], "norm": ["ppf", "isf"]}
+OTHERS |= {name: ["pdf"] for name in ("t", "gamma", "chi2", "beta")}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_log_densities(name):
+    """By the argument, the shapes, location and scale."""
+    low, high, *shapes = FAMILIES[name]
+    x = between(low, high) + (0.1 if name != "uniform" else 0.0)
+    for method in ("logpdf", *OTHERS.get(name, [])):
+        fn = getattr(getattr(stats, name), method)
+        args = [between(0.3, 0.7) if method in ("ppf", "isf") else x]
+        if shapes:
+            args.append(between(shapes[0], 1.1 * shapes[0], seed=2))
+        check(fn, *args, *shapes[1:], 0.1, 1.1, rtol=2e-5)
+
+
+COUNTS = [("bernoulli", (), 1), ("binom", (5,), 1), ("geom", (), 1), ("nbinom", (3.5,), 1)]
+
+
+@pytest.mark.parametrize(("name", "n", "k"), COUNTS)
+def test_counts(name, n, k):
+    for method in ("logpmf", "pmf") if name in ("bernoulli", "binom") else ("logpmf",):
+        fn = getattr(getattr(stats, name), method)
+        check(fn, k, *n, between(0.3, 0.7))
+
+
+def held(x, m, s):
+    d, same = stats.norm(m, scale=s), stats.gamma(a=2.0 + m, scale=s)
+    return np.sum(d.logpdf(x) * d.cdf(x)) + np.sum(same.logpdf(x + 1.0))
+
+
+def test_distributions_that_hold_their_parameters():
+    tl.check_grads(held, (between(0.3, 0.7), 0.3, 0.8), order=2)
+
+
+def drawn(m):
+    d = stats.norm(m, 1.0)
+    return d.logpdf(0.3) + d.mean()
+
+
+def test_other_uses_of_them_are_refused():
+    with pytest.raises(tl.UnsupportedError, match="no derivative rule for stats.norm"):
+        tl.grad(drawn)
+
+
+def diagonal(x, m, s):
+    by_number = stats.multivariate_normal.logpdf(x, m, s)
+    by_vector = stats.multivariate_normal.logpdf(x, cov=s * m, mean=m)
+    return by_number + by_vector + stats.multivariate_normal.logpdf(x, mean=m)
+
+
+def test_multivariate_normal_of_a_diagonal():
+    tl.check_grads(diagonal, (between(0.3, 0.7), between(0.3, 0.7, seed=2), 0.7), order=2)
+
+
+@pytest.mark.parametrize("name", ["i0e", "i1e"])
+def test_scaled_bessel_functions(name):
+    tl.check_grads(lambda x: getattr(special, name)(x), (between(0.3, 0.7),))
+    check(getattr(special, name), between(0.4, 0.8), rtol=2e-5)

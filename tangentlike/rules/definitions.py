@@ -19,6 +19,7 @@ from . import options, polynomials, programs
 from .book import default_book, resolve
 from .decisions import is_literal, literal
 from .enumerated import entries_spelled
+from .frozen import parameters_given
 from .pieces import choices_spelled
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def as_defined(lowered: Lowered) -> Lowered:
         f = np.vectorize(g)                 f = g
         y = f(x)                            y = vectorized(g, x)
     """
-    lowered = entries_spelled(choices_spelled(lowered))
+    lowered = parameters_given(entries_spelled(choices_spelled(lowered)))
     vectorized = dict(_vectorized(lowered.function))
     block = lowered.function.body
     changed = _block(block, vectorized)

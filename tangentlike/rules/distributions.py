@@ -48,6 +48,20 @@ def norm_sf(y, x, loc=0, scale=1):
     dy_dscale = density * (x - loc) / scale
 
 
+@rule("scipy.stats.norm.ppf")
+def norm_ppf(y, q, loc=0, scale=1):
+    dy_dq = 1.0 / scipy.stats.norm.pdf(y, loc, scale)
+    dy_dloc = 1.0
+    dy_dscale = (y - loc) / scale
+
+
+@rule("scipy.stats.norm.isf")
+def norm_isf(y, q, loc=0, scale=1):
+    dy_dq = -1.0 / scipy.stats.norm.pdf(y, loc, scale)
+    dy_dloc = 1.0
+    dy_dscale = (y - loc) / scale
+
+
 @rule("scipy.stats.norm.logcdf")
 def norm_logcdf(y, x, loc=0, scale=1):
     hazard = np.exp(scipy.stats.norm.logpdf(x, loc, scale) - y)
@@ -71,7 +85,10 @@ def norm_logsf(y, x, loc=0, scale=1):
 def t_logpdf(y, x, df, loc=0, scale=1):
     z = (x - loc) / scale
     slope = (df + 1.0) * z / ((df + z * z) * scale)
+    gammas = scipy.special.digamma(0.5 * (df + 1.0)) - scipy.special.digamma(0.5 * df)
+    spread = (df + 1.0) * z * z / (df * (df + z * z))
     dy_dx = -slope
+    dy_ddf = 0.5 * (gammas - 1.0 / df - np.log1p(z * z / df) + spread)
     dy_dloc = slope
     dy_dscale = (slope * (x - loc) - 1.0) / scale
 
@@ -80,7 +97,10 @@ def t_logpdf(y, x, df, loc=0, scale=1):
 def t_pdf(y, x, df, loc=0, scale=1):
     z = (x - loc) / scale
     slope = (df + 1.0) * z / ((df + z * z) * scale)
+    gammas = scipy.special.digamma(0.5 * (df + 1.0)) - scipy.special.digamma(0.5 * df)
+    spread = (df + 1.0) * z * z / (df * (df + z * z))
     dy_dx = -(y * slope)
+    dy_ddf = 0.5 * y * (gammas - 1.0 / df - np.log1p(z * z / df) + spread)
     dy_dloc = y * slope
     dy_dscale = y * (slope * (x - loc) - 1.0) / scale
 
@@ -107,46 +127,67 @@ def t_logcdf(y, x, df, loc=0, scale=1):
 @rule("scipy.stats.gamma.logpdf")
 def gamma_logpdf(y, x, a, loc=0, scale=1):
     z = (x - loc) / scale
-    dy_dx = ((a - 1.0) / z - 1.0) / scale
+    slope = (1.0 - (a - 1.0) / z) / scale
+    dy_dx = -slope
     dy_da = np.log(z) - scipy.special.digamma(a)
+    dy_dloc = slope
+    dy_dscale = (z - a) / scale
 
 
 @rule("scipy.stats.gamma.pdf")
 def gamma_pdf(y, x, a, loc=0, scale=1):
     z = (x - loc) / scale
-    dy_dx = y * ((a - 1.0) / z - 1.0) / scale
+    slope = y * (1.0 - (a - 1.0) / z) / scale
+    dy_dx = -slope
     dy_da = y * (np.log(z) - scipy.special.digamma(a))
+    dy_dloc = slope
+    dy_dscale = y * (z - a) / scale
 
 
 @rule("scipy.stats.gamma.cdf")
 def gamma_cdf(y, x, a, loc=0, scale=1):
-    dy_dx = scipy.stats.gamma.pdf(x, a, loc, scale)
+    density = scipy.stats.gamma.pdf(x, a, loc, scale)
+    dy_dx = density
+    dy_dloc = -density
+    dy_dscale = -(density * (x - loc) / scale)
 
 
 @rule("scipy.stats.chi2.logpdf")
 def chi2_logpdf(y, x, df, loc=0, scale=1):
     z = (x - loc) / scale
-    dy_dx = ((0.5 * df - 1.0) / z - 0.5) / scale
+    slope = (0.5 - (0.5 * df - 1.0) / z) / scale
+    dy_dx = -slope
     dy_ddf = 0.5 * (np.log(0.5 * z) - scipy.special.digamma(0.5 * df))
+    dy_dloc = slope
+    dy_dscale = 0.5 * (z - df) / scale
 
 
 @rule("scipy.stats.chi2.pdf")
 def chi2_pdf(y, x, df, loc=0, scale=1):
     z = (x - loc) / scale
-    dy_dx = y * ((0.5 * df - 1.0) / z - 0.5) / scale
+    slope = y * (0.5 - (0.5 * df - 1.0) / z) / scale
+    dy_dx = -slope
     dy_ddf = 0.5 * y * (np.log(0.5 * z) - scipy.special.digamma(0.5 * df))
+    dy_dloc = slope
+    dy_dscale = 0.5 * y * (z - df) / scale
 
 
 @rule("scipy.stats.chi2.cdf")
 def chi2_cdf(y, x, df, loc=0, scale=1):
-    dy_dx = scipy.stats.chi2.pdf(x, df, loc, scale)
+    density = scipy.stats.chi2.pdf(x, df, loc, scale)
+    dy_dx = density
+    dy_dloc = -density
+    dy_dscale = -(density * (x - loc) / scale)
 
 
 @rule("scipy.stats.beta.logpdf")
 def beta_logpdf(y, x, a, b, loc=0, scale=1):
     z = (x - loc) / scale
     both = scipy.special.digamma(a + b)
-    dy_dx = ((a - 1.0) / z - (b - 1.0) / (1.0 - z)) / scale
+    slope = ((b - 1.0) / (1.0 - z) - (a - 1.0) / z) / scale
+    dy_dx = -slope
+    dy_dloc = slope
+    dy_dscale = slope * z - 1.0 / scale
     dy_da = np.log(z) - scipy.special.digamma(a) + both
     dy_db = np.log1p(-z) - scipy.special.digamma(b) + both
 
@@ -155,14 +196,20 @@ def beta_logpdf(y, x, a, b, loc=0, scale=1):
 def beta_pdf(y, x, a, b, loc=0, scale=1):
     z = (x - loc) / scale
     both = scipy.special.digamma(a + b)
-    dy_dx = y * ((a - 1.0) / z - (b - 1.0) / (1.0 - z)) / scale
+    slope = ((b - 1.0) / (1.0 - z) - (a - 1.0) / z) / scale
+    dy_dx = -(y * slope)
+    dy_dloc = y * slope
+    dy_dscale = y * (slope * z - 1.0 / scale)
     dy_da = y * (np.log(z) - scipy.special.digamma(a) + both)
     dy_db = y * (np.log1p(-z) - scipy.special.digamma(b) + both)
 
 
 @rule("scipy.stats.beta.cdf")
 def beta_cdf(y, x, a, b, loc=0, scale=1):
-    dy_dx = scipy.stats.beta.pdf(x, a, b, loc, scale)
+    density = scipy.stats.beta.pdf(x, a, b, loc, scale)
+    dy_dx = density
+    dy_dloc = -density
+    dy_dscale = -(density * (x - loc) / scale)
 
 
 # ------------------------------------------------------------------------ Poisson
@@ -181,3 +228,248 @@ def poisson_pmf(y, k, mu, loc=0):
 @rule("scipy.stats.poisson.cdf")
 def poisson_cdf(y, k, mu, loc=0):
     dy_dmu = -scipy.stats.poisson.pmf(np.floor(k), mu, loc)
+
+
+# ------------------------------------- families of one shape, or none: location and scale
+
+
+@rule("scipy.stats.expon.logpdf")
+def expon_logpdf(y, x, loc=0, scale=1):
+    dy_dx = -1.0 / scale
+    dy_dloc = 1.0 / scale
+    dy_dscale = ((x - loc) / scale - 1.0) / scale
+
+
+@rule("scipy.stats.expon.pdf")
+def expon_pdf(y, x, loc=0, scale=1):
+    dy_dx = -y / scale
+    dy_dloc = y / scale
+    dy_dscale = y * ((x - loc) / scale - 1.0) / scale
+
+
+@rule("scipy.stats.expon.cdf")
+def expon_cdf(y, x, loc=0, scale=1):
+    density = scipy.stats.expon.pdf(x, loc, scale)
+    dy_dx = density
+    dy_dloc = -density
+    dy_dscale = -(density * (x - loc) / scale)
+
+
+@rule("scipy.stats.uniform.logpdf")
+def uniform_logpdf(y, x, loc=0, scale=1):
+    dy_dx = 0.0
+    dy_dloc = 0.0
+    dy_dscale = -1.0 / scale
+
+
+@rule("scipy.stats.uniform.pdf")
+def uniform_pdf(y, x, loc=0, scale=1):
+    dy_dx = 0.0
+    dy_dloc = 0.0
+    dy_dscale = -y / scale
+
+
+@rule("scipy.stats.laplace.logpdf")
+def laplace_logpdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    dy_dx = -np.sign(z) / scale
+    dy_dloc = np.sign(z) / scale
+    dy_dscale = (np.abs(z) - 1.0) / scale
+
+
+@rule("scipy.stats.laplace.pdf")
+def laplace_pdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    dy_dx = -(y * np.sign(z) / scale)
+    dy_dloc = y * np.sign(z) / scale
+    dy_dscale = y * (np.abs(z) - 1.0) / scale
+
+
+@rule("scipy.stats.laplace.cdf")
+def laplace_cdf(y, x, loc=0, scale=1):
+    density = scipy.stats.laplace.pdf(x, loc, scale)
+    dy_dx = density
+    dy_dloc = -density
+    dy_dscale = -(density * (x - loc) / scale)
+
+
+@rule("scipy.stats.cauchy.logpdf")
+def cauchy_logpdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = 2.0 * z / ((1.0 + z * z) * scale)
+    dy_dx = -slope
+    dy_dloc = slope
+    dy_dscale = slope * z - 1.0 / scale
+
+
+@rule("scipy.stats.cauchy.pdf")
+def cauchy_pdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = 2.0 * z / ((1.0 + z * z) * scale)
+    dy_dx = -(y * slope)
+    dy_dloc = y * slope
+    dy_dscale = y * (slope * z - 1.0 / scale)
+
+
+@rule("scipy.stats.cauchy.cdf")
+def cauchy_cdf(y, x, loc=0, scale=1):
+    density = scipy.stats.cauchy.pdf(x, loc, scale)
+    dy_dx = density
+    dy_dloc = -density
+    dy_dscale = -(density * (x - loc) / scale)
+
+
+@rule("scipy.stats.logistic.logpdf")
+def logistic_logpdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = np.tanh(0.5 * z) / scale
+    dy_dx = -slope
+    dy_dloc = slope
+    dy_dscale = slope * z - 1.0 / scale
+
+
+@rule("scipy.stats.logistic.pdf")
+def logistic_pdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = np.tanh(0.5 * z) / scale
+    dy_dx = -(y * slope)
+    dy_dloc = y * slope
+    dy_dscale = y * (slope * z - 1.0 / scale)
+
+
+@rule("scipy.stats.logistic.cdf")
+def logistic_cdf(y, x, loc=0, scale=1):
+    slope = y * (1.0 - y) / scale
+    dy_dx = slope
+    dy_dloc = -slope
+    dy_dscale = -(slope * (x - loc) / scale)
+
+
+@rule("scipy.stats.gumbel_r.logpdf")
+def gumbel_r_logpdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = -np.expm1(-z) / scale
+    dy_dx = -slope
+    dy_dloc = slope
+    dy_dscale = slope * z - 1.0 / scale
+
+
+@rule("scipy.stats.gumbel_l.logpdf")
+def gumbel_l_logpdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = np.expm1(z) / scale
+    dy_dx = -slope
+    dy_dloc = slope
+    dy_dscale = slope * z - 1.0 / scale
+
+
+@rule("scipy.stats.halfnorm.logpdf")
+def halfnorm_logpdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    dy_dx = -(z / scale)
+    dy_dloc = z / scale
+    dy_dscale = (z * z - 1.0) / scale
+
+
+@rule("scipy.stats.halfcauchy.logpdf")
+def halfcauchy_logpdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = 2.0 * z / ((1.0 + z * z) * scale)
+    dy_dx = -slope
+    dy_dloc = slope
+    dy_dscale = slope * z - 1.0 / scale
+
+
+@rule("scipy.stats.rayleigh.logpdf")
+def rayleigh_logpdf(y, x, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = (z - 1.0 / z) / scale
+    dy_dx = -slope
+    dy_dloc = slope
+    dy_dscale = slope * z - 1.0 / scale
+
+
+@rule("scipy.stats.lognorm.logpdf")
+def lognorm_logpdf(y, x, s, loc=0, scale=1):
+    z = (x - loc) / scale
+    width = np.log(z) / s
+    slope = (1.0 + width / s) / (x - loc)
+    dy_dx = -slope
+    dy_ds = (width * width - 1.0) / s
+    dy_dloc = slope
+    dy_dscale = width / (s * scale)
+
+
+@rule("scipy.stats.weibull_min.logpdf")
+def weibull_min_logpdf(y, x, c, loc=0, scale=1):
+    z = (x - loc) / scale
+    excess = z**c - 1.0
+    slope = (1.0 + c * excess) / (x - loc)
+    dy_dx = -slope
+    dy_dc = 1.0 / c - excess * np.log(z)
+    dy_dloc = slope
+    dy_dscale = c * excess / scale
+
+
+@rule("scipy.stats.pareto.logpdf")
+def pareto_logpdf(y, x, b, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = (b + 1.0) / (x - loc)
+    dy_dx = -slope
+    dy_db = 1.0 / b - np.log(z)
+    dy_dloc = slope
+    dy_dscale = b / scale
+
+
+@rule("scipy.stats.invgamma.logpdf")
+def invgamma_logpdf(y, x, a, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = (a + 1.0 - 1.0 / z) / (x - loc)
+    dy_dx = -slope
+    dy_da = -np.log(z) - scipy.special.digamma(a)
+    dy_dloc = slope
+    dy_dscale = (a - 1.0 / z) / scale
+
+
+@rule("scipy.stats.vonmises.logpdf")
+def vonmises_logpdf(y, x, kappa, loc=0, scale=1):
+    z = (x - loc) / scale
+    slope = kappa * np.sin(z) / scale
+    dy_dx = -slope
+    dy_dkappa = np.cos(z) - scipy.special.i1e(kappa) / scipy.special.i0e(kappa)
+    dy_dloc = slope
+    dy_dscale = slope * z - 1.0 / scale
+
+
+# ------------------------------------------------------------------- counts and trials
+
+
+@rule("scipy.stats.bernoulli.logpmf")
+def bernoulli_logpmf(y, k, p, loc=0):
+    dy_dp = (k - loc - p) / (p * (1.0 - p))
+
+
+@rule("scipy.stats.bernoulli.pmf")
+def bernoulli_pmf(y, k, p, loc=0):
+    dy_dp = y * (k - loc - p) / (p * (1.0 - p))
+
+
+@rule("scipy.stats.binom.logpmf")
+def binom_logpmf(y, k, n, p, loc=0):
+    dy_dp = (k - loc - n * p) / (p * (1.0 - p))
+
+
+@rule("scipy.stats.binom.pmf")
+def binom_pmf(y, k, n, p, loc=0):
+    dy_dp = y * (k - loc - n * p) / (p * (1.0 - p))
+
+
+@rule("scipy.stats.geom.logpmf")
+def geom_logpmf(y, k, p, loc=0):
+    dy_dp = 1.0 / p - (k - loc - 1.0) / (1.0 - p)
+
+
+@rule("scipy.stats.nbinom.logpmf")
+def nbinom_logpmf(y, k, n, p, loc=0):
+    dy_dn = scipy.special.digamma(k - loc + n) - scipy.special.digamma(n) + np.log(p)
+    dy_dp = n / p - (k - loc) / (1.0 - p)

@@ -12,18 +12,22 @@ import scipy.linalg
 import scipy.special
 
 
-def multivariate_normal_logpdf(x: Any, mean: Any, cov: Any) -> Any:
-    centred = np.atleast_1d(x - mean)
-    size = cov.shape[0]
+def multivariate_normal_logpdf(x: Any, mean: Any = None, cov: Any = 1) -> Any:
+    """(SciPy takes a number or a vector for a diagonal matrix.)"""
+    centred = np.atleast_1d(x) if mean is None else np.atleast_1d(x - mean)
+    matrix = cov
+    if np.ndim(cov) < 2:
+        matrix = np.diag(cov * np.ones(max(np.size(mean), np.size(cov))))
+    size = matrix.shape[0]
     rows = np.reshape(centred, (-1, size))
-    root = np.linalg.cholesky(cov)
+    root = np.linalg.cholesky(matrix)
     white = np.linalg.solve(root, rows.T)
     squares = np.sum(white * white, axis=0)
     found = -0.5 * (squares + size * np.log(2.0 * np.pi)) - np.sum(np.log(np.diag(root)))
     return np.reshape(found, centred.shape[:-1])[()]
 
 
-def multivariate_normal_pdf(x: Any, mean: Any, cov: Any) -> Any:
+def multivariate_normal_pdf(x: Any, mean: Any = None, cov: Any = 1) -> Any:
     return np.exp(multivariate_normal_logpdf(x, mean, cov))
 
 

@@ -154,7 +154,7 @@ def i0(y, x):
 
 @rule("scipy.special.i1")
 def i1(y, x):
-    dy_dx = scipy.special.ivp(1, x)
+    dy_dx = 0.5 * (scipy.special.i0(x) + scipy.special.iv(2, x))
 
 
 @rule("scipy.special.j0")
@@ -200,6 +200,16 @@ def kv(y, n, x):
 @rule("scipy.special.ive")
 def ive(y, n, x):
     dy_dx = 0.5 * (scipy.special.ive(n - 1, x) + scipy.special.ive(n + 1, x)) - np.sign(x) * y
+
+
+@rule("scipy.special.i0e")
+def i0e(y, x):
+    dy_dx = scipy.special.i1e(x) - np.sign(x) * y
+
+
+@rule("scipy.special.i1e")
+def i1e(y, x):
+    dy_dx = 0.5 * (scipy.special.i0e(x) + scipy.special.ive(2, x)) - np.sign(x) * y
 
 
 # ------------------------------------------------------------------------- normalisations
