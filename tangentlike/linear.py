@@ -33,7 +33,7 @@ from .handback import Operator, finish
 from .jacobians import gradient_tangent, handed
 from .primal import Primal, Wrt, plain_signature, primal_of, wrt_names
 from .runtime.tape import fresh_tape
-from .seeds import seed_like, with_lists
+from .seeds import seed_like, with_all_keys, with_lists
 from .sweeps import same_values
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ def linearize(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..
     forward, _ = functions_of(derivation.derived)
     value, tape = derivation.run(forward, full_args, full_kwargs)
     if transposed is not None:
-        ready = _prepared(transposed, fresh_tape(tape), value)
+        restores = derivation.writes_tape
+        ready = _prepared(transposed, fresh_tape(tape, restores), value, restores)
         if ready is not None:
             value = leaves.own_memory([value], [tape, *args])[0]
             return value, _tangent_map(ready, primal, given, names, wrt, value)
@@ -163,7 +164,8 @@ def linearize(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..
             )
         return found
 
-    return value, _dressed(again, True, _derivation(primal, "tangent", wrt).derived.source)
+    repeating = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
+    return value, _dressed(again, True, repeating.derived.source)
 
 
 def _dressed(tangent: Any, runs_primal: bool, source: str) -> Callable[..., Any]:
@@ -177,6 +179,16 @@ class _Transpose:
 
     taken: int | None  # how many names the tape was unpacked into; None if it was not
     derivation: Derivation
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A transpose at a point: the adjoints that its primal gave, which belong to the zero seed, and
+    the tape of its own."""
+
+    derivation: Derivation
+    bars: Any
+    tape: Any
 
 
 _TRANSPOSES: weakref.WeakKeyDictionary[Derivation, _Transpose | None] = weakref.WeakKeyDictionary()
@@ -221,38 +233,42 @@ def _unpacked(derived: Derived) -> tuple[int | None, Any]:
 
 
 def _prepared(
-    transposed: _Transpose, tape: tuple[Any, ...], value: Any
-) -> tuple[Derivation, Any] | None:
-    """The transpose at a point: its derivation and tape. None where memory is shared."""
-    if any(map(_holds_dict, (*tape, value))):  # adjoints of adjoints that are dicts lose keys
-        return None
+    transposed: _Transpose, tape: tuple[Any, ...], value: Any, restores: bool
+) -> _Prepared | None:
+    """The transpose at a point. None where memory is shared that the backward function writes:
+    arrays that it `restores`, or a list that is on the tape twice."""
     zero = with_lists(seed_like(value, None))
     arguments = (*tape, zero) if transposed.taken is not None else (tape, zero)
-    derivation = transposed.derivation.suited(arguments, {})
     try:
+        derivation = transposed.derivation.suited(arguments, {})
         forward, _ = functions_of(derivation.derived)
-        _, again = derivation.run(forward, arguments, {})
-    except TangentlikeError:
+        run = derivation.run if restores or _has_list_twice(tape, set()) else derivation.guarded
+        bars, again = run(forward, arguments, {})
+    except (TangentlikeError, InternalError):
         return None
-    return derivation, again
+    return _Prepared(derivation, bars, again)
 
 
-def _holds_dict(value: Any) -> bool:
-    if isinstance(value, dict):
-        return True
-    inside = None if leaves.is_leaf(value) else leaves.children(value)
-    return any(_holds_dict(item) for _, item in inside or ())
+def _has_list_twice(value: Any, seen: set[int]) -> bool:
+    if not isinstance(value, (list, tuple, dict)):
+        return False
+    if not isinstance(value, tuple):
+        if id(value) in seen:
+            return True
+        seen.add(id(value))
+    items = value.values() if isinstance(value, dict) else value
+    return any(_has_list_twice(item, seen) for item in items)
 
 
 def _tangent_map(
-    ready: tuple[Derivation, Any],
+    ready: _Prepared,
     primal: Primal,
     given: dict[str, Any],
     names: list[str],
     wrt: tuple[str, ...],
     value: Any,
 ) -> Callable[..., Any]:
-    derivation, tape = ready
+    derivation = ready.derivation
     backward = functions_of(derivation.derived)[-1]
 
     def tangent(*x_dots: Any) -> Any:
@@ -266,8 +282,8 @@ def _tangent_map(
             with_lists(seed_like(given[name], seeds[name], f"the tangent of `{name}`"))
             for name in wrt
         ]
-        again = fresh_tape(tape, derivation.writes_tape)
-        (found,) = derivation.guarded(backward, (again, dots), {})
+        again = fresh_tape(ready.tape, derivation.writes_tape)
+        (found,) = derivation.guarded(backward, (again, with_all_keys(ready.bars, dots)), {})
         return finished([value], [found], dots)[0]
 
     return _dressed(tangent, False, derivation.derived.source)

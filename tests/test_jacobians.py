@@ -244,11 +244,43 @@ def test_a_tangent_map_runs_no_primal_statement() -> None:
     np.testing.assert_allclose(np.stack(changes, 1), tl.jacobian(f, wrt="x")(w, X))
 
 
+NO_PRIMAL_AGAIN = [
+    "calls.in_loop",  # tapes of calls on a stack
+    "function_values.lotka_volterra",
+    "container_calls.dict_filled_in_loop",
+    "container_calls.dict_setdefault",  # a key that the function adds
+    "simulations.lorenz_rk4",
+]
+
+
+@pytest.mark.parametrize("name", NO_PRIMAL_AGAIN)
+def test_tangent_maps_of_dicts_and_of_tapes_that_share_arrays(name: str) -> None:
+    program = BY_NAME[name]
+    args = program.arguments()
+    dots = agreement.directions_for(args, program.wrt, 1)
+    _, tangent = tl.linearize(program.fn, *args)
+    assert not tangent.runs_primal
+    _, expected = tl.jvp(program.fn, args, tuple(dots))
+    for _ in range(2):
+        assert agreement.close(float(tangent(*dots)), float(expected), 1e-10)
+
+
+def test_tangent_maps_of_objects_whose_class_the_call_tells() -> None:
+    program = BY_NAME["objects.filtered"]
+    dots = agreement.directions_for(program.arguments(), program.wrt, 1)
+    _, tangent = tl.linearize(program.fn, *program.arguments())
+    _, expected = tl.jvp(program.fn, program.arguments(), tuple(dots))
+    assert agreement.close(float(tangent(*dots)), float(expected), 1e-12)
+
+
 def test_tangent_maps_of_what_is_refused_twice_run_the_primal() -> None:
     def f(x: Any, rng: Any) -> Any:
-        d = {"a": x * rng.normal()}
-        d.update({"a": d["a"] * x})
-        return d
+        y = x * rng.normal()
+        z = y
+        if y[0] > 10.0:
+            z = 2.0 * y
+        z[1:] *= x[1:]  # (of y too, as only the run can say)
+        return y * z
 
     value, tangent = tl.linearize(f, X, np.random.default_rng(0))
     assert tangent.runs_primal
