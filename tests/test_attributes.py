@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import logging
 from typing import Any
 
@@ -185,3 +186,35 @@ def test_the_text_restores_attributes() -> None:
     )
     assert "model = copy(model)" in df.source
     assert "model_bar.state = zeros_like(model.state)" in df.source
+
+
+class Cached:
+    def __init__(self, w):
+        self.w = w
+
+    @functools.cached_property
+    def norm(self):
+        return np.sqrt(np.sum(self.w**2))
+
+    def unit(self):
+        return self.w / self.norm
+
+
+def test_cached_property_is_refused() -> None:
+    """Its derivative got lost: what an object keeps was taken for a field of its own."""
+
+    def of_argument(c, t):
+        return c.norm * t
+
+    def made(x):
+        return np.sum(Cached(x).unit() ** 2 * x)
+
+    x = np.array([0.3, 0.7])
+    for f, args in ((of_argument, (Cached(x), 2.0)), (made, (x,))):
+        with pytest.raises((tl.TangentlikeError, AttributeError), match="`?norm`? is no field"):
+            tl.grad(f)(*args)
+        with pytest.raises((tl.TangentlikeError, AttributeError), match="`?norm`? is no field"):
+            tl.jvp(f, args, args)
+    kept = Cached(x)
+    assert kept.norm > 0.0
+    assert tl.grad(lambda c: np.sum(c.w))(kept).w.tolist() == [1.0, 1.0]

@@ -36,6 +36,10 @@ _NO_OBJECTS = (
 )
 
 
+# What a class has under a name and says nothing of an attribute by that name of its objects.
+_PLAIN_DESCRIPTORS = (types.FunctionType, types.MethodType, types.BuiltinFunctionType)
+
+
 class Mirror(types.SimpleNamespace):
     """The adjoint or tangent of an object: entries by attribute."""
 
@@ -111,7 +115,17 @@ def fields_of(value: Any) -> dict[str, Any] | None:
         if not slots:
             return None
         attributes = {}
-    return {**{n: getattr(value, n) for n in slots if hasattr(value, n)}, **attributes}
+    own = {n: v for n, v in attributes.items() if not _is_computed(type(value), n)}
+    return {**{n: getattr(value, n) for n in slots if hasattr(value, n)}, **own}
+
+
+def _is_computed(cls: type, name: str) -> bool:
+    """Whether a class computes an attribute that its objects then keep (a `cached_property`): what
+    is kept is no field of its own, and its derivatives are those of what it was computed from."""
+    found = getattr(cls, name, None)
+    if found is None or isinstance(found, _PLAIN_DESCRIPTORS):
+        return False
+    return hasattr(type(found), "__get__") and not hasattr(type(found), "__set__")
 
 
 def is_machinery(cls: type) -> bool:
