@@ -37,6 +37,13 @@ def translated_error(error: Exception, place: Place | None, primal: str) -> Tang
     if step is None:
         return None
     if isinstance(error, AttributeError) and isinstance(error.obj, (Mirror, Record)):
+        if error.name in ("__iter__", "__getitem__"):
+            return UnsupportedError(
+                "an object is asked for its items, and what its class answers is not followed",
+                place,
+                "Go through what it holds, as in `for item in row.held`, or let `__iter__` return "
+                "`iter(...)` of a list.",
+            )
         return UnsupportedError(
             f"the attribute `{error.name}` is no field: its class computes it, or it was "
             "added later",

@@ -271,6 +271,25 @@ OBJECTS = (
         "    y = FIXED(x)\n    for layer in [*LAYERS, Dense(x)]:\n        y = layer(y)\n    return y",
     ),
     program(
+        "objects with `__iter__`, `__getitem__`, `__len__`; `functools.partialmethod`",
+        DONE,
+        "import functools\n\nclass Row:\n    def __init__(self, items):\n        self.held = items\n\n"
+        "    def __iter__(self):\n        return iter(self.held)\n\n"
+        "    def __len__(self):\n        return len(self.held)\n\n"
+        "    def __getitem__(self, k):\n        return self.held[k]\n\n"
+        "    def scaled(self, k, n):\n        return n * self.held[k]\n\n"
+        "    double = functools.partialmethod(scaled, n=2.0)\n\n"
+        "def f(x):\n    row = Row([x, x * x])\n    s = 1.0\n    for v in row:\n        s = s * v + sum(row)\n"
+        "    return s * len(row) * row[1] * row.double(0)",
+    ),
+    program(
+        "`functools.cached_property`",
+        REFUSED,
+        "import functools\n\nclass Box:\n    def __init__(self, w):\n        self.w = w\n\n"
+        "    @functools.cached_property\n    def volume(self):\n        return self.w**3\n\n"
+        "def f(x):\n    return Box(x).volume",
+    ),
+    program(
         "objects of several classes: in lists, dicts, attributes, branches",
         DONE,
         "import abc\n\nclass Layer(abc.ABC):\n    def __init__(self, w):\n        self.w = w\n\n"

@@ -41,7 +41,16 @@ _PLAIN_DESCRIPTORS = (types.FunctionType, types.MethodType, types.BuiltinFunctio
 
 
 class Mirror(types.SimpleNamespace):
-    """The adjoint or tangent of an object: entries by attribute."""
+    """The adjoint or tangent of an object: entries by attribute.
+
+    Its items and what it yields would be those of the object's class, which it has not.
+    """
+
+    def __getitem__(self, key: Any) -> Any:
+        raise AttributeError("a mirror has no items", name="__getitem__", obj=self)
+
+    def __iter__(self) -> Any:
+        raise AttributeError("a mirror yields nothing", name="__iter__", obj=self)
 
     def __add__(self, other: Any) -> Any:
         names = dict.fromkeys((*vars(self), *vars(other)))

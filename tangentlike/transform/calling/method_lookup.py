@@ -7,6 +7,7 @@ given, `self` among them, so that it can be read and called like any other funct
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import operator
 import types
@@ -19,11 +20,12 @@ from ... import ir
 from ...analysis.constructors import constructor, initialiser, with_class
 from ...analysis.record_types import record_class
 from ...errors import UnsupportedError
-from ...frontend import Lowered
+from ...frontend import Lowered, lower
 from ...frontend.lifting import signature_of
 from ...kind import Kind
 from ...owners import is_library
-from ...rules.twins import twin
+from ...rules.definitions import as_defined
+from ...rules.twins import as_numpy, twin
 from ...structures import is_object
 
 BINARY = {
@@ -136,6 +138,12 @@ class MethodLookup:
     ) -> Found | None:
         """`layer.name(...)`: of static and class methods without the object."""
         value = None if cls is None else inspect.getattr_static(cls, name, None)
+        if name == "__iter__" and cls is not None:
+            made = self.iteration(cls)
+            text = f"{cls.__name__}_iter"
+            return made and Found(made, (base,), (), text, "function", "list", list)
+        if isinstance(value, functools.partialmethod) and cls is not None:
+            return _of_partial(value, cls, base, name, args, kwargs)
         if isinstance(value, (staticmethod, classmethod)):
             assert cls is not None
             fn: Any = value.__func__
@@ -212,6 +220,19 @@ class MethodLookup:
                     self._of_class[key] = self._standing(fn, fn.__name__, lowered)
         return self._of_class[key]
 
+    def iteration(self, cls: type) -> types.FunctionType | None:
+        """A function that gives the list of what objects of a class yield; None where that is no
+        `iter(...)` that `__iter__` returns."""
+        key = (cls, "__iter__")
+        if key not in self._of_class:
+            self._of_class[key] = None
+            fn = None if is_library(cls) else inspect.getattr_static(cls, "__iter__", None)
+            if isinstance(fn, types.FunctionType) and not inspect.isgeneratorfunction(fn):
+                lowered = _listing(as_defined(as_numpy(lower(fn))))
+                if lowered is not None:
+                    self._of_class[key] = self._standing(fn, f"{cls.__name__}_iter", lowered)
+        return self._of_class[key]
+
     def _standing(self, fn: types.FunctionType, name: str, lowered: Lowered) -> types.FunctionType:
         """A function object for what was read, with the signature that this has."""
         made: Any = types.FunctionType(
@@ -222,6 +243,41 @@ class MethodLookup:
         made.__signature__ = signature_of(lowered.function)
         self._made[id(made)] = lowered
         return made  # type: ignore[no-any-return]
+
+
+def _listing(lowered: Lowered) -> Lowered | None:
+    """A function that returns `list(xs)` where it returned `iter(xs)`; None for any other."""
+    function = lowered.function
+    match function.body:
+        case (*body, ir.Assign(str(name), ir.Call(fn=ir.Ref(obj=obj), args=(_,))) as last, end):
+            if obj is iter and isinstance(end, ir.Return) and end.value == ir.Var(name):
+                assert isinstance(last, ir.Assign) and isinstance(last.value, ir.Call)
+                listed = dataclasses.replace(last.value, fn=ir.Ref("list", list))
+                made = (*body, dataclasses.replace(last, value=listed), end)
+                function = dataclasses.replace(function, body=made)
+                return dataclasses.replace(lowered, function=function)
+    return None
+
+
+def _of_partial(
+    value: functools.partialmethod[Any],
+    cls: type,
+    base: ir.Expr,
+    name: str,
+    args: tuple[ir.Expr, ...],
+    kwargs: tuple[tuple[str, ir.Expr], ...],
+) -> Found | None:
+    """`square = partialmethod(power, n=2)`: the method that it is of, with what it adds."""
+    added = (*value.args, *value.keywords.values())
+    plain = all(v is None or isinstance(v, (bool, int, float, str)) for v in added)
+    if not plain or not isinstance(value.func, types.FunctionType):
+        return None
+    words = {**{word: ir.Const(v) for word, v in value.keywords.items()}, **dict(kwargs)}
+    given = (base, *map(ir.Const, value.args), *args)
+    owner = next(c for c in cls.__mro__ if name in vars(c))
+    spelled = f"{owner.__name__}.{value.func.__name__}"
+    text = f"{cls.__name__}_{name}"
+    return Found(value.func, given, tuple(words.items()), text, "function", spelled, value.func)
 
 
 def may_call_methods(function: ir.Function) -> bool:

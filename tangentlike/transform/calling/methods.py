@@ -13,6 +13,7 @@ Where a call carries no derivative it is spelled as the user did again (`restore
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import types
 from collections import Counter
@@ -30,6 +31,7 @@ from ...structures import OF_ARRAYS
 from .callees import Callees
 from .class_cases import by_class
 from .held_calls import held_calls_as_reads
+from .iterated_objects import objects_as_lists
 from .known_callees import KnownCallees
 from .method_lookup import BINARY, UNARY, Found, may_call_methods
 from .module_values import functions_of_modules, module_check
@@ -73,7 +75,10 @@ class Methods:
             if not known and not may_call_methods(lowered.function):
                 break
             _refuse_properties_like_arrays(lowered.function, kinds)
-            read = held_calls_as_reads(functions_of_modules(lowered, kinds), kinds)
+            kind = functools.partial(self.kind_of, kinds=kinds)
+            read = functions_of_modules(lowered, kinds)
+            read = objects_as_lists(read, kinds, kind, self.lookup)
+            read = held_calls_as_reads(read, kinds)
             if read is not lowered:
                 lowered = read
                 continue
