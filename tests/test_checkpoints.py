@@ -247,6 +247,20 @@ def test_states_on_disk(fn: Callable[..., Any]) -> None:
     assert np.allclose(got, tl.grad(in_memory)(W, H, XS), rtol=1e-13)
 
 
+def test_states_on_disk_have_no_tangents() -> None:
+    with pytest.raises(tl.UnsupportedError, match="on disk carry no tangents") as caught:
+        tl.hvp(programs.on_disk)(W, H, XS, W)
+    assert caught.value.place is not None and "to=" in (caught.value.hint or "")
+    _, pullback = tl.vjp(tl.grad(programs.on_disk), W, H, XS)
+    assert np.allclose(pullback(W)[0], tl.hvp(in_memory_squared)(W, H, XS, W), rtol=1e-11)
+
+
+def in_memory_squared(w: Any, h: Any, xs: Any) -> Any:
+    for x in xs:
+        h = np.tanh(w @ h + x)
+    return np.sum(h * h)
+
+
 # -------------------------------------------------------------------------- second order
 
 SECOND = [

@@ -11,8 +11,10 @@ from ...analysis.operations import (
 )
 from ...analysis.record_types import record_names, record_values
 from ...analysis.refusals import unknown_class
+from ...errors import UnsupportedError
 from ...kind import UNKNOWN
 from ...rules.bind import Instance, bind
+from ...runtime import schedules
 from ..calling.late import is_late
 from ..fragile import SILENT
 from ..guarding import guarded
@@ -25,6 +27,7 @@ from .state import Tangents
 def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
     """`y = value` with the statements that compute `y_dot`."""
     value = stmt.value
+    _refuse_files(stmt, state)
     if isinstance(value, ir.Call) and is_user_call(value, state):
         return user_call(stmt, stmt.target, value, state)
     if isinstance(value, ir.Call) and is_late(value, state.active):
@@ -58,6 +61,19 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
             )
         case _:
             return _mirrored(stmt, value, state)
+
+
+def _refuse_files(stmt: ir.Assign, state: Tangents) -> None:
+    """States that are files have no tangents beside them."""
+    match stmt:
+        case ir.Assign(str(name), ir.Call(fn=ir.Ref(obj=obj))) if (
+            obj is schedules.stack_on_disk and name in state.active
+        ):
+            raise UnsupportedError(
+                "states that a checkpointed loop keeps on disk carry no tangents",
+                stmt.origin.place,
+                "Leave out `to=` for second derivatives, or take them in reverse mode.",
+            )
 
 
 def _inactive(stmt: ir.Assign, value: ir.Expr, state: Tangents) -> list[ir.Stmt]:
