@@ -64,13 +64,9 @@ def agree(found: Arrays, expected: Arrays) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_what_the_program_warns_of(name: str) -> None:
-    assert bool(own_warnings(name)) == BY_NAME[name].loud
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_reverse(name: str) -> None:
     program = BY_NAME[name]
+    assert bool(own_warnings(name)) == program.loud
     args = program.arguments()
     with no_new_warnings(program):
         gradient = tl.grad(program.fn, wrt=tuple(range(len(args))))(*args)

@@ -7,7 +7,7 @@ a factor that is infinite there, and whether the primal would have said so.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy as np
 from .. import ir
 from ..analysis.memory import surely_basic
 from ..errors import UnsupportedError
-from ..kind import Kind
 from .context import BINARY_OF, Context
 
 LINEAR, PRODUCT, SINGULAR, SILENT = range(4)
@@ -25,7 +24,7 @@ _SILENT_AT = (np.sqrt, np.cbrt, np.arcsin, np.arccos, np.arccosh)
 _POWERS = (operator.pow, np.power, np.float_power)
 
 # What gives some entries of an operand as they are, at places that no key in the text names, and
-# the class from which on the others are worth a mask (see `worth_masking`).
+# the class from which on the others are worth a mask (see there).
 PICKING = {np.compress: SINGULAR, np.extract: SINGULAR, np.take: SILENT, np.triu: SILENT}
 PICKING |= {np.tril: SILENT, np.diag: SILENT, np.diagonal: SILENT}
 
@@ -46,6 +45,19 @@ class Fragility:
     def of(self, name: str) -> int:
         """The class of a name."""
         return self._classes.get(name, LINEAR)
+
+    def worth_masking(self, name: str, key: ir.Expr) -> bool:
+        """Whether entries of a value that a key leaves out are kept from dividing by zero."""
+        least = _least_worth_masking(key, self.context)
+        if least == SILENT and not self._has_silent:
+            return False
+        return self.of(name) >= least
+
+    @cached_property
+    def _has_silent(self) -> bool:
+        """Whether anything in the function is SILENT (asked first, since it costs little)."""
+        calls = (getattr(stmt, "value", None) for stmt in ir.statements(self.function.body))
+        return any(isinstance(call, ir.Call) and is_silent(call) for call in calls)
 
     @cached_property
     def _classes(self) -> dict[str, int]:
@@ -115,15 +127,25 @@ class Fragility:
 
 def operation_class(call: ir.Call, partial: ir.Expr, context: Context) -> int:
     """The class of one operation, by its partial derivative."""
+    if is_silent(call):
+        return SILENT
     match call:
-        case ir.Call(fn=ir.Ref(obj=obj)) if any(obj is known for known in _SILENT_AT):
-            return SILENT
         case ir.Call(fn=ir.Ref(obj=obj), args=(_, ir.Const(p))) if obj in _POWERS:
             if isinstance(p, int | float):
-                return PRODUCT if p >= 1 else SILENT if p > 0 else SINGULAR
+                return PRODUCT if p >= 1 else SINGULAR
     if getattr(call.fn, "obj", None) is np.reciprocal or any(map(_divides, ir.walk(partial))):
         return SINGULAR
     return LINEAR if context.kind_of(partial).discrete or not ir.names_in(partial) else PRODUCT
+
+
+def is_silent(call: ir.Call) -> bool:
+    """Whether an operation is finite somewhere where its derivative is not."""
+    match call:
+        case ir.Call(fn=ir.Ref(obj=obj)) if any(obj is known for known in _SILENT_AT):
+            return True
+        case ir.Call(fn=ir.Ref(obj=obj), args=(_, ir.Const(p))) if obj in _POWERS:
+            return isinstance(p, float) and 0 < p < 1
+    return False
 
 
 def _divides(part: ir.Expr) -> bool:
@@ -135,17 +157,17 @@ def _divides(part: ir.Expr) -> bool:
     return False
 
 
-def worth_masking(key: ir.Expr, fragility: int, kind_of: Callable[[ir.Expr], Kind]) -> bool:
-    """Whether entries of such a value left out by a key are kept from dividing by zero.
+def _least_worth_masking(key: ir.Expr, context: Context) -> int:
+    """The class from which on the entries that a key leaves out are worth a mask.
 
-    Selections by conditions always are: that is what they are for. Slices, places and index arrays
-    are used for other reasons, and only where nothing else would have told is more said.
+    Selections by conditions are, where anything is multiplied: that is what they are for. Slices,
+    places and index arrays have other reasons, and count where nothing else would have told.
     """
     if key == ir.Const(Ellipsis):
-        return fragility > LINEAR
+        return PRODUCT
     parts = key.items if isinstance(key, ir.Display) else (key,)
-    if any(kind_of(part).dtype == "bool" for part in parts):
-        return fragility >= PRODUCT
-    if not surely_basic(key, kind_of) and any(kind_of(part).dtype == "?" for part in parts):
-        return fragility >= SINGULAR
-    return fragility >= SILENT
+    if any(context.kind_of(part).dtype == "bool" for part in parts):
+        return PRODUCT
+    if surely_basic(key, context.kind_of):
+        return SILENT
+    return SINGULAR if any(context.kind_of(part).dtype == "?" for part in parts) else SILENT

@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import ir
 from .context import Context
-from .fragile import SILENT, operation_class
+from .fragile import is_silent
 
 _ARCS = (np.arcsin, np.arccos)
 _MULTIPLICATIONS = (operator.mul, np.multiply)
@@ -53,7 +53,7 @@ class Held:
 
     def moving(self, stmt: ir.Assign) -> ir.Expr | None:
         """Where the operand of a singular operation moves; None for "everywhere" or "unknown"."""
-        at = _singular_at(stmt.value, self.context)
+        at = _singular_at(stmt.value)
         if not at or not isinstance(stmt.value, ir.Call):
             return None
         operand = stmt.value.args[0]
@@ -122,10 +122,7 @@ class Held:
         if at != {0.0} or call.kwargs:
             return None
         operands = call.args if obj in _MULTIPLICATIONS else call.args[:1]
-        if (
-            obj not in (*_MULTIPLICATIONS, *_KEEPING_ZERO)
-            and _singular_at(call, self.context) != at
-        ):
+        if obj not in (*_MULTIPLICATIONS, *_KEEPING_ZERO) and _singular_at(call) != at:
             return None
         for operand in operands:
             if isinstance(operand, ir.Var) and operand.name in self.active:
@@ -193,7 +190,7 @@ def taken(call: ir.Expr) -> dict[str, ir.Expr]:
     return {}
 
 
-def _singular_at(value: ir.Expr, context: Context) -> frozenset[float]:
+def _singular_at(value: ir.Expr) -> frozenset[float]:
     """The points at which an operation is finite and its derivative is not."""
     if not isinstance(value, ir.Call) or not value.args or value.kwargs:
         return frozenset()
@@ -202,8 +199,7 @@ def _singular_at(value: ir.Expr, context: Context) -> frozenset[float]:
         return frozenset((-1.0, 1.0))
     if obj is np.arccosh:
         return frozenset((1.0,))
-    silent = operation_class(value, ir.Const(1.0), context) == SILENT
-    return frozenset((0.0,) if silent else ())
+    return frozenset((0.0,) if is_silent(value) else ())
 
 
 def _literal(expr: ir.Expr) -> float | None:

@@ -21,7 +21,7 @@ import numpy as np
 from ... import ir
 from ...rules.foreign import ForeignBook
 from ..context import Context
-from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility, worth_masking
+from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility
 
 # What gives entries of its operands (those from a position on) and leaves others out.
 _CHOOSING = {np.where: 1, np.select: 1, np.choose: 1}
@@ -74,9 +74,9 @@ class Discarded:
     def _selected(self, stmt: ir.Stmt) -> list[str]:
         match stmt:
             case ir.Store(target=ir.Index(ir.Var(name), key)) if key != ir.Const(Ellipsis):
-                return [name] if self._is_worth(key, name) else []
+                return [name] if self.fragility.worth_masking(name, key) else []
             case ir.Assign(value=ir.Index(ir.Var(name), key)):
-                return [name] if self._is_worth(key, name) else []
+                return [name] if self.fragility.worth_masking(name, key) else []
             case ir.Assign(value=ir.Call() as call):
                 return self._of_call(call)
         return []
@@ -95,9 +95,6 @@ class Discarded:
             base = call.fn.base if isinstance(call.fn, ir.Attribute) else call.args[0]
             return _names((base,))
         return []
-
-    def _is_worth(self, key: ir.Expr, name: str) -> bool:
-        return worth_masking(key, self.fragility.of(name), self.context.kind_of)
 
 
 def _names(exprs: tuple[ir.Expr, ...]) -> list[str]:

@@ -23,7 +23,7 @@ from ... import ir
 from ...kind import Kind
 from ..context import Context
 from ..contributions import Chain, Contribution
-from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility, worth_masking
+from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility
 from ..guarding import guarded
 from ..held import Held, taken
 from .adjoints import Adjoints, as_value
@@ -157,7 +157,7 @@ class Masks:
         it held after)."""
         if not self.adjoints.aliases.has_variable(name):
             return
-        if not worth_masking(key, self.fragility.of(name), self.context.kind_of):
+        if not self.fragility.worth_masking(name, key):
             return
         if key == ir.Const(Ellipsis) or before == NOWHERE:
             self.adjoints.masks[name] = NOWHERE
@@ -176,7 +176,7 @@ class Masks:
         """`t = A[k]` reversed added to the adjoint of `A` under `k` only."""
         if before is None or not self.adjoints.aliases.has_variable(name):
             return
-        if worth_masking(key, self.fragility.of(name), self.context.kind_of):
+        if self.fragility.worth_masking(name, key):
             mask: ir.Expr = key
             if not self._same_shape(key, name):
                 helper = self.context.helper("places_taken")
