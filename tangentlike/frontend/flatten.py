@@ -59,6 +59,7 @@ from .operands import (
 )
 from .operators import is_truth
 from .resolve import Scope
+from .targets import unpacked
 
 # Loop headers whose operands are named, and which then stay as they are.
 HEADERS = frozenset(map(id, (range, zip, enumerate, reversed, checkpointed)))
@@ -192,6 +193,9 @@ class _Flattener:
                 return
             value = self.named(value)
         value = self.operation(value)
+        if isinstance(target, tuple) and isinstance(value, Display):  # (an inner function gave it)
+            self.out.extend(self.block(unpacked(target, value, self.origin, self.names.names)))
+            return
         if value != Var(target if isinstance(target, str) else ""):
             self.out.append(Assign(target, value, self.origin))
 

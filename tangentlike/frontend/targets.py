@@ -132,6 +132,15 @@ def _bind_starred(
     return [*made, *_bind_each(plain, Display("tuple", items), origin, names)]
 
 
+def unpacked(target: ir.Target, value: Display, origin: Origin, names: Names) -> ir.Block:
+    """Names bound to the items of a display that stands in place of a call."""
+    return tuple(_bind(_places(target), value, origin, names))
+
+
+def _places(target: ir.Target) -> nested.Place:
+    return Var(target) if isinstance(target, str) else tuple(map(_places, target))
+
+
 def _bind_each(
     targets: tuple[nested.Place, ...], value: Display, origin: Origin, names: Names
 ) -> list[ir.Stmt]:

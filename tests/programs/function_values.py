@@ -310,6 +310,18 @@ def starred_lambdas(a, x):
     return both(y, x) + (lambda *args: args[0] * args[1])(a, y)
 
 
+def inner_pairs(a, x):  # inner functions whose results are unpacked
+    def both(v, c):
+        w = v * c
+        return (w, np.sin(v)), [a * w, 3.0]
+
+    swapped = lambda v, w: (w, v)  # noqa: E731
+    (u, v), (w, _) = both(x, a)
+    a, x = swapped(a, x)
+    u, x = swapped(x, u)
+    return u * v * w + a * x
+
+
 def run_with(f, v, w):
     return f(v) + f(v, w)
 
@@ -439,6 +451,7 @@ PROGRAMS = [
     Program(pair_of_functions, both, (0, 1)),
     Program(kept_after_rebinding, both, (0, 1)),
     Program(kept_until_rebound, both, (0, 1)),
+    Program(inner_pairs, both, (0, 1)),
     Program(starred_lambdas, both, (0, 1)),
     Program(default_given_by_position, both, (0, 1)),
     Program(name_of_a_function_again, both, (0, 1)),

@@ -92,6 +92,21 @@ def unary(x):
     return np.sum(-x + +x * (-(x**2)) + np.negative(x) * 3.0)
 
 
+def items_updated(x):  # the variable of a loop over an array, where it is a number
+    total = 0.0
+    for k, e in enumerate(x):
+        e += 0.3 * np.cos(total)
+        total = total + e * x[k]
+    return total
+
+
+def two_names_of_a_number(x):
+    t = x[0] * x[1]
+    u = t
+    t -= 0.2 * np.cos(t)
+    return t * u
+
+
 PROGRAMS = [
     Program(math_module, numbers((0.5, 1), (0.5, 1)), (0, 1)),
     Program(builtins_of_numbers, lambda rng: (0.7, 0.2), (0, 1)),
@@ -109,4 +124,6 @@ PROGRAMS = [
     Program(single_element, vector(1)),
     Program(array_from_numbers, lambda rng: (0.4, 0.8), (0, 1)),
     Program(unary, vector(3)),
+    Program(items_updated, vector(3)),
+    Program(two_names_of_a_number, vector(3)),
 ]

@@ -43,6 +43,15 @@ def suggested_ranks(
     return ranks
 
 
+def seeming_numbers(
+    function: ir.Function, names: Collection[str], context: Context
+) -> dict[str, int | None]:
+    """Name -> 0 for those that are updated as a whole (`t += v`) and nowhere used as arrays."""
+    found = _arrays(function, context)
+    forms = {name: context.kind_of(ir.Var(name)).form for name in names}
+    return {name: 0 for name in sorted(names) if name not in found and forms[name] in _OPEN}
+
+
 def _arrays(function: ir.Function, context: Context) -> set[str]:
     """The names that are known to be arrays, or that are used or made as only arrays are."""
     found = {n for n, kind in context.kinds.items() if kind.form == "array"}

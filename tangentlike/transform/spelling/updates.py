@@ -7,7 +7,7 @@ say, and it matters, the function gets a check at its head of what its derivativ
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from ... import ir
 from ...analysis.aliases import Aliases, analyse_aliases
@@ -18,7 +18,8 @@ from ...analysis.structure import Structure, structure
 from ...errors import SharingError, UnsupportedError
 from ...kind import Kind
 from ..context import BECOMES, BINARY_OF, Context
-from .assumptions import suggested_ranks
+from ..loops import leaves
+from .assumptions import seeming_numbers, suggested_ranks
 from .separate_items import separate_items, split_again
 from .unpacking import items_of_unpacked
 
@@ -60,7 +61,10 @@ def _rebind_updates(
             ranks = _assumed_ranks(function, frozenset(refusal.names), shared, context)
             more = {p: n for p, n in ranks.items() if p not in assumed}
             if not more:
-                ranks = suggested_ranks(function, refusal.together, context)
+                if refusal.together:
+                    ranks = suggested_ranks(function, refusal.together, context)
+                else:
+                    ranks = seeming_numbers(function, refusal.names, context)
                 more = {p: n for p, n in ranks.items() if p not in assumed}
             if not more:
                 raise
@@ -217,18 +221,18 @@ def _assumed_ranks(
     ranks: dict[str, int | None] = {}
     higher: set[str] = set()  # what has items that are arrays
     names = names | _held(function, names)
+    names = names | _copied(function, names)
     indexed = _indexed(function)
     for stmt in ir.statements(function.body):
+        for name, base, count in _items_read(stmt, context):
+            array = _like_parameter(base, function, context)
+            if not array:
+                continue
+            if context.kinds[name].form not in (*_OPEN, "number") or name in indexed:
+                higher.add(array)
+            elif name in names and context.kinds[name].form in _OPEN:
+                ranks.setdefault(array, count)
         match stmt:
-            case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)):
-                parts = key_parts(key)
-                array = _like_parameter(base, function, context)
-                if not array or not all(context.kind_of(p).integer for p in parts):
-                    continue
-                if context.kinds[name].form not in (*_OPEN, "number") or name in indexed:
-                    higher.add(array)
-                elif name in names and context.kinds[name].form in _OPEN:
-                    ranks.setdefault(array, len(parts))
             case ir.Assign(target=str(name), value=ir.Var(base)) if name in names:
                 whole = _like_parameter(base, function, context)
                 whole = "" if {name, base, whole} & indexed else whole
@@ -238,6 +242,29 @@ def _assumed_ranks(
         if name in function.param_names and context.kinds[name].form in _OPEN:
             ranks.setdefault(name, None if name in shared else 0)
     return {p: n for p, n in ranks.items() if context.kinds[p].rank is None and p not in higher}
+
+
+def _items_read(stmt: ir.Stmt, context: Context) -> Iterator[tuple[str, str, int]]:
+    """What a statement binds to items of arrays: the name, the array, the number of its keys."""
+    match stmt:
+        case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), key)):
+            parts = key_parts(key)
+            if all(context.kind_of(p).integer for p in parts):
+                yield name, base, len(parts)
+        case ir.For(target=target, iter=iterable):
+            for leaf in leaves(target, iterable, ir.Const(0)):
+                if isinstance(leaf.target, str) and isinstance(leaf.source, ir.Var):
+                    yield leaf.target, leaf.source.name, 1
+
+
+def _copied(function: ir.Function, names: frozenset[str]) -> frozenset[str]:
+    """The names that those names are bound to: `e = item`."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Var(base)) if name in names:
+                found.add(base)
+    return frozenset(found)
 
 
 def _indexed(function: ir.Function) -> frozenset[str]:
