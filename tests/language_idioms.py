@@ -191,6 +191,23 @@ CONTAINERS = (
         "    return a * p.right * p[0] * b + Point(**{'left': x}).left * q.left",
     ),
     program(
+        "`_replace` of namedtuples, `dataclasses.replace`, `getattr` of a literal name",
+        DONE,
+        _POINT
+        + _CELL
+        + "    def __call__(self, v):\n        return np.tanh(self.w * v + self.b)\n\n"
+        "def f(x):\n    p = Point(x)\n    p = p._replace(right=p.left * x)\n"
+        "    c = dataclasses.replace(Cell(x), b=p.right)\n"
+        "    return c(x) * getattr(c, 'b') + getattr(p, 'right')",
+    ),
+    lines(
+        "dicts of dicts, made by comprehensions",
+        DONE,
+        "d = {'a': {'w': x, 'b': 2.0}, 'c': {'w': x * x, 'b': x}}\n"
+        "e = {k: {n: v * 0.9 for n, v in g.items()} for k, g in d.items()}\n"
+        "return e['a']['w'] * e['c']['w'] + e['c']['b']",
+    ),
+    program(
         "namedtuples: `_asdict`",
         REFUSED,
         _POINT + "def f(x):\n    return Point(x)._asdict()['left']",

@@ -19,7 +19,7 @@ from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
 from ..structures import is_object, structure_of
 from .operations import is_container_method, is_stop_gradient, rule_object
-from .record_types import record_class, record_values
+from .record_types import is_replace, record_class, record_values
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
 
@@ -206,6 +206,9 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
     made = record_class(call)
     if made is not None and not issubclass(made, tuple):
         return _record(call, made, kinds, book)
+    if is_replace(obj) and call.args:
+        of = kind_of(call.args[0], kinds, book)
+        return Kind("object", cls=of.cls) if of.cls is not None else UNKNOWN
     known = _BUILTIN_KINDS.get(obj) if _hashable(obj) else None
     if obj is len and len(call.args) == 1:
         rows = index_kind(

@@ -95,3 +95,9 @@ def record_values(call: ir.Expr) -> dict[str, ir.Expr] | None:
         return dict(bound)
     params = ((field, v.name) for field, v in attributes.items() if isinstance(v, ir.Var))
     return {field: bound[param] for field, param in params if param in bound}
+
+
+def is_replace(obj: Any) -> bool:
+    """Whether an object is `dataclasses.replace`, perhaps made for one way of calling it."""
+    name = getattr(obj, "__qualname__", "")
+    return name == "replace" and getattr(obj, "__module__", "") == dataclasses.__name__

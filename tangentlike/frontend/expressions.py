@@ -6,6 +6,7 @@ resolved to a live object. Attribute chains on modules and classes collapse to o
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -141,6 +142,10 @@ class Reader:
             entries = displays.dict_of_keywords(args, kwargs)
             if entries is not None:
                 return entries
+        match fn, args, kwargs:
+            case Ref(obj=builtins.getattr), [held, Const(str(name))], [] if name.isidentifier():
+                if not isinstance(held, Ref):
+                    return Attribute(held, name, self.at(node))
         if isinstance(fn, Ref) and not kwargs and not any(map(is_starred, args)):
             items = mapped(fn, tuple(args), lambda: self.opaque(node))
             if items is not None:

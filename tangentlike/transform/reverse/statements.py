@@ -22,6 +22,9 @@ from .masks import masks_of
 from .presence import Presence, popped_from
 from .sums import plain_sum
 
+_CONTAINERS = ("list", "tuple", "dict", "object")
+_MAY_HOLD = ("unknown", *_CONTAINERS)
+
 
 class Statements:
     """The reversal of statements without blocks."""
@@ -205,7 +208,9 @@ class Statements:
         self._refuse_slice_of_list(stmt, stmt.target)
         entry = ir.Index(adjoints.adjoint(stmt.target.base.name), stmt.target.key)
         element = self.context.kind_of(stmt.target)
-        basic = surely_basic(stmt.target.key, self.context.kind_of)
+        containers = self.context.kind_of(stmt.target.base), self.context.kind_of(stmt.value)
+        basic = containers[0].form == "dict" or containers[1].form in _CONTAINERS
+        basic = basic or surely_basic(stmt.target.key, self.context.kind_of)
         given, own = stmt.value, ""
         if isinstance(given, ir.Var) and given.name in self.active:
             taken = self._taken(stmt, entry, element.form, basic)
@@ -243,13 +248,15 @@ class Statements:
         if not basic:  # of repeated indices only the last one written counts
             last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
             value = ir.Call(MUL, (entry, last))
-        elif form == "unknown" and self.context.kind_of(stmt.value).form == "unknown":
+        elif form == "unknown" and self.context.kind_of(stmt.value).form in _MAY_HOLD:
             return ir.Call(self.context.helper("part_like"), (entry, stmt.value))
         elif form == "array":
             value = ir.Call(ir.Attribute(entry, "copy"))
         elif form != "number":
             value = ir.Call(self.context.helper("copy"), (entry,))
         stored = self.context.kind_of(stmt.value)
+        if form in _CONTAINERS or stored.form in _CONTAINERS:
+            return value  # (what is stored there is all that it holds)
         if form == "number" or stored.same_shape(self.context.kind_of(stmt.target)):
             return value
         summed = ir.Call(self.context.helper("unbroadcast"), (value, stmt.value))

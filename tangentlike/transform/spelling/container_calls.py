@@ -24,9 +24,9 @@ import builtins
 import dataclasses
 import operator
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from ... import ir, runtime
+from ...analysis.record_types import is_replace
 from ..calling.function_values import is_partial, starred_name
 from ..context import Context
 
@@ -57,19 +57,13 @@ def calls_containers(function: ir.Function) -> bool:
         match getattr(stmt, "value", None):
             case ir.Call(fn=ir.Attribute(_, method)) if method in _METHODS:
                 return True
-            case ir.Call(fn=ir.Ref(obj=obj)) if obj in (sorted, *_HEADERS) or _replaces(obj):
+            case ir.Call(fn=ir.Ref(obj=obj)) if obj in (sorted, *_HEADERS) or is_replace(obj):
                 return True
             case ir.Call(fn=ir.Ref(obj=builtins.max | builtins.min), kwargs=(("key", _),)):
                 return True
         if isinstance(stmt, ir.For) and any(map(ir.is_starred, ir.walk(stmt.iter))):
             return True
     return False
-
-
-def _replaces(obj: Any) -> bool:
-    """Whether an object is `dataclasses.replace`, perhaps made for one way of calling it."""
-    name = getattr(obj, "__qualname__", "")
-    return name == "replace" and getattr(obj, "__module__", "") == dataclasses.__name__
 
 
 @dataclasses.dataclass
@@ -119,7 +113,7 @@ class _Speller:
             case ir.Call(fn=ir.Ref(obj=builtins.zip | builtins.enumerate | builtins.reversed)):
                 return self.listed(stmt, call) if isinstance(stmt, ir.Assign) else None
             case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name) as record,)):
-                if isinstance(stmt, ir.Assign) and _replaces(obj):
+                if isinstance(stmt, ir.Assign) and is_replace(obj):
                     return self.replaced(stmt, record, call)
             case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) if name in self.varied:
                 return self.method(stmt, base, method, call)
