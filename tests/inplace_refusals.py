@@ -104,7 +104,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "rows_argument": {
         "reverse": "`row` may be a number (rebound here) or an array (written in place)"
     },
-    "attribute_views": _each(_REVERSE, "`s_lo` is written in place while `y` may share its memory"),
     "object_views": _each(
         _REVERSE, "an element of `g` is written in place, and another one may be the same array"
     ),
@@ -152,10 +151,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "writes_returned_view": {
         "reverse": "`t` may be a number (rebound here) or an array (written in place)"
     },
-    "star_args_written": {
-        "reverse": "`a` may be a number (rebound here) or an array (written in place)",
-        "example": "`a` is written in place while `arrs_02` may share its memory",
-    },
     "while_alias": _each(_REVERSE, "`v` is written in place while `y` may share its memory"),
     "outer_given_to_helper": _each(
         _WAYS, "`product` carries derivatives into `G`, which lives outside of outer_given_to_help"
@@ -202,6 +197,11 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`parts_part` is written in place while `parts_02` may share its memory",
         "reverse": "`second` may be a number (rebound here) or an array (written in place)",
     },
+    **dict.fromkeys(
+        ("views_in_loop", "views_by_number", "views_in_namespace"),
+        {"reverse": "may be a number (rebound here) or an array (written in place)"},
+    ),
+    "buffers_in_turn": {"reverse": "`new` is written in place while `old` may share its memory"},
     "slice_with_other_step": _each(
         _REVERSE, "a slice is assigned to an overlapping slice with another step"
     ),

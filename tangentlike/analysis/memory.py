@@ -22,7 +22,8 @@ MUTATING_METHODS = frozenset(
     + ("__setitem__", "__delitem__", "setfield", "byteswap")
 )
 VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
-GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum)  # what may give back any of their arguments
+# What may give back any of their arguments, or hold them.
+GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like)
 # Views whose entries share memory with each other, which nothing can be written or added to.
 OVERLAPPING = (np.broadcast_to, np.broadcast_arrays, np.lib.stride_tricks.sliding_window_view)
 _COLLECTING = (list, tuple, sorted, dict)

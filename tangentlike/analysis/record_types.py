@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import types
 from typing import Any
 
 from .. import ir
@@ -62,6 +63,8 @@ def record_class(call: ir.Expr) -> type | None:
     match call:
         case ir.Call(fn=ir.Ref(obj=obj), args=(ir.Ref(obj=cls),)) if obj is instance:
             return cls if isinstance(cls, type) else None
+        case ir.Call(fn=ir.Ref(obj=obj), args=(), kwargs=fields) if obj is types.SimpleNamespace:
+            return types.SimpleNamespace if all(name for name, _ in fields) and fields else None
         case ir.Call(fn=ir.Ref(obj=obj)) if record_fields(obj) is not None:
             return obj if isinstance(obj, type) else None
     return None
@@ -70,7 +73,7 @@ def record_class(call: ir.Expr) -> type | None:
 def record_names(call: ir.Call) -> tuple[str, ...]:
     """The fields of the instance that a call makes, in order."""
     cls = record_class(call)
-    if isinstance(call.fn, ir.Ref) and call.fn.obj is instance:
+    if isinstance(call.fn, ir.Ref) and call.fn.obj in (instance, types.SimpleNamespace):
         return tuple(name for name, _ in call.kwargs)
     return (record_fields(cls) if cls is not None else None) or ()
 
@@ -84,7 +87,7 @@ def record_values(call: ir.Expr) -> dict[str, ir.Expr] | None:
     if cls is None or not isinstance(call, ir.Call) or any(map(ir.is_starred, call.args)):
         return None
     assert isinstance(call.fn, ir.Ref)
-    if call.fn.obj is instance:
+    if call.fn.obj in (instance, types.SimpleNamespace):
         return dict(call.kwargs)
     try:
         bound = inspect.signature(cls).bind(*call.args, **dict(call.kwargs)).arguments

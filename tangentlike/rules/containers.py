@@ -160,7 +160,7 @@ def joined(y, a, b):
 # ------------------------------------------------------------------------- records
 
 
-@rule(runtime.record_like, builder=True, kind=unknown)
+@rule(runtime.record_like, builder=True, view="maybe", kind=unknown)
 def record_like(call, kind_of):
     """One item for each field."""
     items = [f"item{n}" for n in range(len(call.args) - 1)]

@@ -1,6 +1,9 @@
 """Writes whose tangents and adjoints must share memory, or be ordered, just as the arrays do:
 overlapping slices, arrays that a helper or a class makes together, `at` with keys of all sorts."""
 
+from dataclasses import dataclass
+from types import SimpleNamespace
+
 import numpy as np
 
 from .registry import Program, vector
@@ -121,7 +124,81 @@ def windows_then_written(x):
     return np.sum(windows * windows)
 
 
+def views_in_loop(x):
+    a = x * x
+    for v in [a[:3], a[3:]]:
+        v *= 2.0
+    for v in (a[:2], a[2:4], a[4:]):
+        v[:] = np.sin(v) * v[0]
+    return np.sum(a * x)
+
+
+def views_by_number(x):
+    a = x * x
+    parts = [a[:2], a[2:4], a[4:]]
+    for i in range(3):
+        parts[i][:] = parts[i] * x[i]
+    for i in range(2):
+        parts[i] *= parts[i + 1]
+    return np.sum(a * x)
+
+
+def views_by_key(x):
+    a = x * x
+    views = {"low": a[:3], "high": a[3:]}
+    for key in views:
+        views[key][0] *= x[0]
+    views["low"][:] = views["high"]
+    return np.sum(a * x)
+
+
+def buffers_in_turn(x):
+    buffers = [x * x, np.zeros(6)]
+    for t in range(3):
+        old, new = buffers[t % 2], buffers[(t + 1) % 2]
+        new[1:] = old[:-1] * x[1:]
+        new[0] = old[-1]
+    return np.sum(buffers[1] * x)
+
+
+def views_in_namespace(x):
+    a = x * x
+    s = SimpleNamespace(low=a[:3], high=a[3:])
+    s.low[:] = s.high * x[:3]
+    s.high *= 2.0
+    return np.sum(a * x)
+
+
+def array_in_namespace(x):
+    s = SimpleNamespace(a=x * x)
+    v = s.a[:3]
+    v[:] = x[3:]
+    s.a[1] *= v[0]
+    return np.sum(s.a * x)
+
+
+@dataclass
+class Views:
+    a: np.ndarray
+    part: np.ndarray
+
+
+def views_in_dataclass(x):
+    a = x * x
+    views = Views(a, a[1:3])
+    views.part[:] = views.a[3:5] * x[0]
+    views.a[2] *= 2.0
+    return np.sum(a * x)
+
+
 PROGRAMS = [
+    Program(views_in_loop, _six),
+    Program(views_by_number, _six),
+    Program(views_by_key, _six),
+    Program(buffers_in_turn, _six),
+    Program(views_in_namespace, _six),
+    Program(array_in_namespace, _six),
+    Program(views_in_dataclass, _six),
     Program(slice_with_other_step, _six),
     Program(slices_in_step, _six),
     Program(symmetric_by_rows, _square),

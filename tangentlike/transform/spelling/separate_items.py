@@ -1,30 +1,39 @@
-"""Lists and dicts that are only read and written item by item, as a name for each item.
+"""Lists, dicts and plain objects that are only read and written item by item, as a name for each
+item.
 
     rows = [grid[0], grid[1]]         rows_0 = grid[0]; rows_1 = grid[1]
     rows[0][:] = x                    rows_0[:] = x
+    s = Views(low=y[:2])              s_low = y[:2]
+    s.low *= 2.0                      s_low *= 2.0
 
-Which array an item of a container is shows only when the program runs; which one a name is can be
-seen. This is done where a write in place asks for it.
+Loops over such a container are written out round by round (`written_out.py`). Which array an item
+of a container is shows only when the program runs; which one a name is can be seen. This is done
+where a write in place asks for it.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ... import ir
 from ...analysis.kinds import infer_kinds
+from ...analysis.record_types import record_values
 from ...frontend import names_of, reaching, renamed_webs
 from ..context import Context
+from .written_out import displayed_keys, keys_of, loops_written_out
 
 
 def separate_items(function: ir.Function, context: Context) -> ir.Function:
     """Name the items of every container that is used in no other way than by them."""
-    separated = _Separated(_named(function, context), context)
+    out = loops_written_out(function, displayed_keys(function))
+    separated = _Separated(_named(out, context), context)
     if not separated.items:
         return function
+    function = out
     body = separated.block(function.body)
     return split_again(dataclasses.replace(function, body=body), context)
 
@@ -52,14 +61,14 @@ class _Separated:
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         match stmt:
-            case ir.Assign(target=str(name), value=ir.Display() as display) if name in self.items:
-                yield from self._made(name, display, stmt.origin)
+            case ir.Assign(target=str(name), value=value) if name in self.items:
+                yield from self._made(name, _held(value), stmt.origin)
             case ir.Assign(target=tuple(targets), value=ir.Var(name)) if name in self.items:
                 pairs = zip(targets, self.items[name].values(), strict=True)
                 yield from (ir.Assign(t, ir.Var(item), stmt.origin) for t, item in pairs)
-            case ir.Store(target=ir.Index() as item) if self._of(item):
+            case ir.Store(target=ir.Index() | ir.Attribute() as item) if self._of(item):
                 yield ir.Assign(self._of(item), self.expr(stmt.value), stmt.origin)
-            case ir.Update(target=ir.Index() as item) if self._of(item):
+            case ir.Update(target=ir.Index() | ir.Attribute() as item) if self._of(item):
                 yield ir.Update(ir.Var(self._of(item)), stmt.op, self.expr(stmt.value), stmt.origin)
             case _:
                 yield ir.map_statement(stmt, self.expr, self.block)
@@ -73,12 +82,14 @@ class _Separated:
         match expr:
             case ir.Index(ir.Var(name), ir.Const(key)) if name in self.items:
                 return self.items[name][_place(key, len(self.items[name]))]
+            case ir.Attribute(ir.Var(name), field) if name in self.items:
+                return self.items[name][field]
         return ""
 
-    def _made(self, name: str, display: ir.Display, origin: ir.Origin) -> Iterator[ir.Stmt]:
+    def _made(self, name: str, held: Mapping[Any, ir.Expr], origin: ir.Origin) -> Iterator[ir.Stmt]:
         """`xs = [b, xs[0]]` -> `item = xs_0; xs_0 = b; xs_1 = item`."""
-        items = list(self.items[name].values())
-        values = list(map(self.expr, display.items))
+        items = [self.items[name][key] for key in held]
+        values = list(map(self.expr, held.values()))
         for place, value in enumerate(values):
             if ir.names_in(value) & set(items[:place]):
                 before = self.context.names.fresh("item")
@@ -99,8 +110,10 @@ def _named(function: ir.Function, context: Context) -> dict[str, dict[Any, str]]
     other = set(function.param_names)
     for stmt in ir.statements(function.body):
         match stmt:
-            case ir.Assign(target=str(name), value=ir.Display() as display):
-                found = _keys(display)
+            case ir.Assign(target=str(name), value=value) if _holds_items(value):
+                found = _keys(value)
+                if is_namespace(value):
+                    found = tuple(dict.fromkeys((*found, *_assigned_fields(name, function))))
                 if keys.setdefault(name, found) != found or not found:
                     other.add(name)
             case _:
@@ -120,15 +133,35 @@ def _word(name: str, key: Any) -> str:
     return word if word.isidentifier() else f"{name}_item"
 
 
-def _keys(display: ir.Display) -> tuple[Any, ...]:
-    """The keys of the items of a display; none where not all can be told."""
-    if any(map(ir.is_starred, display.items)):
-        return ()
-    if display.form != "dict":
-        return tuple(range(len(display.items)))
-    found = tuple(key.value for key in display.keys if isinstance(key, ir.Const))
-    alike = len(found) == len(display.keys) and all(isinstance(key, str) for key in found)
-    return found if alike and len(set(found)) == len(found) else ()
+def _holds_items(value: ir.Expr) -> bool:
+    return isinstance(value, ir.Display) or is_namespace(value) or record_values(value) is not None
+
+
+def is_namespace(value: ir.Expr) -> bool:
+    """Whether an expression makes an empty `SimpleNamespace`, which gets its fields later."""
+    plain = isinstance(value, ir.Call) and not value.args and not value.kwargs
+    return plain and isinstance(value.fn, ir.Ref) and value.fn.obj is types.SimpleNamespace
+
+
+def _assigned_fields(name: str, function: ir.Function) -> Iterator[str]:
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Store(target=ir.Attribute(ir.Var(base), field)) if base == name:
+                yield field
+
+
+def _held(value: ir.Expr) -> Mapping[Any, ir.Expr]:
+    """Key or field -> what a display, or the call of a class, puts there."""
+    if isinstance(value, ir.Display):
+        return dict(zip(_keys(value), value.items, strict=True))
+    return record_values(value) or {}
+
+
+def _keys(value: ir.Expr) -> tuple[Any, ...]:
+    """The keys or fields of what holds items; none where not all can be told."""
+    if isinstance(value, ir.Display):
+        return keys_of(value)
+    return tuple(record_values(value) or ())
 
 
 def _other_uses(stmt: ir.Stmt, keys: Mapping[str, tuple[Any, ...]]) -> set[str]:
@@ -151,6 +184,8 @@ def _used_whole(expr: ir.Expr, keys: Mapping[str, tuple[Any, ...]]) -> set[str]:
         case ir.Index(ir.Var(name), ir.Const(key)) if name in keys:
             fits = not isinstance(key, bool | float) and _place(key, len(keys[name])) in keys[name]
             return set() if fits else {name}
+        case ir.Attribute(ir.Var(name), field) if name in keys:
+            return set() if field in keys[name] else {name}
         case ir.Var(name):
             return {name} & keys.keys()
     found: set[str] = set()
