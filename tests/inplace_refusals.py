@@ -197,10 +197,9 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`parts_part` is written in place while `parts_02` may share its memory",
         "reverse": "`second` may be a number (rebound here) or an array (written in place)",
     },
-    **dict.fromkeys(
-        ("views_in_loop", "views_by_number", "views_in_namespace"),
-        {"reverse": "may be a number (rebound here) or an array (written in place)"},
-    ),
+    "views_in_loop": _each(("reverse",), "`v` may be a number (rebound here) or an array"),
+    "views_by_number": _each(("reverse",), "`parts_0` may be a number (rebound here) or an array"),
+    "views_in_namespace": _each(("reverse",), "`high` may be a number (rebound here) or an array"),
     "buffers_in_turn": {"reverse": "`new` is written in place while `old` may share its memory"},
     "slice_with_other_step": _each(
         _REVERSE, "a slice is assigned to an overlapping slice with another step"
