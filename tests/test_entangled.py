@@ -165,3 +165,28 @@ def test_reverse_over_forward_of_a_view_known_when_it_runs() -> None:
     bars = pullback((0.0, 1.0))
     _, (change, change_m) = tl.jvp(tl.grad(reshaped_before_a_write, wrt=(0, 1)), args, u)
     assert np.allclose(bars[0], change) and np.allclose(bars[1], change_m)
+
+
+def taken_over(p: Any) -> None:
+    for k in range(2):
+        p[k] = p[k + 1]
+
+
+def reversed_in_rounds(a: Any, b: Any) -> Any:
+    for _ in a:
+        for _ in b:
+            a = 0.7 * a[::-1]
+        taken_over(a)
+    return np.sum(a * b)
+
+
+def test_the_array_of_each_round_is_restored_where_its_shape_is_one_in_all() -> None:
+    """An adjoint that is found by the memory of an array asks for more than its shape."""
+    a, b = np.array([0.3, 0.5, 0.7]), np.array([1.0, 2.0, 4.0])
+    gradient = tl.grad(reversed_in_rounds, example=(a, b))(a, b)
+    step = 1e-6
+    expected = [
+        (reversed_in_rounds(a + step * e, b) - reversed_in_rounds(a - step * e, b)) / (2 * step)
+        for e in np.eye(3)
+    ]
+    assert np.allclose(gradient, expected, atol=1e-9)

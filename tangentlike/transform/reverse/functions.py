@@ -227,6 +227,7 @@ class Reverse:
         for again in (*recomputed.entry.values(), *recomputed.exit.values()):
             looked = looked.union(*map(ir.reads, again))
         looked = looked.union(*self._places().values())
+        looked |= self.primal.aliases.entangled  # (of these it asks where they lie)
         return frozenset(n for n in read - looked if self._has_one_shape(n))
 
     def _has_one_shape(self, name: str) -> bool:
