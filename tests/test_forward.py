@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
+import tangentlike as tl
 from tangentlike.errors import UnsupportedError
 from tangentlike.frontend import lower
 from tangentlike.kind import FLOAT, Kind
@@ -372,3 +373,32 @@ def test_refusals(text: str, message: str, tmp_path: Any) -> None:
     exec(compile(path.read_text(), str(path), "exec"), namespace)
     with pytest.raises(UnsupportedError, match=message):
         tangent_source(namespace["f"], ("x",))
+
+
+class Pair(NamedTuple):
+    left: Any
+    right: Any
+
+
+def field_written(x, c):
+    a = x * 1.0
+    left = Pair(a, c).left
+    left[1:] = c * left[:-1]
+    return np.sum(a * a)
+
+
+def joined_list_written(x, c):
+    a = x * 1.0
+    rows = [a] + [c * x]
+    first = rows[0]
+    first[1:] = c * first[:-1]
+    return np.sum(a * a)
+
+
+@pytest.mark.parametrize("fn", [field_written, joined_list_written])
+def test_what_a_container_holds_is_written(fn: Callable[..., Any]) -> None:
+    x, x_dot, step = vector(3), np.array([1.0, -0.5, 2.0]), 1e-6
+    value, tangent = tl.jvp(fn, (x, 0.5), (x_dot, 0.3))
+    ahead, behind = (fn(x + s * x_dot, 0.5 + 0.3 * s) for s in (step, -step))
+    np.testing.assert_allclose(tangent, (ahead - behind) / (2 * step), rtol=1e-7)
+    assert value == fn(x, 0.5)

@@ -168,6 +168,12 @@ _KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk"))
 FRESH_RUNTIME = words(
     "zeros_like ones_like copy scalar_seed ratio_or_zero matmul_bar_a matmul_bar_b"
 )
+# What makes containers, which hold their arguments, or items of them.
+_HOLDING_RUNTIME = words(
+    "record_like joined dict_dot dict_bar merged_bar entries_bar put_items columns_bar"
+    " record_item_bar replaced_bar without_bar entries_left"
+)
+CONTAINERS = ("list", "tuple", "dict", "object")
 # What sums its first argument over axes that were broadcast.
 SUMMING_RUNTIME = ("matmul_bar_a", "matmul_bar_b")
 FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last undiag")
@@ -235,6 +241,7 @@ def _profile(ref: ir.Ref, facts: Facts) -> Profile:
     pure = known_pure(obj) or (not _writes_first(obj) and facts.is_pure(ref))
     shares = None if _is_operator(obj) else facts.shares_memory(ref)
     fresh = known_fresh(obj) if shares is None else not shares
+    fresh = fresh and runtime_name(obj) not in _HOLDING_RUNTIME
     return Profile(numpy_name(obj), runtime_name(obj), pure, fresh)
 
 
@@ -273,8 +280,9 @@ def floating_names(function: ir.Function, facts: Facts) -> frozenset[str]:
     adjoints = {n for n, match in found.items() if match}
     primals = {match["primal"] for match in found.values() if match}
     known = {n for n, kind in facts.kinds.items() if kind.dtype in ("float", "complex")}
-    discrete = {n for n, kind in facts.kinds.items() if kind.discrete}
-    return frozenset((adjoints | primals | known) - discrete)
+    others = {n for n, kind in facts.kinds.items() if kind.discrete or kind.form in CONTAINERS}
+    others |= {n for n, match in found.items() if match and match["primal"] in others}
+    return frozenset((adjoints | primals | known) - others)
 
 
 def derived_kinds(function: ir.Function, facts: Facts) -> dict[str, Kind]:

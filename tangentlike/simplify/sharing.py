@@ -22,7 +22,15 @@ from .effects import (
     is_trusted,
     stack_content,
 )
-from .facts import FIRST_ONLY_RUNTIME, NUMERIC, Facts, numpy_name, operation, runtime_name
+from .facts import (
+    CONTAINERS,
+    FIRST_ONLY_RUNTIME,
+    NUMERIC,
+    Facts,
+    numpy_name,
+    operation,
+    runtime_name,
+)
 
 _OUTSIDE_ONLY = frozenset((OUTSIDE,))
 
@@ -108,7 +116,8 @@ def is_numeric(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
         case ir.Var(name):
             return name in facts.floating or facts.kind(name).form in NUMERIC
         case ir.Call(fn=ir.Ref(text="+"), args=args):
-            return any(is_numeric(a, facts, trusted) for a in args)
+            numeric = any(is_numeric(a, facts, trusted) for a in args)
+            return numeric and not any(_is_container(a, facts) for a in args)
         case ir.Call(fn=ir.Ref(text="*"), args=args):
             return all(is_numeric(a, facts, trusted) for a in args) or any(
                 is_float(a, facts) for a in args
@@ -121,6 +130,11 @@ def is_numeric(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
             return is_numeric(base, facts, trusted)
         case _:
             return False
+
+
+def _is_container(expr: ir.Expr, facts: Facts) -> bool:
+    named = isinstance(expr, ir.Var) and facts.kind(expr.name).form in CONTAINERS
+    return named or isinstance(expr, ir.Display)
 
 
 def is_float(expr: ir.Expr, facts: Facts) -> bool:
