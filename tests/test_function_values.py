@@ -108,6 +108,13 @@ def kept_inside_an_inner_function(a, x):
     return inner(a)
 
 
+def chosen_when_it_runs(a, x):
+    steps = [lambda t: a * t, np.sin]
+    for step in steps:
+        x = step(x)
+    return x
+
+
 def changes_the_outer(x):
     count = 0.0
 
@@ -164,6 +171,7 @@ def without_end(a, x):
         (aliased_then_rebound, (0.5, 0.3), "`k` is bound more than once"),
         (kept_then_counted, (0.5, 0.3), "`a` is bound more than once"),
         (kept_then_named, (0.5, 0.3), "`a` is bound more than once"),
+        (chosen_when_it_runs, (0.5, 0.3), "which function is called later"),
         (kept_by_its_result, (0.5, 0.3), "`a` is bound more than once"),
         (kept_inside_an_inner_function, (0.5, 0.3), "`k` is bound more than once"),
         (kept_by_another_name, (0.5, 0.3), "`a` is bound more than once"),

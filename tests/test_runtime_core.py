@@ -79,3 +79,9 @@ def test_copies_keep_the_layout(view):
     y = runtime.copy(x)
     assert np.array_equal(x, y) and x.strides == y.strides and not np.shares_memory(x, y)
     assert np.shares_memory(x.ravel(), x) == np.shares_memory(y.ravel(), y)
+
+
+def test_zeros_of_the_views_of_a_dict():
+    named = {"u": 1.5, "w": np.ones(2)}
+    assert list(runtime.shared_zeros(named.keys())) == [0.0, 0.0]
+    assert runtime.zeros_like(named.values())[1].tolist() == [0.0, 0.0]

@@ -181,6 +181,14 @@ class _Check:
     def _no_rule(self, call: ir.Call, obj: Any, culprit: str, place: Place) -> UnsupportedError:
         """The refusal of an operation that nothing is known of."""
         name = _qualified(call, obj)
+        if obj is functools.partial:
+            return UnsupportedError(
+                f"a function that uses `{culprit}` is kept, and which function is called later "
+                "shows only when the program runs",
+                place,
+                f"{self._reason(culprit)} Call the function by its name, pass it to a function, "
+                f"or give it `{culprit}` as an argument where it is called.",
+            )
         own = own_way_of_making(obj)
         if own:
             return UnsupportedError(
@@ -189,14 +197,6 @@ class _Check:
                 place,
                 f"{self._reason(culprit)} Set the attributes in `__init__` and nowhere else, or "
                 "make the object outside and pass it as an argument.",
-            )
-        if obj is functools.partial:
-            return UnsupportedError(
-                f"a function that uses `{culprit}` is kept, and which function is called later "
-                "shows only when the program runs",
-                place,
-                f"{self._reason(culprit)} Call the function by its name, pass it to a function, "
-                f"or give it `{culprit}` as an argument where it is called.",
             )
         return UnsupportedError(
             f"no derivative rule for {name}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import MappingView
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,7 @@ def shared_zeros(x: Any) -> Any:
             return known
         if type(item) is np.ndarray and item.dtype.kind in "fc":
             return same_view(buffers, item)
-        if isinstance(item, (list, tuple)) and type(item) in (list, tuple):
+        if type(item) in (list, tuple) or isinstance(item, MappingView):  # (`d.keys()`)
             found: Any = list(map(zeros, item))
         elif type(item) is dict:
             found = {key: zeros(value) for key, value in item.items()}
@@ -206,7 +207,7 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     made = mirror(x, lambda item: _like(item, number, array, inside))
     if made is not None:
         return made
-    if isinstance(x, (list, tuple)):
+    if isinstance(x, (list, tuple, MappingView)):
         return [_like(item, number, array, inside) for item in x]
     if isinstance(x, dict):
         return {key: _like(item, number, array, inside) for key, item in x.items()}
