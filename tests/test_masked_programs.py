@@ -182,6 +182,14 @@ def rewritten_later(x):
     return np.sum(np.sqrt(m))
 
 
+def slices_held(x):
+    m = x.copy()
+    m[::2] = 0.0
+    m[:1] = 0.0
+    n = np.abs(m)
+    return np.sum(np.sqrt(n)[1::2]) + np.sum(np.sqrt(n) * x)
+
+
 def bound_again_in_a_loop(x):
     total = 0.0
     for k in range(3):
@@ -215,7 +223,7 @@ def two_reads(x):
     "fn",
     [
         *(through_a_view, rewritten_later, bound_again_in_a_loop, mask_changed_later),
-        *(read_before_the_write, two_reads),
+        *(read_before_the_write, two_reads, slices_held),
     ],
 )
 def test_a_mask_ends_where_it_should(fn: Callable[[np.ndarray], float]) -> None:

@@ -94,7 +94,7 @@ class Held:
                     mask = self._by(call, at)
                     return self._through(call, block, start, at) if mask is None else (mask, start)
                 case ir.Store(target=ir.Index(ir.Var(base), key), value=value) if base == name:
-                    if stored is None and _literal(value) in at and key != ir.Const(Ellipsis):
+                    if stored is None and _literal(value) in at and not _slices(key):
                         stored = self._left(name, key), start
                     elif stored is None:
                         return None
@@ -200,6 +200,12 @@ def _singular_at(value: ir.Expr) -> frozenset[float]:
     if obj is np.arccosh:
         return frozenset((1.0,))
     return frozenset((0.0,) if is_silent(value) else ())
+
+
+def _slices(key: ir.Expr) -> bool:
+    """Whether a key is written as one cannot write it outside of brackets, or is everything."""
+    parts = key.items if isinstance(key, ir.Display) else (key,)
+    return any(isinstance(part, ir.Slice) or part == ir.Const(Ellipsis) for part in parts)
 
 
 def _literal(expr: ir.Expr) -> float | None:
