@@ -21,9 +21,7 @@ REFUSED: dict[str, dict[str, str]] = {
         _REVERSE, "`row` may be a number (rebound here) or an array (written in place)"
     ),
     "table_of_lists": {"reverse": "`table_0` is written in place while `x` may share its memory"},
-    "rows_of_array": {
-        "reverse": "`row` may be a number (rebound here) or an array (written in place)"
-    },
+    "rows_of_array": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
     "fancy_chain_no_effect": {
         "reverse": "`y_part2` is written in place while `y` may share its memory"
     },
@@ -67,9 +65,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "list_concat_shares": _each(
         _REVERSE, "`t_0` is written in place while `r` may share its memory"
     ),
-    "dict_keys_updated": _each(
-        _REVERSE, "`k` may be a number (rebound here) or an array (written in place)"
-    ),
+    "dict_keys_updated": _each(_REVERSE, "written for an array of 1 dimensions where it got dict"),
     "list_written_in_loop": {
         "reverse": "an element of `xs` is written in place, and another one may be the same array"
     },
@@ -78,14 +74,10 @@ REFUSED: dict[str, dict[str, str]] = {
         "reverse": "`first` is written in place while `b` may share its memory",
         "forward": "a tangent is laid out in memory differently from its value",
     },
-    "renamed_for_helper": {
-        "reverse": "`w` may be a number (rebound here) or an array (written in place)"
-    },
+    "renamed_for_helper": {"reverse": "written for a number where it got an array of 1 dimensions"},
     "swap_rows": {
         "reverse": "this derivative is written for an array of 1 dimensions where it got an array of 2"
     },
-    "out_tuple": _each(_WAYS, "`out=` with something other than one array"),
-    "out_tuple_one": _each(_WAYS, "`out=` with something other than one array"),
     "fill_diag_wrap": _each(_WAYS, "`np.fill_diagonal` as a statement"),
     "ndarray_shape_kw": {
         "reverse": "`y` is written in place while an element of `x` may share its memory",
@@ -98,21 +90,15 @@ REFUSED: dict[str, dict[str, str]] = {
         "forward": "no derivative rule for np.nditer",
     },
     "bool_view": {"reverse": "`y_m` is written in place while `y` may share its memory"},
-    "rows_whole": {
-        "reverse": "`row2` may be a number (rebound here) or an array (written in place)"
-    },
-    "rows_argument": {
-        "reverse": "`row` may be a number (rebound here) or an array (written in place)"
-    },
+    "rows_whole": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
+    "rows_argument": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
     "object_views": _each(
         _REVERSE, "an element of `g` is written in place, and another one may be the same array"
     ),
     "view_of_views": {
         "reverse": "`w` may be a number (rebound here) or an array (written in place)"
     },
-    "list_of_rows": _each(
-        _REVERSE, "`part` may be a number (rebound here) or an array (written in place)"
-    ),
+    "list_of_rows": _each(_REVERSE, "written for an array of 1 dimensions where it got list"),
     "list_views_loop": _each(_REVERSE, "`r` is written in place while `b` may share its memory"),
     "callee_overlapping": _each(
         _REVERSE, "two arguments of a function that writes one of them share memory"
@@ -139,8 +125,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),
     "partial_write": {
         "reverse": "`put` is written in place while `w` may share its memory",
-        "example": "a function that uses `w` is kept, and which function is called later shows",
-        "forward": "a function that uses `w` is kept, and which function is called later shows",
+        **_each(("example", "forward"), "`functools.partial` has `__new__` of its own"),
     },
     "list_of_callables": _each(_WAYS, "`f` may write its arguments, which carry derivatives"),
     "map_writes": {
@@ -179,17 +164,15 @@ REFUSED: dict[str, dict[str, str]] = {
     "given_twice_and_carried": _each(_WAYS, "`product` carries derivatives into `TABLES`, which"),
     "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` gives from its cache is wr"),
     "put_into_list_and_carried": _each(_WAYS, "`held` carries derivatives into `G`, which lives"),
-    "by_getattr": _each(_REVERSE, "written for an array where it got a method-wrapper"),
+    "by_getattr": _each(_REVERSE, "`__setitem__` is called by its name"),
     "by_kept_method": _each(_REVERSE, "`fill` is written in place while `w` may share its memory"),
     "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
     "by_memset": _each(_REVERSE, "is written in place while `w` may share its memory"),
     "by_pointer": _each(_REVERSE, "written for an array where it got a PyCPointerType"),
-    "views_in_list": {
-        "reverse": "`rows_1` may be a number (rebound here) or an array (written in place)"
-    },
+    "views_in_list": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
     "dict_views_read": {"reverse": "`y` is written in place while `d_lo2` may share its memory"},
-    "unpack_rows": {"reverse": "`s` may be a number (rebound here) or an array (written in place)"},
+    "unpack_rows": {"reverse": "`p` is written in place while `b` may share its memory"},
     "unpack_transposed": {
         "reverse": "`u` may be a number (rebound here) or an array (written in place)"
     },
