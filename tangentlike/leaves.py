@@ -41,8 +41,11 @@ def dtype_class(value: Any) -> str:
 
 
 def is_leaf(value: Any) -> bool:
-    """Whether it carries a derivative itself: a float or complex number or array."""
-    return is_number(value) or (is_array(value) and dtype_class(value) in "fc")
+    """Whether it carries a derivative itself: a float or complex number or array (not a sparse
+    one: matrices of SciPy are constants)."""
+    if is_number(value):
+        return True
+    return is_array(value) and dtype_class(value) in "fc" and not hasattr(value, "tocsr")
 
 
 def children(value: Any) -> list[tuple[str, Any]] | None:

@@ -589,6 +589,8 @@ DIFFERENTIATED: list[tuple[str, str, tuple[int, ...], str, str]] = [
     ("ufunc out=", "into(x)", (5,), "no", "no"),
     ("ufunc where=", "into_where(x)", (5,), "no", "no"),
     ("ufunc out=(a, b)", "into_two(x)", (5,), "no", "no"),
+    ("poly1d", "np.poly1d(x)(y) + np.poly1d(x).deriv()(y)", (5,), "", ""),
+    ("polynomial.Polynomial", "np.polynomial.Polynomial(x)(y)", (5,), "", ""),
     ("ndenumerate", "np.array([v**2 * k[0] for k, v in np.ndenumerate(x)])", (5,), "", ""),
     ("ufunc.reduce", "np.add.reduce(x,axis=0)", (5,), "no", "yes"),
     ("multiply.reduce", "np.multiply.reduce(x, axis=0)", (5,), "no", "yes"),

@@ -372,3 +372,23 @@ def test_a_mean_of_sums_needs_no_array_of_its_weights() -> None:
     assert "_like" not in derivative.source
     np.testing.assert_allclose(derivative(x), np.exp(x) / 4 + 0.25)
     np.testing.assert_allclose(tl.grad(loss)(x), derivative(x))
+
+
+def of_another_shape(x: Any) -> Any:
+    rows = np.zeros_like(x, shape=(2, 3))
+    rows[0, 1] = x[0] ** 2
+    rows[1, 2] = x[1]
+    z = np.full_like(x, 0.5, shape=(3,), dtype=complex)
+    z[1] = x[0] ** 2
+    return np.sum((np.sin(x[:2]) @ rows) ** 2) + np.sum(np.abs(z * z))
+
+
+def test_arrays_like_another_may_have_a_shape_and_type_of_their_own() -> None:
+    """(The kind of `np.zeros_like(x, shape=...)` was that of `x`.)"""
+    x = np.array([0.3, 0.7])
+    tl.check_grads(of_another_shape, (x,), order=2)
+    tl.check_grads(lambda x: of_another_shape(np.asarray(x)), (x,))
+    text = tl.grad(of_another_shape, example=(x,)).source
+    assert np.allclose(tl.grad(of_another_shape, example=(x,))(x), tl.grad(of_another_shape)(x)), (
+        text
+    )

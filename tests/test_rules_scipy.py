@@ -162,3 +162,34 @@ def test_multivariate_normal_of_a_diagonal():
 def test_scaled_bessel_functions(name):
     tl.check_grads(lambda x: getattr(special, name)(x), (between(0.3, 0.7),))
     check(getattr(special, name), between(0.4, 0.8), rtol=2e-5)
+
+
+sparse = pytest.importorskip("scipy.sparse")
+TABLE = np.array([[2.0, 0.0, 0.3], [0.0, 1.5, 0.0], [0.4, 0.0, 0.7]])
+MATRIX = sparse.csc_matrix(TABLE)
+
+
+def residual(a, x, b):
+    r = a @ x - b
+    return a.T @ r + a.dot(x) * x + x @ a
+
+
+@pytest.mark.parametrize("kind", ["csr_array", "csc_array", "coo_array"])
+def test_products_with_sparse_arrays(kind):
+    a = getattr(sparse, kind)(TABLE)
+    tl.check_grads(residual, (a, between(0.3, 0.7), between(0.3, 0.7, seed=2)), order=2)
+
+
+def with_matrix(x):
+    return (MATRIX @ x) * MATRIX.T.dot(x) + sparse.identity(3, format="csr") @ x
+
+
+def test_products_with_a_sparse_matrix_of_the_module():
+    tl.check_grads(with_matrix, (between(0.3, 0.7),), order=2)
+
+
+@pytest.mark.parametrize("method", ["linear", "hazen"])
+def test_quantiles_by_their_level_twice(method):
+    tl.check_grads(
+        lambda x, q: np.quantile(x, q, method=method) ** 2, (between(0, 1, 5), 0.43), order=2
+    )

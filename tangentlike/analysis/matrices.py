@@ -94,7 +94,8 @@ def refuse_matrix_product(
     call: ir.Call, obj: Any, names: Collection[str], culprit: str, place: Place
 ) -> None:
     """Refuse a product of an active value with a matrix, and matrices handed to functions."""
-    anywhere = _is_one_of(obj, _PRODUCTS) or is_python_function(obj)
+    ours = str(getattr(obj, "__module__", "")).startswith("tangentlike.runtime")
+    anywhere = _is_one_of(obj, _PRODUCTS) or (is_python_function(obj) and not ours)
     if not anywhere and not any(map(_is_numpys, call.args)):
         return
     if any(_is_matrix(arg, names) for arg in call.args):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .. import runtime
+from .. import ir, runtime
 from ..kind import Kind
 from ..runtime import making
 from .book import nondifferentiable, rule
@@ -93,7 +93,22 @@ def full(y, shape, fill_value, dtype=None, order="C"):
         fill_value_bar = unbroadcast(uncast(y_bar, dtype), fill_value)
 
 
-@rule(np.full_like, kind=first)
+def _like_first(dtype_place, shape_place):
+    """An array like the first argument, unless `dtype=` or `shape=` says otherwise."""
+
+    def kind(call, kind_of):
+        found = first(call, kind_of)
+        shape, dtype = argument(call, shape_place, "shape"), argument(call, dtype_place, "dtype")
+        if shape not in (None, ir.Const(None)):
+            found = shape_from_argument(shape_place, dtype=found.dtype)(call, kind_of)
+        if dtype in (None, ir.Const(None)):
+            return found
+        return Kind(found.form, dtype_class(dtype, found.dtype), found.shape)
+
+    return kind
+
+
+@rule(np.full_like, kind=_like_first(2, 5))
 def full_like(y, a, fill_value, dtype=None, order="K", subok=True, shape=None):
     y_dot = np.full_like(y, fill_value_dot, dtype=float_dtype(y.dtype))
     a_bar = 0
@@ -181,7 +196,7 @@ def _square(dtype_place):
 
 
 nondifferentiable(np.zeros, np.ones, np.empty, kind=shape_from_argument(0, dtype_place=1))
-nondifferentiable(np.zeros_like, np.ones_like, np.empty_like, kind=first)
+nondifferentiable(np.zeros_like, np.ones_like, np.empty_like, kind=_like_first(1, 4))
 nondifferentiable(np.eye, np.tri, kind=_square(3))
 nondifferentiable(np.identity, kind=_square(1))
 nondifferentiable(
@@ -189,5 +204,15 @@ nondifferentiable(
     kind=array_of_rank(1),
 )
 nondifferentiable(runtime.steps, kind=unknown)
+nondifferentiable(runtime.polyder_matrix, kind=array_of_rank(2))
+
+
+@rule(making.asarray, kind=first, view="maybe")
+def asarray_like(y, x, like):
+    y_dot = x_dot
+    x_bar = y_bar
+    like_bar = 0
+
+
 nondifferentiable(making.arange, kind=array_of_rank(1, "int"))
 nondifferentiable(making.eye, kind=array_of_rank(2))

@@ -68,9 +68,19 @@ def dot_bar_a(y, g, a, b):
 @rule(runtime.dot_bar_b, kind=same_as(2))
 def dot_bar_b(y, g, a, b):
     y_dot = dot_bar_b(g_dot, a, b) + dot_bar_b(g, a_dot, b)
-    g_bar = np.dot(a, y_bar)
+    if rank(a) == 1 or is_number(a):
+        g_bar = np.dot(a, y_bar)
+    else:
+        g_bar = dot(a, y_bar)
     a_bar = dot_bar_a(g, a, y_bar)
     b_bar = 0
+
+
+@rule(runtime.dot, kind=unknown)
+def dot_or_sparse(y, a, b):
+    y_dot = dot(a_dot, b) + dot(a, b_dot)
+    a_bar = dot_bar_a(y_bar, a, b)
+    b_bar = dot_bar_b(y_bar, a, b)
 
 
 @rule(np.inner, kind=unknown)

@@ -77,6 +77,11 @@ def _as_product(g: Any, a: Any, b: Any) -> Any:
     return g if getattr(g, "shape", ()) == shape else sum_to(g, shape)
 
 
+def dot(a: Any, b: Any) -> Any:
+    """`np.dot(a, b)`, of a sparse matrix `a` as well."""
+    return a.dot(b) if hasattr(a, "tocsr") else np.dot(a, b)
+
+
 def dot_bar_a(g: Any, a: Any, b: Any) -> Any:
     """The adjoint of `a` in `np.dot(a, b)`.
 
