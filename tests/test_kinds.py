@@ -378,7 +378,7 @@ def of_another_shape(x: Any) -> Any:
     rows = np.zeros_like(x, shape=(2, 3))
     rows[0, 1] = x[0] ** 2
     rows[1, 2] = x[1]
-    z = np.full_like(x, 0.5, shape=(3,), dtype=complex)
+    z = np.full_like(x, 0.5, shape=(3,), dtype=float)
     z[1] = x[0] ** 2
     return np.sum((np.sin(x[:2]) @ rows) ** 2) + np.sum(np.abs(z * z))
 
