@@ -280,12 +280,13 @@ class Builder:
         self._check_outside(function, wrt, context, restores=True)
         function, facts, aliases = rebind_updates(function, context, frozenset(shared))
         preparation = Preparation(function, facts, aliases, context)
-        function = preparation.run()
+        prepared = preparation.run()
         if self.copies:
-            function = copied_reads(function, wrt, shared, context, preparation.counters)
-        facts = structure(function, shared)
+            prepared = copied_reads(prepared, wrt, shared, context, preparation.counters)
         sources = context.sources()
-        aliases = analyse_aliases(Sharing(facts, sources))
+        if prepared is not function:
+            function = prepared
+            aliases = analyse_aliases(Sharing(structure(function, shared), sources))
         active = active_names(
             function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
         )

@@ -129,10 +129,10 @@ class Context:
         return "no" if self.book.is_nondifferentiable(obj) or _is_math(obj) else "user"
 
     def _effects(self, call: ir.Call) -> Effects | None:
-        if self._view_of(call) != "user" or not isinstance(call.fn, ir.Ref):
-            return None
-        if not is_python_function(call.fn.obj):
+        if not isinstance(call.fn, ir.Ref) or not is_python_function(call.fn.obj):
             return None  # (a library's may end in code that cannot be read)
+        if self._view_of(call) != "user":
+            return None
         if written_position(call.fn.obj) is not None:
             return None  # a function that is known to write its first argument, and no other
         return self.callees.effects_here(call, self.kind_of)

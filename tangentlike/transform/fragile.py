@@ -41,6 +41,7 @@ class Fragility:
         self.function = function
         self.active = active
         self.context = context
+        self._operands: dict[int, tuple[ir.Stmt, dict[str, int]]] = {}
 
     def of(self, name: str) -> int:
         """The class of a name."""
@@ -96,7 +97,12 @@ class Fragility:
 
     def operands(self, stmt: ir.Stmt) -> dict[str, int]:
         """The names that a statement's result is made of, entry for entry, and the class of the
-        operation as one of each."""
+        operation as one of each. Asked again in each round: worked out once."""
+        if id(stmt) not in self._operands:
+            self._operands[id(stmt)] = stmt, self._operands_of(stmt)
+        return self._operands[id(stmt)][1]
+
+    def _operands_of(self, stmt: ir.Stmt) -> dict[str, int]:
         match stmt:
             case ir.Store(value=ir.Var(name)) | ir.Assign(value=ir.Var(name)):
                 return {name: LINEAR}

@@ -33,7 +33,11 @@ class Preparation:
         self.counters: dict[int, str] = {}  # id of a new loop statement -> its counter
 
     def run(self) -> ir.Function:
-        return dataclasses.replace(self.function, body=self.block(self.function.body))
+        """The prepared function; the same one where nothing changes, whose facts then hold."""
+        body = self.block(self.function.body)
+        if body == self.function.body:
+            return self.function
+        return dataclasses.replace(self.function, body=body)
 
     def block(self, stmts: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
