@@ -125,7 +125,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),
     "partial_write": {
         "reverse": "`put` is written in place while `w` may share its memory",
-        **_each(("example", "forward"), "`functools.partial` has `__new__` of its own"),
+        **_each(("example", "forward"), "a function that uses `w` is kept"),
     },
     "list_of_callables": _each(_WAYS, "`f` may write its arguments, which carry derivatives"),
     "map_writes": {
