@@ -259,9 +259,9 @@ class _Spelling:
 
     def statement(self, stmt: ir.Stmt) -> ir.Stmt:
         if any(kind.among for kind in self.kinds.values()):
-            found = by_class(stmt, self.kinds, self.spelled)
-            if found is not None:
-                return found
+            branches = by_class(stmt, self.kinds, self.spelled)
+            if branches is not None:
+                return branches
         match stmt:
             case ir.Assign(value=value) | ir.Do(value=value):
                 new = self.expression(value, stmt.origin)
