@@ -269,6 +269,7 @@ class Builder:
         """Everything the reverse transform needs to know of one function."""
         lowered, context = self._spelled(lowered, wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
+        self._check_outside(lowered.function, wrt, context, containers=True)
         function = merge_same_arguments(lowered.function, context)
         function = changes_as_new(function, wrt, given, context)
         function = updates_as_stores(writes_as_stores(function, context), context)
@@ -304,16 +305,24 @@ class Builder:
         return primal, context
 
     def _check_outside(
-        self, function: ir.Function, wrt: tuple[str, ...], context: Context, restores: bool
+        self,
+        function: ir.Function,
+        wrt: tuple[str, ...],
+        context: Context,
+        restores: bool = False,
+        containers: bool = False,
     ) -> None:
-        """Refuse what cannot be right of writes into arrays of no function."""
+        """Refuse what cannot be right of writes into containers, or arrays, of no function."""
         sources = context.sources()
 
         @functools.cache
         def varied() -> frozenset[str]:
             return varied_names(function, wrt, context.kinds, self.book, sources.effects)
 
-        self.outside.check(function, varied, sources, restores)
+        if containers:  # (before their changes are spelled as new containers)
+            self.outside.check_containers(function, varied, sources)
+        else:
+            self.outside.check(function, varied, sources, restores)
 
     def _body(self, obj: Any) -> ir.Function | None:
         """A user's function in the normal form, if it can be read and has no rule."""
@@ -337,12 +346,13 @@ class Builder:
         protect: bool,
     ) -> tuple[ir.Function, tuple[str, ...]]:
         lowered, context = self._spelled(lowered, wrt, given)
+        self._check_outside(lowered.function, wrt, context, containers=True)
         function = writes_as_stores(lowered.function, context)
         sources = context.sources()
         active = active_names(function, wrt, context.kinds, self.book, effects=sources.effects)
         refuse_unknown(function, active, self.book, context.kinds, wrt)
         refuse_hidden_writes(function, active, context.kinds, self.book)
-        self._check_outside(function, wrt, context, restores=False)
+        self._check_outside(function, wrt, context)
         effects = effects_of(function, structure(function), sources)
         context.alike = depends_on_layout(function, self._body)
         made = forward(function, wrt, active, context, name=name, protect=protect)

@@ -166,10 +166,13 @@ def live(expr: ir.Expr) -> ir.Ref | None:
             holder = live(base)
             if holder is None or not isinstance(holder.obj, _CONTAINERS):
                 return None
-            try:
-                return ir.Ref(f"{holder.text}[{key!r}]", holder.obj[key])
+            try:  # (of a `defaultdict`, asking for an item would make one)
+                found = (
+                    dict.get(holder.obj, key) if isinstance(holder.obj, dict) else holder.obj[key]
+                )
             except (LookupError, TypeError):
                 return None
+            return None if found is None else ir.Ref(f"{holder.text}[{key!r}]", found)
         case _:
             return None
 

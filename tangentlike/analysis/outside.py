@@ -26,18 +26,21 @@ from .flow import OUTSIDE, flow_edges
 from .memory import MUTATING_METHODS, Sources
 from .operations import is_python_function, written_position
 from .outer_arrays import Held, OuterArrays, is_cached, is_outer_array, live, reads_of
+from .outer_containers import NONE, Boxes, OuterContainers, changed_names
 
 
 @dataclass(frozen=True)
 class OuterWrites:
     """What a function does with what lies outside of it: the arrays that it writes, by their id,
     the parameters whose derivatives go out with that, and the arrays that it may give back or
-    read."""
+    read; the containers that it puts something into, and those that it may give back."""
 
     arrays: Mapping[int, ir.Ref] = field(default_factory=dict)
     carried: frozenset[str] = frozenset()
     read: Mapping[int, ir.Ref] = field(default_factory=dict)
     returned: Mapping[int, ir.Ref] = field(default_factory=dict)
+    changed: Mapping[int, ir.Ref] = field(default_factory=dict)
+    boxes: Boxes = NONE
 
 
 @dataclass
@@ -67,18 +70,22 @@ class Outside:
         arrays: dict[int, ir.Ref] = {}
         read = {id(ref.obj): ref for ref, _ in self._reads(function, sources)}
         ends = {OUTSIDE}
-        held = self._held(function, sources)
+        changed: dict[int, ir.Ref] = {}
+        held, containers = self._held(function, sources), self._containers(function, sources)
         for stmt in ir.statements(function.body):
             for target in _written_places(stmt, sources):
                 found = held.roots(target)
                 if found:
                     arrays |= found
                     ends |= ir.names_in(target)
-            if _objects_assigned(stmt, held):
+            into = containers.changed_by(stmt)
+            changed |= into
+            if into or _objects_assigned(stmt, held):
                 ends |= ir.reads(stmt)
             for call in _user_calls(stmt, sources):
                 callee = self.of_callee(_callee(call))
                 arrays |= callee.arrays
+                changed |= callee.changed
                 read |= callee.read
                 actuals = sources.bind(call)
                 for formal in callee.carried & actuals.keys():
@@ -86,14 +93,20 @@ class Outside:
         flow = flow_edges(function, sources.kinds, self.book, sources.effects)
         carried = _params_reaching(ends, flow.predecessors, function)
         result = function.body[-1] if function.body else None
-        returned: Mapping[int, ir.Ref] = {}
+        returned, boxes = {}, Boxes()
         if isinstance(result, ir.Return) and result.value is not None:
-            returned = held.roots(result.value)
+            returned, boxes = held.roots(result.value), containers.of(result.value)
         memory = {key: ref for key, ref in arrays.items() if not is_object(ref.obj)}
-        return OuterWrites(memory, carried, read, returned)
+        return OuterWrites(memory, carried, read, returned, changed, boxes)
 
     def _held(self, function: ir.Function, sources: Sources) -> Held:
         return OuterArrays(sources, self._given_back).held(function)
+
+    def _containers(self, function: ir.Function, sources: Sources) -> OuterContainers:
+        def given_back(call: ir.Call) -> Boxes:
+            return self.of_callee(_callee(call)).boxes if _is_read(call, sources) else Boxes()
+
+        return OuterContainers(sources, given_back).follow(function)
 
     def _given_back(self, call: ir.Call, sources: Sources) -> Mapping[int, ir.Ref]:
         """The outer arrays that a call of a user's function may give back."""
@@ -115,6 +128,18 @@ class Outside:
             self.written.update(found.arrays)
             self._refuse_overwritten(function, sources)
 
+    def check_containers(
+        self, function: ir.Function, varied: Callable[[], Collection[str]], sources: Sources
+    ) -> None:
+        """Refuse what puts derivatives into outer lists and dicts, under whatever name."""
+        containers = self._containers(function, sources)
+        for stmt in ir.statements(function.body):
+            into = containers.changed_by(stmt)
+            given = ir.reads(stmt) - changed_names(stmt, sources) if into else ()
+            for name in sorted(given):
+                if name in varied():
+                    raise _carried_out(name, _listed(into), function, stmt)
+
     def _refuse_carried(
         self, function: ir.Function, varied: Callable[[], Collection[str]], sources: Sources
     ) -> None:
@@ -125,13 +150,7 @@ class Outside:
             for name, into in self._carried(stmt, held, sources):
                 if name in varied():
                     _refuse_unseen_function(stmt, name)
-                    raise UnsupportedError(
-                        f"`{name}` carries derivatives into {into}, which lives outside of "
-                        f"{function.name}",
-                        stmt.origin.place,
-                        "Pass the array as an argument, return what is written, or store "
-                        f"tl.stop_gradient({name}).",
-                    )
+                    raise _carried_out(name, into, function, stmt)
 
     def _refuse_cached(self, stmt: ir.Stmt, held: Held, sources: Sources) -> None:
         """Refuse writes into what a function with a cache gave, as it would give it again."""
@@ -157,7 +176,7 @@ class Outside:
         for call in _user_calls(stmt, sources):
             found = self.of_callee(_callee(call))
             actuals = sources.bind(call)
-            into = _listed(found.arrays)
+            into = _listed({**found.arrays, **found.changed})
             for formal in sorted(found.carried & actuals.keys()):
                 names = sorted(ir.names_in(actuals[formal]))
                 yield from ((name, into or "an object") for name in names)
@@ -185,6 +204,14 @@ class Outside:
             for call in _user_calls(stmt, sources):
                 for ref in self.of_callee(_callee(call)).returned.values():
                     yield ref, stmt.origin.place
+
+
+def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:
+    return UnsupportedError(
+        f"`{name}` carries derivatives into {into}, which lives outside of {function.name}",
+        stmt.origin.place,
+        f"Pass it as an argument, return what is written, or store tl.stop_gradient({name}).",
+    )
 
 
 def _listed(arrays: Mapping[int, ir.Ref]) -> str:
@@ -223,7 +250,8 @@ def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
             yield from (value for name, value in call.kwargs if name == "out")
             match call.fn:
                 case ir.Attribute(base, method) if method in MUTATING_METHODS:
-                    yield base
+                    if not _is_container(base, sources):  # (see `outer_containers`)
+                        yield base
                 case ir.Ref(obj=obj) if written_position(obj) is not None and call.args:
                     yield call.args[0]
                 case ir.Ref():

@@ -108,12 +108,22 @@ def generators_taken_whole(x):
     return s * a * b - c + first * sum(rest)
 
 
+def lists_as_items(x, y):
+    """A list is stored where numbers were: in a dict, in a list."""
+    rates = {"a": 1.5, "b": x * y}
+    rates["own"] = [x, y]
+    parts = [x, y * y, 2.0]
+    parts[2] = [x * x, rates["own"][1]]
+    return rates["own"][0] * rates["b"] + parts[2][0] * parts[1] + parts[2][1]
+
+
 def _pairs(rng: np.random.Generator):  # type: ignore[no-untyped-def]
     a, b, c, d, e, f, x = (float(v) for v in rng.uniform(-1, 1, 7))
     return [(a, (b, c)), (d, [e, f])], x
 
 
 PROGRAMS = (
+    Program(lists_as_items, numbers((0.5, 1.0), (0.5, 1.0)), (0, 1)),
     Program(arrays_unpacked, vector(3)),
     Program(generators_taken_whole, vector(3)),
     Program(comprehensions_of_flags, vector(4, 0.3, 0.9)),

@@ -245,22 +245,24 @@ class Statements:
     def _taken(self, stmt: ir.Store, entry: ir.Index, form: str, basic: bool) -> ir.Expr:
         """The adjoint of the stored value: what the entries hold, copied before they are zeroed."""
         value: ir.Expr = entry
-        if not basic:  # of repeated indices only the last one written counts
+        kind_of = self.context.kind_of
+        one_place = kind_of(stmt.target.base).form in ("list", "dict")
+        if not basic and not one_place:  # of repeated indices only the last one written counts
             last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
             value = ir.Call(MUL, (entry, last))
-        elif form == "unknown" and self.context.kind_of(stmt.value).form in _MAY_HOLD:
+        elif form == "unknown" and kind_of(stmt.value).form in _MAY_HOLD:
             return ir.Call(self.context.helper("part_like"), (entry, stmt.value))
         elif form == "array":
             value = ir.Call(ir.Attribute(entry, "copy"))
         elif form != "number":
             value = ir.Call(self.context.helper("copy"), (entry,))
-        stored = self.context.kind_of(stmt.value)
+        stored = kind_of(stmt.value)
         if form in _CONTAINERS or stored.form in _CONTAINERS:
             return value  # (what is stored there is all that it holds)
-        if form == "number" or stored.same_shape(self.context.kind_of(stmt.target)):
+        if form == "number" or stored.same_shape(kind_of(stmt.target)):
             return value
         summed = ir.Call(self.context.helper("unbroadcast"), (value, stmt.value))
-        return plain_sum(summed, self.context.kind_of(stmt.target), self.context)
+        return plain_sum(summed, kind_of(stmt.target), self.context)
 
     def _update(self, stmt: ir.Update) -> None:
         """`A[k] += v` (and `-=`): the entries' adjoint stays, the value gets its share."""

@@ -1,0 +1,186 @@
+"""Lists, dicts and objects that outlive a call: what carries derivatives is not put into them
+unseen, under whatever name, and reading them is no reason to refuse."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.testing import check_grads
+
+LOG = [1.0]
+TABLE: dict = {}
+QUEUE = deque([1.0])
+GROUPS: dict = defaultdict(list)
+STATE = SimpleNamespace(rows=[1.0], named={})
+SHAPES = {"sin": np.sin, "square": lambda v: v * v}
+RATES = {"slow": [0.5, 0.25], "fast": [2.0]}
+
+
+def push(into, v):
+    into.append(v)
+
+
+def the_log():
+    return LOG
+
+
+def through_a_name(x):
+    log = LOG
+    log.append(x * x)
+    return LOG[-1]
+
+
+def item_through_a_name(x):
+    log = LOG
+    log[0] = x * x
+    return LOG[0]
+
+
+def item_updated(x):
+    log = LOG
+    log[-1] += x * x
+    return LOG[-1]
+
+
+def extended_in_place(x):
+    log = LOG
+    log += [x * x]
+    return LOG[-1]
+
+
+def key_through_a_name(x):
+    table = TABLE
+    table["k"] = x * x
+    return TABLE["k"]
+
+
+def updated_through_a_name(x):
+    table = TABLE
+    table.update(k=x * x)
+    return TABLE["k"]
+
+
+def queue_through_a_name(x):
+    queue = QUEUE
+    queue.append(x * x)
+    return QUEUE[-1]
+
+
+def absent_group(x):
+    GROUPS["new"].append(x * x)
+    return GROUPS["new"][-1]
+
+
+def attribute(x):
+    STATE.rows.append(x * x)
+    return STATE.rows[-1]
+
+
+def attribute_through_a_name(x):
+    state = STATE
+    named = state.named
+    named["k"] = x * x
+    return STATE.named["k"]
+
+
+def unpacked(x):
+    log, table = LOG, TABLE
+    table["k"] = x * x
+    return TABLE["k"] + log[0]
+
+
+def held(x):
+    parts = {"log": LOG}
+    parts["log"].append(x * x)
+    return LOG[-1]
+
+
+def gone_through(x):
+    for log in [LOG]:
+        log.append(x * x)
+    return LOG[-1]
+
+
+def by_a_helper(x):
+    push(LOG, x * x)
+    return LOG[-1]
+
+
+def given_by_a_helper(x):
+    the_log().append(x * x)
+    return LOG[-1]
+
+
+def by_an_inner_function(x):
+    def note(v):
+        log = LOG
+        log.append(v)
+
+    note(x * x)
+    return LOG[-1]
+
+
+OUT = [
+    through_a_name, item_through_a_name, item_updated, extended_in_place, key_through_a_name,
+    updated_through_a_name, queue_through_a_name, absent_group, attribute,
+    attribute_through_a_name, unpacked, held, gone_through, by_a_helper, given_by_a_helper,
+    by_an_inner_function,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", OUT)
+def test_what_goes_out_unseen_is_refused(fn):
+    with pytest.raises(tl.UnsupportedError, match="lives outside"):
+        tl.grad(fn)(3.0)
+    with pytest.raises(tl.UnsupportedError, match="lives outside"):
+        tl.jvp(fn, (3.0,), (1.0,))
+    assert "new" not in GROUPS  # (asking a `defaultdict` for an item makes one)
+
+
+def copied_first(x):
+    log = list(LOG)
+    log.append(x * x)
+    rates = {**RATES}
+    rates["own"] = [x]
+    return log[-1] * rates["own"][0] + rates["slow"][1]
+
+
+def holds_it_beside(x):
+    out = [LOG]
+    out.append(x * x)
+    return out[1] * LOG[0]
+
+
+def functions_by_name(x):
+    kept = []
+    for name in ("sin", "square", "sin"):
+        x = SHAPES[name](1.5 * x)
+        kept.append(x)
+    return np.sum(kept[0] * kept[2])
+
+
+def functions_in_step(x):
+    return np.stack([f(v) for f, v in zip((np.sin, np.cos, np.tanh), x)]).sum()
+
+
+def rates_by_name(x):
+    total = 0.0
+    for name in RATES:
+        for rate in RATES[name]:
+            total = total + np.exp(-rate * x)
+    return total
+
+
+@pytest.mark.parametrize("fn", [copied_first, holds_it_beside, rates_by_name])
+def test_what_is_the_functions_own_may_be_written(fn):
+    check_grads(fn, (0.7,), order=2)
+
+
+@pytest.mark.parametrize("fn", [functions_by_name, functions_in_step])
+def test_functions_from_a_table_are_differentiated_twice(fn):
+    check_grads(fn, (np.array([0.3, 0.7, 1.1]),), order=2)
