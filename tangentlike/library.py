@@ -6,6 +6,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import itertools
+import keyword
 import linecache
 import sys
 import types
@@ -43,16 +44,24 @@ _ONE_LINERS: dict[tuple[Any, ...], types.FunctionType] = {}
 
 
 def one_line_function(
-    op: Any, params: Sequence[str], operands: Sequence[str], constants: dict[str, Any] | None = None
+    op: Any,
+    params: Sequence[str],
+    operands: Sequence[str],
+    constants: dict[str, Any] | None = None,
+    spelled: str = "",
 ) -> types.FunctionType:
     """A Python function that does nothing but call `op`: `def sum(a): return np.sum(a)`.
 
-    `operands` are the arguments as text; `constants` are names in them that mean objects.
+    `operands` are the arguments as text; `constants` are names in them that mean objects, and
+    `spelled` is one that means `op`.
     """
     constants = constants or {}
     call, namespace = _call_text(op, operands)
+    if spelled:
+        call, namespace = f"{spelled}({', '.join(operands)})", {}
     name = getattr(op, "__name__", "operation").strip("<>")
-    if name in (*params, *namespace, *constants) or hasattr(builtins, name):
+    taken = (*params, *namespace, *constants, *keyword.kwlist)
+    if name in taken or hasattr(builtins, name):
         name = f"call_{name}"
     key = (id(op), tuple(params), call)
     if not constants and key in _ONE_LINERS:
@@ -60,13 +69,46 @@ def one_line_function(
     text = f"def {name}({', '.join(params)}):\n    return {call}\n"
     file = f"<{name} as a function {next(_COUNT)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace = {**namespace, **constants, "__name__": "numpy", "__builtins__": builtins}
+    module = op.__module__ if spelled else "numpy"
+    namespace = {**namespace, **constants, "__name__": module, "__builtins__": builtins}
     exec(compile(text, file, "exec"), namespace)
     function = namespace[name]
     assert isinstance(function, types.FunctionType)
     if not constants:
         _ONE_LINERS[key] = function
     return function
+
+
+def as_documented(fn: types.FunctionType) -> types.FunctionType | None:
+    """A function with the parameters that a decorated one shows, where itself it takes any:
+    `def f(x, k=2.0): return decorated(x, k)` for `def wrapper(*args, **kwargs)` made with
+    `functools.wraps`. None where the parameters are its own, or there are starred ones as well.
+    """
+    taking_any = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+    if not fn.__code__.co_flags & taking_any or not hasattr(fn, "__wrapped__"):
+        return None
+    params: list[str] = []
+    given: list[str] = []
+    constants: dict[str, Any] = {"decorated": fn}
+    before = None
+    for p in inspect.signature(fn).parameters.values():
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            return None
+        if before == p.POSITIONAL_ONLY != p.kind:
+            params.append("/")
+        if p.kind == p.KEYWORD_ONLY != before:
+            params.append("*")
+        default = ""
+        if p.default is not p.empty:
+            written = isinstance(p.default, (bool, int, float, str, type(None)))
+            default = f"={p.default!r}" if written else f"=default_{p.name}"
+            constants[f"default_{p.name}"] = p.default
+        params.append(p.name + default)
+        given.append(f"{p.name}={p.name}" if p.kind == p.KEYWORD_ONLY else p.name)
+        before = p.kind
+    if before == inspect.Parameter.POSITIONAL_ONLY:
+        params.append("/")
+    return one_line_function(fn, params, given, constants, "decorated")
 
 
 def _call_text(op: Any, operands: Sequence[str]) -> tuple[str, dict[str, Any]]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from .checkpoints import inside_checkpoint
 from .errors import TangentlikeError, UnknownClassError, UnsupportedError
-from .library import is_operation, library_path, one_line_function, parameter_names
+from .library import as_documented, is_operation, library_path, one_line_function, parameter_names
 from .meanings import note_derivative
 
 Wrt = int | str | Sequence[int | str]
@@ -116,7 +116,7 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
     if isinstance(fn, types.FunctionType) and not is_operation(fn):
         if len(_KNOWN) >= _KNOWN_SIZE:
             _KNOWN.clear()
-        _KNOWN[id(fn)] = found = Primal(fn, fn.__name__, fn)
+        _KNOWN[id(fn)] = found = Primal(as_documented(fn) or fn, fn.__name__, fn)
         return found
     if isinstance(fn, types.MethodType):
         inner = primal_of(fn.__func__, arity)

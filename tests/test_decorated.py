@@ -1,0 +1,88 @@
+"""Decorated functions are differentiated as what they show themselves to be."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.testing import check_grads
+
+
+def logged(fn):
+    @functools.wraps(fn)
+    def wrapper(*args, **kwargs):
+        wrapper.calls += 1
+        return fn(*args, **kwargs)
+
+    wrapper.calls = 0
+    return wrapper
+
+
+def scaled(factor):
+    def decorate(fn):
+        @functools.wraps(fn)
+        def wrapper(*args):
+            return factor * fn(*args)
+
+        return wrapper
+
+    return decorate
+
+
+@logged
+def weighted(x, w=2.0, *, power=2):
+    return np.sum(w * x**power)
+
+
+@scaled(3.0)
+@scaled(0.5)
+def doubly(x, y, /):
+    return np.sum(np.sin(x) * y)
+
+
+@scaled(2.0)
+def over_arrays(x, mask=np.array([1.0, 0.0, 1.0])):  # noqa: B008
+    return np.sum(np.exp(x) * mask)
+
+
+X = np.array([0.3, 0.7, 1.1])
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "wrt"),
+    [
+        (logged(lambda x: np.sum(x**3)), (X,), (0,)),
+        (weighted, (X,), (0,)),
+        (weighted, (X, 1.5), ("x", "w")),
+        (doubly, (X, X**2), (0, 1)),
+        (over_arrays, (X,), (0,)),
+    ],
+)
+def test_both_modes_and_second_order(fn, args, wrt):
+    check_grads(fn, args, wrt=wrt, order=2)
+
+
+def test_keywords_and_defaults_are_those_of_the_function():
+    df = tl.grad(weighted)
+    np.testing.assert_allclose(df(X, power=3), 6.0 * X**2)
+    np.testing.assert_allclose(df(X, w=1.0), 2.0 * X)
+    np.testing.assert_allclose(tl.grad(weighted, wrt="w")(X), np.sum(X**2))
+    with pytest.raises(TypeError, match="scale"):
+        df(X, scale=2.0)
+
+
+def test_the_wrapper_runs():
+    before = weighted.calls
+    tl.value_and_grad(weighted)(X)
+    assert weighted.calls == before + 1
+
+
+def test_a_wrapper_that_hides_its_parameters_is_refused():
+    def call(*args):
+        return weighted(*args)
+
+    with pytest.raises(tl.TangentlikeError, match="how many arguments"):
+        tl.grad(call)(X)
