@@ -279,6 +279,8 @@ def refuse_integer(name: str, function: str, value: Any) -> None:
     if isinstance(value, (bool, int, np.integer, np.bool_)):
         what = f"is the {type(value).__name__} {value!r}"
         hint = f"Pass a float: {name}=float({value!r})."
+    elif isinstance(value, (str, bytes)):
+        what, hint = f"is the {type(value).__name__} {value!r}", "Name what is a number in wrt=."
     elif is_array(value) and dtype_class(value) not in "fc":
         what = f"is an array of dtype {value.dtype}"
         hint = f"Pass a float array: {name}.astype(float)."

@@ -571,3 +571,31 @@ def test_a_target_that_is_not_there_is_refused() -> None:
 
     with pytest.raises(tl.UnsupportedError, match="no target 'numba' yet"):
         tl.grad(f, target="numba")
+
+
+# --------------------------------------------------------------------------- forgotten returns
+
+
+def returns_nothing(x):
+    y = np.sum(x * x)  # noqa: F841
+
+
+@pytest.mark.parametrize("operator", [tl.grad, tl.value_and_grad])
+def test_a_function_that_returns_nothing_has_no_gradient(operator) -> None:
+    with pytest.raises(tl.TangentlikeError, match="returns nothing"):
+        operator(returns_nothing)(X)
+
+
+def test_a_text_is_nothing_to_differentiate_by() -> None:
+    with pytest.raises(tl.TangentlikeError, match="is the str 'fast'"):
+        tl.grad(cube)("fast")
+
+
+def test_a_library_that_is_given_a_function_says_so() -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+
+    def nearest(x):
+        return optimize.minimize(lambda z: np.sum((z - x) ** 2), np.zeros(3)).x.sum()
+
+    with pytest.raises(tl.UnsupportedError, match="a function that uses `x` is kept"):
+        tl.grad(nearest)(X)

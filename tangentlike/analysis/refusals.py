@@ -12,6 +12,7 @@ from .. import ir
 from ..errors import Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
+from ..owners import is_installed, module_of
 from .advice import advice
 from .constructors import own_way_of_making
 from .flow import writes_outside
@@ -190,7 +191,7 @@ class _Check:
                 f"or give it `{culprit}` as an argument where it is called.",
             )
         own = own_way_of_making(obj)
-        if own:
+        if own and not is_installed(module_of(obj)):
             return UnsupportedError(
                 f"`{name}` has {own} of its own, and what that does with `{culprit}` is not "
                 "followed",

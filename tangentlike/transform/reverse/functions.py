@@ -90,6 +90,13 @@ class Reverse:
 
     def seed_scalar(self, value: ir.Expr) -> list[ir.Stmt]:
         """`y_bar = 1.0` for a scalar result, checked at run time where it is not known."""
+        function = self.primal.function
+        if value == ir.Const(None):
+            raise UnsupportedError(
+                f"no gradient of {function.name}: it returns nothing",
+                function.place,
+                "Return the number whose derivative is wanted.",
+            )
         adjoints, out = self._begin()
         kind = self.context.kind_of(value)
         seed: ir.Expr = ir.Const(1.0)
