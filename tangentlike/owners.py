@@ -21,6 +21,7 @@ __all__ = [
     "is_machinery",
     "is_numerical",
     "is_numpy",
+    "is_of_runtime",
     "is_ours",
     "is_pythons",
     "module_of",
@@ -69,6 +70,16 @@ def is_numerical(obj: Any) -> bool:
 def is_ours(obj: Any) -> bool:
     """Whether a function or class belongs to tangentlike."""
     return package_of(obj) == OURS
+
+
+def is_of_runtime(obj: Any) -> bool:
+    """Whether a function is one that emitted code calls, which is known without being read.
+
+    >>> from tangentlike import runtime
+    >>> is_of_runtime(runtime.pair_of), is_of_runtime(module_of)
+    (True, False)
+    """
+    return module_of(obj).startswith(f"{OURS}.runtime")
 
 
 def is_library(obj: Any) -> bool:

@@ -21,6 +21,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
+from ..owners import is_of_runtime
 from ..structures import is_object
 from .flow import OUTSIDE, flow_edges
 from .memory import MUTATING_METHODS, Sources
@@ -233,7 +234,7 @@ def _user_calls(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Call]:
 
 
 def _is_read(call: ir.Call, sources: Sources) -> bool:
-    if not isinstance(call.fn, ir.Ref):
+    if not isinstance(call.fn, ir.Ref) or is_of_runtime(_callee(call)):
         return False
     return is_python_function(_callee(call)) and sources.effects(call) is not None
 

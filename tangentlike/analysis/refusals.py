@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .. import ir
+from .. import ir, runtime
 from ..errors import Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
@@ -54,6 +54,9 @@ def refuse_unknown(
         check.statement(stmt)
 
 
+_DERIVING = (runtime.pair_of, runtime.tangent_of)
+
+
 @dataclass(frozen=True)
 class _Check:
     function: ir.Function
@@ -66,6 +69,7 @@ class _Check:
     def statement(self, stmt: ir.Stmt) -> None:
         self._outside(stmt)
         self._container(stmt)
+        self._function_derived(stmt)
         if isinstance(stmt, ir.Enter):
             self._entered(stmt)
         for expr in _operations(stmt, self.active):
@@ -101,6 +105,19 @@ class _Check:
                         f"what is put into a `{text}` carries derivatives",
                         stmt.origin.place,
                         "Use a list, or a dict: `d.setdefault(k, [])` gives a key its first value.",
+                    )
+
+    def _function_derived(self, stmt: ir.Stmt) -> None:
+        """A function that only the run knows, and that holds what carries derivatives."""
+        match stmt:
+            case ir.Assign(value=ir.Call(ir.Ref(obj=obj), (ir.Var(name), *_))):
+                if obj in _DERIVING and name in self.active:
+                    raise UnsupportedError(
+                        f"`{name}` is called, holds what carries derivatives, and shows only when "
+                        "the program runs which function it is",
+                        stmt.origin.place,
+                        f"{self._reason(name)} Call the function by its name, or give it what it "
+                        "holds as an argument.",
                     )
 
     def _outside(self, stmt: ir.Stmt) -> None:

@@ -235,6 +235,10 @@ nondifferentiable(
 )
 
 
+# (Where the function itself carries derivatives, `analysis.refusals` says so.)
+nondifferentiable(runtime.pair_of, runtime.tangent_of, kind=other)
+
+
 # --------------------------------------------------------------------- checkpointed loops
 
 nondifferentiable(schedules.stretches, schedules.moves_back, kind=other)
