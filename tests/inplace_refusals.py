@@ -65,7 +65,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "list_concat_shares": _each(
         _REVERSE, "`t_0` is written in place while `r` may share its memory"
     ),
-    "dict_keys_updated": _each(_REVERSE, "written for an array of 1 dimensions where it got dict"),
     "list_written_in_loop": {
         "reverse": "an element of `xs` is written in place, and another one may be the same array"
     },
@@ -98,7 +97,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "view_of_views": {
         "reverse": "`w` may be a number (rebound here) or an array (written in place)"
     },
-    "list_of_rows": _each(_REVERSE, "written for an array of 1 dimensions where it got list"),
+    "list_of_rows": _each(_REVERSE, "written for a number where it got an array of 1 dimensions"),
     "list_views_loop": _each(_REVERSE, "`r` is written in place while `b` may share its memory"),
     "callee_overlapping": _each(
         _REVERSE, "two arguments of a function that writes one of them share memory"
@@ -163,8 +162,8 @@ REFUSED: dict[str, dict[str, str]] = {
     "given_and_updated": _each(_WAYS, "`v` carries derivatives into `SLOTTED.b`, which lives out"),
     "given_twice_and_carried": _each(_WAYS, "`product` carries derivatives into `TABLES`, which"),
     "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` gives from its cache is wr"),
-    "put_into_list_and_carried": _each(_WAYS, "`held` carries derivatives into `G`, which lives"),
-    "by_getattr": _each(_REVERSE, "`__setitem__` is called by its name"),
+    "put_into_list_and_carried": _each(_WAYS, "carries derivatives into `G`, which lives"),
+    "by_getattr": _each(_WAYS, "`__setitem__` is called by its name"),
     "by_kept_method": _each(_REVERSE, "`fill` is written in place while `w` may share its memory"),
     "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),

@@ -117,9 +117,9 @@ class Sources:
             case ir.Index(base, _) | ir.Attribute(base, _):
                 return self.elements(base)
             case ir.Call():
-                made = record_values(expr)
+                made = self._put_into_record(expr)
                 if made is not None:
-                    return self._all(made.values())
+                    return self._all(made)
                 if self.joins_lists(expr):
                     return self._all(expr.args)
                 if self._collects(expr):
@@ -141,6 +141,13 @@ class Sources:
             len(call.args) == 1 and any(obj is made for made in _COLLECTING)
         )
 
+    def _put_into_record(self, call: ir.Call) -> tuple[ir.Expr, ...] | None:
+        """What the fields of a record that a call makes hold; None for any other call."""
+        if rule_object(call, self.kinds) is runtime.record_like:
+            return call.args[1:]
+        made = record_values(call)
+        return None if made is None else tuple(made.values())
+
     def joins_lists(self, call: ir.Call) -> bool:
         """Whether a call is `xs + ys` or `2 * xs`, whose result holds the same items again."""
         return joins_lists(call, self.kinds)
@@ -156,8 +163,8 @@ class Sources:
                     whole = (self.nodes(item) | self.elements(item),)
                     found += self.items(item) if isinstance(item, ir.Display) else whole
                 return found
-            case ir.Call() if (made := record_values(expr)) is not None:
-                return tuple(self.nodes(v) | self.elements(v) for v in made.values())
+            case ir.Call() if (made := self._put_into_record(expr)) is not None:
+                return tuple(self.nodes(v) | self.elements(v) for v in made)
             case ir.Call(args=args) if self.joins_lists(expr):
                 found = tuple(self.elements(a) for a in args)
                 repeats = rule_object(expr, self.kinds) is operator.mul
@@ -185,7 +192,7 @@ class Sources:
 
     def _call(self, call: ir.Call) -> frozenset[str]:
         view = self.view_of(call)
-        if view == "no" or self._collects(call) or record_values(call) is not None:
+        if view == "no" or self._collects(call) or self._put_into_record(call) is not None:
             return frozenset()
         if isinstance(call.fn, ir.Attribute) and call.fn.name in ("pop", "get", "setdefault"):
             return self._item_of(call.fn.base) | self._all(call.args[1:])

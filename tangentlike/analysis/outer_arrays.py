@@ -94,7 +94,8 @@ class Held:
                 return {}
             case ir.Index(base, key):
                 found = self._part(base)
-                return {} if self._is_value(found, key) else found
+                holds = self.outer.sources.kind_of(base).form in ("list", "tuple", "dict")
+                return {} if not holds and self._is_value(found, key) else found
             case ir.Attribute(base, _):
                 return self._part(base)
             case ir.Call():

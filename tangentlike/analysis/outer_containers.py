@@ -21,7 +21,7 @@ from typing import Any
 
 from .. import ir
 from .memory import MUTATING_METHODS, Sources, base_names
-from .operations import written_position
+from .operations import operands, written_position
 from .outer_arrays import is_outer_array, live
 
 Found = Mapping[int, ir.Ref]  # containers by their id
@@ -162,9 +162,14 @@ class OuterContainers:
         return found
 
 
-def changed_names(stmt: ir.Stmt, sources: Sources) -> set[str]:
-    """The names through which a statement changes containers."""
-    return {name for place in _changed_places(stmt, sources) for name in base_names(place)}
+def put_names(stmt: ir.Stmt, sources: Sources, book: Any) -> set[str]:
+    """The names whose values, and not only shapes, a statement may put into a container."""
+    match stmt:
+        case ir.Store(value=value) | ir.Update(value=value):
+            given: tuple[ir.Expr, ...] = (value,)
+        case _:
+            given = tuple(part for call in _calls(stmt) for part in _given(call))
+    return {name for part in given for name in operands(part, sources.kinds, book)}
 
 
 def _calls(stmt: ir.Stmt) -> tuple[ir.Call, ...]:

@@ -27,7 +27,7 @@ from .flow import OUTSIDE, flow_edges
 from .memory import MUTATING_METHODS, Sources
 from .operations import is_python_function, written_position
 from .outer_arrays import Held, OuterArrays, is_cached, is_outer_array, live, reads_of
-from .outer_containers import NONE, Boxes, OuterContainers, changed_names
+from .outer_containers import NONE, Boxes, OuterContainers, put_names
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,9 @@ class Outside:
                     ends |= ir.names_in(target)
             into = containers.changed_by(stmt)
             changed |= into
-            if into or _objects_assigned(stmt, held):
+            if into:
+                ends |= put_names(stmt, sources, self.book)
+            if _objects_assigned(stmt, held):
                 ends |= ir.reads(stmt)
             for call in _user_calls(stmt, sources):
                 callee = self.of_callee(_callee(call))
@@ -136,7 +138,7 @@ class Outside:
         containers = self._containers(function, sources)
         for stmt in ir.statements(function.body):
             into = containers.changed_by(stmt)
-            given = ir.reads(stmt) - changed_names(stmt, sources) if into else ()
+            given = put_names(stmt, sources, self.book) if into else ()
             for name in sorted(given):
                 if name in varied():
                     raise _carried_out(name, _listed(into), function, stmt)

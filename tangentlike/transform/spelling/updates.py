@@ -32,21 +32,20 @@ def rebind_updates(
     """`_rebind_updates`; where it is refused for sharing, once more with names for the items of
     containers."""
     try:
-        return _rebind_updates(function, context, shared)
+        return _rebind_updates(function, context, shared, seeming=False)
     except SharingError:
         separate = separate_items(function, context)
-        if separate is function:
-            raise
         return _rebind_updates(separate, context, shared)
 
 
 def _rebind_updates(
-    function: ir.Function, context: Context, shared: frozenset[str]
+    function: ir.Function, context: Context, shared: frozenset[str], seeming: bool = True
 ) -> tuple[ir.Function, Structure, Aliases]:
     """Turn `a += b` into `a = a + b` wherever nobody can tell the difference.
 
     That is where `a` is a number, or an array that is written in no other way and that no live
-    name shares memory with. `shared` are parameters that a caller sees written.
+    name shares memory with. `shared` are parameters that a caller sees written; `seeming` says that
+    names which nothing else tells of are taken for numbers, if they are used as such.
     """
     assumed: dict[str, int | None] = {}
     function = items_of_unpacked(function, context, shared)
@@ -63,7 +62,7 @@ def _rebind_updates(
             if not more:
                 if refusal.together:
                     ranks = suggested_ranks(function, refusal.together, context)
-                else:
+                elif seeming:
                     ranks = seeming_numbers(function, refusal.names, context)
                 more = {p: n for p, n in ranks.items() if p not in assumed}
             if not more:
@@ -226,7 +225,7 @@ def _assumed_ranks(
     for stmt in ir.statements(function.body):
         for name, base, count in _items_read(stmt, context):
             array = _like_parameter(base, function, context)
-            if not array:
+            if not array or context.kinds[array].form in ("list", "tuple", "dict"):
                 continue
             if context.kinds[name].form not in (*_OPEN, "number") or name in indexed:
                 higher.add(array)
