@@ -199,6 +199,36 @@ def test_no_test_is_defined_twice(path: Path) -> None:
     assert not [name for name, count in counted.items() if count > 1]
 
 
+def written_by(function: ast.FunctionDef) -> set[str]:
+    """The parameters whose items or attributes a function sets or deletes."""
+    found = set()
+    for node in ast.walk(function):
+        targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+        for target in targets:
+            base = target
+            while isinstance(base, (ast.Subscript, ast.Attribute)):
+                base = base.value
+            if base is not target and isinstance(base, ast.Name):
+                found.add(base.id)
+    return found & {arg.arg for arg in function.args.args}
+
+
+def test_helpers_that_write_their_arguments_are_known_to_simplify() -> None:
+    """One that is taken for a computation is dropped where nothing reads what it gives."""
+    from tangentlike import runtime
+    from tangentlike.simplify.facts import EFFECTS
+
+    helpers = {
+        node.name: written_by(node)
+        for path in (PACKAGE / "runtime").rglob("*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    writing = {name for name in runtime.__all__ if helpers.get(name)}
+    assert {"add_at", "restore_entry"} <= writing
+    assert writing <= EFFECTS
+
+
 def test_every_rule_is_named_in_a_test() -> None:
     """A rule without a test: none of the operations it serves occurs in the tests of rules.
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from .. import ir
-from .facts import ADDING_RUNTIME, Facts, operation, words
+from .facts import WRITING_RUNTIME, Facts, operation, words
 
 OUTSIDE = ""
 NOTHING: frozenset[str] = frozenset()
@@ -271,7 +271,7 @@ class _Scan:
         writes_first = name == "at" or name in (
             "copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"
         )  # fmt: skip
-        if (writes_first or about.runtime in ADDING_RUNTIME) and call.args:
+        if (writes_first or about.runtime in WRITING_RUNTIME) and call.args:
             self.writes |= root_names(call.args[0])
         else:
             self._unknown([*call.args, *(v for _, v in call.kwargs)])

@@ -100,8 +100,7 @@ def known_pure(obj: Any) -> bool:
         return True
     helper = runtime_name(obj)
     if helper:
-        other = (*_CHECKING_RUNTIME, *_SHARING_RUNTIME, *_KEEPING_RUNTIME)
-        return helper not in (*ADDING_RUNTIME, *other)
+        return helper not in EFFECTS
     if module_of(obj) in (math.__name__, "cmath"):
         return True
     name = getattr(obj, "__name__", "")
@@ -124,26 +123,7 @@ def known_fresh(obj: Any) -> bool:
 
 
 # Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
-ADDING_RUNTIME = frozenset(("add_at",))
-# Functions of the runtime that are called for their effect.
-EFFECTS = (
-    "restore_entry",
-    "add_at",
-    "lost_statements",
-    "adjoint_of",
-    "take_adjoint",
-    "require_apart",
-    "require_items",
-    "require_array",
-    "require_class",
-    "require_stored",
-    "require_module",
-    "require_ndim",
-    "require_read_first",
-    "require_scalar",
-    "require_sequence",
-)
-
+WRITING_RUNTIME = frozenset(("add_at", "restore_entry"))
 _CHECKING_RUNTIME = frozenset(
     (
         "lost_statements",
@@ -164,6 +144,8 @@ _SHARING_RUNTIME = frozenset(("adjoint_of", "take_adjoint"))
 ASKING_RUNTIME = (*_SHARING_RUNTIME, "mirrored_view")
 # What keeps states and gives them back.
 _KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk"))
+# All of the runtime that is called for more than a value.
+EFFECTS = WRITING_RUNTIME | _CHECKING_RUNTIME | _SHARING_RUNTIME | _KEEPING_RUNTIME
 # Whose result is an object of its own, and whose shares memory with the first argument only.
 FRESH_RUNTIME = words(
     "zeros_like ones_like copy scalar_seed ratio_or_zero matmul_bar_a matmul_bar_b"
@@ -248,7 +230,7 @@ def _profile(ref: ir.Ref, facts: Facts) -> Profile:
 def _writes_first(obj: Any) -> bool:
     return (
         _is_ufunc_at(obj)
-        or runtime_name(obj) in ADDING_RUNTIME
+        or runtime_name(obj) in WRITING_RUNTIME
         or numpy_name(obj) in (_IMPURE_NUMPY)
     )
 

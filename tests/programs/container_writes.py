@@ -398,7 +398,53 @@ def rows_of_arrays(x):
     return np.sum(rows[0] ** 2) + np.sum(rows[1] ** 3)
 
 
+def key_added_after_a_loop(x):
+    d = {"a": x[0], "b": 2 * x[1]}
+    s = 0.0
+    for k in d:
+        s = s + np.sin(d[k]) ** 2
+    d["c"] = x[2] * s
+    return d["c"] * s
+
+
+def key_added_where_it_is_missing(x):
+    d = {0: x[0], 1: 2 * x[1]}
+    s = 0.0
+    for k in d:
+        s = s + np.sin(d[k]) ** 2
+    if 7 not in d:
+        d[7] = x[2]
+    return d[7] * s
+
+
+def lists_added_after_a_loop(x):
+    d = {0: [x[0]], 1: [2 * x[1], x[2]]}
+    s = 0.0
+    for k in d:
+        for v in d[k]:
+            s = s + np.sin(v) ** 2
+    d[7] = [s * x[0]]
+    for vs in d.values():
+        for v in vs:
+            s = s + np.cos(v)
+    return s
+
+
+def keys_added_round_by_round(x):
+    d = {0: x[0], 1: 2 * x[1]}
+    s = 0.0
+    for n in range(3):
+        for k in d:
+            s = s + np.sin(d[k]) ** 2
+        d[n + 2] = s * x[2]
+    return s
+
+
 PROGRAMS = [
+    Program(key_added_after_a_loop, _VECTOR),
+    Program(key_added_where_it_is_missing, _VECTOR),
+    Program(lists_added_after_a_loop, _VECTOR),
+    Program(keys_added_round_by_round, _VECTOR),
     Program(groups_in_dict, _VECTOR),
     Program(groups_by_setdefault, _VECTOR),
     Program(groups_in_list, _VECTOR),
