@@ -377,6 +377,7 @@ class Builder:
                 temporaries=frozenset(context.temporaries),
                 original=context.original,
                 floating=active,
+                real=context.real,
                 alias=context.numpy_alias,
             )
         return functions

@@ -227,7 +227,8 @@ def _conjugations(
     conj: ir.Ref,
     real: bool,
 ) -> Callable[[ir.Expr], ir.Expr]:
-    """Decides every `conj(e)` a template says: `e` itself where everything is real."""
+    """Decides every `conj(e)` and `np.real(y_bar)` a template says: `e` itself where everything
+    is real, `y_bar` itself where no argument can be complex."""
 
     def dtype_of(name: str) -> str:
         if name.startswith("$") and name[1:] in temporaries:
@@ -243,6 +244,10 @@ def _conjugations(
             case ir.Call(fn=ir.Ref(obj=runtime.conj), args=(inner,)):
                 complex_ = linear.may_be_complex(inner, dtype_of, real)
                 return linear.conjugate(inner, conj) if complex_ else inner
+            case ir.Call(fn=ir.Ref(obj=np.real), args=(inner,)) if ir.names_in(inner) == {"$y_bar"}:
+                given = (*call.args, *(value for _, value in call.kwargs))
+                met = any(linear.may_be_complex(arg, dtype_of, real) for arg in given)
+                return expr if met else inner
         return expr
 
     return settle

@@ -3,6 +3,10 @@
 The adjoint of a complex z = u + i v, for a real loss L, is `z_bar = dL/du + i dL/dv`; hence a
 holomorphic f adds `conj(f'(z)) * y_bar`, and a real argument takes the real part of what
 it gets.
+
+The adjoint of a real value may come with an imaginary part that means nothing (its part of
+`np.concatenate([r, z])`). Real operations keep it apart; an operation that is real of complex
+arguments drops it: `np.real(y_bar)`, which is `y_bar` where no argument can be complex.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ def absolute(y, x):
     else:
         unit = ratio_or_zero(x, y)
         y_dot = np.real(np.conj(unit) * x_dot)
-        x_bar = y_bar * unit
+        x_bar = np.real(y_bar) * unit
 
 
 @rule(np.sign)
@@ -41,7 +45,7 @@ def sign(y, x):
 def real(y, x):
     y_dot = np.real(x_dot)
     if is_complex(x):
-        x_bar = y_bar + 0j
+        x_bar = np.real(y_bar) + 0j
     else:
         x_bar = adjoint_of_real(y_bar, x)
 
@@ -50,7 +54,7 @@ def real(y, x):
 def imag(y, x):
     y_dot = np.imag(x_dot)
     if is_complex(x):
-        x_bar = 1j * y_bar
+        x_bar = 1j * np.real(y_bar)
     else:
         x_bar = adjoint_of_imag(y_bar, x)
 
@@ -75,7 +79,7 @@ def angle(y, z, deg=False):
     else:
         slope = ratio_or_zero(z, np.abs(z) ** 2)
     y_dot = np.imag(np.conj(slope) * z_dot)
-    z_bar = cast_like(1j * y_bar * slope, z)
+    z_bar = cast_like(1j * np.real(y_bar) * slope, z)
 
 
 def _complex(call: object, kind_of: KindOf) -> Kind:

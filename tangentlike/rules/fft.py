@@ -45,7 +45,7 @@ def rfft(y, a, n=None, axis=-1, norm=None):
 @rule(np.fft.irfft, kind=_signal)
 def irfft(y, a, n=None, axis=-1, norm=None):
     y_dot = np.fft.irfft(a_dot, n, axis=axis, norm=norm)
-    a_bar = irfft_bar(y_bar, a, axis, norm)
+    a_bar = irfft_bar(np.real(y_bar), a, axis, norm)
 
 
 # --------------------------------------------------------------------------- several axes
@@ -72,7 +72,7 @@ def rfftn(y, a, s=None, axes=None, norm=None):
 @rule(np.fft.irfftn, kind=_signal)
 def irfftn(y, a, s=None, axes=None, norm=None):
     y_dot = np.fft.irfftn(a_dot, s=s, axes=axes, norm=norm)
-    a_bar = irfftn_bar(y_bar, a, s, axes, norm)
+    a_bar = irfftn_bar(np.real(y_bar), a, s, axes, norm)
 
 
 @rule(np.fft.fft2, kind=_spectrum)
@@ -96,7 +96,7 @@ def rfft2(y, a, s=None, axes=(-2, -1), norm=None):
 @rule(np.fft.irfft2, kind=_signal)
 def irfft2(y, a, s=None, axes=(-2, -1), norm=None):
     y_dot = np.fft.irfft2(a_dot, s=s, axes=axes, norm=norm)
-    a_bar = irfftn_bar(y_bar, a, s, axes, norm)
+    a_bar = irfftn_bar(np.real(y_bar), a, s, axes, norm)
 
 
 @rule(np.fft.fftshift, kind=first)

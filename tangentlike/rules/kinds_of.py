@@ -8,6 +8,7 @@ All claims hold in every run; what is not sure is left open.
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "matmul",
     "number",
     "other",
+    "real_reduction",
     "reduction",
     "same_as",
     "shape_from_argument",
@@ -250,7 +252,8 @@ def reduction(call: ir.Call, kind_of: KindOf) -> Kind:
     keepdims = argument(call, len(call.args), "keepdims", False)
     dtype = "int" if kind.dtype == "bool" else kind.dtype
     keep = literal(keepdims) if keepdims is not None and is_literal(keepdims) else None
-    if axis is None or not is_literal(axis) or keep is None:
+    told = dict(call.kwargs).get("out", ir.Const(None))  # (an array, also where it has rank 0)
+    if axis is None or not is_literal(axis) or keep is None or told != ir.Const(None):
         return Kind("value", dtype)
     where = literal(axis)
     if where is None and not keep:
@@ -268,6 +271,12 @@ def reduction(call: ir.Call, kind_of: KindOf) -> Kind:
     else:
         left = tuple(n for i, n in enumerate(shape) if i not in gone)
     return Kind("array" if left else "number", dtype, left)
+
+
+def real_reduction(call: ir.Call, kind_of: KindOf) -> Kind:
+    """A reduction that is real whatever the argument is (`np.std`)."""
+    kind = reduction(call, kind_of)
+    return replace(kind, dtype="float") if kind.dtype == "complex" else kind
 
 
 def matmul(call: ir.Call, kind_of: KindOf) -> Kind:

@@ -155,7 +155,7 @@ def cofactors(y, a):
 def slogdet(y, a):
     turned = transposed_inverse(a)
     y_dot = (slogdet_sign_dot(y[0], turned, a_dot), np.sum(np.real(conj(turned) * a_dot), (-2, -1)))
-    a_bar = slogdet_bar(y[0], y_bar[0], y_bar[1], turned)
+    a_bar = slogdet_bar(y[0], y_bar[0], np.real(y_bar[1]), turned)
 
 
 # ------------------------------------------------------------------------- factorisations
@@ -175,7 +175,7 @@ def cholesky(y, a, *, upper=False):
 def eigh(y, a, UPLO="L"):
     inner = adjoint_matrix(y[1]) @ symmetrised(a_dot) @ y[1]
     y_dot = (np.real(inner_diagonal(inner)), y[1] @ over_gaps(inner, y[0]))
-    a_bar = eigh_bar(y[0], y[1], y_bar[0], y_bar[1])
+    a_bar = eigh_bar(y[0], y[1], np.real(y_bar[0]), y_bar[1])
 
 
 @rule(np.linalg.eigvalsh, kind=lambda call, kind_of: Kind("array", "float"))
@@ -183,7 +183,7 @@ def eigvalsh(y, a):
     vectors = np.linalg.eigh(a)[1]
     inner = adjoint_matrix(vectors) @ symmetrised(a_dot) @ vectors
     y_dot = np.real(inner_diagonal(inner))
-    a_bar = (vectors * np.expand_dims(y_bar, -2)) @ adjoint_matrix(vectors)
+    a_bar = (vectors * np.expand_dims(np.real(y_bar), -2)) @ adjoint_matrix(vectors)
 
 
 @rule(np.linalg.eig, kind=_eig)
@@ -205,7 +205,7 @@ def svd(y, a, full_matrices=True, compute_uv=True, hermitian=False):
         factors = np.linalg.svd(a, full_matrices=False)
         inner = adjoint_matrix(factors[0]) @ a_dot @ adjoint_matrix(factors[2])
         y_dot = np.real(inner_diagonal(inner))
-        a_bar = (factors[0] * np.expand_dims(y_bar, -2)) @ factors[2]
+        a_bar = (factors[0] * np.expand_dims(np.real(y_bar), -2)) @ factors[2]
     elif hermitian is False and compute_uv is True:
         y_dot = svd_dot(y[0], y[1], y[2], a_dot)
         a_bar = svd_bar(y[0], y[1], y[2], y_bar[0], y_bar[1], y_bar[2])
@@ -216,7 +216,7 @@ def svdvals(y, x):
     factors = np.linalg.svd(x, full_matrices=False)
     inner = adjoint_matrix(factors[0]) @ x_dot @ adjoint_matrix(factors[2])
     y_dot = np.real(inner_diagonal(inner))
-    x_bar = (factors[0] * np.expand_dims(y_bar, -2)) @ factors[2]
+    x_bar = (factors[0] * np.expand_dims(np.real(y_bar), -2)) @ factors[2]
 
 
 @rule(np.linalg.qr, kind=_qr)
@@ -247,21 +247,21 @@ def norm(y, x, ord=None, axis=None, keepdims=False):
     else:
         slope = norm_slope(x, kept(y, axis, keepdims), ord, axis)
     y_dot = np.sum(np.real(conj(slope) * x_dot), axis=axis, keepdims=keepdims)
-    x_bar = kept(y_bar, axis, keepdims) * slope
+    x_bar = kept(np.real(y_bar), axis, keepdims) * slope
 
 
 @rule("numpy.linalg.vector_norm", kind=unknown)
 def vector_norm(y, x, *, axis=None, keepdims=False, ord=2):
     slope = vector_norm_slope(x, kept(y, axis, keepdims), ord, axis)
     y_dot = np.sum(np.real(conj(slope) * x_dot), axis=axis, keepdims=keepdims)
-    x_bar = kept(y_bar, axis, keepdims) * slope
+    x_bar = kept(np.real(y_bar), axis, keepdims) * slope
 
 
 @rule("numpy.linalg.matrix_norm", kind=unknown)
 def matrix_norm(y, x, *, keepdims=False, ord="fro"):
     slope = norm_slope(x, kept(y, (-2, -1), keepdims), ord, (-2, -1))
     y_dot = np.sum(np.real(conj(slope) * x_dot), axis=(-2, -1), keepdims=keepdims)
-    x_bar = kept(y_bar, (-2, -1), keepdims) * slope
+    x_bar = kept(np.real(y_bar), (-2, -1), keepdims) * slope
 
 
 @rule(np.linalg.cond, kind=_scalar_of_matrix)
@@ -269,7 +269,7 @@ def cond(y, x, p=None):
     if p is None or p == 2:
         slope = cond_slope(x)
         y_dot = np.sum(np.real(conj(slope) * x_dot), axis=(-2, -1))
-        x_bar = np.expand_dims(y_bar, (-2, -1)) * slope
+        x_bar = np.expand_dims(np.real(y_bar), (-2, -1)) * slope
 
 
 # ------------------------------------- helpers of these rules that are linear in something

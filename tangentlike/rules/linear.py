@@ -25,6 +25,7 @@ from .twins import module_function
 __all__ = ["Substitution", "add", "conjugate", "is_zero", "put_tangents", "scale", "unbroadcast"]
 
 ONE, ZERO = ir.Const(1.0), ir.Const(0.0)
+NEG = ir.Ref("-", operator.neg)
 
 
 class Substitution:
@@ -168,8 +169,15 @@ def scale(g: ir.Expr, partial: ir.Expr, leading: bool = True) -> ir.Expr | None:
 
 def conjugate(expr: ir.Expr, conj: ir.Ref) -> ir.Expr:
     """The complex conjugate of an expression; of a literal, a literal."""
-    if isinstance(expr, ir.Const):
-        return ir.Const(expr.value.conjugate()) if isinstance(expr.value, complex) else expr
+    match expr:
+        case ir.Const(complex() as value) if value.real or value.imag < 0:
+            return ir.Const(complex(value.real or 0.0, -value.imag))
+        case ir.Const(complex()):  # (Python writes -1j)
+            return ir.Call(NEG, (expr,))
+        case ir.Const():
+            return expr
+        case ir.Call(fn=ir.Ref(text="+" | "-"), args=(ir.Const() as a, ir.Const() as b)):
+            return fold_literals(ir.Call(expr.fn, (conjugate(a, conj), conjugate(b, conj))))
     return ir.Call(conj, (expr,))
 
 

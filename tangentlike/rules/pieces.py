@@ -95,7 +95,26 @@ def _given_dtype(call: ir.Call) -> ir.Expr | None:
             return None
     positional = call.args[place] if place < len(call.args) else ir.Const(None)
     told = dict(call.kwargs).get("dtype", positional)
-    return None if told == ir.Const(None) else told
+    if told == ir.Const(None) or (_is_spread(call.fn) and not _is_real(told)):
+        return None
+    return told
+
+
+def _is_spread(fn: ir.Expr) -> bool:
+    """Whether it is a variance or a deviation: what these give is real unless told otherwise."""
+    spreads = (np.var, np.std, np.nanvar, np.nanstd)
+    if isinstance(fn, ir.Attribute):
+        return fn.name in ("var", "std")
+    return isinstance(fn, ir.Ref) and any(fn.obj is known for known in spreads)
+
+
+def _is_real(dtype: ir.Expr) -> bool:
+    """Whether a type is known as a real one."""
+    given = getattr(dtype, "obj", getattr(dtype, "value", None))
+    try:
+        return np.dtype(given).kind == "f"
+    except TypeError:
+        return False
 
 
 class _Speller:

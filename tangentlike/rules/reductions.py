@@ -3,11 +3,13 @@
 Keyword-only parameters stand behind `*` so that a positional `out` is refused.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from .. import runtime
 from .book import nondifferentiable, rule
-from .kinds_of import array_of_rank, first, reduction, same_as, unknown
+from .kinds_of import array_of_rank, first, real_reduction, reduction, same_as, unknown
 
 # ----------------------------------------------------------------------- sums and means
 
@@ -41,7 +43,7 @@ def mean(y, a, axis=None, dtype=None, *, keepdims=False, where=True):
         y_dot = np.mean(a_dot, axis=axis, keepdims=keepdims)
         a_bar = unreduce(y_bar / count, a, axis, keepdims)
     elif dtype is None:
-        share = where / reduced_count(a, axis, where)
+        share = where / broadcast_like(reduced_count(a, axis, where), a)
         y_dot = np.mean(a_dot, axis=axis, keepdims=keepdims, where=where)
         a_bar = cast_like(kept(y_bar, axis, keepdims) * share, a)
     elif where is True:
@@ -49,7 +51,7 @@ def mean(y, a, axis=None, dtype=None, *, keepdims=False, where=True):
         y_dot = np.mean(a_dot, axis=axis, dtype=float_dtype(dtype), keepdims=keepdims)
         a_bar = cast_like(unreduce(uncast(y_bar, dtype) / count, a, axis, keepdims), a)
     else:
-        share = where / reduced_count(a, axis, where)
+        share = where / broadcast_like(reduced_count(a, axis, where), a)
         y_dot = np.mean(a_dot, axis=axis, dtype=float_dtype(dtype), keepdims=keepdims, where=where)
         a_bar = cast_like(kept(uncast(y_bar, dtype), axis, keepdims) * share, a)
 
@@ -67,9 +69,9 @@ def average(y, a, axis=None, weights=None, returned=False, *, keepdims=False):
         y_dot = np.sum(share * a_dot, axis=axis, keepdims=keepdims) + np.sum(
             surplus * align_weights(weights_dot, a, axis), axis=axis, keepdims=keepdims
         )
-        a_bar = unbroadcast(kept(y_bar, axis, keepdims) * share, a)
+        a_bar = unbroadcast(kept(y_bar, axis, keepdims) * conj(share), a)
         weights_bar = unalign_weights(
-            unbroadcast(kept(y_bar, axis, keepdims) * surplus, aligned), weights, a, axis
+            unbroadcast(kept(y_bar, axis, keepdims) * conj(surplus), aligned), weights, a, axis
         )
 
 
@@ -176,7 +178,7 @@ def ptp(y, a, axis=None, *, keepdims=False):
 # ---------------------------------------------------------------------- variance, spread
 
 
-@rule(np.var, np.ndarray.var, kind=reduction)
+@rule(np.var, np.ndarray.var, kind=real_reduction)
 def var(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     if dtype is None and where is True and is_real(a):
         if ddof == 0:
@@ -190,15 +192,15 @@ def var(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
         count = reduced_size(a, axis) - ddof
         centred = a - np.mean(a, axis=axis, keepdims=True)
         y_dot = 2.0 * np.sum(np.real(conj(centred) * a_dot), axis=axis, keepdims=keepdims) / count
-        a_bar = 2.0 * kept(y_bar, axis, keepdims) * centred / count
+        a_bar = 2.0 * kept(np.real(y_bar), axis, keepdims) * centred / count
     elif dtype is None:
         count = reduced_count(a, axis, where) - ddof
         slope = 2.0 * deviations(a, axis, where) / count
         y_dot = np.sum(np.real(conj(slope) * a_dot), axis=axis, keepdims=keepdims)
-        a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
+        a_bar = cast_like(kept(np.real(y_bar), axis, keepdims) * slope, a)
 
 
-@rule(np.std, np.ndarray.std, kind=reduction)
+@rule(np.std, np.ndarray.std, kind=real_reduction)
 def std(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     if dtype is None and where is True:
         if ddof == 0:
@@ -207,15 +209,15 @@ def std(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
             count = reduced_size(a, axis) - ddof
         slope = ratio_or_zero(deviations(a, axis), kept(y, axis, keepdims) * count)
         y_dot = np.sum(np.real(conj(slope) * a_dot), axis=axis, keepdims=keepdims)
-        a_bar = kept(y_bar, axis, keepdims) * slope
+        a_bar = kept(np.real(y_bar), axis, keepdims) * slope
     elif dtype is None:
         count = reduced_count(a, axis, where) - ddof
         slope = ratio_or_zero(deviations(a, axis, where), kept(y, axis, keepdims) * count)
         y_dot = np.sum(np.real(conj(slope) * a_dot), axis=axis, keepdims=keepdims)
-        a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
+        a_bar = cast_like(kept(np.real(y_bar), axis, keepdims) * slope, a)
 
 
-@rule(np.nanvar, kind=reduction)
+@rule(np.nanvar, kind=real_reduction)
 def nanvar(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     if dtype is None:
         if where is True:
@@ -226,10 +228,10 @@ def nanvar(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
         slope = 2.0 * ratio_or_zero(deviations(np.where(present, a, 0.0), axis, present), count)
         change = np.where(present, a_dot, 0.0)
         y_dot = np.sum(np.real(conj(slope) * change), axis=axis, keepdims=keepdims)
-        a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
+        a_bar = cast_like(kept(np.real(y_bar), axis, keepdims) * slope, a)
 
 
-@rule(np.nanstd, kind=reduction)
+@rule(np.nanstd, kind=real_reduction)
 def nanstd(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
     if dtype is None:
         if where is True:
@@ -242,7 +244,7 @@ def nanstd(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
         )
         change = np.where(present, a_dot, 0.0)
         y_dot = np.sum(np.real(conj(slope) * change), axis=axis, keepdims=keepdims)
-        a_bar = cast_like(kept(y_bar, axis, keepdims) * slope, a)
+        a_bar = cast_like(kept(np.real(y_bar), axis, keepdims) * slope, a)
 
 
 # ---------------------------------------------------------------------------- cumulative
@@ -328,23 +330,29 @@ def gradient(y, f, *varargs, axis=None, edge_order=1):
 def trapezoid(z, y, x=None, dx=1.0, axis=-1):
     if x is None:
         z_dot = trapezoid(y_dot, None, dx, axis) + trapezoid(y, None, dx_dot, axis)
-        y_bar = trapezoid_bar(z_bar, y, None, dx, axis)
-        dx_bar = np.sum(z_bar * trapezoid(y, None, 1.0, axis))
+        y_bar = trapezoid_bar(z_bar, y, None, conj(dx), axis)
+        dx_bar = np.sum(z_bar * conj(trapezoid(y, None, 1.0, axis)))
     else:
         z_dot = trapezoid(y_dot, x, dx, axis) + trapezoid(y, x_dot, dx, axis)
-        y_bar = trapezoid_bar(z_bar, y, x, dx, axis)
-        x_bar = trapezoid_bar_x(z_bar, y, x, axis)
+        y_bar = trapezoid_bar(z_bar, y, conj(x), dx, axis)
+        x_bar = trapezoid_bar_x(z_bar, conj(y), x, axis)
 
 
 # ------------------------------------------------------------------ interpolation, counts
 
 
-@rule(np.interp, kind=same_as(0))
+def _interpolated(call, kind_of):
+    kind = kind_of(call.args[0])
+    dtypes = {kind.dtype, kind_of(call.args[2]).dtype} if len(call.args) > 2 else {"?"}
+    return replace(kind, dtype=next((t for t in ("?", "complex") if t in dtypes), kind.dtype))
+
+
+@rule(np.interp, kind=_interpolated)
 def interp(y, x, xp, fp):
     slope = interp_slope(x, xp, fp)
     y_dot = slope * x_dot + np.interp(x, xp, fp_dot) - slope * np.interp(x, xp, xp_dot)
-    x_bar = y_bar * slope
-    xp_bar = interp_bar(-(y_bar * slope), x, xp)
+    x_bar = y_bar * conj(slope)
+    xp_bar = interp_bar(-(y_bar * conj(slope)), x, xp)
     fp_bar = interp_bar(y_bar, x, xp)
 
 

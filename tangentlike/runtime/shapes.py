@@ -83,7 +83,7 @@ def split_like(g: Any, parts: Sequence[Any], axis: int | None = 0) -> list[Any]:
     """Cut the adjoint of joined arrays into the adjoints of its parts.
 
     Serves `concatenate` and all its relatives: how far a part reaches along `axis` follows
-    from its size, and each piece gets the shape of its part.
+    from its size, and each piece gets the shape of its part (and is real where that is real).
 
     >>> [p.shape for p in split_like(np.zeros((3, 2)), [np.zeros(2), np.zeros((2, 2))], 0)]
     [(2,), (2, 2)]
@@ -97,7 +97,8 @@ def split_like(g: Any, parts: Sequence[Any], axis: int | None = 0) -> list[Any]:
     for part in parts:
         shape = np.shape(part)
         extent = math.prod(shape) // others if others else shape[axis]
-        pieces.append(reshape_like(g[before + (slice(begin, begin + extent),)], part))
+        piece = reshape_like(g[before + (slice(begin, begin + extent),)], part)
+        pieces.append(cast_like(piece, part) if g.dtype.kind == "c" else piece)
         begin += extent
     return pieces
 

@@ -22,6 +22,7 @@ from .fold import fold_algebra
 from .nest import nest_single_uses
 from .propagate import propagate_copies
 from .quotients import share_quotients
+from .reality import drop_real_parts
 from .repeat import repeat_short_reads
 from .restores import delay_restores
 from .rewriting import distinct
@@ -67,7 +68,7 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     kinds = {**facts.kinds, **derived_kinds(function, facts)}
     floating = facts.floating | floating_names(function, facts)
     facts = replace(facts, kinds=kinds, floating=floating, cache={})
-    function = _rounds(function, facts)
+    function = _rounds(drop_real_parts(function, facts), facts)
     function, facts = coalesce_names(function, facts)
     nested = nest_single_uses(function, facts)  # the user's names are shorter: more fits a line
     if nested is not function:

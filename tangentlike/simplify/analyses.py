@@ -8,6 +8,7 @@ from .. import ir
 from ..analysis.liveness import Liveness, liveness
 from .effects import pinned_names
 from .facts import Facts
+from .reality import RealNames
 from .shapes import Shapes
 from .sharing import Sharing
 
@@ -43,6 +44,11 @@ class Analyses:
     def shapes(self) -> Shapes:
         """What is known of the shapes of names."""
         return Shapes(self.function, self.facts)
+
+    @cached_property
+    def real(self) -> RealNames:
+        """Which names are surely bound to real values."""
+        return RealNames(self.function, self.facts)
 
 
 def analyses(function: ir.Function, facts: Facts) -> Analyses:

@@ -180,8 +180,8 @@ class Facts:
     (asked for a `Ref`; what the tables above know need not be known to it). `shares_memory`:
     whether the result of an operation may share memory with an argument (None: not known).
     `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
-    `floating`: names that surely hold no integers or booleans. `alias`: how the
-    program spells its array module.
+    `floating`: names that surely hold no integers or booleans. `real`: whether no complex
+    values occur. `alias`: how the program spells its array module.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
@@ -190,6 +190,7 @@ class Facts:
     temporaries: frozenset[str] = frozenset()
     original: Mapping[str, str] = field(default_factory=dict)
     floating: frozenset[str] = frozenset()
+    real: bool = True
     alias: str = "np"
     cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
 

@@ -24,11 +24,11 @@ from .algebra import (
     product_of,
     terms_of,
 )
-from .analyses import analyses
+from .analyses import Analyses, analyses
 from .effects import is_pure
 from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name
 from .rewriting import map_block, map_expr, map_stmt, with_body
-from .shapes import Shapes, of_same_shape
+from .shapes import of_same_shape
 from .sharing import is_float, sources
 
 _DERIVED = ("adjoint", "tangent")
@@ -47,21 +47,23 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
     x_bar = x_bar - 2.0 * y_bar * x_bar
     return x_bar
     """
-    shapes = analyses(function, facts).shapes
+    known = analyses(function, facts)
+    shapes = known.shapes
     before, settled = facts.cache.get(_Fold, (shapes, {}))
     if not shapes.is_within(before):
         settled = {}
     facts.cache[_Fold] = (shapes, settled)
-    fold = _Fold(facts, shapes, settled)
+    fold = _Fold(facts, known, settled)
     return with_body(function, map_block(function.body, fold.statement))
 
 
 class _Fold:
     """`settled`: statements by id that nothing can be folded in, as far as shapes are known."""
 
-    def __init__(self, facts: Facts, shapes: Shapes, settled: dict[int, ir.Stmt]) -> None:
+    def __init__(self, facts: Facts, known: Analyses, settled: dict[int, ir.Stmt]) -> None:
         self.facts = facts
-        self.shapes = shapes
+        self.known = known
+        self.shapes = known.shapes
         self.settled = settled
 
     def statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
@@ -251,7 +253,7 @@ class _Fold:
             return call
         inner, like = call.args
         if self.shapes.is_number(inner) and self.shapes.is_number(like):
-            return inner
+            return inner if self._stays_real(inner, like) else call
         if _is_known(inner) and runtime_name(inner.fn.obj) == name:  # type: ignore[union-attr]
             within, other = inner.args  # type: ignore[union-attr]
             if other == like:
@@ -265,6 +267,11 @@ class _Fold:
             if self.floating(positive):
                 return ir.Call(NEG, (ir.Call(call.fn, (positive, like), (), call.at),))
         return call
+
+    def _stays_real(self, inner: ir.Expr, like: ir.Expr) -> bool:
+        """Whether no imaginary part of `inner` has to go because `like` is real."""
+        complex_ = isinstance(like, ir.Var) and self.facts.kind(like.name).dtype == "complex"
+        return self.facts.real or complex_ or self.known.real.covers(inner)
 
     def _filled(self, call: ir.Call, number: ir.Expr, like: ir.Expr) -> ir.Expr:
         """A literal spread over a shape is an array of ones, or of that number."""

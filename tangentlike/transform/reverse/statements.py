@@ -13,6 +13,7 @@ from ...analysis.memory import MUTATING_METHODS, surely_basic, surely_fancy
 from ...analysis.refusals import unknown_class
 from ...analysis.saving import is_scatter
 from ...errors import UnsupportedError
+from ...kind import Kind
 from ..calling.callees import CallSite
 from ..context import ISUB, MUL, Context
 from ..contributions import Chain, Contribution
@@ -259,10 +260,16 @@ class Statements:
         stored = kind_of(stmt.value)
         if form in _CONTAINERS or stored.form in _CONTAINERS:
             return value  # (what is stored there is all that it holds)
-        if form == "number" or stored.same_shape(kind_of(stmt.target)):
+        if self._fits(stored, kind_of(stmt.target)):
             return value
         summed = ir.Call(self.context.helper("unbroadcast"), (value, stmt.value))
         return plain_sum(summed, kind_of(stmt.target), self.context)
+
+    def _fits(self, stored: Kind, written: Kind) -> bool:
+        """Whether the adjoint of the entries is that of the value as it is: of its shape, and
+        not complex where the value is real."""
+        same_type = self.context.real or stored.dtype == "complex" or written.dtype == "float"
+        return same_type and (written.form == "number" or stored.same_shape(written))
 
     def _update(self, stmt: ir.Update) -> None:
         """`A[k] += v` (and `-=`): the entries' adjoint stays, the value gets its share."""
@@ -281,7 +288,7 @@ class Statements:
         stored = self.context.kind_of(stmt.value)
         if stmt.op.obj is ISUB.obj:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
-        if not (written.form == "number" or stored.same_shape(written)):
+        if not self._fits(stored, written):
             entry = ir.Call(self.context.helper("unbroadcast"), (entry, stmt.value))
             entry = plain_sum(entry, written, self.context)
         name = stmt.value.name
