@@ -54,6 +54,7 @@ from .transform.spelling.common import share_loads
 from .transform.spelling.container_changes import changes_as_new
 from .transform.spelling.inplace import writes_as_stores
 from .transform.spelling.same_arguments import merge_same_arguments
+from .transform.spelling.standard_containers import as_lists_and_dicts
 from .transform.spelling.updates import rebind_updates
 
 
@@ -232,12 +233,13 @@ class Builder:
     ) -> tuple[Lowered, Context]:
         """A function as both modes read it, and what they know of it."""
         context = self._context(lowered, given)
-        function = spelled(lowered.function, wrt, context)
-        if function is lowered.function:
-            return lowered, context
-        temporaries = frozenset(context.temporaries)
-        lowered = dataclasses.replace(lowered, function=function, temporaries=temporaries)
-        return lowered, self._context(lowered, given)
+        for spell in (as_lists_and_dicts, spelled):
+            function = spell(lowered.function, wrt, context)
+            if function is not lowered.function:
+                made = frozenset(context.temporaries)
+                lowered = dataclasses.replace(lowered, function=function, temporaries=made)
+                context = self._context(lowered, given)
+        return lowered, context
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
         """Whether a function or one that it calls may compute with complex numbers."""

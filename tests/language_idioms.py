@@ -227,13 +227,13 @@ CONTAINERS = (
     lines("a set of what is differentiated", REFUSED, "v = {x, 2.0 * x}\nreturn v.pop()"),
     program(
         "`collections.deque`",
-        REFUSED,
+        DONE,
         "import collections\n\ndef f(x):\n    q = collections.deque([x, x * x])\n"
         "    return q.popleft()",
     ),
     program(
         "`collections.defaultdict`",
-        REFUSED,
+        DONE,
         "import collections\n\ndef f(x):\n    d = collections.defaultdict(list)\n"
         "    d['a'].append(x)\n    return d['a'][0]",
     ),

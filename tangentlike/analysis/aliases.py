@@ -33,7 +33,7 @@ from .memory import (
     surely_basic,
 )
 from .operations import rule_object
-from .sharing import Sharing, assigned_field, owner
+from .sharing import Sharing, assigned_field, container_stores, owner
 from .structure import Structure
 
 SHARED = "(shared)"  # stands for the buffers of all entangled arrays
@@ -200,7 +200,38 @@ def _static_view(name: str, sharing: Sharing) -> ir.Expr | None:
         return None
     if isinstance(view, ir.Attribute) and _assigned_between(view.name, definition, last, sharing):
         return None
+    if isinstance(view, ir.Index) and _replaced_between(view, definition, last, sharing):
+        return None
     return view
+
+
+def _replaced_between(item: ir.Index, first: ir.Stmt, last: int, sharing: Sharing) -> bool:
+    """Whether an item of a list or dict may be replaced while a name that was read from it is
+    used: `v = d[k]; d[k] = 2.0 * v; v[:] = x`."""
+    facts, sources = sharing.facts, sharing.sources
+    if sources.kind_of(item.base).form not in ("list", "dict"):
+        return False
+    start = facts.number[id(first)]
+    (base,) = base_names(item.base)
+    names = {owner(n) for n, c in sharing.classes.items() if c == sharing.classes.get(base)}
+    return any(
+        container in names | {base} and not _adds_only(stmt, item.key)
+        for stmt in ir.statements(facts.function.body)
+        if start < facts.number[id(stmt)] <= last
+        for container, _ in container_stores(stmt, sources)
+    )
+
+
+def _adds_only(stmt: ir.Stmt, key: ir.Expr) -> bool:
+    """Whether what a statement puts into a container leaves the item at `key` there."""
+    match stmt, key:
+        case ir.Do(value=ir.Call(fn=ir.Attribute(_, "append"))), _:
+            return True
+        case ir.Store(target=ir.Index(_, ir.Const(str() as other))), ir.Const(str() as own):
+            return other != own
+        case ir.Store(target=ir.Index(_, ir.Const(int() as other))), ir.Const(int() as own):
+            return other != own and other >= 0 and own >= 0
+    return False
 
 
 def _assigned_between(field: str, first: ir.Stmt, last: int, sharing: Sharing) -> bool:
@@ -254,7 +285,8 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
             form = sources.kind_of(ir.Var(name)).form
             indexed = name in sharing.indexed or form in ("array", "object")
             fixed = sources.kind_of(view.base).form == "tuple"  # (its items are never replaced)
-            return (indexed or fixed) and surely_basic(key, sources.kind_of)
+            named = sources.kind_of(view.base).form == "dict"  # (whose items any key names)
+            return (indexed or fixed) and (named or surely_basic(key, sources.kind_of))
         case ir.Attribute(base, attribute):
             return attribute in VIEW_ATTRIBUTES or sources.kind_of(base).form == "object"
         case ir.Call() if rule_object(view, sources.kinds) in OVERLAPPING:

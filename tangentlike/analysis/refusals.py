@@ -96,16 +96,15 @@ class _Check:
 
     def _container(self, stmt: ir.Stmt) -> None:
         """A list or dict of another class (`defaultdict`, `deque`) has ways of its own."""
-        match stmt:
-            case ir.Assign(
-                target=str(name), value=ir.Call(fn=ir.Ref(text=text, obj=type() as made))
-            ):
-                if name in self.active and issubclass(made, _CONTAINERS) and made not in _PLAIN:
-                    raise UnsupportedError(
-                        f"what is put into a `{text}` carries derivatives",
-                        stmt.origin.place,
-                        "Use a list, or a dict: `d.setdefault(k, [])` gives a key its first value.",
-                    )
+        name, text = special_container(stmt)
+        if name in self.active:
+            raise UnsupportedError(
+                f"what is put into a `{text}` carries derivatives",
+                stmt.origin.place,
+                f"Here `{name}` is used otherwise than a list or dict: it is returned, passed on, "
+                "known by a second name, or changed by a method of its own. Use a list, or a "
+                "dict: `d.setdefault(k, [])` gives a key its first value.",
+            )
 
     def _function_derived(self, stmt: ir.Stmt) -> None:
         """A function that only the run knows, and that holds what carries derivatives."""
@@ -272,6 +271,16 @@ def _operations(stmt: ir.Stmt, active: Collection[str]) -> tuple[ir.Expr, ...]:
             return (expr,)
         case _:
             return ()
+
+
+def special_container(stmt: ir.Stmt) -> tuple[str, str]:
+    """The name that a statement gives to a list, dict or set of a class with ways of its own, and
+    the class as the program spells it; empty texts for any other statement."""
+    match stmt:
+        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(text=text, obj=type() as made))):
+            if issubclass(made, _CONTAINERS) and made not in _PLAIN:
+                return name, text
+    return "", ""
 
 
 def unknown_class(fn: ir.Var | ir.Attribute, place: Place) -> UnknownClassError:

@@ -190,7 +190,7 @@ class Sharing:
 
     def _stored(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
         """A value put into a container stays reachable through it, by whatever name."""
-        for container, values in _container_stores(stmt, self.sources):
+        for container, values in container_stores(stmt, self.sources):
             before = pairs  # (what is put there is put once, by however many names)
             same = {owner(node) for node in pairs.partners((container,))}
             for held in (element(name) for name in sorted(same | {container})):
@@ -240,7 +240,7 @@ def owner(node: str) -> str:
     return node.removesuffix("[*]")
 
 
-def _container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozenset[str]]]:
+def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozenset[str]]]:
     """(container, what it now refers to) for `xs[i] = v`, `xs.append(v)`, `obj.w = v`, and for
     what a function that is called puts into its arguments."""
     found: list[tuple[str, tuple[ir.Expr, ...]]] = []

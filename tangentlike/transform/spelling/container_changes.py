@@ -22,6 +22,7 @@ from ... import ir, runtime
 from ...analysis.activity import varied_names
 from ...analysis.kinds import infer_kinds
 from ...analysis.memory import MUTATING_METHODS
+from ...analysis.refusals import special_container
 from ...errors import UnsupportedError
 from ...kind import Kind
 from ..context import ADD, BECOMES, MERGE, Context
@@ -40,7 +41,8 @@ def changes_as_new(
         return function
     effects = context.sources().effects
     varied = varied_names(function, wrt, context.kinds, context.book, effects)
-    body = _Rewriter(varied, context).block(function.body)
+    special = {special_container(stmt)[0] for stmt in ir.statements(function.body)}
+    body = _Rewriter(varied - special, context).block(function.body)
     if body == function.body:
         return function
     function = dataclasses.replace(function, body=body)

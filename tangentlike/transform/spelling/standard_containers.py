@@ -1,0 +1,299 @@
+"""Containers of the module `collections`, said with the lists and dicts that they behave like.
+
+    q = deque(xs, maxlen=n)         q_maxlen = n; items = list(xs)
+                                    q = items[max(len(items) - q_maxlen, 0):]
+    q.append(v)                     longer = q + [v]
+                                    q = longer[max(len(longer) - q_maxlen, 0):]
+    q.appendleft(v)                 q.insert(0, v)        # where there is no maxlen
+    v = q.popleft()                 v = q.pop(0)
+    d = defaultdict(list)           d = {}
+    xs = d[k]                       if k not in d: d[k] = []
+                                    xs = d[k]
+    c = Counter(); c[k] += v        c = {}; if k not in c: c[k] = 0
+                                    c[k] += v
+    d = OrderedDict(pairs)          d = dict(pairs)
+
+Only containers that carry derivatives (and every deque: the reverse sweep knows what a list does),
+and that the function uses in no way in which a list or dict differs: one that it returns, passes
+on, or stores stays what it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Collection
+from typing import Any
+
+from ... import ir
+from ...analysis.activity import varied_names
+from ..context import ADD, LEN, SUB, Context
+from .container_calls import IN, NOT
+from .container_uses import CHANGES, used_like
+
+_CLASSES = (deque, defaultdict, Counter, OrderedDict)
+_MAX = ir.Ref("max", max)
+_LIST = ir.Ref("list", list)
+_DICT = ir.Ref("dict", dict)
+_DEFAULTS: dict[Any, ir.Expr] = {
+    list: ir.Display("list", ()),
+    dict: ir.Display("dict", ()),
+    float: ir.Const(0.0),
+    int: ir.Const(0),
+}
+
+
+def as_lists_and_dicts(
+    function: ir.Function, wrt: Collection[str], context: Context
+) -> ir.Function:
+    """`q = deque(); q.appendleft(x)` -> `q = []; q.insert(0, x)`, for what carries derivatives."""
+    if not any(_made(stmt) is not None for stmt in ir.statements(function.body)):
+        return function
+    effects = context.sources().effects
+    varied = varied_names(function, wrt, context.kinds, context.book, effects)
+    found = {
+        name: container
+        for name, container in _containers(function, context).items()
+        if (name in varied or container.cls is deque)
+        and used_like(container.cls, name, container.is_bounded, function)
+    }
+    if not found:
+        return function
+    speller = _Speller(found, context)
+    return dataclasses.replace(function, body=speller.block(function.body))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Container:
+    """What a name stands for; `default` makes an entry that is missing."""
+
+    cls: type
+    default: ir.Expr | None = None
+    maxlen: str = ""
+
+    @property
+    def is_bounded(self) -> bool:
+        return bool(self.maxlen)
+
+
+def _made(stmt: ir.Stmt) -> ir.Call | None:
+    """The call by which a statement makes a container of the module `collections`."""
+    match stmt:
+        case ir.Assign(target=str(), value=ir.Call(fn=ir.Ref(obj=obj)) as call):
+            starred = any(map(ir.is_starred, call.args)) or any(not k for k, _ in call.kwargs)
+            return call if any(obj is cls for cls in _CLASSES) and not starred else None
+    return None
+
+
+def _containers(function: ir.Function, context: Context) -> dict[str, _Container]:
+    """The names that stand for one kind of container wherever they are bound."""
+    found: dict[str, _Container | None] = dict.fromkeys((*function.param_names, *function.free))
+    for stmt in ir.statements(function.body):
+        call = _made(stmt)
+        container = None if call is None else _container(call)
+        for name in ir.binds(stmt):
+            before = found.setdefault(name, container)
+            if before != container:
+                found[name] = None
+    known = {name: container for name, container in found.items() if container is not None}
+    for name, container in known.items():
+        if container.is_bounded:
+            maxlen = context.names.fresh(f"{name}_maxlen")
+            context.temporaries.add(maxlen)
+            known[name] = dataclasses.replace(container, maxlen=maxlen)
+    return known
+
+
+def _container(call: ir.Call) -> _Container | None:
+    assert isinstance(call.fn, ir.Ref)
+    words = dict(call.kwargs)
+    match call.fn.obj, call.args:
+        case cls, args if cls is deque and len(args) <= 2 and words.keys() <= {"maxlen"}:
+            limit = _limit(call)
+            return _Container(deque, maxlen="" if limit is None else "maxlen")
+        case cls, (ir.Ref(obj=made), *_) if cls is defaultdict and len(call.args) <= 2:
+            default = next((e for kind, e in _DEFAULTS.items() if made is kind), None)
+            if isinstance(made, types.FunctionType):
+                default = ir.Call(call.args[0], ())
+            return None if default is None else _Container(defaultdict, default)
+        case cls, () if cls is Counter and not words:
+            return _Container(Counter, ir.Const(0))
+        case cls, _ if cls is OrderedDict and (call.args or words):
+            return _Container(OrderedDict)
+    return None
+
+
+def _limit(call: ir.Call) -> ir.Expr | None:
+    """The `maxlen` that a deque is given, unless it has none."""
+    limit = dict(call.kwargs).get("maxlen", call.args[1] if len(call.args) > 1 else None)
+    return None if limit == ir.Const(None) else limit
+
+
+@dataclasses.dataclass
+class _Speller:
+    found: dict[str, _Container]
+    context: Context
+    present: frozenset[tuple[str, str]] = frozenset()  # a dict, and a key that it surely has
+
+    def block(self, block: ir.Block) -> ir.Block:
+        return tuple(new for stmt in block for new in self.statement(stmt))
+
+    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        made = _made(stmt)
+        if made is not None and isinstance(stmt, ir.Assign) and stmt.target in self.found:
+            return self.constructed(stmt, made, self.found[str(stmt.target)])
+        before, stmt = self.with_entries(stmt)
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) as call) | (
+                ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) as call)
+            ):
+                container = self.found.get(name)
+                if container is not None and container.cls is deque and method in CHANGES:
+                    return [*before, *self.deque_method(stmt, base, call, container)]
+        if not ir.blocks(stmt):
+            return [*before, stmt]
+        outer = self.present
+        if isinstance(stmt, ir.For):
+            self.present |= _keys_run_over(stmt)
+        stmt = ir.map_statement(stmt, block=self.block)
+        self.present = outer
+        return [*before, stmt]
+
+    # ------------------------------------------------------------------- where one is made
+
+    def constructed(self, stmt: ir.Assign, call: ir.Call, container: _Container) -> list[ir.Stmt]:
+        if container.cls is deque:
+            return self.deque(stmt, call, container)
+        args = call.args[1:] if container.cls is defaultdict else call.args
+        if not args and not call.kwargs:
+            return [dataclasses.replace(stmt, value=ir.Display("dict", ()))]
+        if not args:
+            keys = tuple(ir.Const(word) for word, _ in call.kwargs)
+            entries = ir.Display("dict", tuple(value for _, value in call.kwargs), keys)
+            return [dataclasses.replace(stmt, value=entries)]
+        return [dataclasses.replace(stmt, value=ir.Call(_DICT, args, call.kwargs, call.at))]
+
+    def deque(self, stmt: ir.Assign, call: ir.Call, container: _Container) -> list[ir.Stmt]:
+        given = call.args[:1]
+        items: ir.Expr = ir.Display("list", ())
+        if given and given[0] != ir.Const(None):
+            items = ir.Call(_LIST, given, at=call.at)
+        limit = _limit(call)
+        if limit is None:
+            return [dataclasses.replace(stmt, value=items)]
+        out: list[ir.Stmt] = [ir.Assign(container.maxlen, limit, stmt.origin)]
+        if isinstance(items, ir.Display):
+            return [*out, dataclasses.replace(stmt, value=items)]
+        whole = self.named("items", items, stmt, out)
+        kept = self.newest(whole, container, stmt, out)
+        return [*out, dataclasses.replace(stmt, value=kept)]
+
+    def newest(
+        self, whole: ir.Var, container: _Container, stmt: ir.Stmt, out: list[ir.Stmt]
+    ) -> ir.Index:
+        """The items at the end of a list that a bounded deque has room for."""
+        over = ir.Call(SUB, (ir.Call(LEN, (whole,)), ir.Var(container.maxlen)))
+        start = self.named("start", ir.Call(_MAX, (over, ir.Const(0))), stmt, out)
+        return ir.Index(whole, ir.Slice(start), stmt.origin.place)
+
+    # -------------------------------------------------------------------- where one is used
+
+    def deque_method(
+        self, stmt: ir.Assign | ir.Do, base: ir.Var, call: ir.Call, container: _Container
+    ) -> list[ir.Stmt]:
+        """A method of a deque as that of a list; of a bounded one, as the list that it becomes."""
+        assert isinstance(call.fn, ir.Attribute)
+        method = call.fn.name
+        if method == "popleft":
+            first = ir.Call(ir.Attribute(base, "pop"), (ir.Const(0),), at=call.at)
+            return [dataclasses.replace(stmt, value=first)]
+        if method not in ("append", "appendleft"):
+            return [stmt]
+        if container.is_bounded:
+            return self.bounded(stmt, base, method, call.args, container)
+        if method == "append":
+            return [stmt]
+        insert = ir.Attribute(base, "insert")
+        put = dataclasses.replace(call, fn=insert, args=(ir.Const(0), *call.args))
+        return [dataclasses.replace(stmt, value=put)]
+
+    def bounded(
+        self,
+        stmt: ir.Stmt,
+        base: ir.Var,
+        method: str,
+        items: tuple[ir.Expr, ...],
+        container: _Container,
+    ) -> list[ir.Stmt]:
+        """An item more at one end, and none too many at the other."""
+        out: list[ir.Stmt] = []
+        item = self.named("item", ir.Display("list", items), stmt, out)
+        both = (base, item) if method == "append" else (item, base)
+        longer = self.named("longer", ir.Call(ADD, both), stmt, out)
+        if method == "append":
+            kept = self.newest(longer, container, stmt, out)
+        else:
+            kept = ir.Index(longer, ir.Slice(None, ir.Var(container.maxlen)), stmt.origin.place)
+        return [*out, ir.Assign(base.name, kept, stmt.origin)]
+
+    def with_entries(self, stmt: ir.Stmt) -> tuple[list[ir.Stmt], ir.Stmt]:
+        """A statement with the entries made beforehand that it reads and that may be missing."""
+        before: list[ir.Stmt] = []
+
+        def entry(expr: ir.Expr) -> ir.Expr:
+            match expr:
+                case ir.Index(ir.Var(name) as base, key) if name in self.found:
+                    default = self.found[name].default
+                    there = isinstance(key, ir.Var) and (name, key.name) in self.present
+                    if default is None or there:
+                        return expr
+                    key = self._named_key(key, stmt, before)
+                    read = ir.Index(base, key, expr.at)
+                    if self.found[name].cls is Counter and not isinstance(stmt, ir.Update):
+                        get = ir.Attribute(base, "get")
+                        return ir.Call(get, (key, default), at=stmt.origin.place)
+                    missing = ir.Call(NOT, (ir.Call(IN, (key, base)),))
+                    made: list[ir.Stmt] = []
+                    if isinstance(default, ir.Call):
+                        call = dataclasses.replace(default, at=stmt.origin.place)
+                        default = self.named("entry", call, stmt, made)
+                    store = ir.Store(read, default, stmt.origin)
+                    before.append(ir.If(missing, (*made, store), (), stmt.origin))
+                    return read
+            return ir.rebuild(expr, entry)
+
+        if isinstance(stmt, ir.Update):  # (of `d[k] = v`, only the key is read)
+            return before, dataclasses.replace(
+                stmt, target=entry(stmt.target), value=entry(stmt.value)
+            )
+        return before, ir.map_statement(stmt, expr=entry)
+
+    def _named_key(self, key: ir.Expr, stmt: ir.Stmt, before: list[ir.Stmt]) -> ir.Expr:
+        """A key that is read three times is worked out once."""
+        parts = key.items if isinstance(key, ir.Display) else (key,)
+        if all(isinstance(part, ir.Atom) for part in parts):
+            return key
+        return self.named("key", key, stmt, before)
+
+    def named(self, wanted: str, value: ir.Expr, stmt: ir.Stmt, out: list[ir.Stmt]) -> ir.Var:
+        name = self.context.names.fresh(wanted)
+        self.context.temporaries.add(name)
+        out.append(ir.Assign(name, value, stmt.origin))
+        return ir.Var(name)
+
+
+def _keys_run_over(loop: ir.For) -> frozenset[tuple[str, str]]:
+    """The dict whose keys a loop runs over, with the name of the key, if its body takes none out
+    (a loop variable is never bound again)."""
+    match loop:
+        case ir.For(target=str(key), iter=ir.Var(name)):
+            taking = ("pop", "clear")
+            taken = any(
+                isinstance(part, ir.Attribute) and part.base == ir.Var(name) and part.name in taking
+                for stmt in ir.statements(loop.body)
+                for expr in ir.expressions(stmt)
+                for part in ir.walk(expr)
+            )
+            return frozenset() if taken else frozenset({(name, key)})
+    return frozenset()

@@ -1,0 +1,124 @@
+"""Containers of the module `collections`: what they do as lists and dicts do, and what not."""
+
+from collections import Counter, defaultdict, deque
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests.programs import standard_containers as programs
+
+X = np.array([0.3, 0.7, 1.1])
+
+
+@pytest.mark.parametrize("fn", [p.fn for p in programs.PROGRAMS], ids=lambda fn: fn.__name__)
+def test_second_order(fn):
+    tl.check_grads(fn, (X.copy(),), order=2)
+
+
+def returned(x):
+    q = deque()
+    q.append(np.sum(x))
+    return q
+
+
+def known_by_a_second_name(x):
+    q = deque(maxlen=2)
+    r = q
+    q.append(x)
+    return np.sum(r[0])
+
+
+def turned(x):
+    q = deque([x, np.sin(x)])
+    q.rotate(1)
+    return np.sum(q[0])
+
+
+def counted_from_another(x):
+    c = Counter({"a": 1.0})
+    c.update({"a": np.sum(x)})
+    return c["a"] ** 2
+
+
+def entry_made_by_a_test(x):
+    d = defaultdict(list)
+    while len(d["a"]) < 2:
+        d["a"].append(x)
+    return np.sum(d["a"][0])
+
+
+def seen_as_what_it_is(x):
+    d = defaultdict(float)
+    d["a"] += np.sum(x)
+    return d["a"] if isinstance(d, defaultdict) else 0.0
+
+
+def grows_in_its_loop(x):
+    q = deque([x])
+    for v in q:
+        q.append(v * x)
+    return np.sum(q[0])
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        returned,
+        known_by_a_second_name,
+        turned,
+        counted_from_another,
+        entry_made_by_a_test,
+        seen_as_what_it_is,
+        grows_in_its_loop,
+    ],
+    ids=lambda fn: fn.__name__,
+)
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_other_uses_are_refused(fn, mode):
+    message = "used otherwise than a list or dict|in a loop over `q`|another one may be the same"
+    with pytest.raises(tl.UnsupportedError, match=message):
+        _ = tl.autodiff(fn, mode=mode).source
+
+
+def test_a_queue_of_numbers():
+    def visits(x):
+        waiting, s = deque([0]), 0.0
+        while waiting:
+            i = waiting.popleft()
+            s = s + x[i] ** 2
+            if i < 2:
+                waiting.append(i + 1)
+        return s
+
+    np.testing.assert_allclose(tl.grad(visits)(X), 2.0 * X)
+
+
+def item_replaced_through_another_name(x):
+    d = {"a": x * 1.0}
+    e = d
+    v = d["a"]
+    e["a"] = v * 2.0
+    v[:] = v * x
+    e["a"][0] = 5.0 * x[1]
+    return np.sum(d["a"] * v)
+
+
+def item_replaced_by_a_callee(x):
+    d = {"a": x * 1.0}
+    v = d["a"]
+    put(d, v * 2.0)
+    v[:] = v * x
+    return np.sum(d["a"] * v)
+
+
+def put(d, v):
+    d["a"] = v
+
+
+@pytest.mark.parametrize(
+    "fn", [item_replaced_through_another_name, item_replaced_by_a_callee], ids=lambda f: f.__name__
+)
+def test_an_item_replaced_while_another_name_stands_for_it(fn):
+    with pytest.raises(tl.UnsupportedError, match="is written in place while"):
+        tl.grad(fn)(X)
