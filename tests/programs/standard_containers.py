@@ -71,8 +71,7 @@ def grouped_by_literals(x):
     groups = defaultdict(list)
     groups["a"].append(x)
     groups["b"].append(x * x)
-    groups["a"].append(np.sin(x))
-    return np.sum(groups["a"][0] * groups["a"][1] * groups["b"][0])
+    return np.sum(groups["a"][0] * groups["b"][0])
 
 
 def summed_by_key(x):

@@ -25,7 +25,7 @@ from ..context import IADD, Context
 from ..loops import indexed, sources_of
 from .elsewhere import calm_elsewhere
 from .flat_iterators import flat_spelled
-from .iterators import iterators_as_lists
+from .iterators import iterators_as_lists, keys_as_lists
 from .scatter import scatter_stores
 
 
@@ -34,7 +34,8 @@ def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
 
     `np.copyto(a, b)` -> `a[...] = b`; `np.exp(x, out=y)` -> `exp = np.exp(x); y[...] = exp`.
     """
-    plain = flat_spelled(iterators_as_lists(function, context), context)
+    listed = keys_as_lists(iterators_as_lists(function, context), context)
+    plain = flat_spelled(listed, context)
     body = _Rewriter(context, _tuples(plain)).block(plain.body)
     return function if body == function.body else dataclasses.replace(function, body=body)
 

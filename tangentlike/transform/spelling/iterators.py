@@ -1,4 +1,5 @@
-"""Iterators that loops run through, made lists: the reverse sweep runs through them again."""
+"""What loops run through, made lists: the reverse sweep runs through it again, and an iterator is
+used up by then, a dict may have other keys."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from ...errors import UnsupportedError
 from ...frontend.comprehensions import is_generator
 from ..context import Context
 
-__all__ = ["iterators_as_lists"]
+__all__ = ["iterators_as_lists", "keys_as_lists"]
 
 
 def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
@@ -88,3 +89,55 @@ def _gives_iterator(obj: Any) -> bool:
     if obj is iter:
         return True
     return inspect.isclass(obj) and hasattr(obj, "__next__") and obj not in endless
+
+
+def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:
+    """A function whose loops over dicts that get other keys run through lists of the keys.
+
+    before::                                after::
+                                                d_keys = list(d)
+        for k in d:                             for k in d_keys:
+            s = s + d[k]                            s = s + d[k]
+        d["total"] = s                          d["total"] = s
+
+    A key that a loop over the dict runs through is there already: setting its entry adds none.
+    """
+    grown = _grown(function.body, frozenset())
+    grown = {name for name in grown if context.kind_of(ir.Var(name)).form == "dict"}
+    if not grown:
+        return function
+
+    def block(stmts: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for stmt in stmts:
+            if ir.blocks(stmt):
+                stmt = ir.map_statement(stmt, block=block)
+            if isinstance(stmt, ir.For) and isinstance(stmt.iter, ir.Var):
+                name = stmt.iter.name
+                if name in grown:
+                    keys = context.names.fresh(f"{name}_keys")
+                    context.temporaries.add(keys)
+                    listed = ir.Call(ir.Ref("list", list), (stmt.iter,))
+                    context.kinds[keys] = context.kind_of(listed)
+                    out.append(ir.Assign(keys, listed, stmt.origin))
+                    stmt = dataclasses.replace(stmt, iter=ir.Var(keys))
+            out.append(stmt)
+        return tuple(out)
+
+    return dataclasses.replace(function, body=block(function.body))
+
+
+def _grown(block: ir.Block, present: frozenset[tuple[str, str]]) -> set[str]:
+    """The names of what gets entries; `present` are (name, key) of which the entry is there."""
+    found: set[str] = set()
+    for stmt in block:
+        here = present
+        match stmt:
+            case ir.Store(target=ir.Index(ir.Var(name), key)):
+                if not (isinstance(key, ir.Var) and (name, key.name) in present):
+                    found.add(name)
+            case ir.For(target=str(key), iter=ir.Var(name)):
+                here = present | {(name, key)}
+        for nested in ir.blocks(stmt):
+            found |= _grown(nested, here)
+    return found
