@@ -29,11 +29,10 @@ from .check import check_program
 from .frontend import Lowered, Scope
 from .kind import OTHER, Kind
 from .names import Names
-from .owners import OURS, package_of
 from .rules.book import RuleBook
 from .rules.foreign import ForeignBook
 from .simplify import Facts, simplify
-from .simplify.facts import EFFECTS
+from .simplify.facts import is_computation, shares_memory
 from .transform.all_names import all_names, outer_names
 from .transform.calling.callees import Callees, Pair, emitted
 from .transform.calling.callees import Request as CalleeRequest
@@ -374,8 +373,8 @@ class Builder:
             check_program(function)
             self.facts[function.name] = Facts(
                 kinds=context.kinds,
-                is_pure=self._is_pure,
-                shares_memory=self._shares_memory,
+                is_pure=functools.partial(is_computation, self.book),
+                shares_memory=functools.partial(shares_memory, self.book),
                 temporaries=frozenset(context.temporaries),
                 original=context.original,
                 floating=active,
@@ -383,16 +382,6 @@ class Builder:
                 alias=context.numpy_alias,
             )
         return functions
-
-    def _is_pure(self, ref: ir.Ref) -> bool:
-        """Whether an operation only computes (beyond what `simplify` knows of NumPy)."""
-        if package_of(ref.obj) not in (OURS, "scipy") or ref.text in EFFECTS:
-            return False
-        return self.book.find(ref.obj) is not None or self.book.is_nondifferentiable(ref.obj)
-
-    def _shares_memory(self, ref: ir.Ref) -> bool | None:
-        rule = self.book.find(ref.obj)
-        return None if rule is None else rule.view != "no"
 
     def simplified(self, function: ir.Function) -> ir.Function:
         """One function, as a person would have written it."""

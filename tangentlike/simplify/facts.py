@@ -14,7 +14,8 @@ import numpy as np
 
 from .. import ir
 from ..kind import UNKNOWN, Kind
-from ..owners import module_of
+from ..owners import OURS, module_of, package_of
+from ..rules.book import RuleBook
 from ..rules.twins import module_function
 
 DERIVED_NAME = re.compile(r"^(?P<primal>.+)_(?:bar|dot)\d*$")
@@ -237,6 +238,19 @@ def _writes_first(obj: Any) -> bool:
 
 
 _OWNERS = (np.ufunc, type, types.ModuleType)
+
+
+def is_computation(book: RuleBook, ref: ir.Ref) -> bool:
+    """Whether an operation only computes, as its rule says (the tables above know of NumPy)."""
+    if package_of(ref.obj) not in (OURS, "scipy") or ref.text in EFFECTS:
+        return False
+    return book.find(ref.obj) is not None or book.is_nondifferentiable(ref.obj)
+
+
+def shares_memory(book: RuleBook, ref: ir.Ref) -> bool | None:
+    """Whether what an operation gives may share memory with an argument; None: no rule tells."""
+    rule = book.find(ref.obj)
+    return None if rule is None else rule.view != "no"
 
 
 def operation(fn: ir.Expr) -> ir.Expr:
