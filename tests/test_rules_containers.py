@@ -126,6 +126,16 @@ def seen_through_another_name(xs):
     return np.sum(zs[0] * ys[1])
 
 
+def lengthen(ys, y):
+    ys += [y * 2.0]
+
+
+def lengthened_by_a_callee(xs):
+    ys = []
+    lengthen(ys, xs[0])
+    return np.sum(ys[0])
+
+
 def merged_unknown(a, b):
     c = a | b
     return np.sum(c)
@@ -135,6 +145,7 @@ def merged_unknown(a, b):
     "fn, args, message",
     [
         (seen_through_another_name, (ARRAYS,), "changed as a whole while another name"),
+        (lengthened_by_a_callee, (ARRAYS,), r"changed as a whole[\s\S]*Append item by item"),
         (merged_unknown, (PARAMS, PARAMS), "no derivative by its argument"),
     ],
 )

@@ -105,6 +105,20 @@ def list_iadd(x):
     return xs[0] + 2 * xs[1] ** 2 + 3 * xs[2]
 
 
+def list_appended_and_extended(x):
+    xs = []
+    for v in x:
+        xs.append(v * x[0])
+        if v > 0.7:
+            xs += [v]
+        else:
+            xs += [v * v, x[1]]
+    xs[0] = xs[1] * xs[3]
+    xs += [xs[0]]
+    xs.append(xs[-1] * xs[2])
+    return xs[0] * xs[3] + xs[-1] * xs[-2] ** 2
+
+
 def list_clear(x):
     xs = [x[0]]
     s = xs[0] ** 2
@@ -464,6 +478,7 @@ PROGRAMS = [
     Program(list_insert, _VECTOR),
     Program(list_extend, _VECTOR),
     Program(list_iadd, _VECTOR),
+    Program(list_appended_and_extended, _VECTOR),
     Program(list_clear, _VECTOR),
     Program(list_pop_index, _VECTOR),
     Program(list_remove, _VECTOR),

@@ -4,6 +4,7 @@
     v = xs.pop(i)           v = xs[i]; xs = without(xs, i)
     xs[a:b] = ys            xs = xs[:a] + list(ys) + xs[b:]
     xs.reverse()            xs = xs[::-1]
+    xs += ys                xs = xs + ys
     xs += a                 require_sequence(a); xs = xs + list(a)
     d.update(e)             d = d | dict(e)
 
@@ -88,7 +89,7 @@ class _Rewriter:
                     return
             case ir.Update(target=ir.Var(name) as xs, op=ir.Ref(obj=operator.iadd), value=value):
                 forms = [self.context.kind_of(part).form for part in (xs, value)]
-                if name in self.varied and forms[0] == "list" and forms[1] != "list":
+                if name in self.varied and forms[0] == "list":
                     self.extend(xs, value, forms[1])
                     yield from self.out
                     return
@@ -137,6 +138,9 @@ class _Rewriter:
                 f"Write what is meant: `{xs.name} = np.asarray({xs.name}) + ...`, or "
                 f"`{xs.name}.extend(...)` for more items.",
             )
+        if form == "list":
+            self.becomes(xs, ir.Call(ADD, (xs, value)))
+            return
         if form not in ("tuple", "dict"):
             check = ir.Call(self.context.helper("require_sequence"), (value,))
             self.out.append(ir.Do(check, self.origin))

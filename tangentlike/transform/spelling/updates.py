@@ -81,7 +81,7 @@ def _rebind_private(
         sharing = Sharing(facts, context.sources())
         private = _private_updates(function, sharing, shared, context)
         if not private:
-            _refuse_changed(function)
+            _refuse_changed(function, context)
             _refuse_rebound(facts, shared)
             _require_arrays(function, sharing, context)
             return function, facts, analyse_aliases(sharing)
@@ -128,13 +128,19 @@ def _changed(function: ir.Function) -> dict[str, ir.Stmt]:
     return found
 
 
-def _refuse_changed(function: ir.Function) -> None:
+def _refuse_changed(function: ir.Function, context: Context) -> None:
     for name, stmt in _changed(function).items():
+        other_way = (
+            f"Set key by key, build a new dict, as in `{name} = {{**{name}, k: v}}`,"
+            if context.kind_of(ir.Var(name)).form == "dict"
+            else f"Append item by item, build a new list, as in "
+            f"`{name} = {name}[:i] + [v] + {name}[i:]`,"
+        )
         raise SharingError(
             f"`{name}` is changed as a whole while another name may stand for it",
             stmt.origin.place,
-            "Which item goes where is then not followed. Build a new container, as in "
-            f"`{name} = {name}[:i] + [v] + {name}[i:]`, or copy it where the two part.",
+            f"Which item goes where is then not followed. {other_way} or copy it where the two "
+            "part.",
             (name,),
         )
 
