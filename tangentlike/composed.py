@@ -15,8 +15,9 @@ import builtins
 import inspect
 import itertools
 import linecache
+import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -29,9 +30,46 @@ from .structures import Structures
 
 __all__ = ["Again", "hvp_text", "jacobian_text"]
 
-# (name of the emitted function, its parameters but the seeds, its seeds, first of wrt) -> text
-Writer = Callable[[str, tuple[str, ...], tuple[str, ...], str], str]
 _count = itertools.count(1)
+_LITERALS = (int, str, bool, type(None))
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """The emitted function that another is written around: its name, its parameters, those that
+    take the seeds, and the first of what it is differentiated by."""
+
+    name: str
+    parameters: tuple[inspect.Parameter, ...]
+    seeds: tuple[str, ...]
+    wrt: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self.parameters)
+
+    def definition(self, name: str, *more: str) -> str:
+        """`def name(x, v, *, q):`, with `more` parameters after those given by position; these
+        can have no defaults then."""
+        positional = [p for p in self.parameters if p.kind is not p.KEYWORD_ONLY]
+        words = [p for p in self.parameters if p.kind is p.KEYWORD_ONLY]
+        stated = [p.name if more else _with_default(p) for p in positional]
+        stated += [*more, *(["*"] if words else []), *map(_with_default, words)]
+        return f"def {name}({', '.join(stated)}):\n"
+
+    def call(self, seeds: Sequence[str]) -> str:
+        """`f_jvp(x, q=q, x_dot=v)`; or `f_jvp(x, v)` where all is given by position."""
+        plain = all(p.kind is not p.KEYWORD_ONLY and p.default is p.empty for p in self.parameters)
+        if plain:
+            return f"{self.name}({', '.join((*self.names, *seeds))})"
+        given = [
+            f"{p.name}={p.name}" if p.kind is p.KEYWORD_ONLY else p.name for p in self.parameters
+        ]
+        given += [f"{dot}={seed}" for dot, seed in zip(self.seeds, seeds, strict=True)]
+        return f"{self.name}({', '.join(given)})"
+
+
+Writer = Callable[[Emitted], str]
 
 
 @dataclass(eq=False)
@@ -47,10 +85,10 @@ class Again:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the arguments are given by position, one for each parameter."""
+        """Whether there is one argument for each parameter, and defaults can be written out."""
         parameters = plain_signature(self._derivation.primal.function).parameters.values()
-        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        return all(p.kind in kinds and p.default is p.empty for p in parameters)
+        starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return all(p.kind not in starred and _is_written_out(p.default) for p in parameters)
 
     @cached_property
     def _derivation(self) -> Derivation:
@@ -61,7 +99,9 @@ class Again:
     def emitted(self) -> types.FunctionType:
         """The written function."""
         inner, function = self._derivation, self._derivation.emitted
-        text = self.write(function.__name__, inner.names, inner.seeds, inner.request.wrt[0])
+        own = plain_signature(function).parameters
+        parameters = tuple(own[name] for name in inner.names)
+        text = self.write(Emitted(function.__name__, parameters, inner.seeds, inner.request.wrt[0]))
         namespace = {function.__name__: function, "np": np, "__builtins__": builtins}
         namespace["__name__"] = __name__
         return _compiled(text, namespace)
@@ -115,24 +155,23 @@ def _compiled(text: str, namespace: dict[str, Any]) -> types.FunctionType:
     return function
 
 
-def hvp_text(emitted: str, names: tuple[str, ...], seeds: tuple[str, ...], wrt: str) -> str:
+def hvp_text(emitted: Emitted) -> str:
     """`hvp` of one argument, or of several with a tuple for v."""
-    v = _unused("v", names)
+    v, seeds = _unused("v", emitted.names), emitted.seeds
     parts = [v] if len(seeds) == 1 else [f"{v}[{k}]" for k in range(len(seeds))]
-    return (
-        f"def {emitted}_along({', '.join((*names, v))}):\n"
-        f"    return {emitted}({', '.join((*names, *parts))})\n"
-    )
+    definition = emitted.definition(f"{emitted.name}_along", v)
+    return f"{definition}    return {emitted.call(parts)}\n"
 
 
-def jacobian_text(emitted: str, names: tuple[str, ...], seeds: tuple[str, ...], wrt: str) -> str:
+def jacobian_text(emitted: Emitted) -> str:
     """The Jacobian of an array or number by an array or number: all columns, stacked."""
-    (seed,) = seeds
+    (seed,) = emitted.seeds
+    names, wrt = emitted.names, emitted.wrt
     size, shape = f"np.size({wrt})", f"np.shape({wrt})"
     units, columns = _unused("units", names), _unused("columns", names)
-    call = f"{emitted}({', '.join((*names, seed))})[1]"
+    call = f"{emitted.call((seed,))}[1]"
     return (
-        f"def {emitted}_columns({', '.join(names)}):\n"
+        f"{emitted.definition(f'{emitted.name}_columns')}"
         f"    {_plain_values(wrt)}\n"
         f"    {units} = np.eye({size}).reshape(({size},) + {shape})\n"
         f"    {columns} = [{call} for {seed} in {units}]\n"
@@ -152,3 +191,15 @@ def _unused(wanted: str, names: tuple[str, ...]) -> str:
     while wanted in names:
         wanted += "_"
     return wanted
+
+
+def _is_written_out(default: Any) -> bool:
+    """Whether a parameter has no default, or one whose `repr` is a literal."""
+    if type(default) is float:
+        return math.isfinite(default)
+    return default is inspect.Parameter.empty or type(default) in _LITERALS
+
+
+def _with_default(parameter: inspect.Parameter) -> str:
+    empty = parameter.default is parameter.empty
+    return parameter.name if empty else f"{parameter.name}={parameter.default!r}"

@@ -18,9 +18,7 @@ from .api import (
     _derivation,
     _non_literals,
     _positional,
-    autodiff,
     finished,
-    grad,
     jvp,
     seed_names,
 )
@@ -289,5 +287,5 @@ def _tangent_map(
     return _dressed(tangent, False, derivation.derived.source)
 
 
-hvp.__derives__, hvp.__with__ = "function", (grad, autodiff)  # type: ignore[attr-defined]
+hvp.__derives__ = "function"  # type: ignore[attr-defined]
 OPERATORS.update(hvp=hvp)

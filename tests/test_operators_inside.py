@@ -192,6 +192,30 @@ def product_of_closure(q, k):
     return np.sum(tl.hvp(lambda z: np.sum(z**3) * k)(q, q) ** 2)
 
 
+def gauss_newton(q, k):
+    """Fits of a model whose data, `q`, is captured; the Jacobian has a default of its own."""
+    times = np.array([0.5, 1.0, 2.0])
+
+    def residual(w, scale=0.7):
+        return w * np.exp(-times * k * scale) - q
+
+    w = np.ones(3)
+    for _ in range(2):
+        m = tl.jacobian(residual)(w)
+        w = w - np.linalg.solve(m.T @ m + 0.5 * np.eye(3), m.T @ residual(w))
+    return np.sum(w * w)
+
+
+def newton(q, k):
+    def f(w):
+        return np.sum(np.cosh(w * q)) + k * np.sum(w) ** 2
+
+    w = 0.2 * np.ones(3)
+    for _ in range(2):
+        w = w - np.linalg.solve(tl.hessian(f)(w) + np.eye(3), tl.grad(f)(w))
+    return np.sum(w * w)
+
+
 def own_default(q, k=0.3):
     """The default of the inner function is not that of the outer one, which has its name."""
 
@@ -212,7 +236,8 @@ INSIDE = [
     confused, same_name, three_deep, forces, known_beforehand, by_both, value_too, with_aux,
     inner_descent, until_small, captured_changes, in_a_branch, in_a_list, by_a_dict, of_writes,
     operator_in_helper, twice, tangent, tangent_of_closure, tangent_in_loop, pullback,
-    pullback_of_closure, pullback_of_writes, pullback_of_itself, product, product_of_closure, own_default, of_each_other,
+    pullback_of_closure, pullback_of_writes, pullback_of_itself, product, product_of_closure,
+    gauss_newton, newton, own_default, of_each_other,
 ]  # fmt: skip
 
 

@@ -52,13 +52,6 @@ def derivative_value(call: ir.Call, value: ir.Expr) -> ir.Expr | None:
     options = _literals(call, len(given), words)
     if options is None or not isinstance(call.fn, ir.Ref):
         return None
-    if words and not options and hasattr(call.fn.obj, "__with__"):  # the product of a closure
-        grad, autodiff = call.fn.obj.__with__
-        gradient = _derivative(grad, ref, {"wrt": len(given)})
-        wrt = {"wrt": len(given), "mode": "forward"}
-        tangent = None if gradient is None else _derivative(autodiff, gradient, wrt)
-        names = _positional(ref.obj)
-        return tangent and _with(_second("hvp", ref, tangent, names, tuple(words)), given, words)
     made = _derivative(call.fn.obj, ref, options, may_wait=True)
     return None if made is None else _with(made, given, words)
 
