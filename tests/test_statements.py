@@ -134,6 +134,30 @@ def test_a_try_reads_as_written() -> None:
     assert "    if not failed:\n" in source
 
 
+def bound_in_one_branch(x: Any, k: int) -> Any:
+    u = x[0, 1]
+    if k == 0:
+        u = u * x[0, 0]
+    else:
+        try:
+            factor = FACTORS[k]
+            d = np.sin(x[-1])
+        except KeyError:
+            factor = 3.0
+        u = u * factor
+        if k > 1:
+            u = u * np.mean(d)
+    return u
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_a_name_bound_in_one_branch_is_not_asked_for_its_shape_elsewhere(k: int) -> None:
+    x = np.array([[0.3, 0.8], [1.1, -0.4]])
+    gradient = tl.grad(bound_in_one_branch, example=(x, 0))(x, k)
+    assert np.allclose(gradient, tl.jacobian(bound_in_one_branch, mode="forward")(x, k))
+    tl.check_grads(bound_in_one_branch, (x, k), wrt="x")
+
+
 def test_error_state_holds_around_the_adjoint() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

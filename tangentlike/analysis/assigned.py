@@ -11,18 +11,22 @@ from .structure import ROOT, BlockKey, block_key, bound_by
 
 @dataclass
 class Assigned:
-    """`before`: id of a statement -> names surely bound there; `at_end`: the same of blocks.
-
-    Both are masks of `sets`.
+    """`before`, `behind`: id of a statement -> names surely bound where it begins and where it
+    has ended; `at_end`: the same of blocks. All are masks of `sets`.
     """
 
     sets: NameSets = field(default_factory=NameSets)
     before: dict[int, int] = field(default_factory=dict)
+    behind: dict[int, int] = field(default_factory=dict)
     at_end: dict[BlockKey, int] = field(default_factory=dict)
 
     def is_bound_before(self, stmt: ir.Stmt, name: str) -> bool:
         """Whether a name is surely bound when a statement begins."""
         return self.sets.has(self.before[id(stmt)], name)
+
+    def is_bound_behind(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether a name is surely bound when a statement has ended."""
+        return self.sets.has(self.behind[id(stmt)], name)
 
     def is_bound_after(self, block: BlockKey, name: str) -> bool:
         """Whether a name is surely bound when a block has ended."""
@@ -37,6 +41,7 @@ def definitely_assigned(function: ir.Function) -> Assigned:
         for stmt in stmts:
             facts.before[id(stmt)] = bound
             bound = statement(stmt, bound)
+            facts.behind[id(stmt)] = bound
         facts.at_end[key] = bound
         return bound
 

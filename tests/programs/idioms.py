@@ -25,6 +25,22 @@ def nested_target_of_argument(pairs, x):
     return s
 
 
+def loop_over_a_set(x, y):
+    d = {"a": x, "b": y, "c": x * y}
+    for k in set(d) - {"c"}:
+        d[k] = d[k] * y
+    return d["a"] * d["b"] + d["c"]
+
+
+def loop_over_a_set_that_breaks(x, y):
+    s = y
+    for k in {2, 3} | {3, 4}:
+        s = s * x + k * y
+        if k > 3:
+            break
+    return s
+
+
 def update_by_keywords(x, y):
     d = {"a": 1.0}
     d.update({"b": x * y}, a=x * x)
@@ -129,6 +145,8 @@ PROGRAMS = (
     Program(comprehensions_of_flags, vector(4, 0.3, 0.9)),
     Program(nested_target, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
     Program(nested_target_of_argument, _pairs, (0, 1)),
+    Program(loop_over_a_set, numbers((0.5, 1.5), (0.5, 1.5)), (0, 1)),
+    Program(loop_over_a_set_that_breaks, numbers((0.5, 1.5), (0.5, 1.5)), (0, 1)),
     Program(update_by_keywords, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
     Program(inner_function_that_chooses, numbers((0.6, 0.9), (0.2, 0.5)), (0, 1)),
     Program(search_then_try, numbers((0.6, 0.9), (0.7, 0.8)), (0, 1)),

@@ -180,7 +180,7 @@ class Reverse:
         recorder = Recorder(
             self.facts, self.primal.aliases, saves, recomputed, self.context, self._writes
         )
-        primal = recorder.primal()
+        primal = recorder.primal(tree)
         return primal, tuple(seeds) + recorder.reverse(tree)
 
     def _record(self, tree: ReversedBlock) -> tuple[Saves, Recomputed]:

@@ -24,6 +24,7 @@ from ...frontend.jumps import ends_by_raising
 from ..context import Context
 from .attempts import Writes, changes_midway, protected, saved_before
 from .sweep import Header, Reversed, ReversedBlock
+from .unbound import possibly_unbound
 
 Site = tuple[int | BlockKey, str]  # a statement or block, and what is saved there
 
@@ -54,8 +55,11 @@ class Recorder:
 
     # ---------------------------------------------------------------------------- the primal
 
-    def primal(self) -> ir.Block:
-        """The user's statements (without the final `return`) with saves."""
+    def primal(self, tree: ReversedBlock) -> ir.Block:
+        """The user's statements (without the final `return`) with the saves for its sweep."""
+        for name in possibly_unbound(tree, self._assigned):
+            if name in self.facts.home:
+                self._initialise(name)
         body = self.facts.function.body
         if body and isinstance(body[-1], ir.Return):
             body = body[:-1]

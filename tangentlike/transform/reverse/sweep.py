@@ -217,7 +217,8 @@ class Sweep:
             count = self.counters[id(stmt)]
             return Header(self.context.unread(), rounds(ir.Var(count)))
         counter = self.counters.get(id(stmt))
-        direct = backwards(stmt.iter, counter)
+        iterable = self._in_sequence(stmt.iter)
+        direct = backwards(iterable, counter)
         if direct is not None and not self.presence.active_sources(stmt):
             return Header(stmt.target, direct)
         if isinstance(stmt.target, tuple) and isinstance(stmt.target[0], str):
@@ -228,9 +229,18 @@ class Sweep:
         index = reuse if isinstance(reuse, str) else self._index(stmt, "i")
         size = length(stmt.iter) if counter is None else ir.Var(counter)
         bindings = tuple(
-            leaf for leaf in leaves(stmt.target, stmt.iter, ir.Var(index)) if leaf.target != index
+            leaf for leaf in leaves(stmt.target, iterable, ir.Var(index)) if leaf.target != index
         )
         return Header(index, rounds(size), bindings)
+
+    def _in_sequence(self, iterable: ir.Expr) -> ir.Expr:
+        """What a loop runs over, as a list if it may be a set: neither reversed nor indexed."""
+        if not isinstance(iterable, ir.Var) or iterable.name in self.presence.active:
+            return iterable
+        made_here = iterable.name not in self.facts.function.param_names
+        if made_here and self.context.kind_of(iterable).form in ("unknown", "value"):
+            return ir.Call(ir.Ref("list", list), (iterable,))
+        return iterable
 
     def _index(self, stmt: ir.Stmt, wanted: str) -> str:
         if id(stmt) not in self._indices:
