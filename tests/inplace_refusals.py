@@ -11,14 +11,11 @@ def _each(ways: tuple[str, ...], message: str) -> dict[str, str]:
 
 
 REFUSED: dict[str, dict[str, str]] = {
-    "out_given_back": {
-        "reverse": "`z` may be a number (rebound here) or an array (written in place)"
-    },
     "swap_elements": {"reverse": "`y` is written in place while `y_i` may share its memory"},
     "swap_of_parameter": {"reverse": "`x` is written in place while `x_i` may share its memory"},
     "swap_rows_aliased": {"reverse": "where it got an array of 2 dimensions"},
     "views_in_list_by_loop": _each(
-        _REVERSE, "`row` may be a number (rebound here) or an array (written in place)"
+        _REVERSE, "`row` is written in place while `b` may share its memory"
     ),
     "table_of_lists": {"reverse": "`table_0` is written in place while `x` may share its memory"},
     "rows_of_array": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
@@ -35,7 +32,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "an attribute of `y` is assigned, and `y` carries derivatives",
         "forward": "`shape` of what carries derivatives is assigned",
     },
-    "real_update": _each(_REVERSE, "an attribute of `z` is assigned, and `z` carries derivatives"),
     "global_buffer": _each(_WAYS, "`product` carries derivatives into `_BUFFER`"),
     "loop_target_item": _each(_WAYS, "a loop can only bind names"),
     "matmul_in_place": {
@@ -94,9 +90,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "object_views": _each(
         _REVERSE, "an element of `g` is written in place, and another one may be the same array"
     ),
-    "view_of_views": {
-        "reverse": "`w` may be a number (rebound here) or an array (written in place)"
-    },
     "list_of_rows": _each(_REVERSE, "written for a number where it got an array of 1 dimensions"),
     "list_views_loop": _each(_REVERSE, "`r` is written in place while `b` may share its memory"),
     "callee_overlapping": _each(
@@ -132,9 +125,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`w` is written in place while an element of `items` may share its memory",
         "forward": "`__setitem__` is called by its name",
     },
-    "writes_returned_view": {
-        "reverse": "`t` may be a number (rebound here) or an array (written in place)"
-    },
     "while_alias": _each(_REVERSE, "`v` is written in place while `y` may share its memory"),
     "outer_given_to_helper": _each(
         _WAYS, "`product` carries derivatives into `G`, which lives outside of outer_given_to_help"
@@ -169,19 +159,19 @@ REFUSED: dict[str, dict[str, str]] = {
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
     "by_memset": _each(_REVERSE, "is written in place while `w` may share its memory"),
     "by_pointer": _each(_REVERSE, "written for an array where it got a PyCPointerType"),
-    "views_in_list": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
+    "views_in_list": {"reverse": "written for a number where it got an array of 1 dimensions"},
     "dict_views_read": {"reverse": "`y` is written in place while `d_lo2` may share its memory"},
     "unpack_rows": {"reverse": "`p` is written in place while `b` may share its memory"},
     "unpack_transposed": {
-        "reverse": "`u` may be a number (rebound here) or an array (written in place)"
+        "reverse": "`u` is bound here, and may share memory with an array written in place"
     },
     "list_of_views_turned": {
         "example": "`parts_part` is written in place while `parts_02` may share its memory",
-        "reverse": "`second` may be a number (rebound here) or an array (written in place)",
+        "reverse": "`parts_part` is written in place while `parts_02` may share its memory",
     },
-    "views_in_loop": _each(("reverse",), "`v` may be a number (rebound here) or an array"),
-    "views_by_number": _each(("reverse",), "`parts_0` may be a number (rebound here) or an array"),
-    "views_in_namespace": _each(("reverse",), "`high` may be a number (rebound here) or an array"),
+    "view_held_and_updated": {
+        "reverse": "written for a number where it got an array of 1 dimensions"
+    },
     "buffers_in_turn": {"reverse": "`new` is written in place while `old` may share its memory"},
     "slice_with_other_step": _each(
         _REVERSE, "a slice is assigned to an overlapping slice with another step"

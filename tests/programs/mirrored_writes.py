@@ -191,7 +191,47 @@ def views_in_dataclass(x):
     return np.sum(a * x)
 
 
+class Held:
+    def __init__(self, v):
+        self.v = v
+
+
+def view_held_and_updated(a):
+    b = a * a
+    held = Held(b[1])
+    held.v += 1.0
+    return np.sum(b * b * a)
+
+
+def view_held_and_written(a):
+    b = a * a
+    held = Held(b[1])
+    held.v[:2] = a[0, :2] ** 2
+    held.v *= a[2]
+    return np.sum(b * b * a)
+
+
+def slice_updated(x):
+    a = x * x
+    b = a
+    b[0] = x[1]
+    c = a[1:]
+    c *= 2
+    return np.sum(a * a * x)
+
+
+def parts_updated(x):
+    z = x + 1j * x[::-1]
+    z.imag += x
+    z.real *= x
+    return np.sum(np.abs(z) ** 2 * x)
+
+
 PROGRAMS = [
+    Program(view_held_and_updated, _square),
+    Program(view_held_and_written, _square),
+    Program(slice_updated, _six),
+    Program(parts_updated, _six),
     Program(views_in_loop, _six),
     Program(views_by_number, _six),
     Program(views_by_key, _six),

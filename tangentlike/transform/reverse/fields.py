@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from collections.abc import Collection
 
 import numpy as np
 
 from ... import ir
-from ...analysis.memory import element
-from ...analysis.sharing import Sharing, owner
+from ...analysis.memory import Sources, element
+from ...analysis.record_types import record_values
+from ...analysis.sharing import Sharing, container_stores, owner
 from ...analysis.structure import structure
 from ...errors import UnsupportedError
 from ..context import BINARY_OF, Context
@@ -65,11 +67,12 @@ def _seen(field: ir.Attribute, function: ir.Function, sharing: Sharing) -> bool:
     if others & ir.names_in(field.base):
         return True  # (two attributes may be one array)
     sources, params = sharing.sources, function.param_names
+    alike = {sharing.classes.get(n, n) for other in others for n in (other, element(other))}
+    related = {node for node, kind in sharing.classes.items() if kind in alike} | others
     for stmt in ir.statements(function.body):
+        if others and _holds(stmt, field.name, related, sources):
+            return True
         match stmt:
-            case ir.Store(target=ir.Attribute(_, name), value=value) if name == field.name:
-                if ir.names_in(value) & others:
-                    return True
             case ir.Assign(value=ir.Attribute(_, name)) if name != field.name:
                 continue
         if others.intersection(ir.binds(stmt)):
@@ -77,6 +80,21 @@ def _seen(field: ir.Attribute, function: ir.Function, sharing: Sharing) -> bool:
             if value is None or sources.nodes(value) | sources.elements(value):
                 return True
     return bool(others.intersection(params))
+
+
+def _holds(stmt: ir.Stmt, field: str, nodes: Collection[str], sources: Sources) -> bool:
+    """Whether a statement may put one of `nodes` into an attribute of this name: by a store, by
+    a call that does it, or where it makes the object."""
+    match stmt:
+        case ir.Store(target=ir.Attribute(_, name)) if name != field:
+            return False
+        case ir.Assign(value=ir.Call() as call):
+            fields = record_values(call)
+            put = (call,) if fields is None else (v for n, v in fields.items() if n == field)
+            held = (sources.elements(v) | (sources.nodes(v) if fields else set()) for v in put)
+        case _:
+            held = (values for _, values in container_stores(stmt, sources))
+    return any(node in nodes for part in held for node in part)
 
 
 def _spelled(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from ... import ir
+from ... import ir, runtime
 from ...analysis.memory import VIEW_ATTRIBUTES, key_parts
+from ...analysis.record_types import record_values
 from ...analysis.sharing import owner
 from ..context import Context
 
@@ -43,19 +44,31 @@ def suggested_ranks(
     return ranks
 
 
-def seeming_numbers(
-    function: ir.Function, names: Collection[str], context: Context
+def seeming_kinds(
+    function: ir.Function, names: Collection[str], context: Context, numbers: bool
 ) -> dict[str, int | None]:
-    """Name -> 0 for those that are updated as a whole (`t += v`) and nowhere used as arrays."""
+    """Name -> None for those that are used or made as only arrays are; 0, if `numbers` are asked
+    for, for the others, which are updated as a whole (`t += v`)."""
     found = _arrays(function, context)
-    forms = {name: context.kind_of(ir.Var(name)).form for name in names}
-    return {name: 0 for name in sorted(names) if name not in found and forms[name] in _OPEN}
+    unsure = [n for n in sorted(names) if context.kind_of(ir.Var(n)).form in _OPEN]
+    return {n: None if n in found else 0 for n in unsure if n in found or numbers}
+
+
+def indexed_names(function: ir.Function) -> frozenset[str]:
+    """The names of which items are read or written, `name[...]`, by that name or another one."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        exprs = (stmt.target, stmt.value) if isinstance(stmt, ir.Store) else ir.expressions(stmt)
+        for part in (part for expr in exprs for part in ir.walk(expr)):
+            if isinstance(part, ir.Index):
+                found.add(_name(part.base))
+    return frozenset(_spread(found - {""}, _same(function)))
 
 
 def _arrays(function: ir.Function, context: Context) -> set[str]:
     """The names that are known to be arrays, or that are used or made as only arrays are."""
     found = {n for n, kind in context.kinds.items() if kind.form == "array"}
-    same: list[set[str]] = []
+    same = _same(function)
     for stmt in ir.statements(function.body):
         exprs = list(ir.expressions(stmt))
         if isinstance(stmt, ir.Store):
@@ -71,12 +84,34 @@ def _arrays(function: ir.Function, context: Context) -> set[str]:
         if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
             if _is_view(stmt.value):
                 found.add(stmt.target)
-            elif isinstance(stmt.value, ir.Var):
-                same.append({stmt.target, stmt.value.name})
             elif isinstance(stmt.value, ir.Call):  # (that may give back its argument)
                 given = sorted(context.sources().nodes(stmt.value))
                 same.extend({stmt.target, owner(node)} for node in given)
     return _spread(found, same)
+
+
+def _name(expr: ir.Expr) -> str:
+    """What stands for a name, or for an attribute of one: "o.v"; "" for anything else."""
+    match expr:
+        case ir.Var(name):
+            return name
+        case ir.Attribute(ir.Var(name), attribute):
+            return f"{name}.{attribute}"
+    return ""
+
+
+def _same(function: ir.Function) -> list[set[str]]:
+    """The names and attributes that are bound to one another, in pairs."""
+    pairs: list[tuple[str, str]] = []
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(target), value=value):
+                pairs.append((target, _name(value)))
+                fields = record_values(value) or {}
+                pairs += [(f"{target}.{field}", _name(v)) for field, v in fields.items()]
+            case ir.Store(target=ir.Attribute() as field, value=value):
+                pairs.append((_name(field), _name(value)))
+    return [set(pair) for pair in pairs if all(pair)]
 
 
 def _is_view(value: ir.Expr) -> bool:
@@ -85,6 +120,8 @@ def _is_view(value: ir.Expr) -> bool:
             return any(isinstance(part, ir.Slice) for part in key_parts(key))
         case ir.Attribute(_, name):
             return name in VIEW_ATTRIBUTES
+        case ir.Call(fn=ir.Ref(obj=runtime.mirrored_view)):
+            return True
         case _:
             return False
 

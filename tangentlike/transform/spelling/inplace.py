@@ -67,12 +67,15 @@ class _Rewriter:
                     effect = ir.Do(call, stmt.origin)
                     return [effect, dataclasses.replace(stmt, value=given_back)]
                 return self._call(stmt, call, stmt.target) or [stmt]
-            case ir.Store(target=ir.Attribute(base, "real" | "imag" as part)) if (
-                self.context.kind_of(base).form == "array"
-            ):
+            case (
+                ir.Store(target=ir.Attribute(base, "real" | "imag" as part))
+                | ir.Update(target=ir.Attribute(base, "real" | "imag" as part))
+            ) if self.context.kind_of(base).form in ("array", "value"):
                 view = self.context.names.fresh(part)
                 self.context.kinds[view] = self.context.kind_of(stmt.target)
                 named = ir.Assign(view, stmt.target, stmt.origin)
+                if isinstance(stmt, ir.Update):
+                    return [named, dataclasses.replace(stmt, target=ir.Var(view))]
                 return [named, self._store(stmt, ir.Var(view), stmt.value)]
             case ir.For() if self._writes_items(stmt):
                 index = self.context.names.fresh("index")

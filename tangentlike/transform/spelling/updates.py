@@ -19,7 +19,7 @@ from ...errors import SharingError, UnsupportedError
 from ...kind import Kind
 from ..context import BECOMES, BINARY_OF, Context
 from ..loops import leaves
-from .assumptions import seeming_numbers, suggested_ranks
+from .assumptions import indexed_names, seeming_kinds, suggested_ranks
 from .separate_items import separate_items, split_again
 from .unpacking import items_of_unpacked
 
@@ -62,8 +62,8 @@ def _rebind_updates(
             if not more:
                 if refusal.together:
                     ranks = suggested_ranks(function, refusal.together, context)
-                elif seeming:
-                    ranks = seeming_numbers(function, refusal.names, context)
+                else:
+                    ranks = seeming_kinds(function, refusal.names, context, numbers=seeming)
                 more = {p: n for p, n in ranks.items() if p not in assumed}
             if not more:
                 raise
@@ -227,7 +227,7 @@ def _assumed_ranks(
     higher: set[str] = set()  # what has items that are arrays
     names = names | _held(function, names)
     names = names | _copied(function, names)
-    indexed = _indexed(function)
+    indexed = indexed_names(function)
     for stmt in ir.statements(function.body):
         for name, base, count in _items_read(stmt, context):
             array = _like_parameter(base, function, context)
@@ -269,17 +269,6 @@ def _copied(function: ir.Function, names: frozenset[str]) -> frozenset[str]:
         match stmt:
             case ir.Assign(target=str(name), value=ir.Var(base)) if name in names:
                 found.add(base)
-    return frozenset(found)
-
-
-def _indexed(function: ir.Function) -> frozenset[str]:
-    """The names of which items are read or written: `name[...]`."""
-    found: set[str] = set()
-    for stmt in ir.statements(function.body):
-        exprs = (stmt.target, stmt.value) if isinstance(stmt, ir.Store) else ir.expressions(stmt)
-        for part in (part for expr in exprs for part in ir.walk(expr)):
-            if isinstance(part, ir.Index) and isinstance(part.base, ir.Var):
-                found.add(part.base.name)
     return frozenset(found)
 
 
