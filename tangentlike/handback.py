@@ -76,7 +76,7 @@ class Operator:
     def for_structures(self, function: Any, told: Structures) -> types.FunctionType:
         """The same derivative as `function`, for arguments of these structures."""
         found = self.derive().for_told(told)
-        again = None if self.again is None else replace(self.again, derive=lambda: found)
+        again = None if self.again is None else self.again.for_told(told)
         made: Any = types.FunctionType(
             function.__code__, function.__globals__, function.__name__, None, function.__closure__
         )

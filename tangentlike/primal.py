@@ -168,6 +168,14 @@ def emitted_of(fn: Any, for_reversal: bool = False) -> types.FunctionType | None
     operator = getattr(fn, "__tangentlike__", None)
     if operator is None:
         return None
+    bound = getattr(operator, "primal", None)
+    if bound is not None and (bound.args or bound.kwargs):
+        raise UnsupportedError(
+            f"`{fn.__name__}` is a derivative of a method or a partial, made outside of the "
+            "function that calls it",
+            hint="Make it where it is called, `tl.grad(system.energy)(x)`, or make that of a "
+            "function that is given all its arguments.",
+        )
     inner = operator.inner.for_reversal if for_reversal else operator.inner
     note_derivative(inner)
     emitted: types.FunctionType = inner.emitted

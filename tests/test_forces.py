@@ -170,9 +170,87 @@ def test_classes_that_only_the_entry_tells() -> None:
         np.testing.assert_allclose(tl.grad(of_an_entry, wrt=1)(table, q), expected, rtol=1e-12)
 
 
-def test_a_bound_method_is_refused_with_advice() -> None:
-    def of_a_bound_method(system, q):
-        return np.sum(tl.grad(system.energy)(q) ** 2)
+# ------------------------------------------------------- methods themselves, and called objects
+
+
+class Potential:
+    """Forces by the energy of whatever class comes below."""
+
+    def force(self, q):
+        return -tl.grad(self.energy)(q)
+
+    def pushed(self, q, t):
+        q_bar, t_bar = tl.grad(self.driven, wrt=(0, 1))(q, t)
+        _, along = tl.jvp(self.driven, (q, t), (q * q, None))
+        return np.sum(q_bar * q_bar) + t_bar * along
+
+    def driven(self, q, t):
+        return self.energy(q) * np.cos(t)
+
+
+class Well(Potential):
+    def __init__(self, depth):
+        self.depth = depth
+
+    def energy(self, q):
+        return self.depth * np.sum((1.0 - np.exp(-q)) ** 2)
+
+
+class Net:
+    def __init__(self, w):
+        self.w = w
+
+    def __call__(self, t):
+        return np.sum(self.w * np.tanh(self.w * t))
+
+    def loss(self, t):
+        return (tl.grad(self)(t) + self(t)) ** 2 + tl.grad(lambda s: self(s) * s)(t)
+
+
+def methods_of_classes(depth, q):
+    well = Well(depth)
+    for _ in range(2):
+        q = q + 0.1 * well.force(q)
+    return np.sum(q * q) + well.pushed(q, depth)
+
+
+def methods_of_locals(depth, q):
+    well = Well(depth)
+    value, back = tl.vjp(well.energy, q)
+    curvature = np.trace(tl.hessian(well.energy)(q)) + np.sum(tl.hvp(well.energy)(q, q))
+    slope = tl.jvp(lambda p: well.energy(p * p), (q,), (q,))[1]
+    return np.sum(back(value)[0]) * curvature + slope
+
+
+def called_objects(depth, q):
+    net = Net(q * depth)
+    return net.loss(0.3) + tl.grad(net)(depth)
+
+
+OUTSIDE = Well(1.3)
+outside_force = tl.grad(OUTSIDE.energy)
+
+
+def methods_of_outer_objects(depth, q):
+    return depth * np.sum(tl.grad(OUTSIDE.energy)(q) ** 2) + np.sum(OUTSIDE.force(q))
+
+
+@pytest.mark.parametrize(
+    "f", [methods_of_classes, methods_of_locals, called_objects, methods_of_outer_objects]
+)
+def test_methods_and_called_objects(f: Callable[..., Any]) -> None:
+    tl.check_grads(f, (K, Q), order=2)
+    gradient = tl.grad(f, wrt=1)
+    expected = agreement.slope(lambda q: gradient(K, q) @ V, (Q,), [Q])
+    found = tl.grad(lambda q: gradient(K, q) @ V)(Q) @ Q  # reverse over reverse
+    assert agreement.close(float(found), expected, 1e-6)
+
+
+def test_what_is_not_told_is_refused_with_advice() -> None:
+    def by_name(system, q):
+        return np.sum(tl.grad(system.energy, wrt="q")(q) ** 2)
 
     with pytest.raises(tl.UnsupportedError, match="which function `tl.grad` is given"):
-        tl.grad(of_a_bound_method, wrt=1)(Spring(K), Q)
+        tl.grad(by_name, wrt=1)(Spring(K), Q)
+    with pytest.raises(tl.UnsupportedError, match="a derivative of a method or a partial"):
+        tl.grad(lambda q: np.sum(outside_force(q)))(Q)

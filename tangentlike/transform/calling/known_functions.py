@@ -24,6 +24,7 @@ from ...errors import UnsupportedError
 from ...frontend import Lowered, names_of
 from ...frontend.lifting import lifted_of
 from ...names import Names
+from .bound_methods import with_bound_methods
 from .function_values import (
     FUNCTIONS,
     FunctionValues,
@@ -42,6 +43,7 @@ _EXPLAIN = "Python would use the value of the moment of the call. Pass it as a d
 
 def with_known_functions(lowered: Lowered, variants: Variants) -> Lowered:
     """A function in which calls of function values say which function that is."""
+    lowered = with_bound_methods(lowered)
     function = lowered.function
     if not any(map(_concerns, ir.statements(function.body))):
         return lowered

@@ -35,7 +35,7 @@ from .iterated_objects import objects_as_lists
 from .known_callees import KnownCallees
 from .method_lookup import BINARY, UNARY, Found, may_call_methods
 from .module_values import functions_of_modules, module_check
-from .operators import apart, waiting_of
+from .operators import apart, untold, waiting_of
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _MOST_ROUNDS = 100  # each makes the result of one more call known
@@ -326,12 +326,12 @@ class _Spelling:
         given = self._given(fn.obj, call)
         if not any(kind.holds_objects for kind in given.values()):
             return None
-        waiting = waiting_of(fn.obj)
-        if waiting is not None:
-            told = waiting.told(tuple(given.items()))
-            if told is None:
-                return None
-            fn = told
+        waiting = untold(fn.obj)
+        told = waiting and waiting.told(tuple(given.items()))
+        if waiting is not None and told is not None:
+            fn, call = told, waiting.given(call, told)
+        elif waiting_of(fn.obj) is not None:
+            return None
         method = _Method("function", fn.text, fn.obj)
         name = self.methods.callees.lowered(fn.obj).function.name
         return dataclasses.replace(call, fn=self.methods.variant(fn.obj, method, name, given))

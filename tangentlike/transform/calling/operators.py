@@ -27,7 +27,7 @@ from ...analysis.memory import Effects
 from ...errors import UnknownClassError
 from ...frontend.lifting import PARTIAL, lifted_of
 from ...kind import Kind
-from ...runtime import copy, require_apart
+from ...runtime import copy, pair_of, require_apart, tangent_of
 
 _count = itertools.count(1)
 _unfinished: set[tuple[int, int]] = set()  # (operator, function) that are being derived now
@@ -69,7 +69,8 @@ def tangent_call(
     if not wrt:
         return None
     assert isinstance(call.fn, ir.Ref)
-    made = _derivative(call.fn.obj.__with__, ref, {"wrt": wrt, "mode": "forward"})
+    options = {"wrt": wrt, "mode": "forward"}
+    made = _derivative(call.fn.obj.__with__, ref, options, may_wait=True)
     if made is None:
         return None
     dots = zip(_seeds(made.obj, ref.obj), moved, strict=True)
@@ -91,7 +92,8 @@ def pullback_parts(
     if len(wrt) < len(args) or not args:
         return None
     assert isinstance(call.fn, ir.Ref)
-    made = _derivative(call.fn.obj.__with__, ref, {"wrt": tuple(wrt), "mode": "reverse"})
+    options = {"wrt": tuple(wrt), "mode": "reverse"}
+    made = _derivative(call.fn.obj.__with__, ref, options, may_wait=True)
     if made is None:
         return None
     names = names[: len(given) + len(args)]
@@ -230,7 +232,7 @@ def _derivative(
     except UnknownClassError as error:
         if not may_wait:
             raise
-        return ir.Ref(made.__name__, _waiting(made, error))
+        return ir.Ref(made.__name__, _waiting(made, error, _seeds_to_come(options)))
     except _OfItself as found:
         if found.key != key:
             raise
@@ -238,6 +240,9 @@ def _derivative(
     finally:
         _unfinished.discard(key)
     return ir.Ref(inner.__name__, made)
+
+
+_NOT_TOLD = UnknownClassError("what is called shows only when the program runs")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -257,6 +262,8 @@ class Waiting:
     def told(self, structures: tuple[tuple[str, Kind], ...]) -> ir.Ref | None:
         """The derivative for arguments of these structures; None if they do not tell enough, or
         if it is being made (a function that takes a derivative of itself)."""
+        own = inspect.signature(self.function, follow_wrapped=False).parameters
+        structures = tuple((name, kind) for name, kind in structures if name in own)
         key = (id(self.function), hash(structures))
         if key in _unfinished:
             return None
@@ -270,6 +277,15 @@ class Waiting:
             _unfinished.discard(key)
         return ir.Ref(made.__tangentlike__.emitted.__name__, made)
 
+    def given(self, call: ir.Call, told: ir.Ref) -> ir.Call:
+        """A call of it, as one of what took its place: by the names that this has for seeds."""
+        assert isinstance(call.fn, ir.Ref)
+        named = dict(
+            zip(_seeds(call.fn.obj, self.function), _seeds(told.obj, self.function), strict=False)
+        )
+        kwargs = tuple((named.get(word, word), value) for word, value in call.kwargs)
+        return dataclasses.replace(call, fn=told, kwargs=kwargs)
+
 
 def waiting_of(obj: Any) -> Waiting | None:
     """Whether a function is a derivative that cannot be emitted yet, and what is known of it."""
@@ -277,12 +293,46 @@ def waiting_of(obj: Any) -> Waiting | None:
     return found if isinstance(found, Waiting) else None
 
 
-def _waiting(made: Any, error: UnknownClassError) -> types.FunctionType:
-    """A derivative that waits for the classes of its arguments."""
+def _seeds_to_come(options: Mapping[str, Any]) -> int:
+    """How many seeds a derivative takes that was asked for with these options."""
+    wrt = options.get("wrt", 0)
+    if options.get("mode") == "forward":
+        return len(wrt) if isinstance(wrt, tuple) else 1
+    return int(options.get("mode") == "reverse")
+
+
+def untold(obj: Any) -> Waiting | None:
+    """A derivative that would be another one if the classes of its arguments were known: it waits
+    for them, or leaves to the run what it calls."""
+    derivative = getattr(obj, "__tangentlike__", None)
+    if derivative is None or isinstance(derivative, Waiting):
+        return derivative
+    derived = getattr(derivative.inner, "derived", None)
+    functions = () if derived is None else derived.module.functions
+    calls = any(
+        isinstance(part, ir.Ref) and (part.obj is pair_of or part.obj is tangent_of)
+        for function in functions
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+    )
+    return Waiting(obj, _NOT_TOLD) if calls else None
+
+
+def _waiting(made: Any, error: UnknownClassError, seeds: int) -> types.FunctionType:
+    """A derivative that waits for the classes of its arguments; its seeds have no names yet."""
     code, closure = made.__code__, made.__closure__
     function = types.FunctionType(code, made.__globals__, made.__name__, None, closure)
     function.__module__, function.__qualname__ = made.__module__, made.__qualname__
     function.__dict__.update(made.__dict__, __tangentlike__=Waiting(made, error))
+    if seeds:
+        signature = inspect.signature(made, follow_wrapped=False)
+        own = list(signature.parameters.values())
+        plain = all(p.kind in _POSITIONAL and p.default is p.empty for p in own)
+        kind = _POSITIONAL[1] if plain else inspect.Parameter.KEYWORD_ONLY
+        words = (f"seed_{k}_to_come" for k in range(seeds))
+        parameters = [*own, *(inspect.Parameter(word, kind) for word in words)]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return function
 
 
