@@ -119,8 +119,9 @@ ROWS = (
     body(
         "MatchMapping",
         "`match`: `**rest` of a mapping",
-        REFUSED,
-        "match {'a': x}:\n    case {'a': a, **rest}:\n        return a\nreturn x",
+        DONE,
+        "match {'a': x, 'b': 2.0 * x}:\n    case {'a': a, **rest}:\n"
+        "        return a * rest['b']\nreturn x",
     ),
     Row(
         "Global",

@@ -19,10 +19,6 @@ REFUSED = {
         "what the caught exception `e` holds is used",
         None,
     ),
-    "match x:\n    case {'a': 1, **rest}:\n        y = 2": (
-        "`**rest` in a pattern",
-        "{'a': 1, **rest}",
-    ),
     "global y\nfor y in x:\n    pass": ("`y` lives outside the function", "y"),
     "nonlocal y\ny, z = x": ("`y` lives outside the function", "y"),
     "def g(x):\n    return x\ny = g(x, 2)": ("the arguments do not fit", "g(x, 2)"),

@@ -21,7 +21,21 @@ import gast
 
 from .. import runtime
 from ..errors import UnsupportedError
-from ..ir import Assign, Attribute, Call, Const, Expr, If, Index, Lazy, Origin, Ref, Slice, Var
+from ..ir import (
+    Assign,
+    Attribute,
+    Call,
+    Const,
+    Display,
+    Expr,
+    If,
+    Index,
+    Lazy,
+    Origin,
+    Ref,
+    Slice,
+    Var,
+)
 from ..names import Names
 from .expressions import Reader
 from .operators import COMPARE, IN, NOT
@@ -35,6 +49,7 @@ _SEQUENCE, _MAPPING = (
     Ref("is_sequence", runtime.is_sequence),
     Ref("is_mapping", runtime.is_mapping),
 )
+_REST = Ref("other_entries", runtime.other_entries)
 _AT_LEAST, _SAME = Ref(">=", operator.ge), COMPARE[gast.Eq]
 
 
@@ -110,10 +125,9 @@ class Patterns:
             found += Matched((Call(IN, (key, subject)),))
             found += self.read(part, Index(subject, key))
         if node.rest:
-            raise UnsupportedError(
-                "`**rest` in a pattern is not supported",
-                self.reader.at(node),
-                "Match the keys that are needed, and build the dict of the others by hand.",
+            keys = Display("tuple", tuple(map(self.reader.read, node.keys)))
+            found += Matched(
+                binds={node.rest: Call(_REST, (subject, keys), at=self.reader.at(node))}
             )
         return found
 
@@ -141,7 +155,8 @@ class Patterns:
 def captured(node: Any) -> set[str]:
     """The names that the patterns below a node bind."""
     parts = (n for n in gast.walk(node) if isinstance(n, gast.MatchAs | gast.MatchStar))
-    return {n.name for n in parts if n.name}
+    rests = (n.rest for n in gast.walk(node) if isinstance(n, gast.MatchMapping))
+    return {n.name for n in parts if n.name} | {rest for rest in rests if rest}
 
 
 def cases(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ir
+from .. import ir, runtime
 from . import options, polynomials, programs
 from .book import default_book, resolve
 from .decisions import is_literal, literal
@@ -62,7 +62,7 @@ _METHODS_OF_UFUNCS = {
 }
 _OF_ONE_OPERAND = {"at": programs.ufunc_at_alone}
 _of_vectorize = {1: programs.vectorized, 2: programs.vectorized_of_two}  # by number of arguments
-_found: dict[Any, Callable[..., Any]] = {}
+_found: dict[Any, Callable[..., Any]] = {runtime.other_entries: programs.other_entries}
 _seen: list[int] = [0]
 
 

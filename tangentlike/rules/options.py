@@ -224,7 +224,6 @@ def _border(rows: Any, width: Any, mode: str, length: Any, end: Any) -> Any:
     return np.repeat(value, width, axis=0)
 
 
-# Of each operation: its program, and the calls that its rule states.
 # ------------------------------------------------------------------------------ new arrays
 
 
@@ -234,7 +233,23 @@ def array(object: Any, dtype: Any = None, copy: Any = True) -> Any:
     return np.asarray(object, dtype)  # (the same array where it can be)
 
 
+# ---------------------------------------------------------------------- Python's own functions
+
+
+def max_or_default(values: Any, *, default: Any) -> Any:
+    items = list(values)
+    return max(items) if len(items) > 0 else default
+
+
+def min_or_default(values: Any, *, default: Any) -> Any:
+    items = list(values)
+    return min(items) if len(items) > 0 else default
+
+
+# Of each operation: its program, and the calls that its rule states.
 CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
+    "builtins.max": (max_or_default, Usual(99, frozenset(("default",)))),
+    "builtins.min": (min_or_default, Usual(99, frozenset(("default",)))),
     "numpy.array": (array, Usual(2, frozenset(), {"copy": (True,)})),
     "numpy.interp": (interp, Usual(3, frozenset(("left", "right", "period")))),
     "numpy.cov": (cov, Usual(1, frozenset(("y", "fweights", "aweights")))),

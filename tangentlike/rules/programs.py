@@ -55,6 +55,17 @@ def vectorized_of_two(pyfunc: Callable[..., Any], x: Any, y: Any) -> Any:
     return np.reshape(np.array(entries), shape)
 
 
+# ------------------------------------------------------------------------------- containers
+
+
+def other_entries(mapping: Any, keys: Any) -> Any:
+    others = {}
+    for key, value in mapping.items():
+        if key not in keys:
+            others[key] = value
+    return others
+
+
 # --------------------------------------------------------------------------- polynomials
 
 

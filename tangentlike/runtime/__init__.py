@@ -253,7 +253,7 @@ from .shapes import (
 from .sharing import SharedAdjoints, adjoint_of, mirrored_view, take_adjoint
 from .signals import cropped, lagged_products, uncropped
 from .special import bessel_i, polygamma
-from .statements import Unsuppressed, is_mapping, is_sequence, lost_statements
+from .statements import Unsuppressed, is_mapping, is_sequence, lost_statements, other_entries
 from .transforms import (
     fft_bar,
     fftn_bar,
@@ -297,14 +297,14 @@ __all__ = [
     "lstsq_dot", "lstsq_residual_bar", "masked_parts", "matmul_bar_a", "matmul_bar_b",
     "matrix_norm_slope", "matrix_power_bar", "matrix_power_dot", "merged_bar", "method_axes",
     "mirrored_view", "multi_dot_bar", "multi_dot_dot", "nest_like", "norm_slope", "on_adjoint",
-    "ones_like", "order_of", "over_gaps", "pad_entries", "pad_widths", "pair_of", "part_like",
-    "partition_order", "pinv_bar", "pinv_dot", "places_at", "places_left", "places_taken",
-    "polyder_matrix", "polyfit_bar", "polyfit_bar_x", "polyfit_dot_x", "polygamma", "polyval_bar",
-    "power_slope", "product_of_others", "products_of_others", "products_of_pairs", "put_items",
-    "qr_bar", "qr_dot", "quantile_bar", "quantile_dot", "quantile_slopes", "quantile_weights",
-    "ratio_or_zero", "ravel_as", "reached", "reciprocal_or_zero", "record_item", "record_item_bar",
-    "record_like", "reduced_count", "reduced_size", "remaining", "repeat_items", "replaced",
-    "replaced_bar", "require_apart", "require_array", "require_class", "require_items",
+    "ones_like", "order_of", "other_entries", "over_gaps", "pad_entries", "pad_widths", "pair_of",
+    "part_like", "partition_order", "pinv_bar", "pinv_dot", "places_at", "places_left",
+    "places_taken", "polyder_matrix", "polyfit_bar", "polyfit_bar_x", "polyfit_dot_x", "polygamma",
+    "polyval_bar", "power_slope", "product_of_others", "products_of_others", "products_of_pairs",
+    "put_items", "qr_bar", "qr_dot", "quantile_bar", "quantile_dot", "quantile_slopes",
+    "quantile_weights", "ratio_or_zero", "ravel_as", "reached", "reciprocal_or_zero", "record_item",
+    "record_item_bar", "record_like", "reduced_count", "reduced_size", "remaining", "repeat_items",
+    "replaced", "replaced_bar", "require_apart", "require_array", "require_class", "require_items",
     "require_module", "require_ndim", "require_read_first", "require_scalar", "require_sequence",
     "require_stored", "reshape_like", "restore_entry", "rfft_bar", "rfftn_bar", "row_join",
     "running_places", "saved_attribute", "saved_entry", "scalar_seed", "scale_items",

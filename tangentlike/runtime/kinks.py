@@ -26,6 +26,11 @@ def greater_share(a: Any, b: Any) -> Any:
     """What `a` gets of the adjoint of `maximum(a, b)`: 1 if it is greater, half of a tie."""
     if isinstance(a, (float, int)) and isinstance(b, (float, int)):
         return 1.0 if a > b else 0.5 if a == b else 0.0
+    if isinstance(a, (list, tuple)) or isinstance(b, (list, tuple)):
+        raise TypeError(
+            "max and min of two tuples or lists have no derivative here: put the two into one "
+            "list, as in max([a, b])"
+        )
     share = np.where(a == b, 0.5, np.where(a > b, 1.0, 0.0))
     dtype = np.result_type(a, b)
     return share.astype(dtype) if dtype.kind == "f" and dtype != share.dtype else share

@@ -49,6 +49,8 @@ def part_like(part: Any, value: Any) -> Any:
     into: an object of its own, summed to the shape of `value`; containers as they are."""
     if isinstance(part, (list, dict, Mirror)):
         return copy(part)
+    if value is None or isinstance(value, (str, bytes)) or callable(value):
+        return part  # (0.0: there is no derivative)
     found = unbroadcast(part, value)
     shared = found is part or getattr(found, "base", None) is not None
     return copy(found) if shared else found

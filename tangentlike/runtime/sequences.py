@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from .broadcasting import broadcast_like, unbroadcast, zeros_like
 from .mutation import accumulate, copy
+from .records import Record, added, names_of
 
 __all__ = [
     "add_repeats",
@@ -33,15 +35,33 @@ def tie_shares(xs: Any, y: Any) -> Any:
 
 
 def dot_items(weights: Any, items: Any) -> Any:
-    """The sum of products of the items of two sequences."""
+    """The sum of products of the items of two sequences; those of one of them may be tuples."""
+    if any(_of_tuples(xs) for xs in (weights, items)):
+        pairs = (
+            (q, p) if _of_tuples(items) else (p, q) for p, q in zip(weights, items, strict=True)
+        )
+        return functools.reduce(added, (_scaled(g, weight) for g, weight in pairs))
     return sum(weight * item for weight, item in zip(weights, items, strict=True))
+
+
+def _of_tuples(xs: Any) -> bool:
+    return isinstance(xs, (list, tuple)) and any(isinstance(x, (list, tuple)) for x in xs)
 
 
 def scale_items(g: Any, weights: Any) -> Any:
     """Each item of `weights` times `g`, in the structure of `weights`."""
     if isinstance(weights, (list, tuple)):
-        return [g * weight for weight in weights]
+        return [_scaled(g, weight) for weight in weights]
     return g * weights
+
+
+def _scaled(g: Any, weight: Any) -> Any:
+    """A value times a number: entry by entry in lists, tuples and their mirrors."""
+    if isinstance(g, (list, tuple)):
+        names = names_of(g)
+        items = [_scaled(item, weight) for item in g]
+        return items if names is None else Record(names, items)
+    return g * weight
 
 
 def sum_items_bar(g: Any, xs: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Unsuppressed", "is_mapping", "is_sequence", "lost_statements"]
+__all__ = ["Unsuppressed", "is_mapping", "is_sequence", "lost_statements", "other_entries"]
 
 
 def is_sequence(x: Any) -> bool:
@@ -16,6 +16,15 @@ def is_sequence(x: Any) -> bool:
 def is_mapping(x: Any) -> bool:
     """Whether a mapping pattern may match `x`."""
     return isinstance(x, Mapping)
+
+
+def other_entries(mapping: Any, keys: Any) -> dict[Any, Any]:
+    """The dict of the entries under other keys, as `case {"w": w, **rest}` binds it.
+
+    >>> other_entries({"w": 1.0, "b": 2.0}, ("w",))
+    {'b': 2.0}
+    """
+    return {key: value for key, value in mapping.items() if key not in keys}
 
 
 class Unsuppressed:

@@ -6,13 +6,13 @@ The answer depends on the statement alone, never on where the sweep stands.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from .. import ir
-from ..analysis.record_types import record_values
+from ..analysis.record_types import record_class, record_names, record_values
 from ..analysis.refusals import unknown_class
 from ..errors import UnsupportedError
 from ..kind import UNKNOWN
@@ -58,8 +58,10 @@ def chain_of(
     active: frozenset[str],
     result_bar: ir.Expr,
     context: Context,
+    by_position: Collection[str] = (),
 ) -> Chain:
-    """The chain rule for `y = op(a, b)` with `y_bar` given as an expression."""
+    """The chain rule for `y = op(a, b)` with `y_bar` given as an expression. Adjoints of the names
+    `by_position` may be plain tuples where the values are namedtuples."""
     value = stmt.value
     match value:
         case ir.Var(name):
@@ -73,7 +75,8 @@ def chain_of(
         case ir.Display():
             return Chain(tuple(_display(value, active, result_bar)))
         case ir.Call() if record_values(value) is not None:
-            return Chain(tuple(_record(value, active, result_bar)))
+            loose = stmt.target in by_position
+            return Chain(tuple(_record(value, active, result_bar, loose)))
     rule = context.rule_for(value)
     if rule is None:
         read = sorted(ir.names_in(value) & active)
@@ -99,10 +102,18 @@ def _display(value: ir.Display, active: frozenset[str], bar: ir.Expr) -> list[Co
     return found
 
 
-def _record(value: ir.Call, active: frozenset[str], bar: ir.Expr) -> list[Contribution]:
-    """`layer = Layer(w, b)`: the adjoint of `w` is `layer_bar.w`."""
+def _record(
+    value: ir.Call, active: frozenset[str], bar: ir.Expr, loose: bool
+) -> list[Contribution]:
+    """`layer = Layer(w, b)`: the adjoint of `w` is `layer_bar.w`; `layer_bar[0]` of a `loose`
+    namedtuple, the adjoint of which may be a plain tuple."""
+    names = record_names(value)
+    counted = loose and issubclass(record_class(value) or object, tuple)
     return [
-        Contribution(actual.name, ir.Attribute(bar, field))
+        Contribution(
+            actual.name,
+            ir.Index(bar, ir.Const(names.index(field))) if counted else ir.Attribute(bar, field),
+        )
         for field, actual in (record_values(value) or {}).items()
         if isinstance(actual, ir.Var) and actual.name in active
     ]

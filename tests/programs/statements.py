@@ -304,7 +304,26 @@ _LAYERS = [
     "other",
 ]
 
+_RECORDS = [
+    {"kind": "scale", "by": 1.5, "options": {"shift": 0.2, "power": 3.0, "note": "odd"}},
+    {"kind": "sum", "a": 0.5, "b": 0.25},
+]
+
+
+def match_rest_of_mappings(x, records):
+    total = x[0]
+    for record in records:
+        match record:
+            case {"kind": "scale", "options": {"shift": shift, **options}, **rest}:
+                total = total * rest["by"] * len(options) + shift * x[1] ** options["power"]
+            case {"kind": name, **parts}:
+                for part in parts.values():
+                    total = total + part**2 * len(name)
+    return total
+
+
 PROGRAMS = (
+    Program(match_rest_of_mappings, lambda rng: (rng.uniform(0.2, 1.0, 3), _RECORDS), wrt=(0, 1)),
     *(
         Program(match_literals, lambda rng, k=k: (rng.uniform(0.2, 1.0, 3), k), case=str(k))
         for k in ("square", "third", -1, None, "what")

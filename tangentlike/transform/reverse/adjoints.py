@@ -37,8 +37,9 @@ class Field:
 Step = ir.Expr | Field  # the step from a value to a part of it: the key of an item, or a field
 # Helpers that may give a list (or a dict) though their annotations do not say so.
 _MAY_MAKE_LISTS = (
-    *("sum_items_bar", "scale_items", "join_items", "accumulate", "put_items", "without"),
-    *("without_bar", "dict_bar", "entries_left", "replaced_bar", "part_like", "copy", "unblock"),
+    *("sum_items_bar", "scale_items", "dot_items", "join_items", "accumulate", "put_items"),
+    *("without", "without_bar", "dict_bar", "entries_left", "replaced_bar", "part_like", "copy"),
+    "unblock",
 )
 
 

@@ -7,6 +7,7 @@ adjoints must exist there.
 from __future__ import annotations
 
 from ... import ir
+from ...analysis.record_types import record_class
 from ...analysis.saving import is_scatter
 from ...analysis.structure import BlockKey, Structure, block_key
 from ..calling.callees import CallSite
@@ -35,12 +36,14 @@ class Presence:
         self.severed = severed
         self.context = context
         self._chains: dict[int, Chain] = {}
+        self._unpacked = _unpacked(facts.function)
 
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
         if id(stmt) not in self._chains:
             bar = self.result_bar(stmt.target)
-            self._chains[id(stmt)] = chain_of(stmt, self.active, bar, self.context)
+            chain = chain_of(stmt, self.active, bar, self.context, self._unpacked)
+            self._chains[id(stmt)] = chain
         return self._chains[id(stmt)]
 
     def result_bar(self, target: ir.Target) -> ir.Expr:
@@ -161,3 +164,26 @@ def popped_from(stmt: ir.Assign) -> str:
         case ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=()):
             return base
     return ""
+
+
+def _unpacked(function: ir.Function) -> frozenset[str]:
+    """Names of what is unpacked, here or by a caller: its adjoint may be a plain tuple, and so
+    may those of its items."""
+    found: set[str] = set()
+    held: list[tuple[str, frozenset[str]]] = []
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=tuple(), value=ir.Var(name)):
+                found.add(name)
+            case ir.Return(value=value):
+                found |= ir.names_in(value)
+            case ir.Assign(target=str(name), value=ir.Var() | ir.Display() as value):
+                held.append((name, ir.names_in(value)))
+            case ir.Assign(target=str(name), value=value) if record_class(value) is not None:
+                held.append((name, ir.names_in(value)))
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for name, inner in held:
+            found |= inner if name in found else frozenset()
+    return frozenset(found)

@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Collection, Mapping
 
 from ... import ir
+from ...analysis.record_types import record_class
 from ..context import Context
 
 
@@ -18,7 +19,8 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
     """Name the array that an operation makes before its entries or rows are unpacked.
 
     Before: `a, b = np.exp(x)`. After: `parts = np.exp(x); a, b = parts`. The rule of an
-    operation is about its result as a whole, and the result of this one is no tuple.
+    operation is about its result as a whole, and the result of this one is no tuple. A
+    namedtuple that is unpacked where it is made is named in the same way.
     """
 
     def block(stmts: ir.Block) -> ir.Block:
@@ -28,7 +30,8 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
         match stmt:
             case ir.Assign(target=tuple(), value=ir.Call() | ir.Attribute() as value):
                 of_rows = context.kind_of(value).form in ("array", "value")
-                if of_rows and context.rule_for(value) is not None:
+                made_whole = of_rows and context.rule_for(value) is not None
+                if made_whole or record_class(value) is not None:
                     parts = _fresh("parts", value, context)
                     again = dataclasses.replace(stmt, value=ir.Var(parts))
                     return (ir.Assign(parts, value, stmt.origin), again)
