@@ -46,7 +46,36 @@ def chosen_from_lists(x):
     return np.sum(np.where([True, False, True], [x[0], x[1], x[2]], x**2)) * np.prod([x[0], x[2]])
 
 
+def unknown_in_the_end(x):
+    t = x[:2]  # (what comes back to t is added to a list of what comes back to its items)
+    if x[0] > 0.0:
+        t = [x[0], x[1]]
+    return np.sum(np.exp(x[:2]) * t) + t[0] * t[1]
+
+
+def one_of_two_forms(x):
+    t = (x[0], x[1]) if x[1] > 0.0 else [x[1], 0.5]
+    s = (x[1], x[2]) if x[1] > 0.0 else [x[0], 0.5]
+    return np.mean(np.add(t, s)) + np.mean(np.multiply(t, 2)) * x[2]
+
+
+def pair(y, n):
+    return [y, y] if n == 0 else pair(y * y, n - 1)
+
+
+def returned_by_helper(x):
+    return np.mean(np.add(pair(x[0], 1), pair(x[1], 0)))
+
+
+def reduced(x):
+    items = []
+    for v in x:
+        items.append(v * v)
+    return np.logaddexp.reduce(items)
+
+
 FUNCTIONS = [
+    *(unknown_in_the_end, one_of_two_forms, returned_by_helper, reduced),
     *(product_with_constants, determinant_of_entries, solution_of_entries, ufuncs_of_lists),
     *(sums_of_lists, built_by_append, built_by_comprehension, chosen_from_lists),
 ]

@@ -27,8 +27,6 @@ def test_rule(entry: Case) -> None:
 
 # One case of each operation also to second order, reverse and forward over both.
 SECOND = {entry[0]: entry for cases in TABLES.values() for entry in reversed(cases)}
-# A product of several matrices has no second derivative yet.
-SECOND.pop(np.linalg.multi_dot)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -125,6 +125,40 @@ def test_derivatives(fn: Callable[..., Any]) -> None:
     np.testing.assert_allclose(tl.vjp(fn, x)[0], fn(x), rtol=1e-12)
 
 
+def masked_reductions(x):
+    mask = np.array([[True], [False], [True]])
+    total = np.logaddexp.reduce(x, axis=0, where=mask)
+    return total + np.hypot.reduce(x, axis=0, where=mask) * np.logaddexp.reduce(x[:, 0])
+
+
+def spreads_of_a_type(x):
+    return np.std(x, axis=0, dtype=x.dtype) * x.var(dtype=x.dtype)
+
+
+def entries_of_rank_zero(x):
+    s = np.array(x[0, 0] * x[0, 1])
+    doubled = s * 2.0
+    return s[()] * doubled * s
+
+
+def ramps(x):
+    return np.pad(x, (1, 2), "linear_ramp", end_values=(0.2, x[0, 0]))
+
+
+def chain(x):
+    return np.linalg.multi_dot([x, np.eye(4), x.T * x[0, 0], x[:, 1]])
+
+
+@pytest.mark.parametrize(
+    "fn", [masked_reductions, spreads_of_a_type, entries_of_rank_zero, ramps, chain]
+)
+def test_options_and_forms_to_second_order(fn: Callable[..., Any]) -> None:
+    x = np.abs(array(3, 4)) + 0.1
+    value, _ = tl.vjp(fn, x)
+    np.testing.assert_allclose(value, fn(x), rtol=1e-13)
+    tl.check_grads(fn, (x,), order=2)
+
+
 # What is not followed is refused: none of these is a silent zero.
 SIGNED = np.vectorize(np.sum, signature="(n)->()")
 

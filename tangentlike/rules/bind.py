@@ -76,6 +76,9 @@ class Instance:
             self._require(param)
         if self.tangent is not None:
             return linear.put_tangents(self.tangent, given, self.arguments)
+        forms = {self.kind_of(argument).form for argument in self.arguments.values()}
+        if "unknown" in forms and linear.joins_lists(self.call):
+            return linear.tangent_of_lists(self.call, self.partials, given)
         total: ir.Expr | None = None
         for param, partial in self.partials.items():
             if param in given:
@@ -155,10 +158,12 @@ class Instance:
             args = getattr(self.call, "args", ())  # (none where an attribute is read)
             if any(self.kind_of(arg).form in ("list", "tuple") for arg in args):
                 hint = "If a list is meant as an array, write np.asarray(...) around it."
+            told = [f"`{name}=`" for name, _ in getattr(self.call, "kwargs", ())]
+            with_these = f" in a call with {', '.join(told)}" if told else ""
             raise UnsupportedError(
-                f"{self.rule.name} has no derivative by its argument `{param}`",
+                f"{self.rule.name} has no derivative by its argument `{param}`{with_these}",
                 self.call.at,
-                hint,
+                f"Write the call without these options if it can be done. {hint}" if told else hint,
             )
 
 

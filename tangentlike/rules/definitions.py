@@ -37,6 +37,7 @@ _NUMPY = (
     *("numpy.setxor1d", "numpy.fft.hfft", "numpy.fft.ihfft", "numpy.linalg.tensorinv"),
     "numpy.kaiser",
 )
+_OURS = ("multi_dot_dot", "multi_dot_bar")  # (of the runtime)
 _SCIPY = (
     *("stats.multivariate_normal.logpdf", "stats.multivariate_normal.pdf"),
     *("stats.multivariate_normal.entropy", "stats.dirichlet.logpdf", "stats.dirichlet.pdf"),
@@ -75,6 +76,8 @@ def definition(obj: Any) -> Callable[..., Any] | None:
     if _seen[0] != len(sys.modules):  # libraries that were imported since
         for name in _NUMPY:
             _found[resolve(name)] = getattr(programs, name.rpartition(".")[2])
+        for name in _OURS:
+            _found[getattr(runtime, name)] = getattr(programs, name)
         for name in _SERIES:
             _found[resolve(name)] = getattr(polynomials, name.rpartition(".")[2])
         for name in (name for name in _SCIPY if resolve(f"scipy.{name}") is not None):

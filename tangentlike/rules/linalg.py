@@ -106,11 +106,6 @@ def multi_dot(y, arrays):
     arrays_bar = multi_dot_bar(y_bar, arrays)
 
 
-@rule(runtime.multi_dot_bar, runtime.multi_dot_dot, kind=unknown)
-def multi_dot_derivative(y, g, arrays):
-    pass  # no second derivative: write the product with `@` for that
-
-
 @rule(np.linalg.tensorsolve, kind=lambda call, kind_of: Kind("array"))
 def tensorsolve(y, a, b):
     y_dot = np.linalg.tensorsolve(a, b_dot - np.tensordot(a_dot, y, np.ndim(y)))

@@ -209,6 +209,30 @@ def unbroadcast(g: ir.Expr, like: ir.Expr) -> ir.Expr:
     return ir.Call(ir.Ref("unbroadcast", runtime.unbroadcast), (g, like))
 
 
+# ------------------------------------------------------- what `+` and `*` do with lists
+
+
+def joins_lists(call: ir.Expr) -> bool:
+    """Whether a call is one of `np.add` or `np.multiply`, which may be given lists: `+` would join
+    their tangents and `2 *` repeat them."""
+    obj = getattr(call.fn, "obj", None) if isinstance(call, ir.Call) else None
+    return isinstance(obj, np.ufunc) and obj in (np.add, np.multiply)
+
+
+def tangent_of_lists(
+    call: ir.Call, partials: Mapping[str, ir.Expr], given: Mapping[str, ir.Expr]
+) -> ir.Expr | None:
+    """The tangent in the words of the call: `np.add(a_dot, b_dot)`, `np.multiply(2, a_dot)`."""
+    total: ir.Expr | None = None
+    for param in (p for p in partials if p in given):
+        partial, dot = partials[param], given[param]
+        by_number = isinstance(partial, ir.Const) and partial != ONE
+        term = ir.Call(call.fn, (partial, dot)) if by_number else scale(dot, partial, leading=False)
+        joined = total is not None and getattr(call.fn, "obj", None) is np.add
+        total = ir.Call(call.fn, (total, term)) if joined else add(total, term)  # type: ignore
+    return total
+
+
 # ------------------------------------------------------------------- tangents put in
 
 # Operations linear in their first argument, zero when it is zero.

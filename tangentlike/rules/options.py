@@ -193,7 +193,7 @@ def pad(
     widths = runtime.pad_widths(pad_width, np.ndim(array))
     lengths = np.broadcast_to(stat_length, (np.ndim(array), 2))
     given = end_values if mode == "linear_ramp" else constant_values
-    ends = np.broadcast_to(given, lengths.shape).astype(array.dtype)
+    ends = np.broadcast_to(np.asarray(given), lengths.shape).astype(array.dtype)
     result = array
     for axis in range(np.ndim(array)):
         rows = np.moveaxis(result, axis, 0)

@@ -95,13 +95,18 @@ def _given_dtype(call: ir.Call) -> ir.Expr | None:
             return None
     positional = call.args[place] if place < len(call.args) else ir.Const(None)
     told = dict(call.kwargs).get("dtype", positional)
-    if told == ir.Const(None) or (_is_spread(call.fn) and not _is_real(told)):
+    if told == ir.Const(None) or (_may_turn_complex(call, told) and "out" in dict(call.kwargs)):
         return None
     return told
 
 
+def _may_turn_complex(call: ir.Call, dtype: ir.Expr) -> bool:
+    """Whether a result that is real by itself may be told to be of a complex type."""
+    return _is_spread(call.fn) and not _is_real(dtype)
+
+
 def _is_spread(fn: ir.Expr) -> bool:
-    """Whether it is a variance or a deviation: what these give is real unless told otherwise."""
+    """Whether it is a variance or a deviation."""
     spreads = (np.var, np.std, np.nanvar, np.nanstd)
     if isinstance(fn, ir.Attribute):
         return fn.name in ("var", "std")
@@ -171,6 +176,9 @@ class _Speller:
             args=(*map(cast, call.args[:count]), *rest),
             kwargs=tuple((k, v) for k, v in call.kwargs if k not in ("dtype", "casting")),
         )
+        if dtype is not None and isinstance(stmt, ir.Assign) and _may_turn_complex(call, dtype):
+            result = self.named("result", plain, out)
+            plain = ir.Call(ir.Attribute(result, "astype"), (dtype,), at=call.at)
         return [*out, dataclasses.replace(stmt, value=plain)]
 
     def subscripts(self, stmt: ir.Stmt) -> list[ir.Stmt]:

@@ -146,6 +146,34 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return np.reshape(np.linalg.inv(np.reshape(a, (rows, -1))), turned)
 
 
+# What the first derivatives of `np.linalg.multi_dot` call, read where they are differentiated.
+
+
+def multi_dot_dot(arrays: Any, dots: Any) -> Any:
+    value, change = arrays[0], dots[0]
+    for i in range(1, len(arrays)):
+        change = change @ arrays[i] + value @ dots[i]
+        value = value @ arrays[i]
+    return change
+
+
+def multi_dot_bar(g: Any, arrays: Any) -> Any:
+    count = len(arrays)
+    matrices = [np.reshape(arrays[0], (-1, np.shape(arrays[0])[-1]))]
+    for i in range(1, count - 1):
+        matrices.append(arrays[i])
+    matrices.append(np.reshape(arrays[count - 1], (np.shape(arrays[count - 1])[0], -1)))
+    left = np.reshape(g, (matrices[0].shape[0], matrices[count - 1].shape[1]))
+    bars = []
+    for i in range(count):
+        bar = left
+        for k in range(count - 1, i, -1):
+            bar = bar @ np.conj(matrices[k]).T
+        bars.append(np.reshape(bar, np.shape(arrays[i])))
+        left = np.conj(matrices[i]).T @ left
+    return bars
+
+
 def kaiser(M: int, beta: Any) -> Any:
     if M == 1:
         return np.ones(1)
@@ -167,6 +195,7 @@ def ufunc_reduce(
     initial: Any = None,
     where: Any = True,
 ) -> Any:
+    array = np.asarray(array)
     shape = np.shape(array)
     axes = _axes(axis, len(shape))
     rest = [n for i, n in enumerate(shape) if i not in axes]
@@ -174,13 +203,19 @@ def ufunc_reduce(
     masks = np.reshape(
         np.moveaxis(np.broadcast_to(where, shape), axes, range(len(axes))), (-1, *rest)
     )
-    first = 1 if initial is None else 0
-    total = rows[0] if initial is None else initial
+    first = 0
+    if initial is not None:
+        total = initial
+    elif op.identity is None or (where is True and len(rows) > 0):
+        total = rows[0]  # (NumPy takes no mask without a value to start from)
+        first = 1
+    else:
+        total = float(op.identity)
     for i in range(first, len(rows)):
         if where is True:
             total = op(total, rows[i])
         else:
-            total = np.where(masks[i], op(total, rows[i]), total)
+            total = np.where(masks[i], op(total, rows[i]), total)[()]
     if keepdims:
         return np.reshape(total, [1 if i in axes else n for i, n in enumerate(shape)])
     return total
@@ -193,7 +228,7 @@ def _axes(axis: Any, rank: int) -> list[int]:
 
 
 def ufunc_accumulate(op: Callable[..., Any], array: Any, axis: int = 0, dtype: None = None) -> Any:
-    rows = np.moveaxis(array, axis, 0)
+    rows = np.moveaxis(np.asarray(array), axis, 0)
     total = rows[0]
     totals = [total]
     for i in range(1, len(rows)):
@@ -205,7 +240,7 @@ def ufunc_accumulate(op: Callable[..., Any], array: Any, axis: int = 0, dtype: N
 def ufunc_reduceat(
     op: Callable[..., Any], array: Any, indices: Any, axis: int = 0, dtype: None = None
 ) -> Any:
-    rows = np.moveaxis(array, axis, 0)
+    rows = np.moveaxis(np.asarray(array), axis, 0)
     ends = [*indices[1:], len(rows)]
     totals = []
     for first, end in zip(indices, ends):  # noqa: B905 (the lengths are the same)

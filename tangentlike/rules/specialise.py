@@ -136,8 +136,10 @@ def swap_last(y, x):
 
 @shorter(runtime.reshape_like)
 def reshape_like(y, g, like):
-    if is_array(like):
+    if is_array(like) and is_array(g):
         text = g.reshape(like.shape)
+    elif is_array(like):
+        text = np.reshape(g, like.shape)
 
 
 @shorter(runtime.float_dtype)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .records import mirror
+from .records import Entries, mirror
 from .sharing import SharedAdjoints, same_view
 
 __all__ = [
@@ -45,6 +45,8 @@ def unbroadcast(g: Any, like: Any) -> Any:
             return float(np.add.reduce(g, axis=None))
     elif kind is np.float64 and type(g) is float:
         return np.float64(g)
+    if isinstance(g, Entries):
+        g = np.asarray(g)
     if isinstance(g, (list, tuple, dict)):
         raise TypeError(
             f"the adjoint of a {kind.__name__} in an elementwise operation is a "
@@ -111,7 +113,7 @@ def _nested_shape(like: Any) -> tuple[int, ...]:
 
 def _as_list(g: Any, like: Any) -> Any:
     if isinstance(like, (list, tuple)):
-        return [_as_list(part, item) for part, item in zip(g, like, strict=True)]
+        return Entries(_as_list(part, item) for part, item in zip(g, like, strict=True))
     return unbroadcast(g, like)
 
 
@@ -127,15 +129,17 @@ def broadcast_like(g: Any, y: Any) -> Any:
             return full
     if isinstance(y, _NUMBERS):
         return g
+    if isinstance(y, np.ndarray) and isinstance(g, (list, tuple)):
+        g = np.asarray(g)  # (the adjoint of a list that was taken for an array)
     if isinstance(g, (list, tuple)):
-        return [broadcast_like(part, item) for part, item in zip(g, y, strict=True)]
+        return Entries(broadcast_like(part, item) for part, item in zip(g, y, strict=True))
     if isinstance(g, dict):
         return {key: broadcast_like(g[key], item) for key, item in y.items()}
     if isinstance(y, (list, tuple)):
         if getattr(g, "shape", ()):
             shape = _nested_shape(y)
             return _as_list(np.broadcast_to(g, shape), y)
-        return [broadcast_like(g, item) for item in y]
+        return Entries(broadcast_like(g, item) for item in y)
     if getattr(g, "shape", ()) == y.shape and hasattr(g, "dtype"):
         return g
     if y.dtype.kind == "f" and _is_complex(g):

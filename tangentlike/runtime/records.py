@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "Entries",
     "Mirror",
     "Record",
     "added",
@@ -84,6 +85,38 @@ class Record(list):  # type: ignore[type-arg]
 
     def __reduce__(self) -> Any:
         return Record, (self._names, list(self))
+
+
+class Entries(list):  # type: ignore[type-arg]
+    """The adjoint of a list that was taken for an array: what is added to it is added entry by
+    entry, where lists would be joined.
+
+    >>> total = [1.0, 0.0]
+    >>> total += Entries([0.5, 2.0])
+    >>> total
+    [1.5, 2.0]
+    """
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, (float, int, complex, np.generic)):  # (it stands for all entries)
+            return Entries(item + other for item in self)
+        return Entries(added(list(self), other))
+
+    __radd__ = __iadd__ = __add__
+
+    def __mul__(self, other: Any) -> Any:
+        return np.asarray(self) * other
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Any:
+        return -np.asarray(self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -np.asarray(other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return Entries(added(other, -np.asarray(self)))
 
 
 def _sum_of(a: Any, b: Any, name: str) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 
 from .broadcasting import unbroadcast
 from .making import arange
+from .records import Entries
 
 # Modes of np.pad whose border is made of entries of the array.
 _COPYING_MODES = ("edge", "reflect", "symmetric", "wrap")
@@ -175,7 +176,7 @@ def nest_like(g: Any, nested: Any) -> Any:
     [[1.0, 2.0], [3.0, 4.0]]
     """
     if isinstance(nested, (list, tuple)):
-        return [nest_like(g[i], item) for i, item in enumerate(nested)]
+        return Entries(nest_like(g[i], item) for i, item in enumerate(nested))
     if isinstance(nested, float):
         return float(np.real(g))
     return cast_like(g, nested)

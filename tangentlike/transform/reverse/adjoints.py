@@ -35,11 +35,12 @@ class Field:
 
 
 Step = ir.Expr | Field  # the step from a value to a part of it: the key of an item, or a field
+_WHOLE = (ir.Display("tuple", ()), ir.Const(Ellipsis))  # keys of all that an array holds
 # Helpers that may give a list (or a dict) though their annotations do not say so.
 _MAY_MAKE_LISTS = (
     *("sum_items_bar", "scale_items", "dot_items", "join_items", "accumulate", "put_items"),
     *("without", "without_bar", "dict_bar", "entries_left", "replaced_bar", "part_like", "copy"),
-    "unblock",
+    *("unblock", "nest_like"),
 )
 
 
@@ -180,6 +181,12 @@ class Adjoints:
             helper = self.context.helper("add_at")
             call = ir.Call(helper, (target, as_value(last), self.bar(item)))
             self.out.append(ir.Do(call, self.origin))
+
+    def is_whole(self, base: str, key: Step) -> bool:
+        """Whether `A[()]` reads all of an array whose adjoint is a variable of its own: a number
+        where A has rank 0, and then the adjoint of A may be a number as well."""
+        array = self.context.kind_of(ir.Var(base)).form in ("array", "value")
+        return array and key in _WHOLE and self.aliases.has_variable(base)
 
     def _add_to_field(self, field: ir.Attribute, item_bar: ir.Var, numeric: bool) -> None:
         if numeric:

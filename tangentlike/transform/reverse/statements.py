@@ -177,7 +177,10 @@ class Statements:
         key = stmt.value.key if isinstance(stmt.value, ir.Index) else Field(stmt.value.name)
         if base not in self.active:
             return
-        if isinstance(stmt.target, str):
+        if isinstance(stmt.target, str) and self.adjoints.is_whole(base, key):
+            status = self.adjoints.state.get(stmt.target, "")
+            self.adjoints.contribute(base, self.adjoints.bar(stmt.target), status)
+        elif isinstance(stmt.target, str):
             before = self.masks.before(base)
             self.adjoints.accumulate_at(base, (key,), stmt.target)
             if not isinstance(key, Field):
