@@ -208,6 +208,28 @@ def loss_of_layers(model, x, y):
     return np.mean((model(x) - y) ** 2)
 
 
+class Affine:
+    """A layer that is given its activation."""
+
+    def __init__(self, w, act=np.tanh):
+        self.w, self.act = w, act
+
+    def forward(self, x):
+        return self.act(self.w * x)
+
+    def __call__(self, x):
+        return self.forward(x)
+
+
+def outputs(model, x):
+    return np.sum(model(x)) + x[0]
+
+
+def test_one_of_the_classes_holds_a_function():
+    model = Chain(Affine(0.4), Scale(0.7), Affine(X, np.sin), Tanh(), Affine(1.3, lambda z: z * z))
+    tl.check_grads(outputs, (model, X), order=2)
+
+
 def test_model_trains():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(32, 2))

@@ -157,6 +157,13 @@ class _Check:
                 )
             case ir.Call():
                 self._call(expr, culprit, place)
+            case ir.Attribute(name="__dict__"):
+                raise UnsupportedError(
+                    f"the attributes of `{culprit}` are taken as a dict",
+                    place,
+                    f"{self._reason(culprit)} Name the attributes, as in `(model.w, model.b)`, or "
+                    "keep the parameters in a dict of their own.",
+                )
             case ir.Index(ir.Ref(text=text, obj=obj)) if makes_of_key(obj):
                 raise UnsupportedError(
                     f"`{text}[...]` is not differentiated by what stands in its brackets",

@@ -55,6 +55,12 @@ class Pendulum:
         self.angle += dt * self.speed
         self.time += dt
 
+    def lift(self):
+        return self.length * (1.0 - np.cos(self.angle))
+
+    def scaled(self, x):
+        return self.damping * x**2
+
 
 class Rod:
     """Heat in a rod: the array in the attribute is written in place."""
@@ -236,6 +242,13 @@ def halves(pendulum, x):
     return pendulum.angle**2
 
 
+def methods_by_name(pendulum, x):
+    lift = pendulum.lift
+    before = lift()
+    pendulum.angle = pendulum.angle * x
+    return before * lift() + sum(map(pendulum.scaled, [x, x * x]))
+
+
 def _filter(rng):
     return (
         Filter(rng.normal(size=(2, 2)) * 0.5, rng.normal(size=2), rng.normal(size=2)),
@@ -253,6 +266,7 @@ def _cell(rng, n=3, m=2):
 
 PROGRAMS = (
     Program(filtered, _filter, (0, 1)),
+    Program(methods_by_name, lambda rng: (Pendulum(1.2, 0.1), 0.7), (0, 1)),
     Program(swings, lambda rng: (Pendulum(1.2, 0.1), 0.05), (0, 1)),
     Program(cooled, _rod, (0, 1)),
     Program(moment_steps, lambda rng: (Moments(3), rng.uniform(0.5, 1.0, 3)), (0, 1)),

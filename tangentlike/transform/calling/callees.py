@@ -25,6 +25,7 @@ from ...names import Names
 from ...primal import emitted_of
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy
+from .class_cases import checked_classes, of_class
 from .effects import CalleeEffects
 from .own_stacks import stacks_by_position
 from .variants import Variants
@@ -337,7 +338,9 @@ class Callees:
 def _known(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
     """What a callee is told of its arguments: nothing of those that it tells apart itself."""
     apart = told_apart(lowered.function)
-    return {p: UNKNOWN if p in apart else _rough(kind) for p, kind in kinds.items()}
+    checked = checked_classes(lowered.function)
+    told = {p: of_class(kind, checked[p]) if p in checked else kind for p, kind in kinds.items()}
+    return {p: UNKNOWN if p in apart else _rough(kind) for p, kind in told.items()}
 
 
 def _without_result(lowered: Lowered) -> Lowered:

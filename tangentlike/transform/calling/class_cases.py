@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 
 from ... import ir
 from ...kind import UNKNOWN, Kind
+from ...runtime import require_class
 from ...structures import sets_attribute
 from .method_lookup import BINARY, UNARY
 
@@ -45,6 +46,24 @@ def by_class(
             made = ir.If(ir.Call(_IS, same), (case,), (made,), stmt.origin)
         return made
     return None
+
+
+def checked_classes(function: ir.Function) -> dict[str, type]:
+    """The parameters of which a function begins by checking the class (`require_class(p, A)`)."""
+    found: dict[str, type] = {}
+    for stmt in function.body:
+        match stmt:
+            case ir.Do(value=ir.Call(ir.Ref(obj=obj), (ir.Var(name), ir.Ref(obj=type() as cls)))):
+                if obj is require_class:
+                    found[name] = cls
+            case _:
+                break
+    return found
+
+
+def of_class(kind: Kind, cls: type) -> Kind:
+    """What is known of an object of one of several classes, once its class is known."""
+    return next((one for one in kind.among if one.cls is cls), kind)
 
 
 def _asked(stmt: ir.Stmt) -> set[str]:

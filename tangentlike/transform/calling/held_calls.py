@@ -5,19 +5,22 @@ before::                         after::
                                      h = self_inner(x)
 
 Python looks `inner` up in the same way, whether it is a method or what an attribute holds; only
-the class tells. A method stays as it is.
+the class tells. A method stays as it is; a name for one is the method again (`methods_by_name`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import inspect
+import types
+from collections import Counter
 from collections.abc import Mapping
 
 from ... import ir
 from ...frontend import Lowered
 from ...kind import UNKNOWN, Kind
 from ...names import Names
+from ...structures import sets_attribute
 from ..all_names import all_names
 
 
@@ -63,3 +66,52 @@ def _is_held(kind: Kind, name: str) -> bool:
     if inspect.getattr_static(kind.cls, name, None) is not None:
         return False
     return name in dict(kind.fields) or not hasattr(kind.cls, "__getattr__")
+
+
+def methods_by_name(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
+    """The function with the method itself wherever a name for it is called.
+
+    Before: `f = spring.force; y = f(x)`. After: `y = spring.force(x)`.
+    """
+    stmts = list(ir.statements(lowered.function.body))
+    counts = Counter(lowered.function.param_names)
+    counts.update(name for stmt in stmts for name in ir.binds(stmt))
+    named: dict[str, ir.Expr] = {}
+    for stmt in stmts:
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Attribute(ir.Var(base), method) as value):
+                once = counts[name] == 1 and counts[base] == 1
+                if once and _is_method(kinds.get(base, UNKNOWN), method):
+                    named[name] = value
+    if not named:
+        return lowered
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        e = ir.rebuild(e, expr)
+        if isinstance(e, ir.Call) and isinstance(e.fn, ir.Var) and e.fn.name in named:
+            return dataclasses.replace(e, fn=named[e.fn.name])
+        return e
+
+    def block(statements: ir.Block) -> ir.Block:
+        return tuple(ir.map_statement(stmt, expr=expr, block=block) for stmt in statements)
+
+    def kept(statements: ir.Block) -> ir.Block:
+        whole = (ir.map_statement(stmt, block=kept) for stmt in statements)
+        return tuple(stmt for stmt in whole if not set(ir.binds(stmt)) & unread)
+
+    body = block(lowered.function.body)
+    if body == lowered.function.body:
+        return lowered
+    unread = set(named).difference(*(ir.reads(stmt) for stmt in ir.statements(body)))
+    return dataclasses.replace(
+        lowered, function=dataclasses.replace(lowered.function, body=kept(body))
+    )
+
+
+def _is_method(kind: Kind, name: str) -> bool:
+    """Whether it is surely a method of the class, or classes, that an object may be of."""
+    if kind.among:
+        return all(_is_method(one, name) for one in kind.among)
+    if kind.form != "object" or kind.cls is None or sets_attribute(kind.cls, name):
+        return False
+    return isinstance(inspect.getattr_static(kind.cls, name, None), types.FunctionType)

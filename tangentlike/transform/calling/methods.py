@@ -30,7 +30,7 @@ from ...runtime import require_class
 from ...structures import OF_ARRAYS
 from .callees import Callees
 from .class_cases import by_class
-from .held_calls import held_calls_as_reads
+from .held_calls import held_calls_as_reads, methods_by_name
 from .iterated_objects import objects_as_lists
 from .known_callees import KnownCallees
 from .method_lookup import BINARY, UNARY, Found, may_call_methods
@@ -78,7 +78,7 @@ class Methods:
             kind = functools.partial(self.kind_of, kinds=kinds)
             read = functions_of_modules(lowered, kinds)
             read = objects_as_lists(read, kinds, kind, self.lookup)
-            read = held_calls_as_reads(read, kinds)
+            read = methods_by_name(held_calls_as_reads(read, kinds), kinds)
             if read is not lowered:
                 lowered = read
                 continue
