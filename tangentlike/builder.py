@@ -19,7 +19,7 @@ from .analysis.entangled import entangled_names, refuse_twice
 from .analysis.hidden_writes import refuse_hidden_writes
 from .analysis.kinds import computes_complex, infer_kinds, kind_of
 from .analysis.layouts import depends_on_layout
-from .analysis.local_inputs import refuse_local_inputs
+from .analysis.local_inputs import comprehensions_whole, refuse_local_inputs
 from .analysis.memory import Effects, Sources
 from .analysis.operations import is_python_function
 from .analysis.outside import Outside
@@ -268,7 +268,7 @@ class Builder:
         shared: tuple[str, ...],
     ) -> tuple[Primal, Context]:
         """Everything the reverse transform needs to know of one function."""
-        lowered, context = self._spelled(lowered, wrt, given)
+        lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
         self._check_outside(lowered.function, wrt, context, containers=True)
         function = merge_same_arguments(lowered.function, context)

@@ -124,3 +124,30 @@ def test_forward_mode_and_jacobians_say_what_takes_local_variables():
             call()
     with pytest.raises(tl.TangentlikeError, match="no parameter 'nothing'"):
         tl.grad(loss, "nothing")
+
+
+def of_a_comprehension(x):
+    h = [v * v for v in x]
+    k = {name: 2.0 * v for name, v in zip("ab", h)}
+    return h[0] * h[1] * k["a"]
+
+
+def test_a_comprehension_is_bound_when_it_is_whole() -> None:
+    by_list, by_dict = tl.grad(of_a_comprehension, wrt=("h", "k"))(X)
+    h = X * X
+    assert np.allclose(by_list, [2.0 * h[0] * h[1], h[0] * 2.0 * h[0]])
+    assert by_dict["a"] == h[0] * h[1] and by_dict["b"] == 0.0
+    whole = tl.grad(of_a_comprehension, wrt="h")(X)
+    assert np.allclose(whole, [4.0 * h[0] * h[1], 2.0 * h[0] * h[0]])
+
+
+def filled_later(x):
+    h = []
+    for v in x:
+        h.append(v * v)
+    return h[0] * h[1]
+
+
+def test_a_list_that_is_empty_where_it_is_assigned() -> None:
+    with pytest.raises(tl.UnsupportedError, match="`h` is empty where it is assigned"):
+        tl.grad(filled_later, wrt="h")(X)

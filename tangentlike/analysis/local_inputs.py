@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 from .. import ir
 from ..errors import UnsupportedError
+from ..frontend import Lowered, names_of
 from ..kind import UNKNOWN, Kind
 
 
@@ -53,9 +55,74 @@ def _check(
             first.origin.place,
             "Then it has no value, or several. Assign the one that is meant outside.",
         )
+    if _begun(first):
+        raise UnsupportedError(
+            f"`{name}` is empty where it is assigned",
+            first.origin.place,
+            f"Give it a second name when it is whole, as in `whole = {name}`, and name that.",
+        )
     if kinds.get(name, UNKNOWN).discrete:
         raise UnsupportedError(
             f"`{name}` carries no derivative: it is no number or array of floats",
             first.origin.place,
             "Name a variable that holds floats.",
         )
+
+
+def comprehensions_whole(lowered: Lowered, wrt: tuple[str, ...]) -> Lowered:
+    """A function in which a name of `wrt` is bound when its comprehension has run to its end.
+
+    Before: `h = []; for v in x: h.append(v * v)`, which is `h = [v * v for v in x]`.
+    After: `items = []; for v in x: items.append(v * v)`, and then `h = items`.
+    """
+    body: list[ir.Stmt] = []
+    names = names_of(lowered.function)
+    fresh: dict[str, str] = {}
+    for stmt in lowered.function.body:
+        first = body[-1] if body else None
+        name = _begun(first)
+        here = isinstance(stmt, ir.For) and first and stmt.origin.place == first.origin.place
+        if here and lowered.original.get(name, name) in wrt and name in _filled(stmt):
+            fresh[name] = names.fresh("items")
+            body[-1:] = _renamed((body[-1], stmt), {name: fresh[name]})
+            body.append(ir.Assign(name, ir.Var(fresh[name]), stmt.origin))
+        else:
+            body.append(stmt)
+    if not fresh:
+        return lowered
+    function = dataclasses.replace(lowered.function, body=tuple(body))
+    temporaries = lowered.temporaries | frozenset(fresh.values())
+    return dataclasses.replace(lowered, function=function, temporaries=temporaries)
+
+
+def _begun(stmt: ir.Stmt | None) -> str:
+    """The name of the list or dict that a statement begins."""
+    match stmt:
+        case ir.Assign(target=str(name), value=ir.Display(items=())):
+            return name
+    return ""
+
+
+def _filled(loop: ir.Stmt) -> frozenset[str]:
+    """The names of what the rounds of a loop add to."""
+    found = set()
+    for stmt in ir.statements((loop,)):
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name)))):
+                found.add(name)
+            case ir.Store(target=ir.Index(ir.Var(name))):
+                found.add(name)
+    return frozenset(found)
+
+
+def _renamed(block: ir.Block, new: Mapping[str, str]) -> ir.Block:
+    values: dict[str, ir.Expr] = {old: ir.Var(name) for old, name in new.items()}
+    return tuple(
+        ir.map_statement(
+            stmt,
+            expr=lambda e: ir.substitute(e, values),
+            block=lambda b: _renamed(b, new),
+            target=lambda t: ir.map_target(t, lambda n: new.get(n, n)),
+        )
+        for stmt in block
+    )
