@@ -74,10 +74,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "reverse": "this derivative is written for an array of 1 dimensions where it got an array of 2"
     },
     "fill_diag_wrap": _each(_WAYS, "`np.fill_diagonal` as a statement"),
-    "ndarray_shape_kw": {
-        "reverse": "`y` is written in place while an element of `x` may share its memory",
-        "example": "no derivative rule for this use of `x`",
-    },
     "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
     "nditer_write": {
         "reverse": "`v` is written in place while `y` may share its memory",

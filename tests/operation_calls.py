@@ -30,6 +30,20 @@ def updated(x):
     return y
 
 
+def copied_by_name(x):
+    y = x * 2.0
+    np.copyto(dst=y, src=x**3, where=BM)
+    np.put(y, ind=[0, 2], v=x[:2] * x[1])
+    return y
+
+
+def filled_by_entries(x):
+    y = np.ndarray(shape=x.shape, dtype=x.dtype)
+    for i in range(len(x)):
+        y[i] = x[i] ** 2
+    return y
+
+
 def put_along(x):
     y = x * 2.0
     np.put_along_axis(y, IA, x[:, :1] ** 2, axis=1)

@@ -38,7 +38,8 @@ _ADVICE = {
     "lu_solve": "use scipy.linalg.solve or np.linalg.solve",
     "lu": "use np.linalg.solve, np.linalg.slogdet or np.linalg.qr",
     "schur": "use np.linalg.eigh of a symmetric matrix, or np.linalg.eig",
-    "spsolve": "give it a rule with @tl.rule: the adjoint solves with the transposed matrix",
+    "nditer": "loop over x.flat, or over np.ndindex(x.shape)",
+    "poly1d": "keep the coefficients in an array and use np.polyval, np.polymul, np.polyder",
 }
 
 

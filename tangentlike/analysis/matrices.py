@@ -64,6 +64,8 @@ def _is_matrix(expr: ir.Expr, names: Collection[str]) -> bool:
             return _is_matrix(base, names)
         case ir.Call(ir.Ref(obj=obj), args) if _is_one_of(obj, _DOTS):
             return all(_is_matrix(arg, names) or _is_numpys(arg) for arg in args)
+        case ir.Call(ir.Ref(obj=obj), (_, right, *_)) if _solves(obj):
+            return _is_matrix(right, names)
         case ir.Call(ir.Ref(obj=obj), args):
             arrays = _is_one_of(obj, (np.asarray, np.array))
             return not arrays and (_makes(obj) or any(_is_matrix(a, names) for a in args))
@@ -79,6 +81,12 @@ def _makes(obj: Any) -> bool:
     if not callable(obj) or not module_of(obj).startswith("scipy.sparse"):
         return False
     return not getattr(obj, "__name__", "").endswith("_array")
+
+
+def _solves(obj: Any) -> bool:
+    """Whether it solves with a sparse matrix: the solution is what the right-hand side is."""
+    home = module_of(obj).startswith("scipy.sparse.linalg")
+    return home and getattr(obj, "__name__", "") == "spsolve"
 
 
 def _is_one_of(obj: Any, functions: tuple[Any, ...]) -> bool:

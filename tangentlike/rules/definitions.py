@@ -21,6 +21,7 @@ from .decisions import is_literal, literal
 from .enumerated import entries_spelled
 from .frozen import parameters_given
 from .pieces import choices_spelled
+from .positions import positions_spelled
 from .series import series_spelled
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ def as_defined(lowered: Lowered) -> Lowered:
         f = np.vectorize(g)                 f = g
         y = f(x)                            y = vectorized(g, x)
     """
-    for spelled in (choices_spelled, entries_spelled, parameters_given, series_spelled):
+    spellings = (positions_spelled, choices_spelled, entries_spelled, parameters_given)
+    for spelled in (*spellings, series_spelled):
         lowered = spelled(lowered)
     vectorized = dict(_vectorized(lowered.function))
     block = lowered.function.body

@@ -169,6 +169,20 @@ def _cells(edges: Any) -> Any:
     return volume
 
 
+# ----------------------------------------------------------------------------------- products
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
+) -> Any:
+    if axis is not None:
+        return np.cross(a, b, axis=axis)
+    product = np.cross(np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1))
+    if np.shape(a)[axisa] == 2 and np.shape(b)[axisb] == 2:
+        return product
+    return np.moveaxis(product, -1, axisc)
+
+
 # ------------------------------------------------------------------------------------ padding
 
 
@@ -251,6 +265,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
     "builtins.max": (max_or_default, Usual(99, frozenset(("default",)))),
     "builtins.min": (min_or_default, Usual(99, frozenset(("default",)))),
     "numpy.array": (array, Usual(2, frozenset(), {"copy": (True,)})),
+    "numpy.cross": (cross, Usual(2, frozenset(("axisa", "axisb", "axisc")))),
     "numpy.interp": (interp, Usual(3, frozenset(("left", "right", "period")))),
     "numpy.cov": (cov, Usual(1, frozenset(("y", "fweights", "aweights")))),
     "numpy.corrcoef": (corrcoef, Usual(1, frozenset(("y",)))),

@@ -24,6 +24,16 @@ def solve(y, a, b):
     b_bar = seed
 
 
+@rule("scipy.sparse.linalg.spsolve", kind=_like_b)
+def spsolve(y, A, b):
+    y_dot = scipy.sparse.linalg.spsolve(A, b_dot)  # (the matrix is constant, as everywhere)
+    if is_real(A):
+        b_bar = reshape_like(scipy.sparse.linalg.spsolve(A.T, y_bar), b)
+    else:
+        seed = scipy.sparse.linalg.spsolve(conj(A).T, y_bar)
+        b_bar = cast_like(reshape_like(seed, b), b)
+
+
 @rule("scipy.linalg.solve_triangular", kind=_like_b)
 def solve_triangular(y, a, b, trans=0, lower=False, unit_diagonal=False, *, check_finite=True):
     if trans in (0, "N"):
