@@ -168,6 +168,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "view_held_and_updated": {
         "reverse": "written for a number where it got an array of 1 dimensions"
     },
+    "one_entry_pushed": {"reverse": "written for an array where it got a float64"},
     "buffers_in_turn": {"reverse": "`new` is written in place while `old` may share its memory"},
     "slice_with_other_step": _each(
         _REVERSE, "a slice is assigned to an overlapping slice with another step"

@@ -100,6 +100,34 @@ def record_values(call: ir.Expr) -> dict[str, ir.Expr] | None:
     return {field: bound[param] for field, param in params if param in bound}
 
 
+def sets_when_made(cls: type, name: str) -> bool:
+    """Whether objects of a class have an attribute from the start, as far as the names in its
+    `__init__`, and in the methods that this calls, tell.
+
+    >>> class Log:
+    ...     size = 0
+    ...     def __init__(self): self.rows = []; self.reset()
+    ...     def reset(self): self.count = 0
+    ...     def add(self, row): self.last = row
+    >>> [sets_when_made(Log, name) for name in ("size", "rows", "count", "last")]
+    [True, True, True, False]
+    """
+    if hasattr(cls, name):
+        return True
+    work: list[Any] = [vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)]
+    seen: set[Any] = {object.__init__}
+    while work:
+        method = inspect.unwrap(work.pop())
+        if method in seen:
+            continue
+        seen.add(method)
+        code = getattr(method, "__code__", None)
+        if code is None or name in code.co_names:
+            return True
+        work += [m for m in (getattr(cls, n, None) for n in code.co_names) if callable(m)]
+    return False
+
+
 def is_replace(obj: Any) -> bool:
     """Whether an object is `dataclasses.replace`, perhaps made for one way of calling it."""
     name = getattr(obj, "__qualname__", "")

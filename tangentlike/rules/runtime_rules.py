@@ -230,6 +230,7 @@ nondifferentiable(
     runtime.require_apart,
     runtime.require_items,
     runtime.require_array,
+    runtime.require_mutable,
     runtime.require_scalar,
     runtime.require_sequence,
 )

@@ -17,6 +17,7 @@ __all__ = [
     "require_class",
     "require_items",
     "require_module",
+    "require_mutable",
     "require_ndim",
     "require_read_first",
     "require_sequence",
@@ -129,6 +130,18 @@ def require_array(x: Any) -> None:
     Raises `TypeError` otherwise.
     """
     if not hasattr(x, "shape") or isinstance(x, np.generic):
+        raise TypeError(
+            f"this derivative is written for an array where it got a {type(x).__name__}: "
+            "annotate the parameter, or pass example= arguments to get one for yours"
+        )
+
+
+def require_mutable(x: Any) -> None:
+    """Check that `x` is no number: what is added to its adjoint is added to the caller's.
+
+    Raises `TypeError` otherwise: the caller would not see it.
+    """
+    if isinstance(x, (int, float, complex, np.generic)):
         raise TypeError(
             f"this derivative is written for an array where it got a {type(x).__name__}: "
             "annotate the parameter, or pass example= arguments to get one for yours"

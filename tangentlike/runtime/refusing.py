@@ -12,7 +12,12 @@ __all__ = ["REFUSING"]
 REFUSING = frozenset(
     fn.__code__
     for fn in (
-        *(buffers.require_apart, buffers.require_array, buffers.require_class),
+        *(
+            buffers.require_apart,
+            buffers.require_array,
+            buffers.require_mutable,
+            buffers.require_class,
+        ),
         *(buffers.require_module, buffers.require_ndim, buffers.require_sequence),
         *(buffers.require_stored, statements.lost_statements),
         *(statements.Unsuppressed.__exit__, buffers.require_read_first),

@@ -211,6 +211,54 @@ def view_held_and_written(a):
     return np.sum(b * b * a)
 
 
+class Entries:
+    def __init__(self, n):
+        self.data = np.zeros(n)
+        self.count = 0
+
+    def push(self, v):
+        self.data[self.count] = v
+        self.count += 1
+
+    def replace(self, data):
+        self.data = data * self.data
+
+
+class Layer:
+    def __init__(self, w):
+        self.w = w
+
+    def forward(self, x):
+        self.x = x
+        self.y = np.tanh(self.w * x)
+        return self.y
+
+    def backward(self, g):
+        slope = g * (1.0 - self.y**2)
+        self.gradient = np.sum(slope * self.x)
+        return slope * self.w
+
+
+def attributes_made_by_methods(x):
+    layer = Layer(x[0])
+    y = layer.forward(x)
+    g = layer.backward(2.0 * y)
+    return np.sum(g**2) + layer.gradient**2
+
+
+def one_entry_pushed(x):
+    entries = Entries(4)
+    entries.push(x[0])
+    return np.sum(entries.data) ** 2
+
+
+def data_replaced(x):
+    entries = Entries(6)
+    entries.data += 1.0
+    entries.replace(x)
+    return np.sum(entries.data * x)
+
+
 def slice_updated(x):
     a = x * x
     b = a
@@ -230,6 +278,9 @@ def parts_updated(x):
 PROGRAMS = [
     Program(view_held_and_updated, _square),
     Program(view_held_and_written, _square),
+    Program(one_entry_pushed, _six),
+    Program(attributes_made_by_methods, _six),
+    Program(data_replaced, _six),
     Program(slice_updated, _six),
     Program(parts_updated, _six),
     Program(views_in_loop, _six),

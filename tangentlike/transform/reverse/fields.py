@@ -125,8 +125,10 @@ def _is_of_arrays(name: str) -> bool:
     return inspect.isgetsetdescriptor(getattr(np.ndarray, name, None))
 
 
-def refuse_array_field(stmt: ir.Store | ir.Update, base: str) -> None:
+def refuse_array_field(stmt: ir.Store | ir.Update, base: str, context: Context) -> None:
     """`z.shape = (2, 2)` and `z.real += v` change an array, not an attribute of an object."""
+    if context.kind_of(ir.Var(base)).form == "object":
+        return
     if isinstance(stmt.target, ir.Attribute) and _is_of_arrays(stmt.target.name):
         raise UnsupportedError(
             f"an attribute of `{base}` is assigned, and `{base}` carries derivatives",
@@ -145,7 +147,7 @@ def reverse_store(
     """
     assert isinstance(field.base, ir.Var)
     base = field.base.name
-    refuse_array_field(stmt, base)
+    refuse_array_field(stmt, base, context)
     adjoints.own(adjoints.aliases.root(base))
     entry = ir.Attribute(adjoints.adjoint(base), field.name)
     number = context.kind_of(stmt.value).form == "number"

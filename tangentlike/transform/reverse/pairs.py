@@ -62,13 +62,21 @@ def reverse_pair(
         ir.Display("tuple", (value, ir.Display("tuple", tuple(map(ir.Var, taped))))),
         result.origin if result is not None else origin,
     )
-    head = transform.protect() if protect else ()
+    head = (*(transform.protect() if protect else ()), *_checks(written, primal, context))
     before = _bind_everywhere(before, taped, primal)
     place = primal.function.place
     fwd = dataclasses.replace(primal.function, name=names[0], body=(*head, *before, end), doc="")
     body = (*unpack, *backward)
     bwd = ir.Function(names[1], tuple(params), body, place, empties_tape=True)
     return fwd, bwd, takes_seed, is_restored(value, primal, context)
+
+
+def _checks(written: tuple[str, ...], primal: Primal, context: Context) -> ir.Block:
+    """That what has a buffer is no number: what is added to that would be lost."""
+    origin = ir.Origin(primal.function.place)
+    unsure = [n for n in written if context.kind_of(ir.Var(n)).form in ("unknown", "value")]
+    check = context.helper("require_mutable") if unsure else None
+    return tuple(ir.Do(ir.Call(check, (ir.Var(name),)), origin) for name in unsure if check)
 
 
 def _taped(backward: ir.Block, before: ir.Block, primal: Primal, own: set[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.assigned import definitely_assigned
 from ...analysis.recompute import Recomputed
-from ...analysis.record_types import record_class, record_names
+from ...analysis.record_types import record_class, record_names, sets_when_made
 from ...analysis.saving import Saves, is_pop, place_of
 from ...analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
 from ...errors import UnsupportedError
@@ -165,8 +165,13 @@ class Recorder:
         return isinstance(entries, ir.Index) and self.context.kind_of(entries.base).form == "dict"
 
     def _may_be_unset(self, entries: ir.Attribute) -> bool:
-        """Whether an attribute may not have been there: of an object that is made here."""
-        for stmt in self.facts.definitions.get(getattr(entries.base, "name", ""), ()):
+        """Whether an attribute may not have been there: of an object that is made here, or that is
+        given, of a class that does not set it when an object is made."""
+        name = getattr(entries.base, "name", "")
+        if name in self.facts.function.param_names:
+            cls = self.context.kind_of(entries.base).cls
+            return cls is not None and not sets_when_made(cls, entries.name)
+        for stmt in self.facts.definitions.get(name, ()):
             made = stmt.value if isinstance(stmt, ir.Assign) else None
             if isinstance(made, ir.Call) and record_class(made) is not None:
                 return entries.name not in record_names(made)

@@ -278,7 +278,7 @@ class Statements:
         """`A[k] += v` (and `-=`): the entries' adjoint stays, the value gets its share."""
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
         if base in self.active:
-            refuse_array_field(stmt, base)
+            refuse_array_field(stmt, base, self.context)
         if base not in adjoints.state:
             return
         if not isinstance(stmt.value, ir.Var) or stmt.value.name not in self.active:
