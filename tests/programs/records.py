@@ -40,6 +40,25 @@ def unpacked_items(x):
     return sum(mean * std for mean, std in found)
 
 
+def product(ends):
+    first, last = ends
+    return first * last
+
+
+def unpacked_otherwise(x):
+    first, *rest = Ends(x[0], x[1] * x[2])
+    found = [moments(v * x) for v in x]
+    means, stds = zip(*found)
+    pairs = [Ends(v, v * v) for v in x]
+    firsts, lasts = zip(*pairs)
+    return first * rest[0] + sum(means) * sum(stds) + sum(firsts) * sum(lasts)
+
+
+def passed_on(x):
+    ends = Ends(x[0], x[-1] ** 2)
+    return product(ends) * ends.first
+
+
 def largest_of_tuples(x):
     best, place = max((v * v, i) for i, v in enumerate(x))
     least, name, _ = min([(np.sin(v), "ends", x[1]) for v in x])
@@ -53,6 +72,8 @@ def largest_or_default(x):
 
 
 PROGRAMS = (
+    Program(unpacked_otherwise, vector(4)),
+    Program(passed_on, vector(4)),
     Program(largest_of_tuples, vector(4)),
     Program(largest_or_default, vector(4)),
     Program(unpacked_where_made, vector(4)),

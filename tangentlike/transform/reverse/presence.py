@@ -6,8 +6,9 @@ adjoints must exist there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ... import ir
-from ...analysis.record_types import record_class
 from ...analysis.saving import is_scatter
 from ...analysis.structure import BlockKey, Structure, block_key
 from ..calling.callees import CallSite
@@ -36,13 +37,13 @@ class Presence:
         self.severed = severed
         self.context = context
         self._chains: dict[int, Chain] = {}
-        self._unpacked = _unpacked(facts.function)
+        self._by_position = _by_position(facts.function)
 
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
         if id(stmt) not in self._chains:
             bar = self.result_bar(stmt.target)
-            chain = chain_of(stmt, self.active, bar, self.context, self._unpacked)
+            chain = chain_of(stmt, self.active, bar, self.context, self._by_position)
             self._chains[id(stmt)] = chain
         return self._chains[id(stmt)]
 
@@ -166,24 +167,21 @@ def popped_from(stmt: ir.Assign) -> str:
     return ""
 
 
-def _unpacked(function: ir.Function) -> frozenset[str]:
-    """Names of what is unpacked, here or by a caller: its adjoint may be a plain tuple, and so
-    may those of its items."""
-    found: set[str] = set()
-    held: list[tuple[str, frozenset[str]]] = []
-    for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.Assign(target=tuple(), value=ir.Var(name)):
-                found.add(name)
-            case ir.Return(value=value):
-                found |= ir.names_in(value)
-            case ir.Assign(target=str(name), value=ir.Var() | ir.Display() as value):
-                held.append((name, ir.names_in(value)))
-            case ir.Assign(target=str(name), value=value) if record_class(value) is not None:
-                held.append((name, ir.names_in(value)))
-    size = -1
-    while size != len(found):
-        size = len(found)
-        for name, inner in held:
-            found |= inner if name in found else frozenset()
-    return frozenset(found)
+def _by_position(function: ir.Function) -> frozenset[str]:
+    """Names that are used otherwise than by their attributes: unpacked, indexed, passed on or
+    returned. The adjoint of such a namedtuple may be a plain tuple or list."""
+    return frozenset(
+        name
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for name in _whole(expr)
+    )
+
+
+def _whole(expr: ir.Expr) -> Iterator[str]:
+    """The names of which an expression reads more than attributes."""
+    if isinstance(expr, ir.Var):
+        yield expr.name
+    elif not (isinstance(expr, ir.Attribute) and isinstance(expr.base, ir.Var)):
+        for part in ir.children(expr):
+            yield from _whole(part)
