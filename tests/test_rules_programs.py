@@ -125,6 +125,21 @@ def test_derivatives(fn: Callable[..., Any]) -> None:
     np.testing.assert_allclose(tl.vjp(fn, x)[0], fn(x), rtol=1e-12)
 
 
+def column_means(x):
+    return np.mean(x, axis=0)
+
+
+def log_determinant(x):
+    return np.linalg.slogdet(x)[1]
+
+
+def test_texts_say_each_thing_once() -> None:
+    square = (array(3, 3),)
+    means = tl.autodiff(column_means, example=square).source
+    assert "x_bar = np.full_like(x, mean_x_seed / x.shape[0])" in means
+    assert "_bar[1] * transposed_inverse(x)" in tl.grad(log_determinant, example=square).source
+
+
 def masked_reductions(x):
     mask = np.array([[True], [False], [True]])
     total = np.logaddexp.reduce(x, axis=0, where=mask)

@@ -150,7 +150,10 @@ def cofactors(y, a):
 def slogdet(y, a):
     turned = transposed_inverse(a)
     y_dot = (slogdet_sign_dot(y[0], turned, a_dot), np.sum(np.real(conj(turned) * a_dot), (-2, -1)))
-    a_bar = slogdet_bar(y[0], y_bar[0], np.real(y_bar[1]), turned)
+    if is_real(a) and rank(a) == 2:
+        a_bar = y_bar[1] * turned
+    else:
+        a_bar = slogdet_bar(y[0], y_bar[0], np.real(y_bar[1]), turned)
 
 
 # ------------------------------------------------------------------------- factorisations

@@ -6,10 +6,12 @@ adjoints become lines that a person would write: never wider than a page, nor de
 
 from __future__ import annotations
 
+import dataclasses
+
 from .. import ir
 from .analyses import analyses
 from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
-from .facts import DERIVED_NAME, Facts, derived_names
+from .facts import DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
 from .measure import LINE, depth, height, statement_width
 from .rewriting import map_stmt, replace_names, with_body
 
@@ -89,12 +91,15 @@ class _Nesting:
             return None
         if isinstance(source.value, ir.Display) and _unpacks(stmt):
             return None  # (`a, b = (x, y)` is two assignments, and made into these elsewhere)
-        if not _replaceable(stmt, name) or not self._readable(source, stmt, name):
+        again = _spreads_again(stmt, name) and not any(slots[slot + 1 :])
+        if not _replaceable(stmt, name) or not (again or self._readable(source, stmt, name)):
             return None
         if not self._can_cross(source, stmt, slots[slot + 1 :]):
             return None
         values = {name: source.value}
         new = _substitute(stmt, values)
+        if again:
+            new = dataclasses.replace(new, origin=source.origin)
         if _is_derived(stmt) or _is_derived(source):
             deep = max(map(depth, ir.expressions(new)), default=0)
             if deep > _DEEPEST or statement_width(new, indentation) > LINE:
@@ -149,6 +154,15 @@ class _Nesting:
         if not other.binds.isdisjoint(effect.reads):
             return True
         return bool(other.writes) and self.sharing.meet(effect.content, other.writes)
+
+
+def _spreads_again(stmt: ir.Stmt, name: str) -> bool:
+    """Whether it is `x_bar = np.full_like(x, x_bar)`: with what x_bar was before, one statement."""
+    match stmt:
+        case ir.Assign(target=target, value=ir.Call(fn=ir.Ref(obj=obj))):
+            spread = numpy_name(obj) == "full_like" or runtime_name(obj) == "broadcast_like"
+            return spread and target == name
+    return False
 
 
 def _is_derived(stmt: ir.Stmt) -> bool:
