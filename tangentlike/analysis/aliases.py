@@ -200,22 +200,24 @@ def _static_view(name: str, sharing: Sharing) -> ir.Expr | None:
         return None
     if isinstance(view, ir.Attribute) and _assigned_between(view.name, definition, last, sharing):
         return None
-    if isinstance(view, ir.Index) and _replaced_between(view, definition, last, sharing):
+    if isinstance(view, ir.Index) and _replaced_between(name, view, definition, last, sharing):
         return None
     return view
 
 
-def _replaced_between(item: ir.Index, first: ir.Stmt, last: int, sharing: Sharing) -> bool:
-    """Whether an item of a list or dict may be replaced while a name that was read from it is
-    used: `v = d[k]; d[k] = 2.0 * v; v[:] = x`."""
+def _replaced_between(
+    name: str, item: ir.Index, first: ir.Stmt, last: int, sharing: Sharing
+) -> bool:
+    """Whether an item of a list or dict may be replaced while the name that was read from it is
+    used: `v = d[k]; d[k] = 2.0 * v; v[:] = x`. (What is put into `v` itself leaves `v` in `d`.)"""
     facts, sources = sharing.facts, sharing.sources
     if sources.kind_of(item.base).form not in ("list", "dict"):
         return False
     start = facts.number[id(first)]
     (base,) = base_names(item.base)
-    names = {owner(n) for n, c in sharing.classes.items() if c == sharing.classes.get(base)}
+    same = {owner(n) for n, c in sharing.classes.items() if c == sharing.classes.get(base)}
     return any(
-        container in names | {base} and not _adds_only(stmt, item.key)
+        container in (same | {base}) - {name} and not _adds_only(stmt, item.key)
         for stmt in ir.statements(facts.function.body)
         if start < facts.number[id(stmt)] <= last
         for container, _ in container_stores(stmt, sources)

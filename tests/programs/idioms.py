@@ -41,6 +41,15 @@ def loop_over_a_set_that_breaks(x, y):
     return s
 
 
+def table_of_lists(x, y):
+    table = [[0.0] * 3 for _ in range(3)]
+    for i in range(3):
+        for j in range(3):
+            table[i][j] = x**i * y**j
+    table[0][1] += y
+    return sum(map(sum, table)) * table[1][2]
+
+
 def update_by_keywords(x, y):
     d = {"a": 1.0}
     d.update({"b": x * y}, a=x * x)
@@ -147,6 +156,7 @@ PROGRAMS = (
     Program(nested_target_of_argument, _pairs, (0, 1)),
     Program(loop_over_a_set, numbers((0.5, 1.5), (0.5, 1.5)), (0, 1)),
     Program(loop_over_a_set_that_breaks, numbers((0.5, 1.5), (0.5, 1.5)), (0, 1)),
+    Program(table_of_lists, numbers((0.5, 1.5), (0.5, 1.5)), (0, 1)),
     Program(update_by_keywords, numbers((0.2, 0.9), (0.2, 0.9)), (0, 1)),
     Program(inner_function_that_chooses, numbers((0.6, 0.9), (0.2, 0.5)), (0, 1)),
     Program(search_then_try, numbers((0.6, 0.9), (0.7, 0.8)), (0, 1)),
