@@ -260,6 +260,11 @@ OBJECTS = (
         + "def f(x):\n    v = Vec(x, x * x) * 0.5 + Vec(1.0, x)\n    return v.a * v.b * v.size2",
     ),
     program(
+        "`+=` of an object of a user's class",
+        REFUSED,
+        _VEC + "def f(x):\n    v = Vec(x, x * x)\n    v += Vec(1.0, x)\n    return v.a * v.b",
+    ),
+    program(
         "a property that is set (first derivatives)",
         DONE,
         _VEC + "def f(x):\n    v = Vec(x, x * x)\n    v.size2 = v.size2 * x\n    return v.a * v.b",

@@ -12,14 +12,14 @@ import inspect
 import operator
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ... import ir
 from ...analysis.constructors import constructor, initialiser, with_class
 from ...analysis.record_types import record_class
-from ...errors import UnsupportedError
+from ...errors import Place, UnsupportedError
 from ...frontend import Lowered, lower
 from ...frontend.lifting import signature_of
 from ...kind import Kind
@@ -63,6 +63,22 @@ def _as_argument(key: ir.Expr) -> ir.Expr:
     bounds = (key.lower, key.upper) if key.step is None else (key.lower, key.upper, key.step)
     values = (ir.Const(None) if bound is None else bound for bound in bounds)
     return ir.Call(ir.Ref("slice", slice), tuple(values))
+
+
+def objects(lowered: Lowered, class_of: Callable[[ir.Expr], type | None]) -> set[str]:
+    """The names that an assignment or an argument makes objects of a class that is known."""
+    found = {name for name in lowered.function.param_names if class_of(ir.Var(name)) is not None}
+    for stmt in ir.statements(lowered.function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=value) if class_of(value) is not None:
+                found.add(name)
+    return found
+
+
+def refuse_operator(what: str, place: Place) -> NoReturn:
+    raise UnsupportedError(
+        what, place, "Write it as a method, or as a function of the object's attributes."
+    )
 
 
 class MethodLookup:

@@ -33,7 +33,7 @@ from .class_cases import by_class
 from .held_calls import held_calls_as_reads, methods_by_name
 from .iterated_objects import objects_as_lists
 from .known_callees import KnownCallees
-from .method_lookup import BINARY, UNARY, Found, may_call_methods
+from .method_lookup import BINARY, UNARY, Found, may_call_methods, objects, refuse_operator
 from .module_values import functions_of_modules, module_check
 from .operators import apart, untold, waiting_of
 
@@ -271,6 +271,8 @@ class _Spelling:
                 lookup = self.methods.lookup
                 found = lookup.method(self._class(base), "__setitem__", parts, (), "method")
                 return self._done(found, stmt)
+            case ir.Update(target=ir.Var(name)) if name in objects(self.lowered, self._class):
+                refuse_operator(f"`{stmt.op.text}` of an object", stmt.origin.place)
             case ir.Store(target=ir.Attribute(base, name), value=value):
                 found = self.methods.lookup.setter(self._class(base), name, (base, value))
                 return self._done(found, stmt)
@@ -341,11 +343,8 @@ class _Spelling:
         if fn.obj not in BINARY and fn.obj not in UNARY:
             return
         if any(self._class(arg) is not None for arg in call.args):
-            raise UnsupportedError(
-                f"`{fn.text}` of an object, whose class does not say in Python what that is",
-                origin.place,
-                "Write it as a method, or as a function of the object's attributes.",
-            )
+            what = f"`{fn.text}` of an object, whose class does not say in Python what that is"
+            refuse_operator(what, origin.place)
 
     def _parent(self, call: ir.Call, name: str, origin: ir.Origin) -> ir.Expr | None:
         """`super().name(...)`: the method that comes next for the class of `self`."""
