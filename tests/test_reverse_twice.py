@@ -84,6 +84,30 @@ def stack_of_states(x: np.ndarray) -> Any:
     return total
 
 
+class Buffers:
+    """Attributes that are swapped, written in place and assigned."""
+
+    def __init__(self, now, then):
+        self.now = now
+        self.then = then
+
+    def step(self, x):
+        self.then[:] = np.tanh(self.now * x)
+        self.now, self.then = self.then, self.now
+        self.then *= self.now
+
+    def start(self, now):
+        self.now = now
+
+
+def in_attributes(x: np.ndarray) -> Any:
+    buffers = Buffers(np.ones(4), np.zeros(4))
+    buffers.start(x * x)
+    for _ in range(3):
+        buffers.step(x)
+    return np.sum(buffers.now * buffers.then * x)
+
+
 PROGRAMS = [
     squares,
     views,
@@ -93,6 +117,7 @@ PROGRAMS = [
     read_by_callee,
     kept_in_list,
     stack_of_states,
+    in_attributes,
 ]
 X = np.array([0.4, -0.7, 1.1, 0.3])
 

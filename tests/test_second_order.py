@@ -56,6 +56,9 @@ CHOSEN = [  # beside those of tests/test_nine_combinations.py
     "checkpoints.while_loop",
     "checkpoints.several_states",
     "container_calls.list_of_columns",
+    "objects.filtered",
+    "objects.cooled",
+    "objects.account",
     "statements.try_suppress_0",
 ]
 

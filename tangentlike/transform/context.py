@@ -54,7 +54,8 @@ class Context:
     `original` says which of the user's names a renamed web had; `temporaries` are the names that
     lowering and preparation made; `real` says that no complex values occur;
     `alike` that copies of arguments must lie in memory as these do; `copies` that adjoints read
-    copies of what is written (see `transform.reverse.copied_reads`).
+    copies of what is written (see `transform.reverse.copied_reads`), `held` then zeros like what
+    an attribute had before it was assigned, by the attribute and the id of the origin.
     """
 
     kinds: dict[str, Kind]
@@ -68,6 +69,7 @@ class Context:
     read: frozenset[str] = frozenset()  # names that the function reads
     alike: bool = False
     copies: bool = False
+    held: dict[tuple[ir.Expr, int], str] = field(default_factory=dict)
 
     def kind_of(self, expr: ir.Expr) -> Kind:
         return kind_of(expr, self.kinds, self.book)

@@ -9,6 +9,9 @@ before::                         after::
     a[0] = 0.0                       y = a_now * x
                                      a[0] = 0.0
 
+Nor is an attribute put back: `self.h = y` begins with `h_zero = zeros_like(self.h)`, and that is
+what the adjoint of the attribute is made like.
+
 Time and memory for it are those of the operations themselves, at most.
 """
 
@@ -117,6 +120,9 @@ class _Copying:
 
     def _statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         """One statement without blocks, and the copies before and after it."""
+        match stmt:
+            case ir.Store(target=ir.Attribute(base=ir.Var()) as field):
+                return [self._held(field, stmt.origin), stmt]
         if not isinstance(stmt, ir.Assign | ir.Do) or not isinstance(stmt.value, ir.Call):
             return [stmt]
         call = stmt.value
@@ -132,6 +138,17 @@ class _Copying:
         if result and isinstance(stmt, ir.Assign):
             return [*before, *self._apart(stmt)]
         return [*before, stmt]
+
+    def _held(self, field: ir.Attribute, origin: ir.Origin) -> ir.Stmt:
+        """Zeros like what an attribute had before it is assigned: its adjoint from there on."""
+        key = (field, id(origin))
+        if key not in self.context.held:
+            name = self.context.names.fresh(f"{field.name}_zero")
+            self.context.kinds[name] = self.context.kind_of(field)
+            self.context.temporaries.add(name)
+            self.context.held[key] = name
+        zero = ir.Call(self.context.helper("zeros_like"), (field,))
+        return ir.Assign(self.context.held[key], zero, origin)
 
     def _copy(self, name: str, out: list[ir.Stmt], origin: ir.Origin) -> str:
         """The name of a copy of what `name` stands for."""

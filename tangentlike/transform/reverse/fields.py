@@ -160,7 +160,8 @@ def reverse_store(
         adjoints.assign(own, taken)
     elif given:
         adjoints.contribute(given, taken)
-    zero = ir.Call(context.helper("zeros_like"), (field,))
+    held = context.held.get((field, id(stmt.origin)))
+    zero = ir.Call(context.helper("zeros_like"), (field if held is None else ir.Var(held),))
     adjoints.out.append(ir.Store(entry, zero, adjoints.origin))
     if own:
         adjoints.contribute(given, ir.Var(own))
