@@ -125,6 +125,13 @@ def test_derivatives(fn: Callable[..., Any]) -> None:
     np.testing.assert_allclose(tl.vjp(fn, x)[0], fn(x), rtol=1e-12)
 
 
+def test_shapes_at_the_edge() -> None:
+    column, row = array(3, 1), array(1, 3)
+    tl.check_grads(lambda x, y: np.vdot(x, y), (column, row), order=2)
+    tl.check_grads(lambda x: np.cumsum(x, axis=-1), (np.array(0.5),), order=2)
+    tl.check_grads(lambda x: np.cumprod(x, axis=0), (np.array(0.5),), order=2)
+
+
 def column_means(x):
     return np.mean(x, axis=0)
 

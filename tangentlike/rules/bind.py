@@ -232,8 +232,8 @@ def _conjugations(
     conj: ir.Ref,
     real: bool,
 ) -> Callable[[ir.Expr], ir.Expr]:
-    """Decides every `conj(e)` and `np.real(y_bar)` a template says: `e` itself where everything
-    is real, `y_bar` itself where no argument can be complex."""
+    """Decides every `conj(e)` and `np.real(e)` of derivatives that a template says: `e` itself
+    where everything is real, `y_bar` itself where no argument can be complex."""
 
     def dtype_of(name: str) -> str:
         if name.startswith("$") and name[1:] in temporaries:
@@ -249,13 +249,20 @@ def _conjugations(
             case ir.Call(fn=ir.Ref(obj=runtime.conj), args=(inner,)):
                 complex_ = linear.may_be_complex(inner, dtype_of, real)
                 return linear.conjugate(inner, conj) if complex_ else inner
-            case ir.Call(fn=ir.Ref(obj=np.real), args=(inner,)) if ir.names_in(inner) == {"$y_bar"}:
-                given = (*call.args, *(value for _, value in call.kwargs))
-                met = any(linear.may_be_complex(arg, dtype_of, real) for arg in given)
+            case ir.Call(fn=ir.Ref(obj=np.real), args=(inner,)) if _is_derived(inner):
+                given = (inner, *call.args, *(value for _, value in call.kwargs))
+                read = given[1:] if ir.names_in(inner) == {"$y_bar"} else given
+                met = any(linear.may_be_complex(e, dtype_of, real) for e in read)
                 return expr if met else inner
         return expr
 
     return settle
+
+
+def _is_derived(expr: ir.Expr) -> bool:
+    """Whether it is an adjoint, or computed from tangents."""
+    names = ir.names_in(expr)
+    return names == {"$y_bar"} or (isinstance(expr, ir.Call) and any(map(linear.is_dot, names)))
 
 
 def _inline_tangents(

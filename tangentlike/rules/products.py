@@ -129,8 +129,12 @@ def _number(call, kind_of):
 @rule(np.vdot, kind=_number)
 def vdot(y, a, b):
     y_dot = np.vdot(a_dot, b) + np.vdot(a, b_dot)
-    a_bar = conj(y_bar) * broadcast_like(b, a)
-    b_bar = y_bar * broadcast_like(a, b)
+    if rank(a) == 1 and rank(b) == 1:
+        a_bar = conj(y_bar) * b
+        b_bar = y_bar * a
+    else:
+        a_bar = conj(y_bar) * reshape_like(b, a)
+        b_bar = y_bar * reshape_like(a, b)
 
 
 @rule("numpy.vecdot", "numpy.linalg.vecdot", kind=unknown)

@@ -123,7 +123,7 @@ def uncumsum(g: Any, like: Any, axis: Any = None) -> Any:
     >>> uncumsum(np.array([1.0, 2.0, 3.0]), np.zeros(3))
     array([6., 5., 3.])
     """
-    if axis is None:
+    if axis is None or np.ndim(like) == 0:
         return np.reshape(np.cumsum(g[::-1])[::-1], np.shape(like))
     return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
 
@@ -137,7 +137,7 @@ def uncumprod(g: Any, x: Any, axis: Any = None) -> Any:
     >>> uncumprod(np.ones(3), np.array([2.0, 0.0, 5.0]))
     array([ 1., 12.,  0.])
     """
-    if axis is None:
+    if axis is None or np.ndim(x) == 0:
         lanes = np.reshape(x, (-1,))
         total = g
     else:
@@ -152,7 +152,7 @@ def uncumprod(g: Any, x: Any, axis: Any = None) -> Any:
         result[i] = total[i] + lanes[i + 1] * result[i + 1]
     before = np.concatenate([np.ones_like(lanes[:1]), np.cumprod(lanes[:-1], axis=0)], axis=0)
     result = before * result
-    if axis is None:
+    if axis is None or np.ndim(x) == 0:
         return np.reshape(result, np.shape(x))
     return np.moveaxis(result, 0, axis)
 
@@ -165,7 +165,7 @@ def cumprod_dot(x_dot: Any, x: Any, axis: Any = None) -> Any:
     >>> cumprod_dot(np.ones(3), np.array([2.0, 0.0, 5.0]))
     array([ 1.,  2., 10.])
     """
-    if axis is None:
+    if axis is None or np.ndim(x) == 0:
         lanes = np.reshape(x, (-1,))
         dots = np.reshape(x_dot, (-1,))
     else:
@@ -178,7 +178,7 @@ def cumprod_dot(x_dot: Any, x: Any, axis: Any = None) -> Any:
         result[0] = dots[0]
     for i in range(1, n):
         result[i] = result[i - 1] * lanes[i] + y[i - 1] * dots[i]
-    if axis is None:
+    if axis is None or np.ndim(x) == 0:
         return result
     return np.moveaxis(result, 0, axis)
 
