@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 
 import tangentlike as tl
-from tests.programs import made_objects
+from tests.programs import made_objects, records
 
 X = np.array([0.4, -0.7, 1.1])
 
@@ -153,9 +154,31 @@ class Checked:
         super().__setattr__(name, 2.0 * value)
 
 
+@dataclasses.dataclass
+class Completed:
+    w: float
+
+    def __post_init__(self):
+        self.w = 2.0 * self.w
+
+
+def starred_fields(x):
+    return records.Ends(*x[:2]).first
+
+
+def test_fields_that_are_not_named_are_refused() -> None:
+    with pytest.raises(tl.UnsupportedError, match="which fields get the items of"):
+        tl.grad(starred_fields)(X)
+
+
 @pytest.mark.parametrize(
     ("cls", "how"),
-    [(Counted, "`__new__`"), (Doubled, "a metaclass"), (Checked, "`__setattr__`")],
+    [
+        (Counted, "`__new__`"),
+        (Doubled, "a metaclass"),
+        (Checked, "`__setattr__`"),
+        (Completed, "`__post_init__`"),
+    ],
 )
 def test_classes_that_make_or_store_in_their_own_way_are_refused(cls: Any, how: str) -> None:
     def made(x):

@@ -64,6 +64,8 @@ def own_way_of_making(cls: Any) -> str:
         return "a metaclass"
     if cls.__new__ is not object.__new__:
         return "`__new__`"
+    if dataclasses.is_dataclass(cls) and hasattr(cls, "__post_init__"):
+        return "`__post_init__`"
     plain = cls.__setattr__ is object.__setattr__ or dataclasses.is_dataclass(cls)
     return "" if plain else "`__setattr__`"
 

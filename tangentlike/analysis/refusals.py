@@ -193,7 +193,7 @@ class _Check:
         if obj in (range, zip, enumerate, reversed):
             return self._header(call, place)
         if record_class(call) is not None:
-            return
+            return self._fields_given(call, culprit, place)
         if obj is None or is_stop_gradient(obj) or is_python_function(obj):
             return  # known when it runs, or read from its source
         if written_position(obj) is not None or self.book.find(obj) is not None:
@@ -201,6 +201,18 @@ class _Check:
         if self.book.is_nondifferentiable(obj):
             return
         raise self._no_rule(call, obj, culprit, place)
+
+    def _fields_given(self, call: ir.Call, culprit: str, place: Place) -> None:
+        """`State(*values)`: which fields get what is not written."""
+        starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
+        if starred:
+            raise UnsupportedError(
+                f"which fields get the items of `{starred[0].text}` shows only when the program "
+                "runs",
+                place,
+                f"{self._reason(culprit)} Unpack them first: `a, b = values`, and then "
+                f"`{_qualified(call, record_class(call))}(a, b)`.",
+            )
 
     def _no_rule(self, call: ir.Call, obj: Any, culprit: str, place: Place) -> UnsupportedError:
         """The refusal of an operation that nothing is known of."""
