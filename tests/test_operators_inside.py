@@ -261,6 +261,16 @@ def test_inside(f: Callable[..., Any]) -> None:
     assert agreement.close(agreement.inner(U, list(changes)), expected, 1e-6)
 
 
+def test_an_operator_that_the_run_chooses() -> None:
+    """Its own code is not read as the user's (a `RecursionError`)."""
+
+    def chosen(x):
+        operator = tl.grad if x[0] > 0 else tl.jacobian
+        return np.sum(operator(lambda w: np.sum(w**3))(x))
+
+    np.testing.assert_allclose(tl.grad(chosen)(Q), 6.0 * Q, rtol=1e-12)
+
+
 def test_perturbations_are_not_confused() -> None:
     def f(x):
         return x * tl.grad(lambda y: x + y)(1.0)

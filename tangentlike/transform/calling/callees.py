@@ -150,6 +150,11 @@ class Callees:
             return self.variants.lowered[id(obj)]
         if id(obj) in self.made:
             return self.made[id(obj)]
+        if hasattr(obj, "__derives__"):  # `tl.grad` itself is no function of the user's
+            raise UnsupportedError(
+                f"which function `{obj.__name__}` is given here cannot be seen",
+                hint=f"Write `{obj.__name__}(f)` where `f` is a function known by its name.",
+            )
         if id(obj) not in self._lowered:
             self._keep.append(obj)
             plain = lower(emitted_of(obj, self.of_copies) or inside_checkpoint(obj) or obj)
