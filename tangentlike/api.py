@@ -229,7 +229,9 @@ def jvp(
         dot: seed_like(value, seeds[name], f"the tangent of `{name}`")
         for dot, name, value in zip(seed_names(derivation), wrt, values, strict=True)
     }
-    found = derivation.call(full_args, {**full_kwargs, **dots})
+    value, tangent = derivation.call(full_args, {**full_kwargs, **dots})
+    # (A zero that was folded is a float; shaping must not take its type for that of a value.)
+    found = value, finished([value], [tangent], (*args, *dots.values(), value))[0]
     value, tangent = (primal.shaped(full_args, full_kwargs, part) for part in found)
     others = (*args, *dots.values(), value)
     return value, finished([value], [tangent], others)[0]

@@ -118,3 +118,11 @@ def masked_mean(s, x, mask):
 
 def test_a_mean_under_a_mask_that_is_broadcast() -> None:
     tl.check_grads(masked_mean, (0.5, np.array([[1.0, 2.0]]), np.array([[True]])), wrt=("s", "x"))
+
+
+def conjugate_product(x, y):
+    return np.vdot(x, y)
+
+
+def test_tangents_of_complex_tangents_are_complex() -> None:
+    tl.check_grads(conjugate_product, (Z[0], C[0]), order=2)
