@@ -150,11 +150,8 @@ class Callees:
             return self.variants.lowered[id(obj)]
         if id(obj) in self.made:
             return self.made[id(obj)]
-        if hasattr(obj, "__derives__"):  # `tl.grad` itself is no function of the user's
-            raise UnsupportedError(
-                f"which function `{obj.__name__}` is given here cannot be seen",
-                hint=f"Write `{obj.__name__}(f)` where `f` is a function known by its name.",
-            )
+        if hasattr(obj, "__derives__"):
+            raise _operator_unresolved(obj, None)
         if id(obj) not in self._lowered:
             self._keep.append(obj)
             plain = lower(emitted_of(obj, self.of_copies) or inside_checkpoint(obj) or obj)
@@ -320,6 +317,8 @@ class Callees:
         self, call: ir.Call, active: frozenset[str], kind_of: Callable[[ir.Expr], Kind]
     ) -> Request:
         assert isinstance(call.fn, ir.Ref)
+        if hasattr(call.fn.obj, "__derives__"):
+            raise _operator_unresolved(call.fn.obj, call.at)
         lowered = self.lowered(call.fn.obj)
         actuals = self.bind(call)
         formals = lowered.function.param_names
@@ -382,3 +381,12 @@ def is_checkpointed(obj: Any, variants: Variants) -> bool:
         return inside_checkpoint(obj) is not None
     original = variants.original[id(obj)]
     return inside_checkpoint(original) is not None
+
+
+def _operator_unresolved(operator: Any, place: Any) -> UnsupportedError:
+    """`tl.grad` itself is no function of the user's, to be read like one."""
+    return UnsupportedError(
+        f"which function `tl.{operator.__name__}` is given here cannot be seen",
+        place,
+        "Write a function that calls it: `tl.grad(lambda x: system.energy(x))`.",
+    )
