@@ -47,11 +47,17 @@ def suggested_ranks(
 def seeming_kinds(
     function: ir.Function, names: Collection[str], context: Context, numbers: bool
 ) -> dict[str, int | None]:
-    """Name -> None for those that are used or made as only arrays are; 0, if `numbers` are asked
-    for, for the others, which are updated as a whole (`t += v`)."""
+    """Name -> None for those that are updated as a whole (`t += v`) and that are used or made as
+    only arrays are; 0, if `numbers` are asked for, for those nowhere used as arrays."""
     found = _arrays(function, context)
+    updated = {
+        getattr(s.target, "name", "")
+        for s in ir.statements(function.body)
+        if isinstance(s, ir.Update)
+    }
     unsure = [n for n in sorted(names) if context.kind_of(ir.Var(n)).form in _OPEN]
-    return {n: None if n in found else 0 for n in unsure if n in found or numbers}
+    arrays: dict[str, int | None] = dict.fromkeys(n for n in unsure if n in found & updated)
+    return arrays | ({n: 0 for n in unsure if n not in found} if numbers else {})
 
 
 def indexed_names(function: ir.Function) -> frozenset[str]:
