@@ -67,7 +67,7 @@ def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
         return isinstance(value, kind.cls)
     if kind.form == "other":
         return not leaves.has_leaf(value)
-    if not isinstance(value, {"list": list, "tuple": tuple, "dict": dict}[kind.form]):
+    if not isinstance(value, _CONTAINERS[kind.form]):
         return False
     inside = [item for _, item in leaves.contents(value) or []]
     if kind.items is not None:
@@ -75,6 +75,9 @@ def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
             return False
         return all(_holds(k, v, sizes) for k, v in zip(kind.items, inside, strict=True))
     return kind.item is None or all(_holds(kind.item, item, sizes) for item in inside)
+
+
+_CONTAINERS = {"list": list, "tuple": tuple, "dict": dict, "set": (set, frozenset)}
 
 
 def _class_holds(kind: Kind, letter: str, exact: bool) -> bool:

@@ -148,6 +148,11 @@ class Text(Opaque):
     """An f-string: text, whatever the values that it shows."""
 
 
+@dataclass(frozen=True)
+class Set(Opaque):
+    """A set, written out or made by a comprehension."""
+
+
 Expr = Union[Var, Const, Ref, Call, Index, Slice, Attribute, Display, Lazy, Opaque]
 Atom = (Var, Const, Ref)
 

@@ -26,6 +26,7 @@ class Kind:
     - "value": a number or an array, not known which,
     - "list", "tuple", "dict": Python containers (`items` for a tuple of known length;
       `item` for what all elements of a list or dict have in common),
+    - "set": a set of anything,
     - "object": an instance of the class `cls` (None: not known which, or of one of the classes
       of the kinds `among`); `fields` are attributes that hold objects, or containers, with what
       is known of them,
@@ -138,6 +139,7 @@ class Kind:
 
 UNKNOWN = Kind()
 OTHER = Kind("other")
+SET = Kind("set")
 FLOAT = Kind("number", "float", ())
 INT = Kind("number", "int", ())
 BOOL = Kind("number", "bool", ())

@@ -111,6 +111,7 @@ class _Watcher:
             "list": isinstance(value, (list, range)),
             "tuple": isinstance(value, tuple),
             "dict": isinstance(value, dict),
+            "set": isinstance(value, (set, frozenset)),
             "object": kind.cls is None or type(value) is kind.cls,
             "other": not (number and isinstance(value, (float, complex))),
         }

@@ -246,6 +246,18 @@ def test_a_use_in_one_branch_proves_nothing() -> None:
     assert kinds(f)["x"].form == "unknown"
 
 
+def test_what_is_left_of_a_set_is_no_number() -> None:
+    def f(x):
+        a, b = {1, 2, 3} - {2}, frozenset([1, 2]) - {1}
+        table = {"a": x, "b": x}
+        c = table.keys() - {"a"}
+        left = set(table)
+        left -= {"a"}
+        return x * len(a) * len(b) * len(c) * len(left)
+
+    assert false_claims(f, (1.0,), {}) == []
+
+
 def test_data_of_the_module_is_not_taken_from_this_run() -> None:
     def f(x):
         return x * SCALE + np.pi

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Kind
+from ..kind import BOOL, FLOAT, INT, OTHER, SET, UNKNOWN, Kind
 from ..owners import module_of
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
@@ -51,6 +51,8 @@ _BUILTIN_KINDS: dict[Any, Kind] = {
     builtins.type: OTHER,
     builtins.print: OTHER,
     builtins.format: OTHER,
+    builtins.set: SET,
+    builtins.frozenset: SET,
     builtins.range: Kind("list", "int", item=INT),
 }
 
@@ -121,6 +123,8 @@ def _plain(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
             return _call(expr, kinds, book)
         case ir.Text():
             return OTHER
+        case ir.Set():
+            return SET
         case _:
             return UNKNOWN
 
@@ -272,15 +276,16 @@ _REPEATING = (operator.add, operator.mul, operator.iadd, operator.imul)
 def _is_numeric(call: ir.Call, obj: Any, kinds: Mapping[str, Kind], book: Any) -> bool:
     """Whether an elementwise operation has a numeric result whatever its operands are.
 
-    `x - y` has, since no list can be subtracted; `x + y` may join lists, `2 * x` repeat one.
+    `x - y` has, since no list can be subtracted, unless a set is: `x + y` may join lists,
+    `2 * x` repeat one.
     """
     if isinstance(obj, np.ufunc):
         return obj.signature is None
-    if obj in _ARITHMETIC or obj in _IN_PLACE:
-        return True
-    if obj not in _REPEATING:
+    if obj not in (*_ARITHMETIC, *_IN_PLACE, *_REPEATING):
         return False
     operands = [kind_of(arg, kinds, book) for arg in call.args]
+    if obj not in _REPEATING:
+        return all(kind.form != "set" for kind in operands)
     return any(
         kind.form in ("array", "value")
         or (kind.form == "number" and kind.dtype in ("float", "complex"))

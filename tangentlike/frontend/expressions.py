@@ -25,6 +25,7 @@ from ..ir import (
     Opaque,
     Param,
     Ref,
+    Set,
     Slice,
     Target,
     Text,
@@ -293,7 +294,7 @@ class Reader:
     def opaque(self, node: gast.AST, prefix: str = "") -> Opaque:
         """The code of a node as it stands, with what its free names mean."""
         names, values, refs = self.meanings(node)
-        made = Text if isinstance(node, gast.JoinedStr) else Opaque
+        made = Opaque if prefix else _CODE.get(type(node), Opaque)
         return made(prefix + gast.unparse(node).strip(), names, values, refs, self.at(node))
 
     def meanings(self, node: gast.AST) -> tuple[tuple[str, ...], tuple[Expr, ...], tuple[Ref, ...]]:
@@ -358,6 +359,7 @@ def _is_number(expr: Expr) -> bool:
     return isinstance(expr.value, int | float | complex)
 
 
+_CODE = {gast.JoinedStr: Text, gast.Set: Set, gast.SetComp: Set}
 _COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 
 _FORMS = {gast.ListComp: "list", gast.DictComp: "dict", gast.GeneratorExp: "generator"}

@@ -104,7 +104,7 @@ class _Rewriter:
     def method(self, xs: ir.Var, method: str, call: ir.Call) -> bool:
         """Whether a method's change was rewritten, into `out`."""
         form = self.context.kind_of(xs).form
-        if method not in MUTATING_METHODS or form not in ("list", "dict", "unknown"):
+        if method not in MUTATING_METHODS or form not in ("list", "dict", "set", "unknown"):
             return False
         match method, call.args:
             case "insert", (place, value):
