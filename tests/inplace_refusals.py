@@ -73,7 +73,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "swap_rows": {
         "reverse": "this derivative is written for an array of 1 dimensions where it got an array of 2"
     },
-    "fill_diag_wrap": _each(_WAYS, "`np.fill_diagonal` as a statement"),
     "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
     "nditer_write": {
         "reverse": "`v` is written in place while `y` may share its memory",

@@ -56,6 +56,13 @@ def put(x):
     return y
 
 
+def put_around(x):
+    y = x * 2.0
+    np.put(y, [[13, -1], [5, 0]], x[0, :3] ** 2, mode="wrap")
+    np.put(y, [2, -9, 99], x[1, :3] ** 2, mode="clip")
+    return y
+
+
 def put_method(x):
     y = x * 2.0
     y.put([0, 2], x[1:3] ** 2)
@@ -83,6 +90,12 @@ def copied(x):
 def diagonal_filled(x):
     y = x * 2.0
     np.fill_diagonal(y, x[0, 0] ** 2)
+    return y
+
+
+def diagonals_filled(x):
+    y = x * 2.0
+    np.fill_diagonal(y, x[0] ** 2, wrap=True)
     return y
 
 
@@ -195,3 +208,14 @@ def masked_sum(x):
 def kept_in_fortran_order(x):
     y = np.multiply(x, x, order="F")
     return y.ravel("K") * y.flatten("A") * np.arange(12.0)
+
+
+def distinct_and_back(x):
+    values, back = np.unique(x**2, return_inverse=True)
+    return values[back] * x
+
+
+def distinct_with_all(x, y):
+    joined = np.concatenate([x, x[1:3]])
+    values, firsts, back, counts = np.unique(joined, True, True, True)
+    return values * counts * y[firsts % 5] + np.sum(values[back])

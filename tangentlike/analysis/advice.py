@@ -20,7 +20,6 @@ _ADVICE = {
     "histogram": _HISTOGRAM,
     "histogram2d": _HISTOGRAM,
     "histogramdd": _HISTOGRAM,
-    "unique_all": "use np.unique",
     "fromfunction": "write the function of np.indices(shape)",
     "frompyfunc": "it gives arrays of objects; use np.vectorize or plain array arithmetic",
     "fromiter": "use np.array of a list",
@@ -46,8 +45,8 @@ _ADVICE = {
 def advice(name: str) -> str:
     """A sentence for a refusal, or "".
 
-    >>> advice("np.unique_all"), advice("np.no_such_thing")
-    ('Instead: use np.unique. ', '')
+    >>> advice("np.fromiter"), advice("np.no_such_thing")
+    ('Instead: use np.array of a list. ', '')
     """
     short = name.removeprefix("np.")
     found = _ADVICE.get(short) or _ADVICE.get(short.rpartition(".")[2])

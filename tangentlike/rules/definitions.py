@@ -20,6 +20,7 @@ from .book import default_book, resolve
 from .decisions import is_literal, literal
 from .enumerated import entries_spelled
 from .frozen import parameters_given
+from .named_results import fields_spelled
 from .pieces import choices_spelled
 from .positions import positions_spelled
 from .series import series_spelled
@@ -148,7 +149,7 @@ def as_defined(lowered: Lowered) -> Lowered:
         y = f(x)                            y = vectorized(g, x)
     """
     spellings = (positions_spelled, choices_spelled, entries_spelled, parameters_given)
-    for spelled in (*spellings, series_spelled):
+    for spelled in (*spellings, fields_spelled, series_spelled):
         lowered = spelled(lowered)
     vectorized = dict(_vectorized(lowered.function))
     block = lowered.function.body

@@ -248,9 +248,10 @@ nondifferentiable(
     *(np.triu_indices, np.tril_indices_from, np.triu_indices_from, np.isin, np.all, np.any),
     *(np.ndarray.argmax, np.ndarray.argmin, np.ndarray.argsort, np.ndarray.argpartition),
     *(np.ndarray.nonzero, np.ndarray.searchsorted, np.ndarray.all, np.ndarray.any),
-    *(np.ndindex, np.histogram_bin_edges, "numpy.unique_counts", "numpy.unique_inverse"),
+    *(np.ndindex, np.histogram_bin_edges),
     *(runtime.remaining, runtime.partition_order, runtime.first_places, runtime.along_axis),
     runtime.places_at,
-    *(runtime.flat_places, runtime.histogram_places),
+    *(runtime.flat_places, runtime.histogram_places, runtime.put_places),
+    runtime.diagonal_places,
 )
 nondifferentiable(np.linalg.matrix_rank, kind=integer)

@@ -2,13 +2,28 @@
 
 import numpy as np
 
-from ..kind import Kind
+from .. import ir
+from ..kind import UNKNOWN, Kind
 from .book import rule
 from .kinds_of import array_of_rank, first
+
+_OF_UNIQUE = ("ar", "return_index", "return_inverse", "return_counts", "axis")
 
 
 def _sorted(call, kind_of):
     return first(call, kind_of) if len(call.args) == 1 and not call.kwargs else Kind("array")
+
+
+def _unique(call, kind_of):
+    told = dict(zip(_OF_UNIQUE, call.args, strict=False)) | dict(call.kwargs)
+    flat = told.get("axis", ir.Const(None)) == ir.Const(None)
+    values = Kind("array", "?", (None,)) if flat else Kind("array")
+    flags = [told.get(name, ir.Const(False)) for name in _OF_UNIQUE[1:4]]
+    if not all(isinstance(flag, ir.Const) for flag in flags):
+        return UNKNOWN
+    count = sum(flag.value is True for flag in flags)
+    places = Kind("array", "int", (None,))
+    return Kind("tuple", items=(values, *[places] * count)) if count else values
 
 
 @rule(np.sort, kind=_sorted)
@@ -32,8 +47,63 @@ def partition(y, a, kth, axis=-1):
     a_bar = untake_along_axis(y_bar, a, order, axis)
 
 
-@rule(np.unique, "numpy.unique_values", kind=array_of_rank(1, "?"))
-def unique(y, ar):
-    firsts = first_places(ar)
-    y_dot = np.take(ar_dot, firsts)
-    ar_bar = untake(y_bar, ar, firsts)
+@rule(np.unique, kind=_unique)
+def unique(
+    y,
+    ar,
+    return_index=False,
+    return_inverse=False,
+    return_counts=False,
+    axis=None,
+    *,
+    equal_nan=True,
+):
+    if return_index is True:
+        firsts = y[1]
+    else:
+        firsts = first_places(ar, axis, equal_nan)
+    if return_index + return_inverse + return_counts == 0:
+        y_dot = np.take(ar_dot, firsts, axis)
+        ar_bar = untake(y_bar, ar, firsts, axis)
+    elif return_index + return_inverse + return_counts == 1:
+        y_dot = (np.take(ar_dot, firsts, axis), zeros_like(y[1]))
+        ar_bar = untake(y_bar[0], ar, firsts, axis)
+    elif return_index + return_inverse + return_counts == 2:
+        y_dot = (np.take(ar_dot, firsts, axis), zeros_like(y[1]), zeros_like(y[2]))
+        ar_bar = untake(y_bar[0], ar, firsts, axis)
+    elif return_index + return_inverse + return_counts == 3:
+        y_dot = (
+            np.take(ar_dot, firsts, axis),
+            zeros_like(y[1]),
+            zeros_like(y[2]),
+            zeros_like(y[3]),
+        )
+        ar_bar = untake(y_bar[0], ar, firsts, axis)
+
+
+def _unique_with(count):
+    """The distinct values, and so many arrays of integers beside them."""
+    places = Kind("array", "int", (None,))
+    return lambda call, kind_of: Kind(
+        "tuple", items=(Kind("array", "?", (None,)), *[places] * count)
+    )
+
+
+@rule("numpy.unique_all", kind=_unique_with(3))
+def unique_all(y, x):
+    y_dot = (np.take(x_dot, y[1]), zeros_like(y[1]), zeros_like(y[2]), zeros_like(y[3]))
+    x_bar = untake(y_bar[0], x, y[1])
+
+
+@rule("numpy.unique_counts", "numpy.unique_inverse", kind=_unique_with(1))
+def unique_counts(y, x):
+    firsts = first_places(x, None, False)
+    y_dot = (np.take(x_dot, firsts), zeros_like(y[1]))
+    x_bar = untake(y_bar[0], x, firsts)
+
+
+@rule("numpy.unique_values", kind=array_of_rank(1, "?"))
+def unique_values(y, x):
+    firsts = first_places(x, None, False)
+    y_dot = np.take(x_dot, firsts)
+    x_bar = untake(y_bar, x, firsts)

@@ -165,13 +165,13 @@ def partition_order(a: Any, y: Any, axis: int | None = -1) -> Any:
     return np.take_along_axis(np.argsort(a, axis=axis, kind="stable"), back, axis)
 
 
-def first_places(x: Any) -> Any:
-    """Where in the flattened array each entry of `np.unique(x)` stands first.
+def first_places(x: Any, axis: int | None = None, equal_nan: bool = True) -> Any:
+    """Where each entry of `np.unique(x, axis=axis)` stands first (in the flattened array).
 
     >>> first_places(np.array([3.0, 1.0, 3.0]))
     array([1, 0])
     """
-    return np.unique(x, return_index=True)[1]
+    return np.unique(x, return_index=True, axis=axis, equal_nan=equal_nan)[1]
 
 
 def running_places(x: Any, y: Any, axis: int = 0) -> Any:

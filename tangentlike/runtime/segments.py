@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    *("along_axis", "flat_places", "flat_view", "histogram_places", "unhistogram", "unreduceat"),
-    "weight_in_bins",
+    *("along_axis", "diagonal_places", "flat_places", "flat_view", "histogram_places"),
+    *("put_places", "unhistogram", "unreduceat", "weight_in_bins"),
 ]
 
 
@@ -43,6 +43,38 @@ def flat_places(key: Any, shape: tuple[int, ...]) -> tuple[Any, ...]:
         places = np.atleast_1d(key)
         places = np.flatnonzero(places) if places.dtype == bool else places % max(size, 1)
     return np.unravel_index(places, shape)
+
+
+def put_places(places: Any, shape: tuple[int, ...], mode: str = "raise") -> tuple[Any, ...]:
+    """The key under which `np.put(a, places, v, mode)` writes; `shape` is that of a.
+
+    >>> a = np.zeros((2, 3))
+    >>> a[put_places([1, -1, 8], a.shape, "wrap")] = [1.0, 2.0, 3.0]
+    >>> a
+    array([[0., 1., 3.],
+           [0., 0., 2.]])
+    """
+    size, flat = math.prod(shape), np.ravel(places)
+    if mode == "clip":
+        flat = np.clip(flat, 0, size - 1)
+    elif mode == "wrap":
+        flat = flat % size
+    else:
+        flat = np.where(flat < 0, flat + size, flat)
+    return np.unravel_index(flat, shape)
+
+
+def diagonal_places(shape: tuple[int, ...], wrap: bool) -> tuple[Any, ...]:
+    """The key under which `np.fill_diagonal(a, v, wrap)` writes; `shape` is that of a.
+
+    >>> a = np.zeros((5, 2))
+    >>> a[diagonal_places(a.shape, True)] = 1.0
+    >>> a[:, 0], a[:, 1]
+    (array([1., 0., 0., 1., 0.]), array([0., 1., 0., 0., 1.]))
+    """
+    if len(shape) != 2 or not wrap:
+        return np.diag_indices(min(shape), len(shape))
+    return np.unravel_index(np.arange(0, math.prod(shape), shape[1] + 1), shape)
 
 
 def flat_view(a: Any) -> Any:

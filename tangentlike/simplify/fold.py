@@ -143,6 +143,10 @@ class _Fold:
                 pass
             case ir.Call(fn=ir.Attribute(name="copy"), args=()):
                 return map_expr(expr, self._in_attribute)
+            case ir.Index(base=ir.Display(items=items, keys=()), key=ir.Const(int(place))) if (
+                0 <= place < len(items) and _is_settled(items) and is_pure(expr, self.facts)
+            ):
+                return self.expr(items[place])
             case _:
                 return expr
         new = self._arguments(expr)
@@ -304,6 +308,11 @@ def _spread_over(expr: ir.Expr) -> ir.Expr | None:
     if runtime_name(expr.fn.obj) == "broadcast_like" and len(expr.args) == 2:
         return expr.args[1]
     return expr.args[0] if _is_like(expr, _ONES) and len(expr.args) == 1 else None
+
+
+def _is_settled(items: tuple[ir.Expr, ...]) -> bool:
+    """Whether it is written out what stands where (there are no starred items)."""
+    return not any(isinstance(item, ir.Opaque) for item in items)
 
 
 def _is_known(expr: ir.Expr) -> bool:

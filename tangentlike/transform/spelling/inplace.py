@@ -188,15 +188,6 @@ class _Rewriter:
         repeats = len(call.args) == 3 and self.context.kind_of(call.args[2]).form != "number"
         if obj is np.putmask and len(call.args) == 3 and not repeats:
             return self._masked(stmt, *call.args)
-        wrapped = options.get("wrap", ir.Const(False)) != ir.Const(False)
-        if obj is np.fill_diagonal and len(call.args) == 2 and not wrapped:
-            target, value = call.args
-            name = self.context.names.fresh("diagonal")
-            shortest = ir.Call(ir.Ref("min", min), (ir.Attribute(target, "shape"),))
-            axes = ir.Attribute(target, "ndim")
-            where = ir.Call(self.context.numpy("diag_indices"), (shortest, axes))
-            store = ir.Store(ir.Index(target, ir.Var(name), call.at), value, stmt.origin)
-            return [ir.Assign(name, where, stmt.origin), store]
         if _is_for_effect(obj):
             return None
         stores = scatter_stores(stmt, call, obj, self.context)

@@ -1,9 +1,10 @@
 """`np.put`, `np.place`, `np.putmask` and `np.put_along_axis`, spelled as the stores they are.
 
-np.put(a, k, v)                  a[np.unravel_index(k, a.shape)] = v
+np.put(a, k, v)                  a[put_places(k, a.shape)] = np.resize(v, np.size(k))
 np.place(a, m, v)                a[m] = np.resize(v, np.count_nonzero(m))
 np.putmask(a, m, v)              a[...] = np.where(m, np.resize(v, a.shape), a)
 np.put_along_axis(a, k, v, 1)    a[along_axis(k, a.shape, 1)] = v
+np.fill_diagonal(a, v)           a[np.diag_indices(min(a.shape), a.ndim)] = v
 """
 
 from __future__ import annotations
@@ -41,17 +42,39 @@ def _bound(call: ir.Call, names: tuple[str, ...]) -> list[ir.Expr] | None:
     given = dict(zip(names, call.args, strict=False)) | dict(call.kwargs)
     if len(call.args) > len(names) or not given.keys() <= set(names):
         return None
-    if names[-1] == "axis":
-        given.setdefault("axis", ir.Const(-1))
+    for name in names:
+        if name in _DEFAULTS:
+            given.setdefault(name, _DEFAULTS[name])
     return [given[name] for name in names] if given.keys() == set(names) else None
 
 
 def _put(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
-    target, places, value = arguments
-    if context.kind_of(target).rank == 1:
-        return [store(stmt, target, places, value)]
-    where = ir.Call(context.numpy("unravel_index"), (places, ir.Attribute(target, "shape")))
-    return _keyed(stmt, "places", where, target, value, context)
+    target, places, value, mode = arguments
+    given = ir.Call(context.numpy("shape"), (places,))
+    if context.kind_of(target).rank == 1 and mode == ir.Const("raise"):
+        fitted, named = resized(stmt, value, given, context)
+        return [*named, store(stmt, target, places, fitted)]
+    fitted, named = resized(stmt, value, ir.Call(context.numpy("size"), (places,)), context)
+    options = () if mode == ir.Const("raise") else (mode,)
+    shape = ir.Attribute(target, "shape")
+    where = ir.Call(ir.Ref("put_places", runtime.put_places), (places, shape, *options))
+    return [*named, *_keyed(stmt, "places", where, target, fitted, context)]
+
+
+def _fill_diagonal(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
+    target, value, wrap = arguments
+    shape = ir.Attribute(target, "shape")
+    if wrap == ir.Const(False):
+        shortest = ir.Call(ir.Ref("min", min), (shape,))
+        axes = ir.Attribute(target, "ndim")
+        where = ir.Call(context.numpy("diag_indices"), (shortest, axes))
+        return _keyed(stmt, "diagonal", where, target, value, context)
+    where = ir.Call(ir.Ref("diagonal_places", runtime.diagonal_places), (shape, wrap))
+    name = context.names.fresh("diagonal")
+    count = ir.Call(context.numpy("size"), (ir.Index(ir.Var(name), ir.Const(0)),))
+    fitted, named = resized(stmt, value, count, context)
+    key = ir.Assign(name, where, stmt.origin)
+    return [key, *named, store(stmt, target, ir.Var(name), fitted)]
 
 
 def _place(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
@@ -74,7 +97,7 @@ def _putmask(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[
 def _put_along_axis(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[ir.Stmt]:
     target, places, value, axis = arguments
     if axis == ir.Const(None):
-        return _put(stmt, [target, places, value], context)
+        return _put(stmt, [target, places, value, ir.Const("raise")], context)
     shape = ir.Attribute(target, "shape")
     where = ir.Call(ir.Ref("along_axis", runtime.along_axis), (places, shape, axis))
     return _keyed(stmt, "places", where, target, value, context)
@@ -113,11 +136,14 @@ _MAKERS = {
     np.place: _place,
     np.putmask: _putmask,
     np.put_along_axis: _put_along_axis,
+    np.fill_diagonal: _fill_diagonal,
 }
 _PARAMETERS = {
-    np.put: ("a", "ind", "v"),
-    np.ndarray.put: ("a", "ind", "v"),
+    np.put: ("a", "ind", "v", "mode"),
+    np.ndarray.put: ("a", "ind", "v", "mode"),
     np.place: ("arr", "mask", "vals"),
     np.putmask: ("a", "mask", "values"),
     np.put_along_axis: ("arr", "indices", "values", "axis"),
+    np.fill_diagonal: ("a", "val", "wrap"),
 }
+_DEFAULTS = {"axis": ir.Const(-1), "mode": ir.Const("raise"), "wrap": ir.Const(False)}
