@@ -26,7 +26,7 @@ from .imports import imported_names
 from .inline import inlinable
 from .jumps import structure_jumps
 from .lifting import lift_definitions, lifted_of
-from .loopvars import copied_with, fix_headers
+from .loopvars import copied_with, fix_headers, spread_headers
 from .naming import names_of
 from .resolve import Scope
 from .source import find_definition
@@ -94,6 +94,7 @@ def _lowered(
     function = lift_definitions(function, inlinable(function), scope, names, late)
     function = structure_jumps(function, names)
     function = flatten(function, names, scope, late)
+    function = spread_headers(function, names)
     function, found = copied_with(function, reaching(function), names)
     function, before = renamed_webs(function, found, names)
     refuse_contents(function)

@@ -102,7 +102,13 @@ def consumed(call: Call) -> Call:
     return replace(call, args=args)
 
 
-def loop(expr: Comprehension, name: str, variable: Callable[[str], str], origin: Origin) -> Block:
+def loop(
+    expr: Comprehension,
+    name: str,
+    variable: Callable[[str], str],
+    local: Callable[[str], str],
+    origin: Origin,
+) -> Block:
     """The statements that build the list or dict under this name.
 
     before::                                  after::
@@ -111,7 +117,8 @@ def loop(expr: Comprehension, name: str, variable: Callable[[str], str], origin:
                                                       if x > 0:
                                                           ys.append(x * x)
 
-    `variable` names a variable of the comprehension, which must not be one of the function's.
+    `variable` names a variable of the comprehension, which must not be one of the function's,
+    `local` one of a generator expression that it goes through.
     """
     meaning: dict[str, Expr] = dict(zip(expr.names, expr.values, strict=True))
     headers: list[tuple[Target, Expr, tuple[Expr, ...]]] = []
@@ -131,9 +138,23 @@ def loop(expr: Comprehension, name: str, variable: Callable[[str], str], origin:
     for target, iterable, tests in reversed(headers):
         for test in reversed(tests):
             body = (If(test, body, (), origin),)
-        body = (For(target, iterable, body, origin),)
+        body = (_loop_through(target, iterable, body, local, origin),)
     empty = Display("dict" if expr.form == "dict" else "list", ())
     return (Assign(name, empty, origin), *body)
+
+
+def _loop_through(
+    target: Target, iterable: Expr, body: Block, variable: Callable[[str], str], origin: Origin
+) -> For:
+    """A loop over anything; over what a generator expression makes it is the loop over what that
+    goes through: `for y in map(f, xs)` of a comprehension is `for x in xs: y = f(x)`."""
+    while (generated := loop_over(iterable, variable)) is not None:
+        clause, item = generated
+        body = (Assign(target, item, origin), *body)
+        for test in reversed(clause.tests):
+            body = (If(test, body, (), origin),)
+        target, iterable = clause.target, clause.iter
+    return For(target, iterable, body, origin)
 
 
 def reduction(call: Call, name: str, item: str, origin: Origin) -> Block:

@@ -231,7 +231,8 @@ class _Flattener:
 
     def collected(self, target: str, value: Comprehension) -> None:
         """A list or dict built by a loop."""
-        self.out.extend(self.block(loop(value, target, self.names.variable, self.origin)))
+        names = (self.names.variable, self.names.local)
+        self.out.extend(self.block(loop(value, target, *names, self.origin)))
 
     def effect(self, value: Expr) -> None:
         """An expression evaluated for what it does."""

@@ -61,6 +61,52 @@ def _copy(loop: For, escaping: frozenset[str], names: Names) -> For:
     return dataclasses.replace(loop, target=target, body=(*copies, *loop.body))
 
 
+def spread_headers(function: Function, names: Names) -> Function:
+    """Name the items that `zip` and `enumerate` put side by side, where the loop names their tuple.
+
+    before::                       after::
+        for p in zip(xs, ys):          for p_xs, p_ys in zip(xs, ys):
+            s = s + p[0] * p[1]            p = (p_xs, p_ys)
+                                           s = s + p[0] * p[1]
+    """
+
+    def spread(block: Block) -> Block:
+        return tuple(in_blocks(_spread(s) if isinstance(s, For) else s, spread) for s in block)
+
+    def _spread(loop: For) -> For:
+        made: list[ir.Stmt] = []
+
+        def parts(target: Target, iterable: Expr) -> Target:
+            items = _side_by_side(iterable)
+            if items and isinstance(target, str):
+                own = tuple(names.fresh(f"{target}_{word}") for word, _ in items)
+                made.append(Assign(target, ir.Display("tuple", tuple(map(Var, own))), loop.origin))
+                target = own
+            if len(target) != len(items):
+                return target
+            return tuple(parts(t, part) for t, (_, part) in zip(target, items, strict=True))
+
+        target = parts(loop.target, loop.iter)
+        if not made:
+            return loop
+        return dataclasses.replace(loop, target=target, body=(*reversed(made), *loop.body))
+
+    return dataclasses.replace(function, body=spread(function.body))
+
+
+def _side_by_side(iterable: Expr) -> list[tuple[str, Expr]]:
+    """What a header puts side by side, with a word for each; nothing where it gives one item, or
+    nobody knows how many."""
+    match iterable:
+        case Call(fn=ir.Ref(obj=obj) as fn, args=args) if not any(map(ir.is_starred, args)):
+            found = [(a.name if isinstance(a, Var) else str(n), a) for n, a in enumerate(args)]
+            if obj is zip:
+                return found
+            if obj is enumerate:
+                return [("count", fn), *found[:1]]
+    return []
+
+
 def fix_headers(function: Function, names: Names | None = None) -> Function:
     """Name what a loop header reads where the loop, or later code, changes it.
 

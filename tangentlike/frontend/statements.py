@@ -45,7 +45,7 @@ from .outer import NO_OUTER, Outer
 from .places import Line, Source
 from .refusals import STATEMENTS, reject_generators, unsupported
 from .survey import survey
-from .targets import split_targets
+from .targets import place_of, split_targets
 
 
 @dataclass(frozen=True)
@@ -135,23 +135,28 @@ class StatementReader:
         iterable = reader.read(node.iter)
         target = self._loop_target(node.target, line)
         body, origin = self._round(node.body), Origin(line.whole())
-        generated = None  # (`map` takes its function before the loop: it must stay what it is)
-        if not isinstance(node.iter, gast.Call) or not self._rebinds(node.body, node.iter):
-            generated = loop_over(iterable, self.names.fresh)
-        if generated is not None:
-            clause, item = generated
-            target, iterable = clause.target, clause.iter
-            place = self._target(node.target, line, reader)
-            body = (nested.Assignment((place,), item, origin), *body)
-            for test in reversed(clause.tests):
-                body = (If(test, body, (), origin),)
+        place: nested.Place | None = (
+            None  # (`map` takes its function before the loop: it must stay what it is)
+        )
+        if not self._rebinds(node.body, node.iter):
+            while (generated := loop_over(iterable, self.names.fresh)) is not None:
+                clause, item = generated
+                place = place_of(target) if place else self._target(node.target, line, reader)
+                body = (nested.Assignment((place,), item, origin), *body)
+                for test in reversed(clause.tests):
+                    body = (If(test, body, (), origin),)
+                target, iterable = clause.target, clause.iter
         loop = For(target, iterable, body, origin)
         return run_unless_broken(loop, self.block(node.orelse), self.names)
 
-    def _rebinds(self, body: Sequence[gast.AST], call: gast.Call) -> bool:
+    def _rebinds(self, body: Sequence[gast.AST], iterable: gast.AST) -> bool:
         """Whether statements bind the name that is the first argument of a call."""
+        if not isinstance(iterable, gast.Call):
+            return False
         bound = {n for part in body for n in survey(gast.Module([part], [])).bound}
-        return any(isinstance(arg, gast.Name) and arg.id in bound for arg in call.args[:1])
+        if any(isinstance(arg, gast.Name) and arg.id in bound for arg in iterable.args[:1]):
+            return True
+        return any(self._rebinds(body, arg) for arg in iterable.args)
 
     def _loop_target(self, node: gast.AST, line: Line) -> ir.Target:
         if isinstance(node, gast.Name):

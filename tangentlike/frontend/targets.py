@@ -134,11 +134,12 @@ def _bind_starred(
 
 def unpacked(target: ir.Target, value: Display, origin: Origin, names: Names) -> ir.Block:
     """Names bound to the items of a display that stands in place of a call."""
-    return tuple(_bind(_places(target), value, origin, names))
+    return tuple(_bind(place_of(target), value, origin, names))
 
 
-def _places(target: ir.Target) -> nested.Place:
-    return Var(target) if isinstance(target, str) else tuple(map(_places, target))
+def place_of(target: ir.Target) -> nested.Place:
+    """What a loop binds, as the target of an assignment."""
+    return Var(target) if isinstance(target, str) else tuple(map(place_of, target))
 
 
 def _bind_each(

@@ -49,7 +49,7 @@ def subtract(y, a, b):
 def _repeated(call: ir.Call, kind_of: KindOf) -> Kind:
     """`*` repeats a list, everything else is arithmetic."""
     kinds = [kind_of(arg) for arg in call.args[:2]]
-    for one, other in (kinds, kinds[::-1]):
+    for one, other in zip(kinds, kinds[::-1], strict=True):  # (one if it is `mul(*pair)`)
         if one.form in ("list", "tuple") and other.form == "number":
             return Kind(one.form, item=one.item)
     return elementwise(call, kind_of)
