@@ -1,4 +1,4 @@
-# ruff: noqa: B905, C417 - these programs are about just that
+# ruff: noqa: C417 - these programs are about just that
 """What is gone through: pairs known by one name, `map` and `filter` of each other."""
 
 import operator
