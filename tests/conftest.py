@@ -1,5 +1,7 @@
-"""The tests import each other as `tests.<name>`, whatever folder pytest was started in."""
+"""The tests import each other as `tests.<name>`, whatever folder pytest was started in; what takes
+long and tells little more is left to `pytest --all`."""
 
+import gc
 import sys
 from pathlib import Path
 
@@ -13,3 +15,21 @@ if ROOT not in sys.path:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--rewrite-golden` replaces the files under tests/golden by what is emitted now."""
     parser.addoption("--rewrite-golden", action="store_true", default=False)
+    parser.addoption("--all", action="store_true", default=False, help="also what is left out")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "thorough: run by `pytest --all` only (tests.sampled)")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what is marked as thorough, unless all is asked for."""
+    if not config.getoption("--all"):
+        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+
+
+def pytest_collection_finish() -> None:
+    """What collection made stays: the garbage collector need not walk over it again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)

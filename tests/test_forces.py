@@ -239,11 +239,12 @@ def methods_of_outer_objects(depth, q):
     "f", [methods_of_classes, methods_of_locals, called_objects, methods_of_outer_objects]
 )
 def test_methods_and_called_objects(f: Callable[..., Any]) -> None:
-    tl.check_grads(f, (K, Q), order=2)
+    tl.check_grads(f, (K, Q))
     gradient = tl.grad(f, wrt=1)
     expected = agreement.slope(lambda q: gradient(K, q) @ V, (Q,), [Q])
     found = tl.grad(lambda q: gradient(K, q) @ V)(Q) @ Q  # reverse over reverse
     assert agreement.close(float(found), expected, 1e-6)
+    assert agreement.close(float(tl.hvp(f, wrt=1)(K, Q, Q) @ V), expected, 1e-6)
 
 
 def test_what_is_not_told_is_refused_with_advice() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import tangentlike as tl
 from tests import agreement, mixed_orders
+from tests.sampled import one_in
 from tests.second_orders import WAYS, Point, point
 
 CHOSEN = [  # beside those of tests/test_nine_combinations.py
@@ -64,7 +65,7 @@ CHOSEN = [  # beside those of tests/test_nine_combinations.py
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", one_in(2, CHOSEN))
 def test_second_derivative(name: str, way: Callable[[Point], float]) -> None:
     point(name).check(way(point(name)))
 
@@ -216,8 +217,16 @@ MIXTURES = [
 ]
 
 
-@pytest.mark.parametrize("f", OF_NUMBERS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("mixture", MIXTURES, ids=["gtgt", "tptg", "pgtp"])
+IN_TURN = [  # each function with the next mixture first
+    pytest.param(
+        f, MIXTURES[(i + j) % 3], id=f"{f.__name__}-{['gtgt', 'tptg', 'pgtp'][(i + j) % 3]}"
+    )
+    for i, f in enumerate(OF_NUMBERS)
+    for j in range(3)
+]
+
+
+@pytest.mark.parametrize(("f", "mixture"), one_in(3, IN_TURN))
 def test_mixed_orders(f: Callable[..., Any], mixture: tuple[Callable[..., Any], ...]) -> None:
     """Order four by mixed operators, against four gradients."""
     mixed = f
@@ -236,7 +245,7 @@ UNANNOTATED = [  # the rest: `python -m tests.mixed_orders`
 ]
 
 
-@pytest.mark.parametrize(("f", "mixture"), UNANNOTATED)
+@pytest.mark.parametrize(("f", "mixture"), one_in(2, [pytest.param(*case) for case in UNANNOTATED]))
 def test_mixtures_without_annotations(f: Callable[..., Any], mixture: str) -> None:
     """Calls, containers and writes, whose kinds nothing tells but the program."""
     assert mixed_orders.outcome(f, mixture) == "right"
