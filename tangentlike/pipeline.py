@@ -19,13 +19,12 @@ from .builder import Builder, Request
 from .check import check
 from .emit import Stages, emit, load, standalone
 from .errors import UnsupportedError
-from .frontend import Lowered, Scope, lower
+from .frontend import Lowered, Scope
 from .kind import UNKNOWN, Kind
 from .meanings import Meanings, noting
 from .rules.book import RuleBook, default_book
-from .rules.definitions import as_defined
 from .rules.foreign import ForeignBook
-from .rules.twins import as_numpy
+from .rules.ruled import lower_ruled
 from .simplify.tapes import simplified_pairs
 
 __all__ = ["Derived", "Request", "derive"]
@@ -74,7 +73,7 @@ def _derive(
         raise UnsupportedError(
             f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
         )
-    lowered = as_defined(as_numpy(lower(fn)))
+    lowered = lower_ruled(fn, default_book() if book is None else book)
     check(lowered.function)
     given = dict(request.structures)
     if request.example is not None:

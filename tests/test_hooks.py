@@ -112,9 +112,34 @@ def test_a_hook_belongs_to_the_derivative_that_is_differentiated():
     np.testing.assert_allclose(tl.hvp(network)(W, U, XS, W), slope, rtol=1e-6, atol=1e-8)
 
 
+def inner_gradient(x):
+    return np.sum(tl.grad(doubled_twice)(x) * x)
+
+
+def test_reverse_over_reverse_hooks_once():
+    np.testing.assert_allclose(tl.grad(inner_gradient)(X), 4.0 * 24.0 * X**3)
+    np.testing.assert_allclose(tl.hvp(doubled_twice)(X, X), 72.0 * X**3)
+
+
+def of_a_pair(x, hook):
+    a, b = tl.on_adjoint((x * 2.0, np.sin(x)), hook)
+    return np.sum(a) + np.sum(b)
+
+
+def test_containers_come_back_as_they_were():
+    swapped = tl.grad(of_a_pair)(X, lambda g: (g[0], 3.0 * g[1]))
+    np.testing.assert_allclose(swapped, 2.0 + 3.0 * np.cos(X))
+    with pytest.raises(ValueError, match="got a tuple and returns one as long"):
+        tl.grad(of_a_pair)(X, lambda g: g[:1])
+    with pytest.raises(ValueError, match="a list came back"):
+        tl.grad(given)(X, lambda g: [2.0 * v for v in g])
+
+
 def test_errors():
     with pytest.raises(ValueError, match=r"shape \(\) came back"):
         tl.grad(wrong_shape)(X)
+    with pytest.raises(TypeError, match="on_adjoint takes a function, got a int"):
+        given(X, 3)
 
 
 def test_an_array_written_beside_it_is_right_or_refused():

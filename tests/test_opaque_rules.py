@@ -94,3 +94,88 @@ def test_lists_of_rules_are_added_item_by_item(key):
     at = [1.0, 2.0]
     found = tl.grad(of_dict)({key: at})[key] if key else tl.grad(of_list)(at)
     np.testing.assert_allclose(found, [94.0, 188.0])
+
+
+class Solver:
+    """Its rules do not say what its methods compute, so that one sees which is used."""
+
+    def __init__(self, k):
+        self.k = k
+
+    def solve(self, x):
+        return self.k * np.sum(x)
+
+    @staticmethod
+    def norm(x):
+        return np.sum(x * x)
+
+
+@tl.rule(Solver.solve)
+def solve_rule(y, self, x):
+    y_dot = 100.0 * np.sum(x_dot)
+    x_bar = 100.0 * y_bar * np.ones_like(x)
+
+
+@tl.rule(Solver.norm)
+def norm_rule(y, x):
+    y_dot = 100.0 * np.sum(x_dot)
+    x_bar = 100.0 * y_bar * np.ones_like(x)
+
+
+SOLVER = Solver(2.0)
+USES = {
+    "itself": (Solver.norm, ()),
+    "method": (SOLVER.solve, ()),
+    "of_a_global": (lambda x: SOLVER.solve(x), ()),
+    "of_a_parameter": (lambda x, solver: solver.solve(x), (SOLVER,)),
+    "of_a_local": (lambda x: Solver(3.0).solve(x), ()),
+    "static": (lambda x: SOLVER.norm(x), ()),
+    "checkpointed": (lambda x: tl.checkpoint(Solver.norm)(x), ()),
+    "operator": (lambda x: tl.jvp(Solver.norm, (x,), (x,))[1], ()),
+    "argument": (lambda x, f: f(x), (Solver.norm,)),
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_rule_is_used_however_its_function_is_reached(name):
+    fn, rest = USES[name]
+    x = np.array([0.5, 2.0])
+    assert tl.grad(fn)(x, *rest).tolist() == [100.0, 100.0]
+    assert tl.jvp(fn, (x, *rest), (x, *(0.0 for _ in rest)))[1] == pytest.approx(250.0)
+
+
+def reverse_only(x): ...
+
+
+def forward_only(x): ...
+
+
+def of_a_kind(x, kind="sine"): ...
+
+
+@tl.rule(reverse_only)
+def reverse_only_rule(y, x):
+    x_bar = 2.0 * y_bar
+
+
+@tl.rule(forward_only)
+def forward_only_rule(y, x):
+    y_dot = 2.0 * x_dot
+
+
+@tl.rule(of_a_kind)
+def of_a_kind_rule(y, x, kind="sine"):
+    if kind == "sine":
+        dy_dx = np.cos(x)
+    else:
+        dy_dx = 1.0 - y * y
+
+
+def test_what_a_rule_does_not_say_is_refused():
+    with pytest.raises(tl.UnsupportedError, match="states no tangent by its argument `x`"):
+        tl.jvp(lambda x: reverse_only(x), (2.0,), (1.0,))
+    with pytest.raises(tl.UnsupportedError, match="states no adjoint of its argument `x`"):
+        tl.grad(lambda x: forward_only(x))
+    with pytest.raises(tl.UnsupportedError, match="asks `kind == 'sine'`, which shows only"):
+        tl.grad(lambda x, kind: of_a_kind(x, kind))
+    assert "np.cos(x)" in tl.grad(lambda x: of_a_kind(x)).source

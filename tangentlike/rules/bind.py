@@ -7,22 +7,21 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
+import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from .. import ir, runtime
-from ..errors import Place, TangentlikeError, UnsupportedError
+from ..errors import TangentlikeError, UnsupportedError
 from ..kind import Kind
 from . import linear
 from .book import KindOf, Rule, as_function_call, default_book
-from .decisions import Facts, decide
+from .decisions import Facts, asks_values, decide
 from .expressions import Malformed
+from .matching import match_call, spread
 from .specialise import specialise, with_placeholders
 from .template import Body, Line, Template, read_template, template_of
 from .twins import spelled_module
@@ -73,7 +72,7 @@ class Instance:
         """
         given = {p: dot for p, dot in dots.items() if dot is not None}
         for param in given:
-            self._require(param)
+            self._require_tangent(param)
         if self.tangent is not None:
             return linear.put_tangents(self.tangent, given, self.arguments)
         forms = {self.kind_of(argument).form for argument in self.arguments.values()}
@@ -152,8 +151,29 @@ class Instance:
         shared = {f"${name}": value for name, value in self.temporaries}
         return linear.may_be_complex(expr, dtype_of, self.real)
 
+    def _require_tangent(self, param: str) -> None:
+        """Refuse a tangent that the rule does not state by this argument."""
+        stated = param in self.partials
+        if self.tangent is not None:
+            stated = f"${param}_dot" in ir.names_in(self.tangent) or linear.is_zero(self.tangent)
+        zero = param in self.adjoints and linear.is_zero(self.adjoints[param])
+        if not (stated or zero):
+            self._require(param)
+            raise UnsupportedError(
+                f"the rule of {self.rule.name} states no tangent by its argument `{param}`",
+                self.call.at,
+                f"Forward mode needs a line `y_dot = ...` that reads `{param}_dot` (y is the first "
+                "parameter of the rule).",
+            )
+
     def _require(self, param: str) -> None:
         if not self.covers(param):
+            if not self.rule.is_ours and f"${param}_dot" in ir.names_in(self.tangent):
+                raise UnsupportedError(
+                    f"the rule of {self.rule.name} states no adjoint of its argument `{param}`",
+                    self.call.at,
+                    f"Reverse mode needs a line `{param}_bar = ...`.",
+                )
             hint = "Apply tl.stop_gradient to it if it is meant as a constant."
             args = getattr(self.call, "args", ())  # (none where an attribute is read)
             if any(self.kind_of(arg).form in ("list", "tuple") for arg in args):
@@ -184,10 +204,10 @@ def bind(
     kind_of = as_kind_of(kinds)
     call = as_function_call(expr)
     template = _template(rule, call, kind_of)
-    actuals, unsupplied = _match(rule, template, call)
-    values, arguments = _spread(template, actuals)
+    actuals, unsupplied = match_call(rule, template, call)
+    values, arguments = spread(template, actuals)
     try:
-        lines = _decide(template.body, Facts(values, kind_of, real))
+        lines = _decide(template.body, Facts(values, kind_of, real), rule, call)
     except Malformed as error:
         raise TangentlikeError(f"malformed rule of {rule.name}: {error}", template.place) from error
     alias = spelled_module(call.fn) or alias
@@ -296,80 +316,6 @@ def _template(rule: Rule, call: ir.Call, kind_of: KindOf) -> Template:
     return read_template(rule.fn(call, kind_of), rule)
 
 
-def _match(
-    rule: Rule, template: Template, call: ir.Call
-) -> tuple[dict[str, ir.Expr], frozenset[str]]:
-    """Parameters to actual arguments, and the parameters left at their defaults."""
-    for arg in call.args:
-        if isinstance(arg, ir.Opaque) and arg.text.startswith("*"):
-            raise UnsupportedError(
-                f"starred arguments of {rule.name}", call.at, "Write the arguments out."
-            )
-    params = template.signature.parameters
-    if isinstance(getattr(call.fn, "obj", None), np.ufunc):
-        told = tuple((name, value) for name, value in call.kwargs if name not in _MEMORY)
-        call = dataclasses.replace(call, kwargs=told)
-    for name, _ in call.kwargs:
-        known = params.get(name)
-        if known is None or known.kind is inspect.Parameter.VAR_POSITIONAL:
-            raise _unnamed(rule, f"`{name}`", f"(..., {name}=...)", call.at)
-    try:
-        bound = template.signature.bind(*call.args, **dict(call.kwargs))
-    except TypeError as error:
-        raise _unnamed(rule, f"this call ({error})", "(...)", call.at) from error
-    unsupplied = frozenset(params) - frozenset(bound.arguments)
-    arguments: dict[str, ir.Expr] = {}
-    for name, param in params.items():
-        if param.kind is inspect.Parameter.VAR_POSITIONAL:
-            arguments[name] = ir.Display("tuple", tuple(bound.arguments.get(name, ())))
-        elif name in bound.arguments:
-            arguments[name] = bound.arguments[name]
-        else:
-            arguments[name] = _default(param.default)
-    return arguments, unsupplied
-
-
-# Options of every ufunc that say how the result lies in memory and which types are taken: no rule
-# names them, and none depends on them.
-_MEMORY = ("order", "casting", "subok")
-
-
-def _unnamed(rule: Rule, what: str, form: str, at: Place | None) -> UnsupportedError:
-    noun = "the argument " if what.startswith("`") else ""
-    return UnsupportedError(
-        f"{rule.name}{form} has no rule for {noun}{what}",
-        at,
-        "Write the call without it, or give the operation a rule of your own with @tl.rule.",
-    )
-
-
-def _default(value: Any) -> ir.Expr:
-    if isinstance(value, tuple):
-        return ir.Display("tuple", tuple(map(_default, value)))
-    if isinstance(value, type):
-        return ir.Ref(value.__name__, value)
-    return ir.Const(value)
-
-
-def _spread(
-    template: Template, arguments: dict[str, ir.Expr]
-) -> tuple[dict[str, ir.Expr], dict[str, ir.Expr]]:
-    """Give each operand of `*operands` a parameter of its own: `operands0`, `operands1`, ..."""
-    values: dict[str, ir.Expr] = dict(arguments)
-    spread: dict[str, ir.Expr] = {}
-    for name, param in template.signature.parameters.items():
-        actual = arguments[name]
-        if param.kind is not inspect.Parameter.VAR_POSITIONAL:
-            spread[name] = actual
-            continue
-        assert isinstance(actual, ir.Display)
-        for place, item in enumerate(actual.items):
-            spread[f"{name}{place}"] = item
-        dots = tuple(ir.Var(f"${name}{place}_dot") for place in range(len(actual.items)))
-        values[f"${name}_dot"] = ir.Display("tuple", dots)
-    return values, spread
-
-
 def _gather(
     adjoints: dict[str, ir.Expr],
     temporaries: dict[str, ir.Expr],
@@ -390,11 +336,20 @@ def _gather(
     return found, named
 
 
-def _decide(body: Body, facts: Facts) -> list[Line]:
+def _decide(body: Body, facts: Facts, rule: Rule, call: ir.Call) -> list[Line]:
     lines: list[Line] = []
     for item in body:
         if isinstance(item, Line):
             lines.append(item)
-        else:
-            lines += _decide(item.body if decide(item.test, facts) else item.orelse, facts)
+            continue
+        known = decide(item.test, facts)
+        if known is None and not rule.is_ours and asks_values(item.test, facts):
+            raise UnsupportedError(
+                f"the rule of {rule.name} asks `{ast.unparse(item.test)}`, which shows only when "
+                "the program runs",
+                call.at,
+                "Write the argument as a literal in the call, or state the rule for every value "
+                "(np.where).",
+            )
+        lines += _decide(item.body if known else item.orelse, facts, rule, call)
     return lines

@@ -93,6 +93,11 @@ class Rule:
         code = self.fn.__code__
         return Place(code.co_filename, code.co_firstlineno, f"def {self.fn.__name__}(...)")
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is one of the package's own."""
+        return (self.fn.__module__ or "").partition(".")[0] == __name__.partition(".")[0]
+
     def view_of(self, call: ir.Expr) -> str:
         """Whether the result of one call shares memory with an argument: "no", "view", "maybe"."""
         if self.view not in ("alone", "asked"):

@@ -18,7 +18,7 @@ from ..kind import Kind
 from .book import KindOf
 from .expressions import Malformed
 
-__all__ = ["QUESTIONS", "Facts", "decide"]
+__all__ = ["QUESTIONS", "Facts", "asks_values", "decide"]
 
 _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
@@ -71,6 +71,23 @@ def decide(test: ast.expr, facts: Facts) -> bool | None:
         return bool(_value(test, facts))
     except (_Unknown, TypeError):
         return None
+
+
+def asks_values(test: ast.expr, facts: Facts) -> bool:
+    """Whether what is not known of a test is the value of an argument (`k == 2`): a rule cannot
+    have one case for all that it may be, as it can for what a test asks of its kind
+    (`rank(a) == 2`) or whether it is None."""
+    match test:
+        case ast.BoolOp(values=parts):
+            return any(asks_values(part, facts) for part in parts)
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return asks_values(inner, facts)
+        case ast.Compare(ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return False
+        case ast.Compare(left=left, comparators=rest):
+            named = any(isinstance(part, ast.Name) for part in (left, *rest))
+            return named and decide(test, facts) is None
+    return isinstance(test, ast.Name) and decide(test, facts) is None
 
 
 def _value(node: ast.expr, facts: Facts) -> Any:

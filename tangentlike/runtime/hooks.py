@@ -21,6 +21,8 @@ def on_adjoint(x: Any, fn: Callable[[Any], Any]) -> Any:
     >>> on_adjoint(2.0, print)
     2.0
     """
+    if not callable(fn):
+        raise TypeError(f"on_adjoint takes a function, got a {type(fn).__name__}")
     return x
 
 
@@ -33,7 +35,15 @@ def hooked(g: Any, fn: Callable[[Any], Any]) -> Any:
     handed = fn(copy(g))
     if handed is None:
         return g
-    if not isinstance(g, (list, tuple, dict)) and np.shape(handed) != np.shape(g):
+    if isinstance(g, list) and isinstance(handed, tuple):  # (adjoints of tuples are lists)
+        handed = list(handed)
+    if isinstance(g, (list, tuple, dict)) or isinstance(handed, (list, tuple, dict)):
+        if type(handed) is not type(g) or len(handed) != len(g):
+            raise ValueError(
+                f"a {type(handed).__name__} came back from a function given to on_adjoint, which "
+                f"got a {type(g).__name__} and returns one as long, or None"
+            )
+    elif np.shape(handed) != np.shape(g):
         raise ValueError(
             f"an adjoint of shape {np.shape(handed)} came back from a function given to "
             f"on_adjoint, which got one of shape {np.shape(g)}"

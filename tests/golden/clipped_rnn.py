@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import tangentlike as tl
 from tangentlike.runtime import hooked
 from tests.golden_programs import clip
 
@@ -14,7 +13,7 @@ def clipped_rnn_grad(w: np.ndarray, h: np.ndarray, n: int):
         tanh_wh = np.tanh(w @ h)
         tanh_wh_saved.append(tanh_wh)
         h_saved.append(h)
-        h = tl.on_adjoint(tanh_wh, clip)
+        h = tanh_wh
     # adjoint
     w_bar = np.zeros_like(w)
     h_bar = np.ones_like(h)

@@ -19,12 +19,11 @@ from ...analysis.evidence import told_apart
 from ...analysis.memory import Effects
 from ...checkpoints import inside_checkpoint
 from ...errors import InternalError, UnsupportedError
-from ...frontend import Lowered, lower
+from ...frontend import Lowered
 from ...kind import FLOAT, UNKNOWN, Kind
 from ...names import Names
 from ...primal import emitted_of
-from ...rules.definitions import as_defined
-from ...rules.twins import as_numpy
+from ...rules.ruled import lower_ruled
 from .class_cases import checked_classes, of_class
 from .effects import CalleeEffects
 from .own_stacks import stacks_by_position
@@ -85,7 +84,9 @@ class CallSite:
 
 
 class Builder(Protocol):
-    """What the pipeline gives: how to make the functions a request stands for."""
+    """What the pipeline gives: how to make the functions a request stands for, and the rules."""
+
+    book: Any
 
     def pair(self, pair: Pair, request: Request) -> tuple[ir.Function, ir.Function]: ...
 
@@ -153,9 +154,10 @@ class Callees:
         if hasattr(obj, "__derives__"):
             raise _operator_unresolved(obj, None)
         if id(obj) not in self._lowered:
+            assert self.builder is not None
             self._keep.append(obj)
-            plain = lower(emitted_of(obj, self.of_copies) or inside_checkpoint(obj) or obj)
-            found = as_defined(as_numpy(plain))
+            plain = emitted_of(obj, self.of_copies) or inside_checkpoint(obj) or obj
+            found = lower_ruled(plain, self.builder.book)
             if self.reverses and getattr(obj, "__empties_tape__", False):
                 found = stacks_by_position(found)
             self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}

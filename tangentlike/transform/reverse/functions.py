@@ -26,6 +26,7 @@ from ..calling.callees import CallSite
 from ..context import Context
 from .adjoints import BORROWED, OWNED, Adjoints
 from .costs import Costs
+from .hooks import without_hooks
 from .recorded import Recorder, condition
 from .results import kept_value, loss_and_aux, named_before
 from .sweep import Reversed, ReversedBlock, Sweep
@@ -180,7 +181,7 @@ class Reverse:
         recorder = Recorder(
             self.facts, self.primal.aliases, saves, recomputed, self.context, self._writes
         )
-        primal = recorder.primal(tree)
+        primal = without_hooks(recorder.primal(tree), self.primal.active)
         return primal, tuple(seeds) + recorder.reverse(tree)
 
     def _record(self, tree: ReversedBlock) -> tuple[Saves, Recomputed]:
