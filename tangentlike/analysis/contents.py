@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from .. import ir
@@ -21,7 +22,8 @@ _READING = frozenset(
 def contents(function: ir.Function, book: Any) -> dict[str, tuple[ir.Expr, ...]]:
     """Name -> every expression that the program may put into the container it names.
 
-    Names whose container may be changed under another name are absent.
+    Names whose container may be changed under another name are absent. (Of `list(a)` what is in
+    `a` is left out: see `made_of`.)
 
     >>> from ..frontend import program
     >>> contents(program("xs = [a]; xs.append(b)"), None)["xs"]
@@ -34,6 +36,14 @@ def contents(function: ir.Function, book: Any) -> dict[str, tuple[ir.Expr, ...]]
     return {name: tuple(found) for name, found in inserted.items() if name not in exposed}
 
 
+def made_of(value: ir.Expr) -> ir.Expr | None:
+    """What `list(a)` takes its items from; None of any other expression."""
+    match value:
+        case ir.Call(ir.Ref(obj=builtins.list), (source,), ()) if not ir.is_starred(source):
+            return source
+    return None
+
+
 def _statement(
     stmt: ir.Stmt, inserted: dict[str, list[ir.Expr]], exposed: set[str], book: Any
 ) -> None:
@@ -41,10 +51,16 @@ def _statement(
         case ir.Assign(target=str(name), value=ir.Display(form, items)) if form != "tuple":
             inserted.setdefault(name, []).extend(items)
             exposed.update(*map(ir.names_in, items))
+        case ir.Assign(target=str(name), value=value) if made_of(value) is not None:
+            inserted.setdefault(name, [])
+            exposed.update(_escaping(made_of(value), book))
         case ir.Store(target=ir.Index(ir.Var(name), key), value=value):
             if isinstance(key, ir.Slice):
                 exposed.add(name)
             inserted.setdefault(name, []).append(value)
+            exposed.update(ir.names_in(value))
+        case ir.Update(ir.Index(ir.Var(name), key) as item, op, value) if type(key) is not ir.Slice:
+            inserted.setdefault(name, []).append(ir.Call(op, (item, value)))
             exposed.update(ir.names_in(value))
         case ir.Update(target=target):
             exposed.update(ir.names_in(target.base if isinstance(target, ir.Index) else target))

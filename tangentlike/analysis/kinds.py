@@ -10,7 +10,7 @@ from .. import ir
 from ..kind import BOOL, INT, OTHER, UNKNOWN, Kind
 from ..owners import is_numerical, module_of
 from ..rules.linear import holds_complex
-from .contents import contents
+from .contents import contents, made_of
 from .declared import kind_from_annotation, kinds_from_example
 from .evidence import evidence, told_apart
 from .kind_of import item_kind, kind_of
@@ -208,6 +208,8 @@ class _Inference:
                 kind = kind_of(value, self.kinds, self.book)
                 if isinstance(target, str) and isinstance(value, ir.Display):
                     kind = self._container(target, kind)
+                elif isinstance(target, str) and (source := made_of(value)) is not None:
+                    kind = self._container(target, Kind("list"), (self._iterated(source),))
                 return _spread(target, kind, self.book)
             case ir.Update(target=ir.Var(name), op=op, value=value):
                 old = self.kinds[name]
@@ -222,15 +224,18 @@ class _Inference:
             case _:
                 return [(name, UNKNOWN) for name in ir.binds(stmt)]
 
-    def _container(self, name: str, kind: Kind) -> Kind:
-        """A list's or dict's kind, with what its elements have in common."""
+    def _container(self, name: str, kind: Kind, first: tuple[Kind, ...] = ()) -> Kind:
+        """A list's or dict's kind, with what its elements have in common (`first` among them)."""
         inserted = self.contents.get(name)
-        if kind.form == "tuple" or not inserted:
+        if kind.form == "tuple" or inserted is None:
             return kind
         known = [
-            kind_of(item, self.kinds, self.book)
-            for item in inserted
-            if all(n in self.kinds for n in ir.names_in(item))
+            *first,
+            *(
+                kind_of(item, self.kinds, self.book)
+                for item in inserted
+                if all(n in self.kinds for n in ir.names_in(item))
+            ),
         ]
         if not known:
             return kind

@@ -454,6 +454,16 @@ def keys_added_round_by_round(x):
     return s
 
 
+def list_of_rows_updated(x):
+    table = np.outer(x, x)
+    rows = list(table)
+    rows[0] += rows[1]
+    rows[1] *= rows[0]
+    rows.reverse()
+    rows[0] -= x
+    return rows[-1] @ rows[2] + np.sum(table**2)
+
+
 PROGRAMS = [
     Program(key_added_after_a_loop, _VECTOR),
     Program(key_added_where_it_is_missing, _VECTOR),
@@ -507,4 +517,5 @@ PROGRAMS = [
     Program(dict_of_state_swapped, _VECTOR),
     Program(list_of_views_turned, _VECTOR),
     Program(list_of_one_view_grown, _VECTOR),
+    Program(list_of_rows_updated, _VECTOR),
 ]
