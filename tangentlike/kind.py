@@ -25,7 +25,8 @@ class Kind:
     - "array": an ndarray-like of any rank, 0-d included,
     - "value": a number or an array, not known which,
     - "list", "tuple", "dict": Python containers (`items` for a tuple of known length;
-      `item` for what all elements of a list or dict have in common),
+      `item` for what all elements of a list or dict have in common; `cls` for a namedtuple
+      whose class has methods of the user's),
     - "set": a set of anything,
     - "object": an instance of the class `cls` (None: not known which, or of one of the classes
       of the kinds `among`); `fields` are attributes that hold objects, or containers, with what
@@ -91,10 +92,18 @@ class Kind:
             form,
             self.dtype if self.dtype == other.dtype else "?",
             self.shape if self.shape == other.shape else None,
-            self.items if self.items == other.items else None,
+            self._joined_items(other),
             self._joined_item(other),
             self.spells if self.spells == other.spells else None,
+            self.cls if self.cls is other.cls else None,
         )
+
+    def _joined_items(self, other: Kind) -> tuple[Kind, ...] | None:
+        """What is true of the items of two tuples; of two of one class, item by item."""
+        if self.items == other.items or self.cls is None or self.cls is not other.cls:
+            return self.items if self.items == other.items else None
+        pairs = zip(self.items or (), other.items or (), strict=True)
+        return tuple(mine.join(others) for mine, others in pairs)
 
     def _joined_item(self, other: Kind) -> Kind | None:
         """What is true of the items of two containers."""
@@ -130,8 +139,13 @@ class Kind:
     def holds_objects(self) -> bool:
         """Whether it is an object of a known class, a known module, or a container of such."""
         inside = (*(self.items or ()), *(() if self.item is None else (self.item,)))
-        known = self.cls is not None if self.form == "object" else self.module is not None
+        known = self.has_methods or self.module is not None
         return known or bool(self.among) or any(kind.holds_objects for kind in inside)
+
+    @property
+    def has_methods(self) -> bool:
+        """Whether it is an object, or a namedtuple, of one known class."""
+        return self.cls is not None and self.form in ("object", "tuple")
 
     def with_shape(self, shape: Shape) -> Kind:
         return replace(self, shape=shape)

@@ -7,6 +7,7 @@ too it has to be known (`runs_over_names`).
 
 from __future__ import annotations
 
+import collections
 import dis
 import functools
 import types
@@ -73,6 +74,8 @@ def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:
         return False
     if is_object(value) or is_function(value) or isinstance(value, _TOLD):
         return True
+    if has_own_methods(type(value)):
+        return True
     inside = leaves.contents(value) or ()
     return any(has_objects(item, (*above, value)) for _, item in inside)
 
@@ -100,7 +103,8 @@ def structure_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
     if is_function(value):
         return OTHER  # (among parameters: it carries no derivative itself)
     if isinstance(value, tuple):
-        return Kind("tuple", items=tuple(structure_of(item, above) for item in value))
+        items = tuple(structure_of(item, above) for item in value)
+        return Kind("tuple", items=items, cls=type(value) if has_own_methods(type(value)) else None)
     if not isinstance(value, (list, dict)):
         return UNKNOWN
     kinds = [
@@ -135,11 +139,26 @@ def is_object(value: Any) -> bool:
 
 def has_methods(cls: type) -> bool:
     """Whether a class has methods that are written in Python."""
-    return any(
-        isinstance(v, (types.FunctionType, property, staticmethod, classmethod))
-        for base in cls.__mro__
-        for v in vars(base).values()
-    )
+    return any(has_code(v) for base in cls.__mro__ for v in vars(base).values())
+
+
+def has_own_methods(cls: type) -> bool:
+    """Whether a class is that of a namedtuple, with methods that a person wrote for it."""
+    if not issubclass(cls, tuple) or not hasattr(cls, "_fields"):
+        return False
+    return any(name not in OF_NAMEDTUPLES and has_code(v) for name, v in own_attributes(cls))
+
+
+def own_attributes(cls: type) -> Iterator[tuple[str, Any]]:
+    """What a class and its bases have under each name, those of Python's own classes left out."""
+    for base in cls.__mro__:
+        if base.__module__ != "builtins":
+            yield from vars(base).items()
+
+
+def has_code(value: Any) -> bool:
+    """Whether an attribute of a class is a method or a property."""
+    return isinstance(value, (types.FunctionType, property, staticmethod, classmethod))
 
 
 def assigned_attributes(cls: type) -> frozenset[str]:
@@ -154,6 +173,8 @@ def sets_attribute(cls: type, name: str) -> bool:
     return name in fields or any(name == stored for _, stored in _stores(cls))
 
 
+# What Python gives the class of every namedtuple.
+OF_NAMEDTUPLES = frozenset(vars(collections.namedtuple("_Any", "")))
 _MAKING = ("__init__", "__post_init__")
 
 

@@ -208,9 +208,22 @@ CONTAINERS = (
         "return e['a']['w'] * e['c']['w'] + e['c']['b']",
     ),
     program(
-        "namedtuples: `_asdict`",
-        REFUSED,
-        _POINT + "def f(x):\n    return Point(x)._asdict()['left']",
+        "namedtuples with methods; `_asdict`, `_make`, `Point(*values)`",
+        DONE,
+        "from typing import NamedTuple\n\n"
+        "class Point(NamedTuple):\n    left: float\n    right: float\n\n"
+        "    def area(self):\n        return self.left * self.right\n\n"
+        "def f(x):\n    p, q = Point._make([x, x * x]), Point(*(v for v in [2.0 * x, x]))\n"
+        "    return p.area() * q._replace(left=x).area() * q._asdict()['right']",
+    ),
+    program(
+        "`copy.copy`, `copy.deepcopy`, `dataclasses.asdict`, `astuple`, `vars`",
+        DONE,
+        "import copy\n"
+        + _CELL
+        + "def f(x):\n    c = Cell(x)\n    d = copy.deepcopy(c)\n    d.w = d.w * x\n"
+        "    xs = copy.copy([x, d.w])\n"
+        "    return dataclasses.asdict(c)['w'] * dataclasses.astuple(d)[0] * vars(c)['w'] * xs[1]",
     ),
     program(
         "dataclasses: made, fields read and assigned",

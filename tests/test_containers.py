@@ -539,10 +539,6 @@ def test_seed_items_are_accumulated_apart() -> None:
 # -------------------------------------------------------------------------------- refusals
 
 
-def _reads_named_property(normal, x):
-    return np.sum(x) * normal.variance
-
-
 def _field_like_array(box, x):
     return np.sum(box.size * x)
 
@@ -560,7 +556,6 @@ def _unknown_count(x, y):
 @pytest.mark.parametrize(
     ("fn", "args", "wrt", "message"),
     [
-        (_reads_named_property, (Normal(1.0, 2.0), X), 0, "is no field"),
         (_field_like_array, (Box(1.5), X), 0, "also an attribute of arrays"),
         (_made_like_array, (X, Y), 0, "arrays have an attribute of that name"),
         (_unknown_count, (X, Y), 0, "shows only when it runs"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import tangentlike as tl
-from tests.programs import made_objects, records
+from tests.programs import made_objects
 
 X = np.array([0.4, -0.7, 1.1])
 
@@ -162,8 +162,13 @@ class Completed:
         self.w = 2.0 * self.w
 
 
+class Sized(NamedTuple):
+    first: float
+    size_of_it: int = 1
+
+
 def starred_fields(x):
-    return records.Ends(*x[:2]).first
+    return Sized(*x[:2]).first
 
 
 def test_fields_that_are_not_named_are_refused() -> None:

@@ -12,11 +12,7 @@ _HISTOGRAM = (
 _SOLVER = "write the steps of the solver as a loop"
 _NAMED = "name the attributes, as in `(model.w, model.b)`, or keep the parameters in a dict"
 _ADVICE = {
-    "vars": _NAMED,
-    "getattr": _NAMED,
-    "asdict": _NAMED,
-    "astuple": _NAMED,
-    "fields": _NAMED,
+    "setattr": _NAMED,
     "histogram": _HISTOGRAM,
     "histogram2d": _HISTOGRAM,
     "histogramdd": _HISTOGRAM,

@@ -17,9 +17,9 @@ from ..kind import BOOL, FLOAT, INT, OTHER, SET, UNKNOWN, Kind
 from ..owners import module_of
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
-from ..structures import is_object, structure_of
+from ..structures import has_own_methods, is_object, structure_of
 from .operations import is_container_method, is_stop_gradient, rule_object
-from .record_types import is_replace, record_class, record_values
+from .record_types import is_replace, record_class, record_fields, record_values
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
 
@@ -82,7 +82,7 @@ def _may_be_method(expr: ir.Call | ir.Attribute | ir.Index, kinds: Mapping[str, 
     for part in parts:
         base = part.base if isinstance(part, ir.Attribute) else part
         match base:
-            case ir.Var(name) if name in kinds and kinds[name].form == "object":
+            case ir.Var(name) if name in kinds and kinds[name].form in ("object", "tuple"):
                 return True
             case ir.Ref(obj=obj) if isinstance(obj, (type, MethodType)) or is_object(obj):
                 return True
@@ -184,6 +184,10 @@ def _attribute(
         return functools.reduce(Kind.join, found)
     if base.form == "object":
         return dict(base.fields).get(name, UNKNOWN)
+    if base.has_methods and name == "_fields":
+        return Kind("tuple", items=(OTHER,) * len(base.items or ()))
+    if base.has_methods and base.items is not None:
+        return dict(zip(record_fields(base.cls) or (), base.items, strict=False)).get(name, UNKNOWN)
     if base.form not in ("array", "value", "number"):
         return UNKNOWN
     if name in _SHAPE_KINDS:
@@ -210,6 +214,10 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
     made = record_class(call)
     if made is not None and not issubclass(made, tuple):
         return _record(call, made, kinds, book)
+    if made is not None and has_own_methods(made):
+        given = dict(_record(call, made, kinds, book).fields)
+        items = tuple(given.get(name, UNKNOWN) for name in record_fields(made) or ())
+        return Kind("tuple", items=items, cls=made)
     if is_replace(obj) and call.args:
         of = kind_of(call.args[0], kinds, book)
         return Kind("object", cls=of.cls) if of.cls is not None else UNKNOWN
@@ -242,6 +250,8 @@ def _container_method(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Ki
             return Kind("list", item=element_kind(base))
         case "items" if element_kind(base).holds_objects:
             return Kind("list", item=Kind("tuple", items=(UNKNOWN, element_kind(base))))
+        case "_replace" if base.has_methods:
+            return replace(base, items=(UNKNOWN,) * len(base.items or ()))
         case "pop" if base.form in ("list", "dict") and len(call.args) < 2:
             return element_kind(base)
         case _:

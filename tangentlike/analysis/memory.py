@@ -5,6 +5,7 @@ A *node* is a name, or `name[*]` for all elements of a container of that name.
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like)
 # Views whose entries share memory with each other, which nothing can be written or added to.
 OVERLAPPING = (np.broadcast_to, np.broadcast_arrays, np.lib.stride_tricks.sliding_window_view)
-_COLLECTING = (list, tuple, sorted, dict)
+_COLLECTING = (list, tuple, sorted, dict, copy.copy, runtime.shallow_dot)
 # What is made of some items of its first argument.
 _SELECTING = (runtime.take_items, runtime.without, runtime.replaced)
 _SHAPE_ATTRIBUTES = frozenset(["shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides"])
@@ -138,7 +139,7 @@ class Sources:
         """Whether a call is `list(xs)` or the like: a new container of the same items."""
         obj = rule_object(call, self.kinds)
         return any(obj is made for made in _SELECTING) or (
-            len(call.args) == 1 and any(obj is made for made in _COLLECTING)
+            len(call.args) >= 1 and any(obj is made for made in _COLLECTING)
         )
 
     def _put_into_record(self, call: ir.Call) -> tuple[ir.Expr, ...] | None:

@@ -100,6 +100,17 @@ def record_values(call: ir.Expr) -> dict[str, ir.Expr] | None:
     return {field: bound[param] for field, param in params if param in bound}
 
 
+def required_fields(call: ir.Call) -> tuple[str, ...] | None:
+    """The fields of the instance that a call makes, where all of them must be given by position
+    or by name; None for other calls."""
+    cls = record_class(call)
+    if cls is None or not isinstance(call.fn, ir.Ref) or call.fn.obj is not cls:
+        return None
+    params = inspect.signature(cls).parameters.values()
+    plain = all(p.kind == p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in params)
+    return tuple(p.name for p in params) if plain else None
+
+
 def sets_when_made(cls: type, name: str) -> bool:
     """Whether objects of a class have an attribute from the start, as far as the names in its
     `__init__`, and in the methods that this calls, tell.

@@ -13,7 +13,8 @@ from functools import reduce
 import gast
 
 from ..errors import Place
-from ..ir import Call, Const, Display, Expr, Ref
+from ..ir import Call, Const, Display, Expr, Opaque, Ref
+from .comprehensions import taken_whole
 from .operands import is_constant, is_shape_query
 
 ADD = Ref("+", operator.add)
@@ -42,6 +43,11 @@ def joined(form: str, items: Sequence[tuple[bool, Expr]], at: Place | None) -> E
     if plain:
         parts.append(Display(form, tuple(plain)))
     return reduce(lambda a, b: Call(ADD, (a, b), (), at), parts)
+
+
+def star(items: Expr, at: Place | None) -> Opaque:
+    """`*f(x)` among arguments: its items, named where the call is flattened."""
+    return Opaque("*items", ("items",), (taken_whole(items),), (), at)
 
 
 def merged(entries: Sequence[tuple[Expr | None, Expr]], at: Place | None) -> Expr:

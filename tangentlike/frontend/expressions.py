@@ -174,6 +174,8 @@ class Reader:
         refuse_looking(fn, bool(node.args or node.keywords), self.at(node))
 
     def _argument(self, node: gast.AST) -> Expr:
+        if isinstance(node, gast.Starred) and not isinstance(node.value, gast.Name):
+            return displays.star(self.read(node.value), self.at(node))
         if isinstance(node, gast.Starred):
             return self.opaque(node.value, prefix="*")
         return self.read(node)

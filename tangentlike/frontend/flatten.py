@@ -268,7 +268,7 @@ class _Flattener:
         if isinstance(expr, Opaque) and not becomes_loop(expr):
             return expr
         if isinstance(expr, Call) and isinstance(expr.fn, Ref) and id(expr.fn.obj) in HEADERS:
-            args = tuple(a if ir.is_starred(a) else self.header(a) for a in expr.args)
+            args = tuple(self.operand(a) if ir.is_starred(a) else self.header(a) for a in expr.args)
             kwargs = tuple((word, self.operand(v)) for word, v in expr.kwargs)
             return dataclasses.replace(expr, args=args, kwargs=kwargs)
         return self.operand(expr)
@@ -286,6 +286,8 @@ class _Flattener:
         """An atom for the value of an expression (or what stays nested as an operand)."""
         if isinstance(expr, Closure):
             expr = self.lambdas.lifted(expr, self.origin)
+        if ir.is_starred(expr):
+            return ir.rebuild(expr, self.operand)
         return expr if stays_nested(expr) else self.named(expr)
 
     def named(self, expr: Expr) -> Var:

@@ -45,6 +45,7 @@ RULE_MODULES = (
     "complex_numbers",
     "python",
     "containers",
+    "records",
     "math_module",
     "constant",
     "random_draws",

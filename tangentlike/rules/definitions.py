@@ -6,10 +6,12 @@ is differentiated by its rule, `np.interp(x, xp, fp, left=0.0)` is read as `opti
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import importlib
 import inspect
 import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,6 +171,12 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
                 if program is None or default_book().find(obj) is not None:
                     return e
                 return ir.Ref(text, program)
+            case ir.Call(fn=ir.Ref(text, obj), args=(ir.Var(name) as items,), kwargs=()) if (
+                _makes_namedtuple(obj)
+            ):
+                starred = ir.Opaque(f"*{name}", (name,), (items,), (), e.at)
+                made = ir.Ref(text.rpartition(".")[0], obj.__self__)
+                return dataclasses.replace(e, fn=made, args=(starred,))
             case ir.Call(fn=ir.Ref(text, obj)) if (rest := _rest_of(obj, e)) is not None:
                 plain = ir.rebuild(e, expr)
                 assert isinstance(plain, ir.Call)
@@ -193,6 +201,12 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
         return tuple(ir.map_statement(stmt, expr, inner) for stmt in block)
 
     return inner(stmts)
+
+
+def _makes_namedtuple(obj: Any) -> bool:
+    """Whether it is the `_make` of a namedtuple class: `Point._make(t)` is `Point(*t)`."""
+    is_method = isinstance(obj, types.MethodType) and obj.__name__ == "_make"
+    return is_method and obj.__module__ == collections.__name__
 
 
 def _is_plain(obj: np.vectorize) -> bool:

@@ -5,7 +5,7 @@ Each raises a built-in exception whose message is "what is refused: what to do i
 
 from __future__ import annotations
 
-from . import buffers, sharing, statements
+from . import buffers, record_forms, sharing, statements
 
 __all__ = ["REFUSING"]
 
@@ -19,7 +19,12 @@ REFUSING = frozenset(
             buffers.require_class,
         ),
         *(buffers.require_module, buffers.require_ndim, buffers.require_sequence),
-        *(buffers.require_stored, statements.lost_statements),
+        *(
+            buffers.require_stored,
+            record_forms.require_plain_copy,
+            record_forms.named_items,
+            statements.lost_statements,
+        ),
         *(statements.Unsuppressed.__exit__, buffers.require_read_first),
         *sharing.REFUSALS,
     )

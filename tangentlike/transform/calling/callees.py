@@ -374,7 +374,8 @@ def _rough(kind: Kind) -> Kind:
         shape = None
     items = None if kind.items is None else tuple(map(_rough, kind.items))
     item = None if kind.item is None else _rough(kind.item)
-    return Kind(kind.form, kind.dtype, shape, items, item)
+    cls = kind.cls if kind.has_methods else None
+    return Kind(kind.form, kind.dtype, shape, items, item, cls=cls)
 
 
 def is_checkpointed(obj: Any, variants: Variants) -> bool:

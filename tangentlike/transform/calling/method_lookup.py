@@ -26,7 +26,7 @@ from ...kind import Kind
 from ...owners import is_library
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy, twin
-from ...structures import is_object
+from ...structures import OF_NAMEDTUPLES, is_object
 
 BINARY = {
     **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
@@ -93,7 +93,7 @@ class MethodLookup:
 
         def class_of(e: ir.Expr) -> type | None:
             kind = kind_of(e)
-            return kind.cls if kind.form == "object" and not is_library(kind.cls) else None
+            return kind.cls if kind.has_methods and not is_library(kind.cls) else None
 
         found: Found | None = None
         match expr:
@@ -154,6 +154,8 @@ class MethodLookup:
     ) -> Found | None:
         """`layer.name(...)`: of static and class methods without the object."""
         value = None if cls is None else inspect.getattr_static(cls, name, None)
+        if cls is not None and issubclass(cls, tuple) and name in OF_NAMEDTUPLES:
+            return None
         if name == "__iter__" and cls is not None:
             made = self.iteration(cls)
             text = f"{cls.__name__}_iter"

@@ -155,7 +155,7 @@ def _guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
             origin,
         )
         for name, kind in given.items()
-        if kind.form == "object" and kind.cls is not None and name in function.param_names
+        if kind.has_methods and kind.cls is not None and name in function.param_names
     ]
     modules = (module_check(n, k, function, lowered.scope) for n, k in given.items())
     checks += [check for check in modules if check is not None]
@@ -307,7 +307,7 @@ class _Spelling:
 
     def _class(self, expr: ir.Expr) -> type | None:
         kind = self.kind(expr)
-        return kind.cls if kind.form == "object" else None
+        return kind.cls if kind.has_methods else None
 
     def _is_resolved(self, obj: Any) -> bool:
         """Whether a function was made here already, or has a rule, or carries no derivatives."""
@@ -342,7 +342,7 @@ class _Spelling:
         """Refuse an operator of an object whose class has none that can be read."""
         if fn.obj not in BINARY and fn.obj not in UNARY:
             return
-        if any(self._class(arg) is not None for arg in call.args):
+        if any(self.kind(arg).form == "object" and self._class(arg) for arg in call.args):
             what = f"`{fn.text}` of an object, whose class does not say in Python what that is"
             refuse_operator(what, origin.place)
 

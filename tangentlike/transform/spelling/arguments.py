@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from ... import ir
 from ...analysis.operations import is_python_function, rule_object
+from ...analysis.record_types import required_fields
 from ..context import Context
 
 
@@ -45,12 +46,32 @@ def _spelled(call: ir.Call, origin: ir.Origin, context: Context) -> tuple[list[i
     if any(map(ir.is_starred, call.args)):
         args = tuple(a for arg in call.args for a in _items(arg, before, origin, context))
         call = dataclasses.replace(call, args=args) if before or args != call.args else call
+        call = _with_fields(call, before, origin, context)
     obj, book = rule_object(call, context.kinds), context.book
     if not isinstance(call.fn, ir.Ref) or not is_python_function(obj):
         return before, call
     if book.find(obj) is not None or book.is_nondifferentiable(obj):
         return before, call
     return before, context.callees.variants.of_call(call)
+
+
+def _with_fields(
+    call: ir.Call, before: list[ir.Stmt], origin: ir.Origin, context: Context
+) -> ir.Call:
+    """`Point(*t)` -> `x, y = t; Point(x, y)`: a class all of whose fields must be given says how
+    many items there are."""
+    fields = required_fields(call)
+    starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
+    if fields is None or len(starred) != 1 or not isinstance(starred[0].values[0], ir.Var):
+        return call
+    place, count = call.args.index(starred[0]), len(fields) - len(call.args) - len(call.kwargs) + 1
+    if count < 1 or starred[0].text.startswith("**"):
+        return call
+    names = tuple(map(context.names.fresh, fields[place : place + count]))
+    context.temporaries.update(names)
+    before.append(ir.Assign(names, starred[0].values[0], origin))
+    items = map(ir.Var, names)
+    return dataclasses.replace(call, args=(*call.args[:place], *items, *call.args[place + 1 :]))
 
 
 def _items(

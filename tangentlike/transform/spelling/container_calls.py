@@ -32,12 +32,13 @@ from ..context import Context
 
 IN = ir.Ref("in", operator.contains)
 NOT = ir.Ref("not", operator.not_)
-_METHODS = ("setdefault", "pop", "popitem", "sort", "remove", "_replace", "copy")
+_METHODS = ("setdefault", "pop", "popitem", "sort", "remove", "_replace", "_asdict", "copy")
 _HEADERS = (zip, enumerate, reversed)
 _COPIES = {"list": ir.Ref("list", list), "dict": ir.Ref("dict", dict)}
 _ORDER = ir.Ref("sorting_order", runtime.sorting_order)
 _TAKE = ir.Ref("take_items", runtime.take_items)
 _COLUMNS = ir.Ref("columns", runtime.columns)
+_NAMED_ITEMS = ir.Ref("named_items", runtime.named_items)
 _REPLACED = ir.Ref("replaced", runtime.replaced)
 
 
@@ -205,6 +206,8 @@ class _Speller:
                 again = _COPIES.get(self.context.kind_of(base).form)
                 copied = None if again is None else ir.Call(again, (base,), at=call.at)
                 return None if copied is None else [dataclasses.replace(stmt, value=copied)]
+            case "_asdict", ():
+                return [dataclasses.replace(stmt, value=ir.Call(_NAMED_ITEMS, (base,), at=call.at))]
             case "_replace", () if isinstance(stmt, ir.Assign):
                 return self.replaced(stmt, base, call)
         return None

@@ -1,0 +1,102 @@
+"""Records written as dicts and tuples (asdict, astuple, vars, getattr), copied (copy, deepcopy),
+and namedtuples with methods, as arguments; second order."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests.programs import record_forms as programs
+
+X = np.array([0.4, 1.2, 0.7])
+
+
+def of_points(points, t):
+    far = points[0]._replace(x=t * points[1].x)
+    return sum([p.scaled(t).norm() for p in points]) * far.slope
+
+
+def of_pair(pair):
+    entries = pair._asdict()
+    return entries["a"] * np.sum(entries["b"] ** 2)
+
+
+def of_names(point, t):
+    total = t
+    for name in point._fields:
+        total = total + t * getattr(point, name) ** 2
+    return total
+
+
+def of_entries(weights):
+    entries = dataclasses.asdict(weights)
+    w, _ = dataclasses.astuple(weights)
+    return entries["b"] * np.sum(w**3)
+
+
+def of_copy(weights, t):
+    other = copy.deepcopy(weights)
+    other.w[0] = t * other.w[1]
+    other.b = other.b**2
+    return np.sum(other.w * weights.w) * other.b
+
+
+POINTS = [programs.Point(0.3, 0.5), programs.Point(1.1, 0.2)]
+WEIGHTS = programs.Weights(X, 0.5)
+WITH_ARGUMENTS = [
+    (of_points, (POINTS, 0.7)),
+    (of_pair, (programs.Pair(0.3, X),)),
+    (of_names, (POINTS[0], 0.7)),
+    (of_entries, (WEIGHTS,)),
+    (of_copy, (WEIGHTS, 0.7)),
+]
+
+
+@pytest.mark.parametrize("fn, args", WITH_ARGUMENTS, ids=[fn.__name__ for fn, _ in WITH_ARGUMENTS])
+def test_of_arguments(fn, args):
+    before = copy.deepcopy(args)
+    tl.check_grads(fn, args)
+    assert repr(before) == repr(args)
+
+
+@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda p: p.fn.__name__)
+def test_second_order(program):
+    v = np.array([0.3, -0.5, 0.2])
+    slope = tl.grad(program.fn)
+    expected = (slope(X + 1e-5 * v) - slope(X - 1e-5 * v)) / 2e-5
+    np.testing.assert_allclose(tl.hvp(program.fn)(X, v), expected, rtol=1e-5, atol=1e-7)
+
+
+@dataclass
+class Counted:
+    w: float
+
+    def __deepcopy__(self, memo):
+        return Counted(2.0 * self.w)
+
+
+def of_own_copy(counted):
+    return copy.deepcopy(counted).w ** 2
+
+
+@pytest.mark.parametrize(
+    "derivative", [tl.grad(of_own_copy), lambda c: tl.jvp(of_own_copy, (c,), (c,))]
+)
+def test_a_copy_that_a_class_makes_itself_is_refused(derivative):
+    with pytest.raises(tl.UnsupportedError, match=r"__deepcopy__ of its own") as caught:
+        derivative(Counted(1.5))
+    assert "copy.deepcopy(counted)" in str(caught.value)
+
+
+def of_method_by_name(point, name):
+    return getattr(point, name)() * point.x
+
+
+def test_a_method_by_a_name_that_varies_is_refused():
+    with pytest.raises(tl.UnsupportedError):
+        tl.grad(of_method_by_name)(POINTS[0], "norm")
