@@ -265,12 +265,11 @@ class _Flattener:
 
     def header(self, expr: Expr) -> Expr:
         """What a `for` goes through, its operands named."""
-        if isinstance(expr, Opaque) and not becomes_loop(expr):
+        if isinstance(expr, Opaque) and not becomes_loop(expr) and not ir.is_starred(expr):
             return expr
         if isinstance(expr, Call) and isinstance(expr.fn, Ref) and id(expr.fn.obj) in HEADERS:
-            args = tuple(self.operand(a) if ir.is_starred(a) else self.header(a) for a in expr.args)
             kwargs = tuple((word, self.operand(v)) for word, v in expr.kwargs)
-            return dataclasses.replace(expr, args=args, kwargs=kwargs)
+            return dataclasses.replace(expr, args=tuple(map(self.header, expr.args)), kwargs=kwargs)
         return self.operand(expr)
 
     def returned(self, expr: Expr) -> Expr:
