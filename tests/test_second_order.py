@@ -57,6 +57,7 @@ CHOSEN = [  # beside those of tests/test_nine_combinations.py
     "checkpoints.while_loop",
     "checkpoints.several_states",
     "container_calls.list_of_columns",
+    "idioms.loop_over_a_set",
     "objects.filtered",
     "objects.cooled",
     "objects.account",

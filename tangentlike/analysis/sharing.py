@@ -240,6 +240,9 @@ def owner(node: str) -> str:
     return node.removesuffix("[*]")
 
 
+_TAKING_OUT = ("pop", "remove", "clear", "sort", "reverse")  # these put nothing in
+
+
 def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozenset[str]]]:
     """(container, what it now refers to) for `xs[i] = v`, `xs.append(v)`, `obj.w = v`, and for
     what a function that is called puts into its arguments."""
@@ -248,7 +251,7 @@ def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozens
         case ir.Store(target=target, value=value):
             found += [(base, (value,)) for base in sorted(base_names(target))]
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), method)) as call):
-            if method in MUTATING_METHODS:
+            if method in MUTATING_METHODS and method not in _TAKING_OUT:
                 found.append((base, (*call.args, *(value for _, value in call.kwargs))))
         case ir.Do(value=ir.Call() as call) | ir.Assign(value=ir.Call() as call):
             found += [(base, (value,)) for base, value in sources.kept(call)]
