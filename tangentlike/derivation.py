@@ -27,7 +27,7 @@ from .errors import TangentlikeError, UnsupportedError
 from .kind import UNKNOWN, Kind
 from .meanings import noting
 from .primal import Primal, plain_signature
-from .structures import Structures, has_objects, runs_over_names, structures_of
+from .structures import Structures, has_objects, runs_over_names, structures_of, takes_arrays
 
 if TYPE_CHECKING:
     from .pipeline import Derived, Request
@@ -131,6 +131,12 @@ class Derivation:
         return any(map(runs_over_names, (derived.lowered.function, *derived.module.functions)))
 
     @cached_property
+    def _takes_arrays(self) -> bool:
+        """Whether it matters which arguments are lists."""
+        derived = self.derived
+        return any(map(takes_arrays, (derived.lowered.function, *derived.module.functions)))
+
+    @cached_property
     def claims(self) -> dict[str, Kind]:
         """What annotations and the example promise of the arguments."""
         params = self.derived.lowered.function.params
@@ -195,7 +201,10 @@ class Derivation:
 
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
-        told = structures_of(given, any(map(has_objects, given.values())) or self._runs_over_names)
+        objects = any(map(has_objects, given.values()))
+        lists = any(isinstance(value, (list, tuple)) for value in given.values())
+        lists = lists and not objects and self._takes_arrays
+        told = structures_of(given, objects or self._runs_over_names, lists)
         known = dict(told)
         others = (n for n in self._stated if n in given and n not in known)
         told += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)

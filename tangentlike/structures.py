@@ -51,9 +51,29 @@ def runs_over_names(function: ir.Function) -> bool:
     return False
 
 
-def structures_of(given: Mapping[str, Any], any_keys: bool = False) -> Structures:
+def takes_arrays(function: ir.Function) -> bool:
+    """Whether a function hands a parameter to a ufunc, which takes a list for an array.
+
+    >>> from .frontend import program
+    >>> takes_arrays(program("return np.multiply(x, y)"))
+    True
+    """
+    params = frozenset(map(ir.Var, function.param_names))
+    return any(
+        isinstance(call, ir.Call)
+        and isinstance(getattr(call.fn, "obj", None), np.ufunc)
+        and params & frozenset(arg for arg in call.args if isinstance(arg, ir.Var))
+        for stmt in ir.statements(function.body)
+        for value in ir.expressions(stmt)
+        for call in ir.walk(value)
+    )
+
+
+def structures_of(
+    given: Mapping[str, Any], any_keys: bool = False, lists: bool = False
+) -> Structures:
     """The structure of those arguments that hold dicts with numbers for keys, by parameter;
-    with `any_keys` of those that hold any dicts.
+    with `any_keys` of those that hold any dicts, with `lists` of lists and tuples as well.
 
     >>> [(name, kind.form) for name, kind in structures_of({"t": {0: 1.5}, "x": [2.5]})]
     [('t', 'dict')]
@@ -63,7 +83,8 @@ def structures_of(given: Mapping[str, Any], any_keys: bool = False) -> Structure
         if leaves.is_leaf(value) or isinstance(value, (str, int)):
             continue
         refuse_fields_like_arrays(name, value)
-        if has_objects(value) or _has_dicts(value, any_keys):
+        told = has_objects(value) or _has_dicts(value, any_keys)
+        if told or (lists and isinstance(value, (list, tuple))):
             found.append((name, structure_of(value)))
     return tuple(found)
 

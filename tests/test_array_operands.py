@@ -167,3 +167,21 @@ def test_an_array_added_to_a_list_is_no_more_items() -> None:
     with pytest.raises(tl.UnsupportedError, match="a list beside an array"):
         tl.grad(extended)(x, x)
     assert np.isfinite(tl.jvp(extended, (x, x), (x, x))[1])
+
+
+def doubled(v):
+    return np.multiply(v, 2.0)
+
+
+def given_lists(xs, ys):
+    largest = np.maximum(xs, 0.5)
+    return np.sum(np.multiply(xs, ys) * largest) + np.sum(doubled(xs) ** 2 * np.hypot(xs, ys))
+
+
+def test_lists_given_where_arrays_are_taken() -> None:
+    xs, ys = [0.3, 0.8], (0.4, 0.9)
+    tl.check_grads(given_lists, (xs, ys))
+    x, y = np.array(xs), np.array(ys)
+    assert tl.grad(given_lists)(xs, ys) == pytest.approx(tl.grad(given_lists)(x, y))
+    change = tl.hvp(given_lists)(xs, ys, [1.0, -2.0])
+    assert change == pytest.approx(tl.hvp(given_lists)(x, y, np.array([1.0, -2.0])))
