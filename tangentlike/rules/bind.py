@@ -22,6 +22,7 @@ from .book import KindOf, Rule, as_function_call, default_book
 from .decisions import Facts, asks_values, decide
 from .expressions import Malformed
 from .matching import match_call, spread
+from .real_only import with_real_arguments
 from .specialise import specialise, with_placeholders
 from .template import Body, Line, Template, read_template, template_of
 from .twins import spelled_module
@@ -206,6 +207,7 @@ def bind(
     template = _template(rule, call, kind_of)
     actuals, unsupplied = match_call(rule, template, call)
     values, arguments = spread(template, actuals)
+    values = with_real_arguments(rule, call, values, kind_of, real)
     try:
         lines = _decide(template.body, Facts(values, kind_of, real), rule, call)
     except Malformed as error:

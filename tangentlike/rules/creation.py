@@ -133,16 +133,16 @@ def logspace(y, start, stop, num=50, endpoint=True, base=10.0):
     along = steps(y, endpoint)
     slope = y * np.log(base)
     y_dot = slope * (start_dot * (1.0 - along)) + slope * (stop_dot * along)
-    start_bar = unbroadcast(np.sum(y_bar * slope * (1.0 - along), axis=0), start)
-    stop_bar = unbroadcast(np.sum(y_bar * slope * along, axis=0), stop)
+    start_bar = unbroadcast(np.sum(y_bar * conj(slope) * (1.0 - along), axis=0), start)
+    stop_bar = unbroadcast(np.sum(y_bar * conj(slope) * along, axis=0), stop)
 
 
 @rule(np.geomspace, kind=unknown)
 def geomspace(y, start, stop, num=50, endpoint=True):
     along = steps(y, endpoint)
     y_dot = y * (1.0 - along) * (start_dot / start) + y * along * (stop_dot / stop)
-    start_bar = unbroadcast(np.sum(y_bar * y * (1.0 - along), axis=0) / start, start)
-    stop_bar = unbroadcast(np.sum(y_bar * y * along, axis=0) / stop, stop)
+    start_bar = unbroadcast(np.sum(y_bar * conj(y) * (1.0 - along), axis=0) / conj(start), start)
+    stop_bar = unbroadcast(np.sum(y_bar * conj(y) * along, axis=0) / conj(stop), stop)
 
 
 @rule(np.arange, builder=True, kind=array_of_rank(1, "?"))

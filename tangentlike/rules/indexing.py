@@ -252,6 +252,6 @@ nondifferentiable(
     *(runtime.remaining, runtime.partition_order, runtime.first_places, runtime.along_axis),
     runtime.places_at,
     *(runtime.flat_places, runtime.histogram_places, runtime.put_places),
-    runtime.diagonal_places,
+    *(runtime.diagonal_places, runtime.value_places),
 )
 nondifferentiable(np.linalg.matrix_rank, kind=integer)

@@ -104,6 +104,6 @@ def unique_counts(y, x):
 
 @rule("numpy.unique_values", kind=array_of_rank(1, "?"))
 def unique_values(y, x):
-    firsts = first_places(x, None, False)
+    firsts = value_places(x, y)
     y_dot = np.take(x_dot, firsts)
     x_bar = untake(y_bar, x, firsts)

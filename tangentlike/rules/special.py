@@ -220,7 +220,7 @@ def logsumexp(y, a, axis=None, b=None, keepdims=False):
     if b is None:
         weights = np.exp(a - kept(y, axis, keepdims))
         y_dot = np.sum(weights * a_dot, axis=axis, keepdims=keepdims)
-        a_bar = weights * unreduce(y_bar, a, axis, keepdims)
+        a_bar = conj(weights) * unreduce(y_bar, a, axis, keepdims)
 
 
 @rule("scipy.special.softmax")

@@ -227,6 +227,13 @@ def conj(x: Any) -> Any:
     return x.conjugate()
 
 
+def require_real(x: Any) -> Any:
+    """`x` itself; raises TypeError where it is complex, for what is known of real numbers only."""
+    if _is_complex(x):
+        raise TypeError("this derivative is known for real numbers only; pass np.real(z)")
+    return x
+
+
 def require_scalar(y: Any) -> None:
     """Check that a result which does not depend on the inputs is a real scalar all the same."""
     scalar_seed(y)

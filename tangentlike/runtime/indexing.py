@@ -174,6 +174,17 @@ def first_places(x: Any, axis: int | None = None, equal_nan: bool = True) -> Any
     return np.unique(x, return_index=True, axis=axis, equal_nan=equal_nan)[1]
 
 
+def value_places(x: Any, values: Any) -> Any:
+    """Where in the flattened array each of its distinct values stands first, in their order.
+
+    >>> value_places(np.array([3.0, 1.0, 3.0]), np.array([3.0, 1.0]))
+    array([0, 1])
+    """
+    places = np.empty(np.shape(values), int)
+    places[np.argsort(values)] = np.unique(x, return_index=True, equal_nan=False)[1]
+    return places
+
+
 def running_places(x: Any, y: Any, axis: int = 0) -> Any:
     """Where the running maximum or minimum `y` of `x` was last reached, along `axis`.
 

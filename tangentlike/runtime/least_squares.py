@@ -64,13 +64,21 @@ def lstsq_residual_bar(y: Any, y_bar: Any) -> Any:
     return np.zeros_like(y[1]) + y_bar[1]
 
 
+def _powers(x: Any, deg: int) -> Any:
+    if len(x) <= deg:
+        raise ValueError(
+            "np.polyfit of fewer points than coefficients has no unique fit, and no derivative"
+        )
+    return np.vander(x, deg + 1)
+
+
 def polyfit_bar(g: Any, x: Any, deg: int, w: Any = None) -> Any:
     """The adjoint of `np.polyfit(x, y, deg, w=w)` by y: the fit is linear in it.
 
     >>> polyfit_bar(np.array([0.0, 1.0]), np.array([0.0, 1.0]), 1).round(3) + 0.0
     array([1., 0.])
     """
-    powers = np.vander(x, deg + 1)
+    powers = _powers(x, deg)
     if w is None:
         return np.linalg.pinv(powers).T @ g
     weighted = np.linalg.pinv(powers * np.reshape(w, (-1, 1))).T @ g
@@ -79,7 +87,7 @@ def polyfit_bar(g: Any, x: Any, deg: int, w: Any = None) -> Any:
 
 def polyfit_dot_x(x_dot: Any, x: Any, y: Any, deg: int, w: Any = None) -> Any:
     """The tangent of `np.polyfit(x, y, deg, w=w)` by x."""
-    powers = np.vander(x, deg + 1)
+    powers = _powers(x, deg)
     weights = np.ones_like(powers) if w is None else np.reshape(w, (-1, 1)) + 0.0 * powers
     change = weights * vander_slope(x, powers) * np.reshape(x_dot, (-1, 1))
     matrix = weights * powers
@@ -90,7 +98,7 @@ def polyfit_dot_x(x_dot: Any, x: Any, y: Any, deg: int, w: Any = None) -> Any:
 
 def polyfit_bar_x(g: Any, x: Any, y: Any, deg: int, w: Any = None) -> Any:
     """The adjoint of `np.polyfit(x, y, deg, w=w)` by x."""
-    powers = np.vander(x, deg + 1)
+    powers = _powers(x, deg)
     weights = np.ones_like(powers) if w is None else np.reshape(w, (-1, 1)) + 0.0 * powers
     matrix = weights * powers
     columns = weights[:, :1] * np.reshape(y, (len(x), -1))

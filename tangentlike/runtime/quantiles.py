@@ -55,6 +55,7 @@ def _by_entry(x: Any, q: Any, axis: Any, method: str, skip_nan: bool, slopes: bo
         back = np.reshape(entry, tuple(shape[i] for i in order))
         found.append(np.transpose(back, tuple(sorted(range(rank), key=lambda i: order[i]))))
     dtype = getattr(x, "dtype", np.dtype(float))
+    dtype = dtype if dtype.kind in "fc" else np.dtype(float)  # (weights of integers are fractions)
     return np.reshape(np.stack(found), np.shape(q) + shape).astype(dtype)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .broadcasting import broadcast_like, unbroadcast, zeros_like
+from .broadcasting import _is_complex, broadcast_like, unbroadcast, zeros_like
 from .mutation import accumulate, copy
 from .records import Record, added, names_of
 
@@ -49,7 +49,17 @@ def _of_tuples(xs: Any) -> bool:
 
 
 def scale_items(g: Any, weights: Any) -> Any:
-    """Each item of `weights` times `g`, in the structure of `weights`."""
+    """Each item of `weights` times `g`, in the structure of `weights`.
+
+    Raises TypeError for complex weights: in adjoints these would have to be conjugated.
+    """
+    if _is_complex(weights) or (
+        isinstance(weights, (list, tuple)) and any(map(_is_complex, weights))
+    ):
+        raise TypeError(
+            "sums of products and products of complex numbers in a list have no derivative here; "
+            "use np.sum and np.prod of an array"
+        )
     if isinstance(weights, (list, tuple)):
         return [_scaled(g, weight) for weight in weights]
     return g * weights

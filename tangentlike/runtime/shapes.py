@@ -188,6 +188,8 @@ def cast_like(g: Any, like: Any) -> Any:
     >>> cast_like(np.array([1.0 + 2.0j]), np.zeros(1, np.float32))
     array([1.], dtype=float32)
     """
+    if isinstance(like, (list, tuple)):
+        return [cast_like(part, item) for part, item in zip(g, like, strict=True)]
     dtype = getattr(like, "dtype", None)
     if dtype is None:
         return g if isinstance(like, complex) else np.real(g)
