@@ -58,5 +58,8 @@ def test_levels_of_quantiles_of_integers() -> None:
 
 
 def test_a_fit_to_too_few_points_is_refused() -> None:
-    with pytest.warns(match="conditioned"), pytest.raises(ValueError, match="fewer points than coefficients"):
+    with (
+        pytest.warns(match="conditioned"),
+        pytest.raises(ValueError, match="fewer points than coefficients"),
+    ):
         tl.grad(program("np.polyfit(x, y, 4)[0]"))(Y, X.real)
