@@ -120,6 +120,19 @@ FUNCTIONS = (
         "for a, b in zip(v, sorted(v)):\n    s = s + a * b\nreturn s + min(v) * max(x, 0.1) + abs(-x)",
     ),
     lines(
+        "`itertools` gone through: `chain`, `accumulate`, `product`, `combinations`, `pairwise`, ...",
+        DONE,
+        "import itertools\nv = [x, 2.0 * x, 0.3]\ns = sum(itertools.accumulate(v))\n"
+        "for a, b in itertools.combinations(v, 2):\n    s = s + a * b\n"
+        "return s + sum(a * b for a, b in itertools.pairwise(v))",
+    ),
+    lines(
+        "`operator.itemgetter`, `attrgetter`, `methodcaller`",
+        DONE,
+        "import operator\nv = [(1.0, x), (2.0, x * x)]\n"
+        "return sum(map(operator.itemgetter(1), v)) + operator.methodcaller('sum')(np.array([x, x * x]))",
+    ),
+    lines(
         "`max`, `min`, `sorted` with a `key=`, also one that captures",
         DONE,
         "v = sorted([x, 2.0 * x, -x], key=lambda a: (a - x) ** 2)\n"

@@ -102,3 +102,37 @@ def test_refused(f: Callable[..., Any]) -> None:
     """Of an iterator each loop gets what the ones before it have left."""
     with pytest.raises(tl.UnsupportedError, match=r"is an iterator[^^]*\^"):
         tl.grad(f)
+
+
+def written_meanwhile(x: Any) -> Any:
+    s = 0.0
+    for v in itertools.chain(x, x):
+        s = s + v * v
+        x[0] = 0.5
+    return s
+
+
+def written_by_another_name(x: Any) -> Any:
+    y = x[:2]
+    s = 0.0
+    for v in itertools.islice(y, 2):
+        s = s + v * v
+        x[1] = 3.0
+    return s
+
+
+@pytest.mark.parametrize("f", [written_meanwhile, written_by_another_name])
+def test_what_comes_later_is_not_read_before(f: Callable[..., Any]) -> None:
+    """An iterator reads what is written while a loop goes through it; a list would not."""
+    with pytest.raises(tl.UnsupportedError, match=r"chain|islice"):
+        tl.grad(f)(X[0])
+
+
+def keys_and_items(x: Any) -> Any:
+    d = {0: x[0, 0], 1: x[0, 1]}
+    return sum(k * x[0, 0] for k in itertools.chain(d, [2]))
+
+
+def test_keys_are_not_taken_for_values() -> None:
+    with pytest.raises(TypeError, match="a dict among what itertools goes through"):
+        tl.grad(keys_and_items)(X)

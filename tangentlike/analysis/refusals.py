@@ -259,7 +259,8 @@ class _Check:
                 f"the items of `{starred[0].text}` carry derivatives, and how many they are shows "
                 "only when the program runs",
                 place,
-                "Write `zip(*rows)` with the rows in one list and nothing else, or index the rows.",
+                "Write `zip(*rows)` with the rows in one list and nothing else (no `strict=`), or "
+                "index the rows.",
             )
 
     def _reason(self, name: str) -> str:

@@ -6,6 +6,7 @@ Others (strings, indices, flags) stay opaque, as the user wrote them.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -173,9 +174,15 @@ def reduction(call: Call, name: str, item: str, origin: Origin) -> Block:
 
 
 def mapped(fn: Ref, args: tuple[Expr, ...], opaque: Callable[[], Opaque]) -> Expr | None:
-    """`map(f, xs)` and `filter(f, xs)` as the generator expressions that they are; None for
-    calls of anything else. `opaque` gives the call as it stands."""
-    if fn.obj is not map and fn.obj is not filter:
+    """`map(f, xs)`, `filter(f, xs)` and `itertools.starmap(f, pairs)` as the generator expressions
+    that they are; None for calls of anything else. `opaque` gives the call as it stands."""
+    if fn.obj is itertools.starmap and len(args) == 2:
+        match args[1]:
+            case Call(fn=Ref(obj=obj), args=(_, *_) as columns, kwargs=()) if (
+                obj is zip and not any(map(ir.is_starred, columns))
+            ):  # (`map` of several iterables)
+                return mapped(Ref("map", map), (args[0], *columns), opaque)
+    if not (fn.obj is map or fn.obj is filter or fn.obj is itertools.starmap):
         return None
     code = opaque()
     taken = {*code.names, *(name for arg in args for name in ir.names_in(arg))}
@@ -183,6 +190,12 @@ def mapped(fn: Ref, args: tuple[Expr, ...], opaque: Callable[[], Opaque]) -> Exp
     items = tuple(n for n in names if n not in taken)[: len(args) - 1]
     variables = tuple(map(Var, items))
     parts = (code.text, code.names, code.values, code.refs, code.at)
+    if fn.obj is itertools.starmap and len(args) == 2:
+        star = Opaque(f"*{items[0]}", items[:1], variables[:1])
+        clause = Clause(items[0], args[1], ())
+        return Comprehension(
+            *parts, "generator", Call(args[0], (star,), (), code.at), None, (clause,)
+        )
     if fn.obj is map and len(args) == 2:
         clause = Clause(items[0], args[1], ())
         return Comprehension(

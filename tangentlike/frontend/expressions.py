@@ -34,8 +34,9 @@ from ..ir import (
 )
 from . import displays
 from .comprehensions import Clause, Comprehension, is_inert, mapped
+from .getters import getter
 from .index_tricks import join_of
-from .introspection import refuse_looking, refuse_running_text
+from .introspection import refuse_looking, refuse_running_text, refuse_super
 from .nested import Closure, Walrus
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
@@ -151,7 +152,8 @@ class Reader:
             items = mapped(fn, tuple(args), lambda: self.opaque(node))
             if items is not None:
                 return items
-        return Call(fn, tuple(args), tuple(kwargs), self.at(node))
+        made = getter(fn, args, kwargs, self.at(node))
+        return Call(fn, tuple(args), tuple(kwargs), self.at(node)) if made is None else made
 
     def _within_class(self) -> bool:
         """Whether the code belongs to a method, which keeps its class in a cell."""
@@ -162,16 +164,10 @@ class Reader:
 
     def _refuse_introspection(self, fn: Expr, node: gast.Call) -> None:
         """Calls that look at the frame they stand in mean something else in other code."""
-        if not isinstance(fn, Ref):
-            return
-        obj = fn.obj
-        if obj is super and not node.args and not self._within_class():
-            raise UnsupportedError(
-                "`super()` without arguments only works inside its class",
-                self.at(node),
-                "Name them: `super(Class, self)`.",
-            )
-        refuse_looking(fn, bool(node.args or node.keywords), self.at(node))
+        if isinstance(fn, Ref):
+            given = bool(node.args or node.keywords)
+            refuse_super(fn, given or self._within_class(), self.at(node))
+            refuse_looking(fn, given, self.at(node))
 
     def _argument(self, node: gast.AST) -> Expr:
         if isinstance(node, gast.Starred) and not isinstance(node.value, gast.Name):

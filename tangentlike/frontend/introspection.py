@@ -28,3 +28,13 @@ def _refusal(fn: Ref, place: Place) -> UnsupportedError:
     return UnsupportedError(
         f"`{fn.text}` depends on the function it is called in", place, "Use the names themselves."
     )
+
+
+def refuse_super(fn: Ref, found: bool, at: Place) -> None:
+    """`super()` finds the class it stands in, unless it is told."""
+    if fn.obj is super and not found:
+        raise UnsupportedError(
+            "`super()` without arguments only works inside its class",
+            at,
+            "Name them: `super(Class, self)`.",
+        )

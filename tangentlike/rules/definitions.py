@@ -22,6 +22,8 @@ from .book import default_book, resolve
 from .decisions import is_literal, literal
 from .enumerated import entries_spelled
 from .frozen import parameters_given
+from .iterator_programs import PROGRAMS as ITERATORS
+from .iterators import iterators_spelled
 from .named_results import fields_spelled
 from .pieces import choices_spelled
 from .positions import positions_spelled
@@ -67,7 +69,10 @@ _METHODS_OF_UFUNCS = {
 }
 _OF_ONE_OPERAND = {"at": programs.ufunc_at_alone}
 _of_vectorize = {1: programs.vectorized, 2: programs.vectorized_of_two}  # by number of arguments
-_found: dict[Any, Callable[..., Any]] = {runtime.other_entries: programs.other_entries}
+_found: dict[Any, Callable[..., Any]] = {
+    runtime.other_entries: programs.other_entries,
+    **ITERATORS,
+}
 _seen: list[int] = [0]
 
 
@@ -151,7 +156,7 @@ def as_defined(lowered: Lowered) -> Lowered:
         y = f(x)                            y = vectorized(g, x)
     """
     spellings = (positions_spelled, choices_spelled, entries_spelled, parameters_given)
-    for spelled in (*spellings, fields_spelled, series_spelled):
+    for spelled in (*spellings, fields_spelled, series_spelled, iterators_spelled):
         lowered = spelled(lowered)
     vectorized = dict(_vectorized(lowered.function))
     block = lowered.function.body

@@ -1,6 +1,8 @@
-# ruff: noqa: C417 - these programs are about just that
+# ruff: noqa: C417, RUF058 - these programs are about just that
 """What is gone through: pairs known by one name, `map` and `filter` of each other."""
 
+import functools
+import itertools
 import operator
 
 import numpy as np
@@ -56,7 +58,85 @@ def generators_of_generators(a, b):
     return sums[0] * sums[3]
 
 
+def selections(xs, ys):  # (those that read all that they are given when they are made)
+    s = sum((a - b) ** 2 for a, b in itertools.combinations(xs, 2))
+    for a, b in itertools.product(xs, ys):
+        s = s + a * b * b
+    for a, b in itertools.combinations_with_replacement(ys, 2):
+        s = s + np.sin(a * b)
+    pairs = itertools.permutations([xs[0], ys[1]], 2)
+    return s + sum(a * b * b for a, b in pairs)
+
+
+def one_after_the_other(xs, ys):
+    out = []
+    for v in itertools.chain(xs, ys):
+        out.append(v * v)
+    rows = [xs, out]
+    flat = list(itertools.chain.from_iterable(rows))
+    products = itertools.accumulate(itertools.chain(*rows), operator.mul, initial=0.5)
+    s = sum(n * v for n, v in enumerate(products))
+    for a, b in itertools.pairwise(flat):
+        s = s + a * b * b
+    return s + sum(itertools.accumulate(itertools.islice(ys, 1, None)))
+
+
+def side_by_side(xs, ys):
+    s = sum(itertools.starmap(lambda a, b: a * b, zip(xs, ys)))
+    for n, x in zip(itertools.count(1), xs):
+        s = s + n * x * x
+    for y, x in zip(ys, itertools.cycle(xs[:2])):
+        s = s + x * y * y
+    for a, b in itertools.zip_longest(xs[:2], ys, fillvalue=xs[2]):
+        s = s + a * b
+    return s + sum(v for v, _ in zip(itertools.repeat(xs[0]), ys)) ** 2
+
+
+def chosen_from(xs, ys):
+    small = sum(itertools.takewhile(lambda v: v < 5.0, xs))
+    rest = list(itertools.dropwhile(lambda v: v > 5.0, ys))
+    return small * rest[1] + functools.reduce(operator.mul, itertools.compress(xs, [1, 0, 1]), 1.0)
+
+
+def of_matrices(xs, ys):
+    rows = np.outer(ys, ys * xs[0])
+    s = sum(r @ q for r, q in itertools.combinations(rows, 2))
+    for i, j in itertools.product(range(2), range(3)):
+        s = s + rows[i, j] ** 2
+    return s + sum(np.sum(m) for m in itertools.accumulate([rows, rows.T, rows], np.matmul))
+
+
+class _Point:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+
+def getters(xs, ys):
+    second, ends = operator.itemgetter(1), operator.itemgetter(0, -1)
+    a, b = ends(xs)
+    points = [_Point(x, x * x) for x in xs]
+    s = sum(map(operator.attrgetter("y"), points)) * a * b
+    s = s + sum(map(operator.methodcaller("sum"), [ys * ys, ys])) * second(ys)
+    best = max(zip(xs, ys), key=operator.itemgetter(1))
+    return s + best[0] * best[1]
+
+
+def _of_pairs(items, places):
+    return sum(items[i] * items[j] for i, j in places)
+
+
+def given_to_a_function(xs, ys):
+    return _of_pairs(xs, itertools.combinations(range(3), 2)) * ys[0]
+
+
 PROGRAMS = [
+    Program(selections, _two_lists(3), (0, 1)),
+    Program(one_after_the_other, _two_lists(3), (0, 1)),
+    Program(side_by_side, _two_lists(3), (0, 1)),
+    Program(chosen_from, _two_lists(3), (0, 1)),
+    Program(of_matrices, _two_lists(3), (0, 1)),
+    Program(getters, _two_lists(3), (0, 1)),
+    Program(given_to_a_function, _two_lists(3), (0, 1)),
     Program(pairs_by_one_name, _two_lists(3), (0, 1)),
     Program(pairs_kept, _two_lists(3), (0, 1)),
     Program(maps_and_filters, _two_lists(3), (0, 1)),

@@ -1,0 +1,177 @@
+"""The lists that stand for the iterators of `itertools`, as programs that are differentiated.
+
+Each fills the list that the function of the same name in `runtime/iterators.py` makes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from .. import runtime
+from ..runtime import require_no_dicts
+
+__all__ = ["PROGRAMS"]
+
+
+def chain_items(*iterables: Any) -> Any:
+    require_no_dicts(iterables)
+    items = []
+    for iterable in iterables:
+        for item in iterable:
+            items.append(item)
+    return items
+
+
+def flattened_items(iterables: Any) -> Any:
+    require_no_dicts(iterables)
+    items = []
+    for iterable in iterables:
+        for item in iterable:
+            items.append(item)
+    return items
+
+
+def running_sums(iterable: Any, initial: Any = None) -> Any:
+    totals = []
+    if initial is not None:
+        totals.append(initial)
+    for item in iterable:
+        if len(totals) > 0:
+            totals.append(totals[-1] + item)
+        else:
+            totals.append(item)
+    return totals
+
+
+def accumulate_items(
+    iterable: Any, function: Callable[[Any, Any], Any], initial: Any = None
+) -> Any:
+    totals = []
+    if initial is not None:
+        totals.append(initial)
+    for item in iterable:
+        if len(totals) > 0:
+            totals.append(function(totals[-1], item))
+        else:
+            totals.append(item)
+    return totals
+
+
+def product_items(*iterables: Any, repeat: int = 1) -> Any:
+    require_no_dicts(iterables)
+    pools = [list(iterable) for _ in range(repeat) for iterable in iterables]
+    places = list(itertools.product(*[range(len(pool)) for pool in pools]))
+    rows = []
+    for row in places:
+        rows.append(tuple([pool[i] for pool, i in zip(pools, row)]))  # noqa: B905
+    return rows
+
+
+def combination_items(iterable: Any, r: int) -> Any:
+    items = list(iterable)
+    rows = []
+    for row in list(itertools.combinations(range(len(items)), r)):
+        rows.append(tuple([items[i] for i in row]))
+    return rows
+
+
+def combinations_again(iterable: Any, r: int) -> Any:
+    items = list(iterable)
+    rows = []
+    for row in list(itertools.combinations_with_replacement(range(len(items)), r)):
+        rows.append(tuple([items[i] for i in row]))
+    return rows
+
+
+def permutation_items(iterable: Any, r: Any = None) -> Any:
+    items = list(iterable)
+    rows = []
+    for row in list(itertools.permutations(range(len(items)), r)):
+        rows.append(tuple([items[i] for i in row]))
+    return rows
+
+
+def pairwise_items(iterable: Any) -> Any:
+    items = list(iterable)
+    pairs = []
+    for i in range(len(items) - 1):
+        pairs.append((items[i], items[i + 1]))
+    return pairs
+
+
+def slice_items(iterable: Any, *bounds: Any) -> Any:
+    items = list(iterable)
+    return items[slice(*bounds)]
+
+
+def longest_items(*iterables: Any, fillvalue: Any = None) -> Any:
+    require_no_dicts(iterables)
+    pools = [list(iterable) for iterable in iterables]
+    rows = []
+    for i in range(max([len(pool) for pool in pools])):
+        rows.append(tuple([pool[i] if i < len(pool) else fillvalue for pool in pools]))
+    return rows
+
+
+def compress_items(data: Any, selectors: Any) -> Any:
+    items = []
+    for item, selected in zip(data, selectors):  # noqa: B905
+        if selected:
+            items.append(item)
+    return items
+
+
+def takewhile_items(predicate: Callable[[Any], Any], iterable: Any) -> Any:
+    items = []
+    for item in iterable:
+        if not predicate(item):
+            break
+        items.append(item)
+    return items
+
+
+def dropwhile_items(predicate: Callable[[Any], Any], iterable: Any) -> Any:
+    items = []
+    started = False
+    for item in iterable:
+        if started or not predicate(item):
+            started = True
+            items.append(item)
+    return items
+
+
+def repeated_item(item: Any, times: int) -> Any:
+    return [item] * times
+
+
+def count_beside(others: Any, start: Any = 0, step: Any = 1) -> Any:
+    items = []
+    for i in range(len(others)):
+        items.append(start + i * step)
+    return items
+
+
+def cycle_beside(others: Any, iterable: Any) -> Any:
+    pool = list(iterable)
+    items = []
+    for i in range(len(others)):
+        items.append(pool[i % len(pool)])
+    return items
+
+
+def repeat_beside(others: Any, item: Any) -> Any:
+    return [item] * len(others)
+
+
+PROGRAMS: dict[Any, Callable[..., Any]] = {
+    getattr(runtime, name): globals()[name]
+    for name in (
+        *("accumulate_items", "chain_items", "combination_items", "compress_items"),
+        "combinations_again",
+        *("dropwhile_items", "flattened_items", "longest_items", "pairwise_items"),
+        *("permutation_items", "product_items", "running_sums", "slice_items"),
+        *("takewhile_items", "repeated_item", "count_beside", "cycle_beside", "repeat_beside"),
+    )
+}

@@ -1,0 +1,271 @@
+"""What stands for the iterators of `itertools`: lists, and programs that fill them.
+
+before::                                    after::
+    pairs = itertools.combinations(xs, 2)       pairs = combination_items(xs, 2)
+    for a, b in pairs:                          for a, b in pairs:
+        s = s + a * b                               s = s + a * b
+
+An iterator gives its items when they are asked for, a list has them at once. The two are the same
+where nothing that the items come from is changed in between; where it may be, the call stays as
+it is, and is refused if its items carry derivatives.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ir, runtime
+
+if TYPE_CHECKING:
+    from ..frontend import Lowered
+
+__all__ = ["iterators_spelled"]
+
+# The iterators that read all they are given when they are made, and those that wait.
+_AT_ONCE = {
+    itertools.product: runtime.product_items,
+    itertools.combinations: runtime.combination_items,
+    itertools.combinations_with_replacement: runtime.combinations_again,
+    itertools.permutations: runtime.permutation_items,
+}
+_LATER = {
+    itertools.chain: runtime.chain_items,
+    itertools.accumulate: runtime.accumulate_items,
+    itertools.pairwise: runtime.pairwise_items,
+    itertools.islice: runtime.slice_items,
+    itertools.zip_longest: runtime.longest_items,
+    itertools.compress: runtime.compress_items,
+    itertools.takewhile: runtime.takewhile_items,
+    itertools.dropwhile: runtime.dropwhile_items,
+}
+# Those without an end.
+_ENDLESS = {
+    itertools.count: runtime.count_beside,
+    itertools.cycle: runtime.cycle_beside,
+    itertools.repeat: runtime.repeat_beside,
+}
+# What takes all items at once.
+_TAKERS = frozenset(
+    map(id, (sum, list, tuple, min, max, sorted, dict, set, math.prod, math.fsum, np.fromiter))
+)
+_SIDE_BY_SIDE = frozenset(map(id, (zip, enumerate)))
+_NEW = frozenset(
+    map(id, (np.zeros, np.ones, np.empty, np.full, np.zeros_like, np.ones_like, list, dict, float))
+)
+
+
+def iterators_spelled(lowered: Lowered) -> Lowered:
+    """A lowered function with lists for the iterators that loops go through and functions take."""
+    every = list(ir.statements(lowered.function.body))
+    if not any(_iterator(stmt) for stmt in every):
+        return lowered
+    spelling = _Spelling(every)
+    body = spelling.block(lowered.function.body)
+    function = dataclasses.replace(lowered.function, body=body)
+    return dataclasses.replace(lowered, function=function)
+
+
+def _iterator(stmt: ir.Stmt) -> ir.Call | None:
+    """The call of `itertools` that a statement gives a name."""
+    match stmt:
+        case ir.Assign(target=str(), value=ir.Call(fn=ir.Ref(obj=obj)) as call):
+            known = obj is not None and _is_endless(call)
+            return call if known or _spelled(call) is not None else None
+    return None
+
+
+def _is_endless(call: ir.Call) -> bool:
+    """Whether it gives items without end."""
+    obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    bounded = obj is itertools.repeat and (len(call.args) > 1 or call.kwargs)
+    return isinstance(obj, type) and obj in _ENDLESS and not bounded
+
+
+def _spelled(call: ir.Call) -> ir.Call | None:
+    """The list that a call of `itertools` gives the items of."""
+    assert isinstance(call.fn, ir.Ref)
+    obj = call.fn.obj
+    made: Callable[..., Any] | None = None
+    if isinstance(obj, type):
+        made = _AT_ONCE.get(obj) or _LATER.get(obj)
+        if obj is itertools.repeat and not _is_endless(call):
+            made = runtime.repeated_item
+    elif getattr(obj, "__self__", None) is itertools.chain:
+        made = runtime.flattened_items
+    words = dict(call.kwargs)
+    if made is runtime.accumulate_items and len(call.args) == 1 and "func" not in words:
+        made = runtime.running_sums
+    if "func" in words:
+        words["function"] = words.pop("func")
+    args = call.args
+    match call.args:
+        case (ir.Opaque(values=(ir.Var() as rows,)) as starred,) if ir.is_starred(starred):
+            if made is runtime.chain_items and starred.text.count("*") == 1:
+                made, args = runtime.flattened_items, (rows,)
+    if made is None or any(map(ir.is_starred, args)):
+        return None
+    return ir.Call(ir.Ref(made.__name__, made), args, tuple(words.items()), call.at)
+
+
+class _Spelling:
+    """One function's iterators; `every` are its statements."""
+
+    def __init__(self, every: list[ir.Stmt]) -> None:
+        self.bound = Counter(name for stmt in every for name in ir.binds(stmt))
+        self.read: Counter[str] = Counter()
+        self.values: dict[str, list[ir.Expr]] = {}
+        for stmt in every:
+            parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
+            self.read.update(part.name for part in parts if isinstance(part, ir.Var))
+            if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
+                self.values.setdefault(stmt.target, []).append(stmt.value)
+
+    def block(self, block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for place, stmt in enumerate(block):
+            call = _iterator(stmt)
+            if call is None:
+                out.append(ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt)
+                continue
+            assert isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
+            out.append(self._as_list(stmt, stmt.target, call, block[place + 1 :]))
+        return tuple(out)
+
+    def _as_list(self, stmt: ir.Assign, name: str, call: ir.Call, rest: ir.Block) -> ir.Stmt:
+        until = self._until_taken(name, rest)
+        if until is None or self.bound[name] > 1:
+            return stmt
+        if _is_endless(call):
+            assert isinstance(call.fn, ir.Ref)
+            other, made = self._beside(name, until[-1]), _ENDLESS[call.fn.obj]
+            if other is None:
+                return stmt
+            helper = ir.Ref(made.__name__, made)
+            ended = ir.Call(helper, (other, *call.args), call.kwargs, call.at)
+            return dataclasses.replace(stmt, value=ended)
+        given = not isinstance(until[-1], ir.For) and _may_write(getattr(until[-1], "value", None))
+        if not given and all(map(self._is_number, (*call.args, *(v for _, v in call.kwargs)))):
+            return stmt  # (places, whose loop needs no derivative)
+        assert isinstance(call.fn, ir.Ref)
+        listed = _spelled(call)
+        assert listed is not None
+        if call.fn.obj not in _AT_ONCE and self._may_change(ir.names_in(call), until):
+            return stmt
+        return dataclasses.replace(stmt, value=listed)
+
+    def _beside(self, name: str, stmt: ir.Stmt) -> ir.Expr | None:
+        """Something finite that a loop goes through beside an endless iterator."""
+        match stmt:
+            case ir.For(iter=ir.Call(fn=ir.Ref(obj=obj), args=args)) if obj is zip:
+                for arg in args:
+                    if isinstance(arg, ir.Var) and arg.name != name:
+                        values = self.values.get(arg.name, [])
+                        if not any(isinstance(v, ir.Call) and _is_endless(v) for v in values):
+                            return arg
+        return None
+
+    def _until_taken(self, name: str, rest: ir.Block) -> ir.Block | None:
+        """The statements up to the one that takes all items; None where they go elsewhere."""
+        if self.read[name] != 1:
+            return None
+        for place, stmt in enumerate(rest):
+            inside = any(name in ir.reads(s) for b in ir.blocks(stmt) for s in ir.statements(b))
+            if inside:
+                return None
+            if name not in ir.reads(stmt):
+                continue
+            match stmt:
+                case ir.For(iter=header) if name in _gone_through(header):
+                    return rest[: place + 1]
+                case ir.Assign(target=str(taken), value=ir.Call(fn=ir.Ref(obj=obj))):
+                    at_once = self.values[name][0].fn.obj in _AT_ONCE  # type: ignore[union-attr]
+                    if id(obj) in _TAKERS or (at_once and _may_write(stmt.value)):
+                        return rest[: place + 1]
+                    if _iterator(stmt) is not None and not _is_endless(stmt.value):  # type: ignore[arg-type]
+                        later = self._until_taken(taken, rest[place + 1 :])
+                        return later and (*rest[: place + 1], *later)
+            return None
+        return None
+
+    def _is_number(self, expr: ir.Expr) -> bool:
+        """Whether it is made of whole numbers and texts only, as far as one sees here."""
+        match expr:
+            case ir.Var(name):
+                values = self.values.get(name, [])
+                return len(values) == self.bound[name] == 1 and self._is_number(values[0])
+            case ir.Call(fn=ir.Ref(obj=obj)):
+                return obj is range or obj is len
+            case ir.Display(items=items):
+                return all(map(self._is_number, items))
+            case ir.Const(value):
+                return not isinstance(value, float)
+        return False
+
+    def _may_change(self, sources: frozenset[str], stmts: ir.Block) -> bool:
+        """Whether statements may change what an iterator of these goes through: they write into
+        one, or into something of which one does not see that it is new."""
+        for stmt in ir.statements(stmts):
+            match stmt:
+                case ir.Store(target=target) | ir.Update(target=target):
+                    written: tuple[ir.Expr, ...] = (target,)
+                case ir.Do(value=ir.Call(fn=ir.Attribute(base))):
+                    written = (base,)
+                case ir.Do(value=ir.Call(args=args)) | ir.Assign(value=ir.Call(args=args)):
+                    if set(_names(args)) & sources and _may_write(stmt.value):
+                        return True
+                    continue
+                case ir.OpaqueStmt(text=text, values=values) if text.startswith("del"):
+                    written = values
+                case _:
+                    continue
+            for name in _names(written):
+                if name in sources or not self._is_new(name):
+                    return True
+        return False
+
+    def _is_new(self, name: str) -> bool:
+        values = self.values.get(name, [])
+        return bool(values) and all(map(_makes_new, values))
+
+
+def _gone_through(header: ir.Expr) -> frozenset[str]:
+    """The names that a loop goes through, side by side."""
+    match header:
+        case ir.Var(name):
+            return frozenset((name,))
+        case ir.Call(fn=ir.Ref(obj=obj), args=args) if id(obj) in _SIDE_BY_SIDE:
+            return frozenset[str]().union(*map(_gone_through, args))
+    return frozenset()
+
+
+def _names(exprs: tuple[ir.Expr, ...]) -> Iterator[str]:
+    for expr in exprs:
+        base = expr
+        while isinstance(base, ir.Index | ir.Attribute):
+            base = base.base
+        if isinstance(base, ir.Var):
+            yield base.name
+
+
+def _may_write(call: ir.Expr | None) -> bool:
+    """Whether a call may write its arguments: one of a function of the user's."""
+    fn = call.fn if isinstance(call, ir.Call) else None
+    return not isinstance(fn, ir.Ref) or hasattr(fn.obj, "__code__") or fn.obj is functools.partial
+
+
+def _makes_new(value: ir.Expr) -> bool:
+    """Whether a value shares no memory with anything."""
+    match value:
+        case ir.Const() | ir.Display():
+            return True
+        case ir.Call(fn=ir.Ref(text=text, obj=obj)):
+            return id(obj) in _NEW or not text[0].isidentifier()
+    return False

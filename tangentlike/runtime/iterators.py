@@ -1,0 +1,193 @@
+"""What the iterators of `itertools` give, as lists: a loop may then be run backwards.
+
+The derivatives are those of the programs of the same names in `rules/iterators.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sized
+from typing import Any
+
+__all__ = [
+    "accumulate_items", "chain_items", "combination_items", "combinations_again", "compress_items",
+    "count_beside", "cycle_beside", "dropwhile_items", "flattened_items", "longest_items",
+    "pairwise_items", "permutation_items", "product_items", "repeat_beside", "repeated_item",
+    "require_no_dicts", "running_sums", "slice_items", "takewhile_items",
+]  # fmt: skip
+
+
+def chain_items(*iterables: Iterable[Any]) -> list[Any]:
+    """All items, those of the first first.
+
+    >>> chain_items([1, 2], (3,))
+    [1, 2, 3]
+    """
+    return list(itertools.chain(*iterables))
+
+
+def flattened_items(iterables: Iterable[Iterable[Any]]) -> list[Any]:
+    """The same for one iterable of all of them.
+
+    >>> flattened_items([[1, 2], (3,)])
+    [1, 2, 3]
+    """
+    return list(itertools.chain.from_iterable(iterables))
+
+
+def running_sums(iterable: Iterable[Any], initial: Any = None) -> list[Any]:
+    """The sums of the first item, the first two, ...
+
+    >>> running_sums([1, 2, 3]), running_sums([1, 2], initial=5)
+    ([1, 3, 6], [5, 6, 8])
+    """
+    return list(itertools.accumulate(iterable, initial=initial))
+
+
+def accumulate_items(
+    iterable: Iterable[Any], function: Callable[[Any, Any], Any], initial: Any = None
+) -> list[Any]:
+    """The same with another function than the sum.
+
+    >>> accumulate_items([2, 3, 4], lambda a, b: a * b)
+    [2, 6, 24]
+    """
+    return list(itertools.accumulate(iterable, function, initial=initial))
+
+
+def product_items(*iterables: Iterable[Any], repeat: int = 1) -> list[tuple[Any, ...]]:
+    """Each item of the first with each of the second, ...
+
+    >>> product_items([1, 2], [3, 4])
+    [(1, 3), (1, 4), (2, 3), (2, 4)]
+    """
+    return list(itertools.product(*iterables, repeat=repeat))
+
+
+def combination_items(iterable: Iterable[Any], r: int) -> list[tuple[Any, ...]]:
+    """The selections of `r` items in their order.
+
+    >>> combination_items([1, 2, 3], 2)
+    [(1, 2), (1, 3), (2, 3)]
+    """
+    return list(itertools.combinations(iterable, r))
+
+
+def combinations_again(iterable: Iterable[Any], r: int) -> list[tuple[Any, ...]]:
+    """The same, where an item may come again.
+
+    >>> combinations_again([1, 2], 2)
+    [(1, 1), (1, 2), (2, 2)]
+    """
+    return list(itertools.combinations_with_replacement(iterable, r))
+
+
+def permutation_items(iterable: Iterable[Any], r: int | None = None) -> list[tuple[Any, ...]]:
+    """The selections of `r` items in every order.
+
+    >>> permutation_items([1, 2, 3], 1)
+    [(1,), (2,), (3,)]
+    """
+    return list(itertools.permutations(iterable, r))
+
+
+def pairwise_items(iterable: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Each item with the next one.
+
+    >>> pairwise_items([1, 2, 3])
+    [(1, 2), (2, 3)]
+    """
+    return list(itertools.pairwise(iterable))
+
+
+def slice_items(iterable: Iterable[Any], *bounds: int | None) -> list[Any]:
+    """The items of a slice.
+
+    >>> slice_items([1, 2, 3, 4], 1, None, 2)
+    [2, 4]
+    """
+    return list(itertools.islice(iterable, *bounds))
+
+
+def longest_items(*iterables: Iterable[Any], fillvalue: Any = None) -> list[tuple[Any, ...]]:
+    """The items side by side, to the end of the longest.
+
+    >>> longest_items([1, 2], [3], fillvalue=0)
+    [(1, 3), (2, 0)]
+    """
+    return list(itertools.zip_longest(*iterables, fillvalue=fillvalue))
+
+
+def compress_items(data: Iterable[Any], selectors: Iterable[Any]) -> list[Any]:
+    """The items whose selector is true.
+
+    >>> compress_items([1, 2, 3], [True, False, True])
+    [1, 3]
+    """
+    return list(itertools.compress(data, selectors))
+
+
+def takewhile_items(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> list[Any]:
+    """The items before the first that fails a test.
+
+    >>> takewhile_items(lambda v: v < 3, [1, 2, 3, 1])
+    [1, 2]
+    """
+    return list(itertools.takewhile(predicate, iterable))
+
+
+def dropwhile_items(predicate: Callable[[Any], Any], iterable: Iterable[Any]) -> list[Any]:
+    """The items from the first on that fails a test.
+
+    >>> dropwhile_items(lambda v: v < 3, [1, 2, 3, 1])
+    [3, 1]
+    """
+    return list(itertools.dropwhile(predicate, iterable))
+
+
+def repeated_item(item: Any, times: int) -> list[Any]:
+    """One item several times.
+
+    >>> repeated_item(1.5, times=2)
+    [1.5, 1.5]
+    """
+    return list(itertools.repeat(item, times))
+
+
+# Endless iterators: as many items as there are of what a loop goes through beside them.
+
+
+def count_beside(others: Sized, start: Any = 0, step: Any = 1) -> list[Any]:
+    """`itertools.count`, ended.
+
+    >>> count_beside("abc", 1)
+    [1, 2, 3]
+    """
+    return list(itertools.islice(itertools.count(start, step), len(others)))
+
+
+def cycle_beside(others: Sized, iterable: Iterable[Any]) -> list[Any]:
+    """`itertools.cycle`, ended.
+
+    >>> cycle_beside("abc", [1, 2])
+    [1, 2, 1]
+    """
+    return list(itertools.islice(itertools.cycle(iterable), len(others)))
+
+
+def repeat_beside(others: Sized, item: Any) -> list[Any]:
+    """`itertools.repeat`, ended.
+
+    >>> repeat_beside("abc", 1)
+    [1, 1, 1]
+    """
+    return [item] * len(others)
+
+
+def require_no_dicts(iterables: Iterable[Any]) -> None:
+    """Check that nothing is gone through by its keys, where the derivative goes through values.
+
+    Raises `TypeError` otherwise.
+    """
+    if any(isinstance(iterable, dict) for iterable in iterables):
+        raise TypeError("a dict among what itertools goes through: write list(d) for its keys")
