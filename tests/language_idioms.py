@@ -239,6 +239,15 @@ CONTAINERS = (
         "    return dataclasses.asdict(c)['w'] * dataclasses.astuple(d)[0] * vars(c)['w'] * xs[1]",
     ),
     program(
+        "dataclasses with `__post_init__`, `default_factory`",
+        DONE,
+        "import dataclasses\n\n@dataclasses.dataclass\nclass Track:\n    w: float\n"
+        "    seen: list = dataclasses.field(default_factory=list)\n\n"
+        "    def __post_init__(self):\n        self.area = self.w**2\n"
+        "        self.seen.append(self.area)\n\n"
+        "def f(x):\n    t = Track(x * x)\n    return t.area * t.w * t.seen[0]",
+    ),
+    program(
         "dataclasses: made, fields read and assigned",
         DONE,
         _CELL + "def f(x):\n    c = Cell(x)\n    c.b = x * x\n    c.w = c.w * c.b\n"

@@ -157,6 +157,7 @@ class Checked:
 @dataclasses.dataclass
 class Completed:
     w: float
+    tag: Any = dataclasses.field(default_factory=lambda: object())
 
     def __post_init__(self):
         self.w = 2.0 * self.w
@@ -182,7 +183,7 @@ def test_fields_that_are_not_named_are_refused() -> None:
         (Counted, "`__new__`"),
         (Doubled, "a metaclass"),
         (Checked, "`__setattr__`"),
-        (Completed, "`__post_init__`"),
+        (Completed, "a `__post_init__`, or a `default_factory`,"),
     ],
 )
 def test_classes_that_make_or_store_in_their_own_way_are_refused(cls: Any, how: str) -> None:

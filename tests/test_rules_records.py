@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests.programs import dataclasses_made
 from tests.programs import record_forms as programs
 
 X = np.array([0.4, 1.2, 0.7])
@@ -64,12 +65,28 @@ def test_of_arguments(fn, args):
     assert repr(before) == repr(args)
 
 
-@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda p: p.fn.__name__)
+TWICE = (*programs.PROGRAMS, *dataclasses_made.PROGRAMS)
+
+
+@pytest.mark.parametrize("program", TWICE, ids=lambda p: p.fn.__name__)
 def test_second_order(program):
     v = np.array([0.3, -0.5, 0.2])
     slope = tl.grad(program.fn)
     expected = (slope(X + 1e-5 * v) - slope(X - 1e-5 * v)) / 2e-5
     np.testing.assert_allclose(tl.hvp(program.fn)(X, v), expected, rtol=1e-5, atol=1e-7)
+
+
+def of_completed(lifted, t):
+    other = dataclasses.replace(lifted, height=t * lifted.far)
+    return other.far * lifted.r * lifted.x
+
+
+def test_attributes_that_are_no_fields_have_gradients_of_their_own():
+    lifted = dataclasses_made.Lifted(0.3, 0.4, 1.2)
+    tl.check_grads(of_completed, (lifted, 0.7))
+    slope = tl.grad(of_completed)(lifted, 0.7)
+    assert slope.r != 0.0
+    assert slope.far != 0.0
 
 
 @dataclass

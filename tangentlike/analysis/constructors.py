@@ -28,6 +28,7 @@ from ..owners import is_machinery, is_numerical, is_ours
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
 from ..runtime import instance
+from .post_init import can_be_named, is_generated, post_initialiser, written_init
 
 _BASES = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex, BaseException, type)
 _INSTANCE = ir.Ref("instance", instance)
@@ -35,10 +36,12 @@ _PLAIN: dict[type, tuple[Any, dict[str, ir.Expr] | None]] = {}
 
 
 def initialiser(cls: Any) -> types.FunctionType | None:
-    """The `__init__` of a class of the user's whose objects are made in no other way; None for
-    anything else, and for dataclasses that Python wrote it for."""
+    """The `__init__` of a class of the user's whose objects are made in no other way, or the
+    `__post_init__` that Python calls in the one it wrote; None for anything else."""
     if not _is_made_plainly(cls):
         return None
+    if dataclasses.is_dataclass(cls) and is_generated(cls.__init__):
+        return post_initialiser(cls) if can_be_named(cls) else None
     found = inspect.getattr_static(cls, "__init__", None)
     return found if isinstance(found, types.FunctionType) else None
 
@@ -51,7 +54,8 @@ def _is_made_plainly(cls: Any) -> bool:
         return False
     if is_numerical(cls) or is_ours(cls) or cls.__new__ is not object.__new__:
         return False
-    return cls.__setattr__ is object.__setattr__ and not dataclasses.is_dataclass(cls)
+    plain = cls.__setattr__ is object.__setattr__
+    return plain or (dataclasses.is_dataclass(cls) and is_generated(cls.__setattr__))
 
 
 def own_way_of_making(cls: Any) -> str:
@@ -65,7 +69,7 @@ def own_way_of_making(cls: Any) -> str:
     if cls.__new__ is not object.__new__:
         return "`__new__`"
     if dataclasses.is_dataclass(cls) and hasattr(cls, "__post_init__"):
-        return "`__post_init__`"
+        return "a `__post_init__`, or a `default_factory`,"
     plain = cls.__setattr__ is object.__setattr__ or dataclasses.is_dataclass(cls)
     return "" if plain else "`__setattr__`"
 
@@ -104,17 +108,23 @@ def _plain_attributes(cls: type) -> dict[str, ir.Expr] | None:
     return None
 
 
-def constructor(cls: type) -> Lowered | None:
-    """The function that makes an object of a class; None where its class does not say how."""
+def constructor(cls: type, omitted: frozenset[str] = frozenset()) -> Lowered | None:
+    """The function that makes an object of a class; None where its class does not say how.
+    `omitted` are fields of a dataclass that get what their `default_factory` makes."""
     init = initialiser(cls)
     if init is None or _has_descriptors(cls):
         return None
-    lowered = as_defined(as_numpy(lower(init)))
+    is_post = init is post_initialiser(cls)
+    written = written_init(cls, init, omitted) if is_post else lower(init)
+    if written is None:
+        return None
+    lowered = as_defined(as_numpy(written))
     function = lowered.function
     if not function.params or _rebinds(function, function.params[0].name):
         return None
     own, names = function.params[0].name, names_of(function)
-    body = _Spelling(cls, own, names).block(function.body, lowered, (init,))
+    above = () if is_post else (init,)
+    body = _Spelling(cls, own, names).block(function.body, lowered, above)
     *rest, last = body
     assert isinstance(last, ir.Return)
     body = _fused(tuple(rest), own, cls, function)
@@ -190,6 +200,11 @@ class _Spelling:
                 elif name == self.own:
                     found = inspect.getattr_static(self.cls, method, None)
                 args = (ir.Var(self.own), *call.args)
+            case ir.Do(
+                value=ir.Call(fn=fn, args=(ir.Var(self.own), ir.Const(str(name)), value))
+            ) if _sets_attribute(fn):
+                yield ir.Store(ir.Attribute(ir.Var(self.own), name), value, stmt.origin)
+                return
             case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=args) as call):
                 found = obj if args[:1] == (ir.Var(self.own),) else None
         if not isinstance(found, types.FunctionType) or found in above:
@@ -258,6 +273,16 @@ def _renamed(block: ir.Block, values: Mapping[str, ir.Expr]) -> ir.Block:
         )
         for stmt in block
     )
+
+
+def _sets_attribute(fn: ir.Expr) -> bool:
+    """Whether it is `object.__setattr__`, by which objects that are frozen are given attributes."""
+    match fn:
+        case ir.Attribute(ir.Ref(obj=owner), "__setattr__"):
+            return owner is object
+        case ir.Ref(obj=obj):
+            return obj is object.__setattr__
+    return False
 
 
 def _is_super(value: ir.Expr) -> bool:

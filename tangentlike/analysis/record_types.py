@@ -15,6 +15,7 @@ from typing import Any
 from .. import ir
 from ..runtime import instance
 from .constructors import plain_attributes
+from .post_init import is_generated
 
 
 def record_fields(obj: Any) -> tuple[str, ...] | None:
@@ -27,13 +28,13 @@ def record_fields(obj: Any) -> tuple[str, ...] | None:
     if not isinstance(obj, type):
         return None
     if issubclass(obj, tuple) and hasattr(obj, "_fields"):
-        return tuple(obj._fields) if _is_generated(obj.__new__) else None
+        return tuple(obj._fields) if is_generated(obj.__new__) else None
     if not dataclasses.is_dataclass(obj):
         attributes = plain_attributes(obj)
         return None if attributes is None else tuple(attributes)
     if "__dataclass_fields__" not in vars(obj):
         return None
-    plain = _is_generated(obj.__init__) and not hasattr(obj, "__post_init__")
+    plain = is_generated(obj.__init__) and not hasattr(obj, "__post_init__")
     if not plain or obj.__new__ is not object.__new__ or not _sets_plainly(obj):
         return None
     fields = dataclasses.fields(obj)
@@ -42,16 +43,10 @@ def record_fields(obj: Any) -> tuple[str, ...] | None:
     return tuple(f.name for f in fields)
 
 
-def _is_generated(method: Any) -> bool:
-    """Whether Python wrote a method of a namedtuple or a dataclass, and no person."""
-    code = getattr(method, "__code__", None)
-    return code is not None and code.co_filename.startswith("<")
-
-
 def _sets_plainly(cls: Any) -> bool:
     """Whether setting a field stores the value and does nothing else."""
     setter: Any = cls.__setattr__
-    if setter is not object.__setattr__ and not _is_generated(setter):
+    if setter is not object.__setattr__ and not is_generated(setter):
         return False
     names = {f.name for f in dataclasses.fields(cls)}
     found = [vars(base).get(n) for base in cls.__mro__ for n in names]

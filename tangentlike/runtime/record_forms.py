@@ -119,7 +119,11 @@ def unnested_bar(g: Any, x: Any, named: bool) -> Any:
         fields = dataclasses.fields(x)
         parts = [g[f.name if named else n] for n, f in enumerate(fields)]
         own = {f.name: p for f, p in zip(fields, parts, strict=True)}
-        return record_like(x, *(unnested_bar(own[n], getattr(x, n), named) for n in fields_of(x)))
+        whole = fields_of(x) or {}
+        items = (
+            unnested_bar(own[n], v, named) if n in own else zeros_like(v) for n, v in whole.items()
+        )
+        return record_like(x, *items)
     if isinstance(x, (list, tuple)):
         items = [unnested_bar(part, v, named) for part, v in zip(g, x, strict=True)]
         names = names_of(x)

@@ -146,7 +146,11 @@ def fields_of(value: Any) -> dict[str, Any] | None:
     """The attributes that a dataclass instance or a plain object has of its own; None for
     what is no such object."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        # (In the order in which they were set, as `record_like` is given them.)
+        names = dict.fromkeys(getattr(value, "__dict__", ()))
+        names.update(dict.fromkeys(f.name for f in dataclasses.fields(value)))
+        computed = {n for n in names if _is_computed(type(value), n)}
+        return {n: getattr(value, n) for n in names if n not in computed and hasattr(value, n)}
     if isinstance(value, _NO_OBJECTS) or is_machinery(type(value)):
         return None
     if isinstance(value, (list, tuple, dict, np.generic)) or hasattr(value, "dtype"):

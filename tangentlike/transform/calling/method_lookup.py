@@ -18,6 +18,7 @@ import numpy as np
 
 from ... import ir
 from ...analysis.constructors import constructor, initialiser, with_class
+from ...analysis.post_init import made_by_factories, post_initialiser
 from ...analysis.record_types import record_class
 from ...errors import Place, UnsupportedError
 from ...frontend import Lowered, lower
@@ -182,7 +183,8 @@ class MethodLookup:
         assert isinstance(call.fn, ir.Ref)
         args, text = call.args, call.fn.text
         if isinstance(obj, type):
-            made = self._constructor(obj)
+            omitted = _made_by_factories(obj, call)
+            made = self._constructor(obj, omitted)
             if made is None:
                 return None
             return Found(made, args, call.kwargs, obj.__name__, "function", text, obj)
@@ -212,20 +214,21 @@ class MethodLookup:
             return self.method(class_of(args[0]), UNARY[obj], args, (), text, obj)
         return None
 
-    def _constructor(self, cls: type) -> types.FunctionType | None:
+    def _constructor(self, cls: type, omitted: frozenset[str]) -> types.FunctionType | None:
         """The function that stands for a class whose `__init__` computes (`constructors`)."""
-        if cls not in self._of_class:
+        key = (cls, omitted)
+        if key not in self._of_class:
             init = initialiser(cls)
             plain = record_class(ir.Call(ir.Ref(cls.__name__, cls))) is not None
-            self._of_class[cls] = None
+            self._of_class[key] = None
             if init is not None and not plain:
                 try:
-                    lowered = constructor(cls)
+                    lowered = constructor(cls, omitted)
                 except UnsupportedError:
                     lowered = None
                 if lowered is not None:
-                    self._of_class[cls] = self._standing(init, cls.__name__, lowered)
-        return self._of_class[cls]
+                    self._of_class[key] = self._standing(init, cls.__name__, lowered)
+        return self._of_class[key]
 
     def _with_class(self, fn: Any, cls: type) -> types.FunctionType | None:
         """A class method as a function without its first parameter, which is the class."""
@@ -261,6 +264,17 @@ class MethodLookup:
         made.__signature__ = signature_of(lowered.function)
         self._made[id(made)] = lowered
         return made  # type: ignore[no-any-return]
+
+
+def _made_by_factories(cls: type, call: ir.Call) -> frozenset[str]:
+    """The fields of a dataclass that a call does not give, and a `default_factory` makes."""
+    if post_initialiser(cls) is None:
+        return frozenset()
+    try:
+        given = inspect.signature(cls).bind(*call.args, **dict(call.kwargs)).arguments
+    except TypeError:
+        return frozenset()
+    return made_by_factories(cls, given)
 
 
 def _listing(lowered: Lowered) -> Lowered | None:

@@ -36,6 +36,7 @@ from .known_callees import KnownCallees
 from .method_lookup import BINARY, UNARY, Found, may_call_methods, objects, refuse_operator
 from .module_values import functions_of_modules, module_check
 from .operators import apart, untold, waiting_of
+from .replaced_records import replaced_as_made
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _MOST_ROUNDS = 100  # each makes the result of one more call known
@@ -76,7 +77,7 @@ class Methods:
                 break
             _refuse_properties_like_arrays(lowered.function, kinds)
             kind = functools.partial(self.kind_of, kinds=kinds)
-            read = functions_of_modules(lowered, kinds)
+            read = replaced_as_made(functions_of_modules(lowered, kinds), kinds)
             read = objects_as_lists(read, kinds, kind, self.lookup)
             read = methods_by_name(held_calls_as_reads(read, kinds), kinds)
             if read is not lowered:
