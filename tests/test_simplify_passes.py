@@ -232,7 +232,9 @@ BLOCKS = {
 @pytest.mark.parametrize("name", BLOCKS)
 def test_changes(name):
     change, before, expected = BLOCKS[name]
-    assert after(change, before, kinds="g:A x:A a:A b:A") == textwrap.dedent(expected).lstrip("\n")
+    assert after(change, before, kinds="g:A x:A a:A b:A A:A") == textwrap.dedent(expected).lstrip(
+        "\n"
+    )
 
 
 def test_sums_in_place_only_when_nobody_shares():

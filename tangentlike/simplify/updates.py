@@ -28,9 +28,10 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
 
     >>> from tangentlike.frontend import program
     >>> from tangentlike.emit import show
+    >>> from tangentlike.kind import Kind
     >>> from .rewriting import derived
     >>> f = derived(program("A[k] = A[k] * x; return A"))
-    >>> print(show(restore_updates(f, Facts()).body))
+    >>> print(show(restore_updates(f, Facts(kinds={"A": Kind("array")})).body))
     A[k] *= x
     return A
     """
@@ -41,6 +42,8 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
         stmt = map_stmt(stmt, block=lambda b: map_block(b, one))
         match stmt:
             case ir.Store(target=ir.Index() as place, value=ir.Call(fn=ir.Ref(text=text)) as call):
+                if not _is_array(place.base, facts):
+                    return (stmt,)
                 if _was_written(stmt, call, text):
                     return (ir.Update(place, _IN_PLACE[text], call.args[1], stmt.origin),)
                 if text in _IN_PLACE and _is_ours(stmt):
@@ -104,6 +107,22 @@ def _was_update(stmt: ir.Assign, name: str, text: str) -> bool:
         return False
     head, sign, _ = stmt.origin.place.text.partition(f" {text}= ")
     return bool(sign) and head.strip() == name
+
+
+def _is_array(base: ir.Expr, facts: Facts) -> bool:
+    """Whether `base[k] += e` writes entries: an item of a list or dict that is an array would be
+    written in place, where the store puts another one there. An adjoint or a tangent is an array
+    where its value is."""
+    if not isinstance(base, ir.Var):
+        return False
+    name, kind = base.name, facts.kind(base.name)
+    while kind.form == "unknown" and name.endswith(_DERIVED):
+        name = name.removesuffix("_bar").removesuffix("_dot")
+        kind = facts.kind(name)
+    return kind.form == "array"
+
+
+_DERIVED = ("_bar", "_dot")
 
 
 def _was_written(stmt: ir.Store, call: ir.Call, text: str) -> bool:

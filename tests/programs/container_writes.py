@@ -464,7 +464,36 @@ def list_of_rows_updated(x):
     return rows[-1] @ rows[2] + np.sum(table**2)
 
 
+def momentum_by_name(x):
+    p = {"a": x[:2] * 1.0, "b": x[2:4] * 1.0}
+    v = {"a": np.zeros(2), "b": np.zeros(2)}
+    for _ in range(2):
+        for k in p:
+            v[k] = 0.9 * v[k] - 0.1 * np.sin(p[k])
+            p[k] += v[k]
+    return p["a"] @ p["b"]
+
+
+def items_that_are_arrays_updated(x):
+    items, steps = [x[:2] * 1.0, x[2:4] * 1.0], [np.cos(x[:2]), x[1:3]]
+    for i in range(2):
+        steps[i] = np.sin(items[i]) * x[i]
+        items[i] *= steps[i]
+        items[1 - i] -= np.cos(items[i])
+    return items[0] @ items[1]
+
+
+def item_kept_before_another_takes_its_place(x):
+    items = [x * 1.0, x * 2.0]
+    first = items[0]
+    items[0] = items[0] + x
+    return first @ items[0]
+
+
 PROGRAMS = [
+    Program(item_kept_before_another_takes_its_place, _VECTOR),
+    Program(momentum_by_name, _VECTOR),
+    Program(items_that_are_arrays_updated, _VECTOR),
     Program(key_added_after_a_loop, _VECTOR),
     Program(key_added_where_it_is_missing, _VECTOR),
     Program(lists_added_after_a_loop, _VECTOR),
