@@ -251,7 +251,9 @@ def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozens
         case ir.Store(target=target, value=value):
             found += [(base, (value,)) for base in sorted(base_names(target))]
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), method)) as call):
-            if method in MUTATING_METHODS and method not in _TAKING_OUT:
+            if method in _TAKING_OUT:
+                found.append((base, ()))
+            elif method in MUTATING_METHODS:
                 found.append((base, (*call.args, *(value for _, value in call.kwargs))))
         case ir.Do(value=ir.Call() as call) | ir.Assign(value=ir.Call() as call):
             found += [(base, (value,)) for base, value in sources.kept(call)]
