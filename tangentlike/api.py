@@ -301,7 +301,7 @@ def _derivation(
     example: Any = None,
     target: str = "numpy",
 ) -> Derivation:
-    from .pipeline import Request
+    from .request import Request
 
     return derivation_of(primal, Request(mode, wrt, bare, has_aux, example, target))
 

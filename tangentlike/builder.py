@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from . import ir
@@ -21,7 +20,6 @@ from .analysis.kinds import computes_complex, infer_kinds, kind_of
 from .analysis.layouts import depends_on_layout
 from .analysis.local_inputs import comprehensions_whole, refuse_local_inputs
 from .analysis.memory import Effects, Sources
-from .analysis.operations import is_python_function
 from .analysis.outside import Outside
 from .analysis.sharing import Sharing
 from .analysis.structure import structure
@@ -29,6 +27,7 @@ from .check import check_program
 from .frontend import Lowered, Scope
 from .kind import OTHER, Kind
 from .names import Names
+from .request import Request
 from .rules.book import RuleBook
 from .rules.foreign import ForeignBook
 from .simplify import Facts, simplify
@@ -39,6 +38,7 @@ from .transform.calling.callees import Request as CalleeRequest
 from .transform.calling.inner_functions import with_inner_functions
 from .transform.calling.known_callees import KnownCallees
 from .transform.calling.methods import Methods
+from .transform.calling.written_out_calls import unless_shared
 from .transform.checkpointing.choices import Checkpoints
 from .transform.context import Context
 from .transform.forward.functions import forward, tangent_only
@@ -55,32 +55,6 @@ from .transform.spelling.inplace import writes_as_stores
 from .transform.spelling.same_arguments import merge_same_arguments
 from .transform.spelling.standard_containers import as_lists_and_dicts
 from .transform.spelling.updates import rebind_updates
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked of one function.
-
-    `mode`: "grad", "value_and_grad", "adjoint", "tangent", "change" (the tangent without the
-    value), "pair", or "callee" (a pair for
-    emitted code to call); `wrt` are names; `bare`: a single gradient is returned by itself;
-    `has_complex`: some argument is complex (the derivative then allows for it everywhere);
-    `has_foreign`: some argument is an array that is not NumPy's; `structures`: what is known of
-    arguments that hold objects, or dicts with numbers for keys; `copies`: its adjoint reads copies
-    (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls.
-    """
-
-    mode: str
-    wrt: tuple[str, ...]
-    bare: bool = True
-    has_aux: bool = False
-    example: tuple[Any, ...] | None = field(default=None, compare=False)
-    target: str = "numpy"
-    has_complex: bool = False
-    has_foreign: bool = False
-    structures: tuple[tuple[str, Kind], ...] = ()
-    copies: bool = False
-    inside: bool = False
 
 
 class Builder:
@@ -248,19 +222,31 @@ class Builder:
         for stmt in ir.statements(function.body):
             for expr in ir.expressions(stmt):
                 for part in ir.walk(expr):
-                    if isinstance(part, ir.Ref) and self._is_callee(part.obj, seen):
+                    if not isinstance(part, ir.Ref) or id(part.obj) in seen:
+                        continue
+                    if self.book.is_callee(part.obj):
                         seen.add(id(part.obj))
                         if self.computes_complex(self.callees.lowered(part.obj), {}, seen):
                             return True
         return False
 
-    def _is_callee(self, obj: Any, seen: set[int]) -> bool:
-        if id(obj) in seen or not is_python_function(obj) or hasattr(obj, "__derives__"):
-            return False
-        known = self.book.find(obj) is not None or self.book.is_nondifferentiable(obj)
-        return not known and self.callees.effects(obj) is not None
-
     def _primal(
+        self,
+        lowered: Lowered,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        shared: tuple[str, ...],
+    ) -> tuple[Primal, Context]:
+        """`_primal_of`; where it is refused for sharing, once more with calls written out."""
+        return unless_shared(
+            lambda lowered: self._primal_of(lowered, wrt, given, shared),
+            lowered,
+            self.callees,
+            functools.partial(self._kinds, given=given),
+            functools.partial(self.methods.resolved, given=given),
+        )
+
+    def _primal_of(
         self,
         lowered: Lowered,
         wrt: tuple[str, ...],
@@ -280,6 +266,7 @@ class Builder:
             context.kinds.update(infer_kinds(function, given, self.book))
         refuse_twice(function)
         self._check_outside(function, wrt, context, restores=True)
+        check_program(function, "spell")
         function, facts, aliases = rebind_updates(function, context, frozenset(shared))
         preparation = Preparation(function, facts, aliases, context)
         prepared = preparation.run()

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 
 from .errors import UnsupportedError
-from .pipeline import Request, derive
+from .pipeline import derive
+from .request import Request
 from .rules.twins import twin
 
 _count = itertools.count(1)

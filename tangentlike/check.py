@@ -72,6 +72,10 @@ def check_program(function: Function, stage: str = "derive") -> None:
         if not isinstance(param, ir.Param):
             _fail(stage, f"{type(param).__name__} among the parameters", None)
     _require_jumps(function.body[:-1], False, stage)
+    bound = {*function.param_names, *function.free}
+    bound.update(
+        n for s in ir.statements(function.body) if not isinstance(s, Update) for n in ir.binds(s)
+    )
     for stmt in ir.statements(function.body):
         if not isinstance(stmt, _STATEMENTS):
             _fail(stage, f"{type(stmt).__name__} is no statement of the IR", stmt)
@@ -82,6 +86,8 @@ def check_program(function: Function, stage: str = "derive") -> None:
                     _fail(stage, f"{type(part).__name__} is no expression of the IR", stmt)
                 if isinstance(part, Var) and not _is_name(part.name):
                     _fail(stage, f"{part.name!r} is no name", stmt)
+        if unbound := {*ir.reads(stmt), *ir.binds(stmt)} - bound:
+            _fail(stage, f"`{min(unbound)}` is bound nowhere", stmt)
 
 
 def _require_jumps(block: Block, leaves: bool, stage: str) -> None:

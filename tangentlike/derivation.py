@@ -30,7 +30,8 @@ from .primal import Primal, plain_signature
 from .structures import Structures, has_objects, runs_over_names, structures_of, takes_arrays
 
 if TYPE_CHECKING:
-    from .pipeline import Derived, Request
+    from .pipeline import Derived
+    from .request import Request
 
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
 _CACHE: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()

@@ -15,13 +15,14 @@ from .analysis.kinds import kinds_from_example
 from .analysis.moving import refuse_moving
 from .analysis.raising import refuse_raising
 from .analysis.stated_classes import stated_classes
-from .builder import Builder, Request
+from .builder import Builder
 from .check import check
 from .emit import Stages, emit, load, standalone
 from .errors import UnsupportedError
 from .frontend import Lowered, Scope
 from .kind import UNKNOWN, Kind
 from .meanings import Meanings, noting
+from .request import Request
 from .rules.book import RuleBook, default_book
 from .rules.foreign import ForeignBook
 from .rules.ruled import lower_ruled

@@ -23,6 +23,7 @@ LAYERS = [
     {"errors"},
     {"checkpoints", "containers", "meanings"},
     {"ir", "kind", "names"},
+    {"request"},
     {"owners"},
     {"leaves", "layouts", "gradients", "structures", "seeds", "library", "primal"},
     {"frontend"},

@@ -168,7 +168,7 @@ def inlined(
     for name in local.bound:
         if name not in values:
             values[name] = Var(fresh(name))
-    *body, last = _renamed(local.function.body, values)
+    *body, last = renamed(local.function.body, values)
     assert isinstance(last, Return)
     return (*binds, *body), Const(None) if last.value is None else last.value
 
@@ -226,25 +226,25 @@ def _parts(block: Block) -> Iterator[Expr]:
             yield from ir.walk(expr)
 
 
-def _renamed(block: Block, values: Mapping[str, Expr]) -> Block:
+def renamed(block: Block, values: Mapping[str, Expr]) -> Block:
     """A block with its local names replaced."""
     known = dict(values)
 
     def target(name: str) -> str:
         return _name(known[name]) if name in known else name
 
-    def renamed(block: Block) -> Block:
+    def within(block: Block) -> Block:
         return tuple(
             ir.map_statement(
                 stmt,
                 expr=lambda e: ir.substitute(e, known),
-                block=renamed,
+                block=within,
                 target=lambda t: ir.map_target(t, target),
             )
             for stmt in block
         )
 
-    return renamed(block)
+    return within(block)
 
 
 # ----------------------------------------------------------------- uses other than calls
@@ -302,4 +302,13 @@ def _uses_in_comprehension(expr: Any) -> Iterator[str]:
     yield from _uses(expr.element)
 
 
-__all__ = ["Local", "Special", "default_values", "find_special", "inlinable", "inlined", "matched"]
+__all__ = [
+    "Local",
+    "Special",
+    "default_values",
+    "find_special",
+    "inlinable",
+    "inlined",
+    "matched",
+    "renamed",
+]

@@ -9,7 +9,6 @@ A parameter that `g` writes in place is passed its adjoint buffer instead of hav
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -24,6 +23,7 @@ from ...kind import FLOAT, UNKNOWN, Kind
 from ...names import Names
 from ...primal import emitted_of
 from ...rules.ruled import lower_ruled
+from .arguments import bind, bind_loosely
 from .class_cases import checked_classes, of_class
 from .effects import CalleeEffects
 from .own_stacks import stacks_by_position
@@ -172,6 +172,17 @@ class Callees:
                 raise
         return self._lowered[id(obj)]
 
+    bind = staticmethod(bind)
+    bind_loosely = staticmethod(bind_loosely)
+
+    def state(self) -> tuple[Any, ...]:
+        """What has been made so far, for `restore`."""
+        return list(self.functions), dict(self._pairs), dict(self._tangents), list(self._unfinished)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Forget what has been made since."""
+        self.functions[:], self._pairs, self._tangents, self._unfinished = state
+
     def _annotations_of(self, obj: Any) -> dict[str, str]:
         return self._annotations.get(id(self.variants.original.get(id(obj), obj)), {})
 
@@ -227,33 +238,6 @@ class Callees:
             self._results[key] = found
         return self._results[key]
 
-    def bind(self, call: ir.Call) -> dict[str, ir.Expr]:
-        """The actual expression of each formal that a call gives one."""
-        assert isinstance(call.fn, ir.Ref)
-        signature = inspect.signature(call.fn.obj, follow_wrapped=False)
-        if any(map(ir.is_starred, call.args)):
-            raise UnsupportedError(
-                f"how many arguments this call gives `{call.fn.text}` shows only when it runs",
-                call.at,
-                "Unpack a tuple whose length can be seen, or write the arguments one by one.",
-            )
-        try:
-            bound = signature.bind(*call.args, **dict(call.kwargs))
-        except TypeError as error:
-            raise UnsupportedError(
-                f"this call does not fit `{call.fn.text}{signature}`: {error}", call.at
-            ) from None
-        actuals: dict[str, ir.Expr] = {}
-        for name, value in bound.arguments.items():
-            kind = signature.parameters[name].kind
-            if kind is inspect.Parameter.VAR_POSITIONAL:
-                value = ir.Display("tuple", tuple(value))
-            elif kind is inspect.Parameter.VAR_KEYWORD:
-                keys = tuple(map(ir.Const, value))
-                value = ir.Display("dict", tuple(value.values()), keys)
-            actuals[name] = value
-        return actuals
-
     def pair(
         self,
         call: ir.Call,
@@ -303,17 +287,6 @@ class Callees:
             self._tangents[key] = emitted(name)
             self.functions.append(self.builder.tangent(name, request))
         return self._tangents[key]
-
-    def bind_loosely(self, call: ir.Call) -> dict[str, ir.Expr]:
-        """What each formal may be given, where which it is cannot be seen."""
-        if not any(map(ir.is_starred, call.args)):
-            return self.bind(call)
-        assert isinstance(call.fn, ir.Ref)
-        values = (v for a in ir.children(call)[1:] for v in (ir.children(a) or (a,)))
-        anything = ir.Display("tuple", tuple(values))
-        return dict.fromkeys(
-            inspect.signature(call.fn.obj, follow_wrapped=False).parameters, anything
-        )
 
     def _request(
         self, call: ir.Call, active: frozenset[str], kind_of: Callable[[ir.Expr], Kind]

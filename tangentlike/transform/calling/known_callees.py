@@ -25,6 +25,13 @@ class KnownCallees:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._book, name)
 
+    def is_callee(self, obj: Any) -> bool:
+        """Whether an object is a function of the user's whose source says what it does."""
+        if not is_python_function(obj) or hasattr(obj, "__derives__"):
+            return False
+        known = self._book.find(obj) is not None or self._book.is_nondifferentiable(obj)
+        return not known and self._callees.effects(obj) is not None
+
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         fn = call.fn
         if not isinstance(fn, ir.Ref) or not is_python_function(fn.obj):

@@ -8,6 +8,7 @@ once where it must be saved.
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 
 from ... import ir
 from ...analysis.memory import Sources
@@ -19,9 +20,11 @@ Loads = dict[ir.Expr, str]
 def share_loads(function: ir.Function, context: Context) -> ir.Function:
     """`t = a[k]; u = a[k]; y = t * u` -> `t = a[k]; y = t * t`, for temporaries of ours.
 
-    Only within a run of simple statements; any write in place ends what is known.
+    Only within a run of simple statements; any write in place ends what is known. What is bound
+    again, or updated (`t = o.v; t += w; o.v = t`), keeps its own load.
     """
     sources = context.sources()
+    bound = Counter(n for stmt in ir.statements(function.body) for n in ir.binds(stmt))
 
     def block(stmts: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
@@ -34,6 +37,8 @@ def share_loads(function: ir.Function, context: Context) -> ir.Function:
                 continue
             stmt = put(stmt, renamed)
             found = _load(stmt, context)
+            if found is not None and bound[str(getattr(stmt, "target", ""))] > 1:
+                found = None
             if found is not None and found in loads:
                 assert isinstance(stmt, ir.Assign)
                 renamed[str(stmt.target)] = ir.Var(loads[found])
