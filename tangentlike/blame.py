@@ -36,7 +36,7 @@ def translated_error(error: Exception, place: Place | None, primal: str) -> Tang
         step = step.tb_next
     if step is None:
         return None
-    if isinstance(error, AttributeError) and isinstance(error.obj, (Mirror, Record)):
+    if isinstance(error, AttributeError) and isinstance(error.obj, (Mirror, Record, dict)):
         if error.name in ("__iter__", "__getitem__"):
             return UnsupportedError(
                 "an object is asked for its items, and what its class answers is not followed",

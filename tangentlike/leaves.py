@@ -10,7 +10,7 @@ import numpy as np
 
 from .containers import is_registered, made_of, taken_apart
 from .errors import TangentlikeError
-from .runtime.records import Record, fields_of, names_of, record_like
+from .runtime.records import Record, dict_with, fields_of, names_of, record_like
 
 _BARE = (float, int, str, np.generic, type(None))  # what shares no memory with anything
 _PLAIN = frozenset((float, int, bool, complex, str, np.float64, type(None)))
@@ -22,6 +22,8 @@ def is_array(value: Any) -> bool:
     """Whether it is an array of NumPy, CuPy or the like (0-d included; NumPy scalars are not)."""
     if isinstance(value, np.ndarray):
         return True
+    if isinstance(value, (dict, list, tuple, str)):
+        return False  # (some have attributes for their keys)
     return (
         hasattr(value, "shape")
         and hasattr(value, "dtype")
@@ -153,9 +155,7 @@ def with_contents(value: Any, items: list[Any]) -> Any:
     if type(value) is dict:
         return dict(zip(value, items, strict=True))
     if isinstance(value, dict):
-        result = copy.copy(value)
-        result.update(zip(value, items, strict=True))
-        return result
+        return dict_with(value, dict(zip(value, items, strict=True)))
     if isinstance(value, Record):
         return record_like(value, *items)
     if isinstance(value, tuple):

@@ -20,7 +20,7 @@ from .leaves import (
     rebuild,
     zeros,
 )
-from .runtime.records import Mirror, Record, fields_of, names_of, record_like
+from .runtime.records import Mirror, Record, fields_of, like_dict, names_of, record_like
 
 __all__ = ["seed_like", "with_all_keys", "with_lists"]
 
@@ -47,6 +47,10 @@ def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> 
     items = [seed_like(v, s, what, path + step) for (step, v), s in zip(inside, parts, strict=True)]
     if names_of(value) is not None or not isinstance(value, (list, tuple, dict)):
         return record_like(value, *items)
+    if isinstance(value, dict) and type(value) is not dict:
+        made = like_dict(value, lambda item: seed_like(item, None))
+        made.update(zip(value, items, strict=True))
+        return made
     return rebuild(value, items)
 
 

@@ -101,7 +101,5 @@ def test_what_yields_is_gone_through_as_it_yields():
 
     assert tl.grad(f, wrt="t")(Lazy([1.0, 2.0]), 3.0) == 8.0
     for run in (tl.grad(f), lambda row, t: tl.jvp(f, (row, t), (row, t))):
-        with pytest.raises(
-            (tl.UnsupportedError, TypeError), match="asked for its items|items of a Lazy"
-        ):
+        with pytest.raises(tl.UnsupportedError, match="asked for its items|a Lazy yields"):
             run(Lazy([1.0, 2.0]), 3.0)

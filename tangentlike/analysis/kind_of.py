@@ -17,7 +17,7 @@ from ..kind import BOOL, FLOAT, INT, OTHER, SET, UNKNOWN, Kind
 from ..owners import module_of
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
-from ..structures import has_own_methods, is_object, structure_of
+from ..structures import assigned_attributes, has_own_methods, is_object, structure_of
 from .operations import is_container_method, is_stop_gradient, rule_object
 from .record_types import is_replace, record_class, record_fields, record_values
 
@@ -231,9 +231,15 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
 
 
 def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> Kind:
-    """An object made from values: its fields that hold objects."""
-    given = ((n, kind_of(v, kinds, book)) for n, v in (record_values(call) or {}).items())
-    return Kind("object", cls=cls, fields=tuple((n, k) for n, k in given if k.holds_objects))
+    """An object made from values: its fields that hold objects, and those that hold dicts where
+    no method assigns them."""
+    given = {n: kind_of(v, kinds, book) for n, v in (record_values(call) or {}).items()}
+    dicts = {n for n, k in given.items() if k.form == "dict"}
+    dicts -= assigned_attributes(cls) if dicts else set()
+    fields = ((n, k if k.holds_objects else Kind("dict")) for n, k in given.items())
+    return Kind(
+        "object", cls=cls, fields=tuple((n, k) for n, k in fields if k.holds_objects or n in dicts)
+    )
 
 
 def _container_method(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:

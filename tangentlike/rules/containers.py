@@ -173,6 +173,14 @@ def record_like(call, kind_of):
 @rule(runtime.saved_attribute, view="maybe", kind=unknown)
 def saved_attribute(y, x, name):
     y_dot = saved_attribute(x_dot, name)
+    x_bar = saved_attribute_bar(y_bar, x, name)
+
+
+@rule(runtime.saved_attribute_bar, kind=unknown)
+def saved_attribute_bar(y, g, x, name):
+    y_dot = saved_attribute_bar(g_dot, x, name)
+    g_bar = saved_attribute(y_bar, name)
+    x_bar = 0
 
 
 @rule(runtime.record_item, view="maybe", kind=unknown)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .records import Entries, mirror
+from .records import Entries, like_dict, mirror
 from .sharing import SharedAdjoints, same_view
 
 __all__ = [
@@ -184,8 +184,8 @@ def shared_zeros(x: Any) -> Any:
             return same_view(buffers, item)
         if type(item) in (list, tuple) or isinstance(item, MappingView):  # (`d.keys()`)
             found: Any = list(map(zeros, item))
-        elif type(item) is dict:
-            found = {key: zeros(value) for key, value in item.items()}
+        elif isinstance(item, dict):
+            found = like_dict(item, zeros)
         else:
             found = mirror(item, zeros)
             if found is None:
@@ -201,20 +201,20 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
         return x.dtype.type(number)
     if isinstance(x, _NUMBERS) or x is None or isinstance(x, str):
         return float(number)
+    if any(x is outer for outer in above):
+        return float(number)  # an object that holds itself
+    inside = (*above, x)
+    if isinstance(x, dict):
+        return like_dict(x, lambda item: _like(item, number, array, inside))
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return array(x) if x.dtype.kind in "fc" else array(x, dtype=float)
     if isinstance(x, SharedAdjoints):
         return SharedAdjoints()
-    if any(x is outer for outer in above):
-        return float(number)  # an object that holds itself
-    inside = (*above, x)
     made = mirror(x, lambda item: _like(item, number, array, inside))
     if made is not None:
         return made
     if isinstance(x, (list, tuple, MappingView)):
         return [_like(item, number, array, inside) for item in x]
-    if isinstance(x, dict):
-        return {key: _like(item, number, array, inside) for key, item in x.items()}
     return float(number)
 
 

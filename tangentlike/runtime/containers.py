@@ -29,6 +29,7 @@ __all__ = [
     "replaced_bar",
     "restore_entry",
     "saved_attribute",
+    "saved_attribute_bar",
     "saved_entry",
     "slice_bounds",
     "sorting_order",
@@ -105,6 +106,14 @@ def saved_entry(d: Any, key: Any) -> list[Any]:
 def saved_attribute(x: Any, name: str) -> Any:
     """What `x.name` is before it is assigned; None where it is not there yet."""
     return getattr(x, name, None)
+
+
+def saved_attribute_bar(g: Any, x: Any, name: str) -> Any:
+    """The adjoint of `x` in `saved_attribute(x, name)`."""
+    found = zeros_like(x)
+    if hasattr(found, name):
+        setattr(found, name, g)
+    return found
 
 
 def restore_entry(d: Any, key: Any, saved: list[Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import unbroadcast
-from .records import Mirror, Record, added, copied_fields
+from .records import Mirror, Record, added, copied_fields, dict_with
 
 __all__ = ["accumulate", "add_at", "copy", "part_like", "stop_gradient"]
 
@@ -96,8 +96,10 @@ def copy(x: Any) -> Any:
     if isinstance(x, tuple):
         items = [copy(item) for item in x]
         return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
-    if isinstance(x, dict):
+    if type(x) is dict:
         return {key: copy(item) for key, item in x.items()}
+    if isinstance(x, dict):  # (of a class with ways of its own: a `defaultdict`, a `Counter`)
+        return dict_with(x, {key: copy(item) for key, item in x.items()})
     if hasattr(x, "shape") and hasattr(x, "copy"):
         return x.copy(order="K")
     return copied_fields(x, copy)

@@ -12,7 +12,8 @@ import dataclasses
 import functools
 import sys
 import types
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,17 @@ class Record(list):  # type: ignore[type-arg]
 
     def __reduce__(self) -> Any:
         return Record, (self._names, list(self))
+
+
+class Keyed(dict):  # type: ignore[type-arg]
+    """The mirror of a dict whose keys may be written as attributes."""
+
+    __setattr__ = dict.__setitem__  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(f"no key `{name}`", name=name, obj=self)
+        return self[name]
 
 
 class Entries(list):  # type: ignore[type-arg]
@@ -199,6 +211,36 @@ def mirror(value: Any, item: Callable[[Any], Any]) -> Any:
     if fields is None:
         return None
     return Mirror(**{name: item(v) for name, v in {**_of_class(type(value)), **fields}.items()})
+
+
+def like_dict(value: Any, item: Callable[[Any], Any]) -> Any:
+    """The mirror of a dict; that of a `defaultdict` makes the entries that it is asked for."""
+    entries = {key: item(v) for key, v in value.items()}
+    if isinstance(value, Counter):
+        return defaultdict(float, entries)
+    if isinstance(value, defaultdict) and value.default_factory is not None:
+        default = value.default_factory
+        return defaultdict(lambda: item(default()), entries)
+    return Keyed(entries) if _has_keys_for_attributes(value) else entries
+
+
+def _has_keys_for_attributes(value: Any) -> bool:
+    """Whether `value.w` is `value["w"]`, read and assigned, as many classes of dicts have it."""
+    cls = type(value)
+    if getattr(value, "__dict__", None) is value:
+        return True
+    reads = getattr(cls, "__getattr__", None) in (dict.__getitem__, dict.get)
+    return reads and cls.__setattr__ is dict.__setitem__  # type: ignore[comparison-overlap]
+
+
+def dict_with(value: Any, entries: Mapping[Any, Any]) -> Any:
+    """A dict of the class of another one, with other entries."""
+    made = copy.copy(value)
+    if getattr(value, "__dict__", None) is value:
+        made.__dict__ = made
+    for key, item in entries.items():
+        dict.__setitem__(made, key, item)  # (`update` of a `Counter` adds)
+    return made
 
 
 def record_like(value: Any, *items: Any) -> Any:

@@ -104,7 +104,10 @@ def join_items(parts: Any, x: Any) -> Any:
     if isinstance(x, (list, tuple)):
         return list(parts)
     if not hasattr(x, "shape"):
-        raise TypeError(f"a list of the items of a {type(x).__name__} has no derivative here")
+        raise TypeError(
+            f"the items that a {type(x).__name__} yields are not followed: go through what it "
+            "holds, or let `__iter__` return `iter(...)` of a list"
+        )
     joined = zeros_like(x)
     for place, part in enumerate(parts):
         joined[place] = part

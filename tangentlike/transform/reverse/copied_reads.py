@@ -27,8 +27,9 @@ from ...analysis.memory import Effects, Sources
 from ...analysis.operations import is_python_function, rule_object
 from ...analysis.saving import content, needs_of
 from ...analysis.sharing import Sharing
-from ...analysis.structure import structure
+from ...analysis.structure import Structure, structure
 from ..context import Context
+from .unbound import may_be_unset
 
 _RESULT = "$y"
 
@@ -43,13 +44,14 @@ def copied_reads(
     """A prepared primal whose adjoint reads copies; `shared` are parameters that a caller sees
     written, `counters` the counters of loops, which are found again by the new loops."""
     sources = context.sources()
-    aliases = analyse_aliases(Sharing(structure(function, shared), sources))
+    facts = structure(function, shared)
+    aliases = analyse_aliases(Sharing(facts, sources))
     active = active_names(
         function, wrt, context.kinds, context.book, targets=shared, effects=sources.effects
     )
     later = _Later(aliases, sources)
     later.block(function.body, frozenset(c for p in shared for c in aliases.contents(p)))
-    copying = _Copying(aliases, active, context, counters, later.writes)
+    copying = _Copying(facts, aliases, active, context, counters, later.writes)
     return dataclasses.replace(function, body=copying.block(function.body))
 
 
@@ -83,12 +85,14 @@ class _Copying:
 
     def __init__(
         self,
+        facts: Structure,
         aliases: Aliases,
         active: frozenset[str],
         context: Context,
         counters: dict[int, str],
         later: Mapping[int, frozenset[str]],
     ) -> None:
+        self.facts = facts
         self.aliases = aliases
         self.active = active
         self.context = context
@@ -147,7 +151,11 @@ class _Copying:
             self.context.kinds[name] = self.context.kind_of(field)
             self.context.temporaries.add(name)
             self.context.held[key] = name
-        zero = ir.Call(self.context.helper("zeros_like"), (field,))
+        old: ir.Expr = field
+        if may_be_unset(field, self.facts, self.context):
+            named = (field.base, ir.Const(field.name))
+            old = ir.Call(self.context.helper("saved_attribute"), named)
+        zero = ir.Call(self.context.helper("zeros_like"), (old,))
         return ir.Assign(self.context.held[key], zero, origin)
 
     def _copy(self, name: str, out: list[ir.Stmt], origin: ir.Origin) -> str:

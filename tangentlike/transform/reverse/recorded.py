@@ -16,7 +16,6 @@ from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.assigned import definitely_assigned
 from ...analysis.recompute import Recomputed
-from ...analysis.record_types import record_class, record_names, sets_when_made
 from ...analysis.saving import Saves, is_pop, place_of
 from ...analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
 from ...errors import UnsupportedError
@@ -24,7 +23,7 @@ from ...frontend.jumps import ends_by_raising
 from ..context import Context
 from .attempts import Writes, changes_midway, protected, saved_before
 from .sweep import Header, Reversed, ReversedBlock
-from .unbound import possibly_unbound
+from .unbound import may_be_unset, possibly_unbound
 
 Site = tuple[int | BlockKey, str]  # a statement or block, and what is saved there
 
@@ -164,25 +163,12 @@ class Recorder:
         """Whether a write may make an entry that was not there, as it does in a dict."""
         return isinstance(entries, ir.Index) and self.context.kind_of(entries.base).form == "dict"
 
-    def _may_be_unset(self, entries: ir.Attribute) -> bool:
-        """Whether an attribute may not have been there: of an object that is made here, or that is
-        given, of a class that does not set it when an object is made."""
-        name = getattr(entries.base, "name", "")
-        if name in self.facts.function.param_names:
-            cls = self.context.kind_of(entries.base).cls
-            return cls is not None and not sets_when_made(cls, entries.name)
-        for stmt in self.facts.definitions.get(name, ()):
-            made = stmt.value if isinstance(stmt, ir.Assign) else None
-            if isinstance(made, ir.Call) and record_class(made) is not None:
-                return entries.name not in record_names(made)
-        return False
-
     def _old_entries(self, stmt: ir.Stmt, name: str) -> ir.Expr:
         """What an in-place write is about to overwrite, copied unless it is a number. (An
         attribute is bound anew: what it referred to stays as it is.)"""
         entries = self._entries(stmt, name)
         if isinstance(entries, ir.Attribute):
-            if self._may_be_unset(entries):
+            if may_be_unset(entries, self.facts, self.context):
                 named = (entries.base, ir.Const(entries.name))
                 return ir.Call(self.context.helper("saved_attribute"), named)
             return entries
