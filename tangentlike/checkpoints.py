@@ -31,6 +31,8 @@ def checkpoint(fn: F) -> F:
     tangentlike.errors.TangentlikeError: checkpoint takes a function written in Python
     Wrap the call in a function: def step(x): return hypot(x)
     """
+    if inspect.ismethod(fn):  # (what its object holds may carry derivatives)
+        return functools.partial(checkpoint(fn.__func__), fn.__self__)  # type: ignore[return-value]
     if not inspect.isfunction(fn):
         name = getattr(fn, "__name__", "step")
         raise TangentlikeError(

@@ -1,4 +1,4 @@
-"""Methods of objects, and objects that are called, given to `tl.grad` and the like.
+"""Methods of objects, and objects that are called, given to `tl.grad`, `tl.checkpoint` and so on.
 
 before::                               after::
     f = system.energy                      f = partial(energy, system)
@@ -22,21 +22,30 @@ from functools import cached_property
 from typing import Any
 
 from ... import ir
+from ...checkpoints import checkpoint
 from ...frontend import Lowered
 from ...frontend.lifting import PARTIAL
 from .operators import operator_name
 
 _count = itertools.count(1)
-_SAME = ("grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian")
+_SAME = ("checkpoint", "grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian")
 
 
 def with_bound_methods(lowered: Lowered) -> Lowered:
     """A function in which the methods that operators are given are functions of their objects."""
     function = lowered.function
-    if not any(operator_name(e) for s in ir.statements(function.body) for e in ir.expressions(s)):
+    if not any(_operator(e) for s in ir.statements(function.body) for e in ir.expressions(s)):
         return lowered
     body = _Reading(function, lowered.temporaries, lowered.scope.module).block(function.body)
     return dataclasses.replace(lowered, function=dataclasses.replace(function, body=body))
+
+
+def _operator(expr: Any) -> str:
+    """The name of the operator that an expression calls; "function" also of `tl.checkpoint(f)`."""
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(_,), kwargs=()) if obj is checkpoint:
+            return "function"
+    return operator_name(expr)
 
 
 class _Reading:
@@ -85,7 +94,7 @@ class _Reading:
 
     def is_called_object(self, base: ir.Expr, call: ir.Expr) -> bool:
         """Whether an operator is given an object of a class with a `__call__`."""
-        if not operator_name(call) or not self.is_stable(base):
+        if not _operator(call) or not self.is_stable(base):
             return False
         if isinstance(base, ir.Ref):
             return not isinstance(base.obj, type) and _has_call(type(base.obj))
@@ -127,7 +136,7 @@ class _Reading:
                 return None
         if name is not None and (first != ir.Var(name) or name in _names(rest, call)):
             return None
-        match operator_name(call), target:
+        match _operator(call), target:
             case "function", str():
                 return self.of_function(call, target)
             case "tangent", _:

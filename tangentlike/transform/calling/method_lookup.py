@@ -11,7 +11,7 @@ import functools
 import inspect
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,11 +23,11 @@ from ...analysis.record_types import record_class
 from ...errors import Place, UnsupportedError
 from ...frontend import Lowered, lower
 from ...frontend.lifting import signature_of
-from ...kind import Kind
+from ...kind import UNKNOWN, Kind
 from ...owners import is_library
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy, twin
-from ...structures import OF_NAMEDTUPLES, is_object
+from ...structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object
 
 BINARY = {
     **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
@@ -335,3 +335,18 @@ def _of_user(part: ir.Expr) -> bool:
 def _may_decline(fn: types.FunctionType) -> bool:
     """Whether an operator's method may say that it is not defined, so that another is tried."""
     return "NotImplemented" in fn.__code__.co_names
+
+
+def refuse_properties_like_arrays(function: ir.Function, kinds: Mapping[str, Kind]) -> None:
+    """`box.size` is taken for the size of an array, which has no derivative."""
+    for stmt in ir.statements(function.body):
+        for part in (p for expr in ir.expressions(stmt) for p in ir.walk(expr)):
+            if not isinstance(part, ir.Attribute) or part.name not in OF_ARRAYS:
+                continue
+            kind = kinds.get(part.base.name, UNKNOWN) if isinstance(part.base, ir.Var) else UNKNOWN
+            if isinstance(inspect.getattr_static(kind.cls, part.name, None), property):
+                raise UnsupportedError(
+                    f"the property `{part.name}` is also an attribute of arrays",
+                    stmt.origin.place,
+                    f"Rename it: `{part.name}_` could be told apart.",
+                )

@@ -23,17 +23,25 @@ from typing import Any
 from ... import ir
 from ...analysis.kind_of import kind_of
 from ...analysis.operations import is_python_function
-from ...errors import UnknownClassError, UnsupportedError
+from ...checkpoints import inside_checkpoint
+from ...errors import UnknownClassError
 from ...frontend import Lowered
-from ...kind import UNKNOWN, Kind
+from ...kind import Kind
 from ...runtime import require_class
-from ...structures import OF_ARRAYS
 from .callees import Callees
 from .class_cases import by_class
 from .held_calls import held_calls_as_reads, methods_by_name
 from .iterated_objects import objects_as_lists
 from .known_callees import KnownCallees
-from .method_lookup import BINARY, UNARY, Found, may_call_methods, objects, refuse_operator
+from .method_lookup import (
+    BINARY,
+    UNARY,
+    Found,
+    may_call_methods,
+    objects,
+    refuse_operator,
+    refuse_properties_like_arrays,
+)
 from .module_values import functions_of_modules, module_check
 from .operators import apart, untold, waiting_of
 from .replaced_records import replaced_as_made
@@ -75,7 +83,7 @@ class Methods:
             known = any(kind.holds_objects for kind in kinds.values())
             if not known and not may_call_methods(lowered.function):
                 break
-            _refuse_properties_like_arrays(lowered.function, kinds)
+            refuse_properties_like_arrays(lowered.function, kinds)
             kind = functools.partial(self.kind_of, kinds=kinds)
             read = replaced_as_made(functions_of_modules(lowered, kinds), kinds)
             read = objects_as_lists(read, kinds, kind, self.lookup)
@@ -102,6 +110,10 @@ class Methods:
             made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
             made.__kwdefaults__ = fn.__kwdefaults__
             made.__dict__.update(fn.__dict__)
+            inside = inside_checkpoint(fn)
+            if inside is not None:
+                plain = dataclasses.replace(method, name=inside.__name__, original=inside)
+                made.__dict__["__checkpoint__"] = self.variant(inside, plain, name, given).obj
             self._made[key] = made
             self._spelled[id(made)] = method
             lowered = self.callees.lowered(fn)
@@ -163,21 +175,6 @@ def _guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
     checks = [check for check in checks if check not in function.body[: len(checks)]]
     function = dataclasses.replace(function, body=(*checks, *function.body))
     return dataclasses.replace(lowered, function=function)
-
-
-def _refuse_properties_like_arrays(function: ir.Function, kinds: Mapping[str, Kind]) -> None:
-    """`box.size` is taken for the size of an array, which has no derivative."""
-    for stmt in ir.statements(function.body):
-        for part in (p for expr in ir.expressions(stmt) for p in ir.walk(expr)):
-            if not isinstance(part, ir.Attribute) or part.name not in OF_ARRAYS:
-                continue
-            kind = kinds.get(part.base.name, UNKNOWN) if isinstance(part.base, ir.Var) else UNKNOWN
-            if isinstance(inspect.getattr_static(kind.cls, part.name, None), property):
-                raise UnsupportedError(
-                    f"the property `{part.name}` is also an attribute of arrays",
-                    stmt.origin.place,
-                    f"Rename it: `{part.name}_` could be told apart.",
-                )
 
 
 def _refuse_parents(function: ir.Function) -> None:

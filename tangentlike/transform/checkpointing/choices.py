@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeGuard
 
 from ... import ir
 from ...analysis.memory import Effects, Sources
@@ -18,7 +19,9 @@ from ...checkpoints import checkpoint, inside_checkpoint
 from ...errors import UnsupportedError
 from ...frontend import Lowered
 from ...kind import Kind
+from ..calling.bound_methods import with_bound_methods
 from ..calling.callees import Callees, Pair, Request
+from ..calling.function_values import is_partial
 from ..context import Context
 from .calls import call_pair
 from .loops import LoopPair
@@ -28,6 +31,14 @@ from .swapped import swapped_arrays
 
 Kinds = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 SourcesOf = Callable[[ir.Function, Mapping[str, Kind]], Sources]
+
+
+def _is_checkpoint(stmt: ir.Stmt) -> TypeGuard[ir.Assign]:
+    """Whether it is `run = tl.checkpoint(step)`."""
+    match stmt:
+        case ir.Assign(str(), ir.Call(ir.Ref(obj=obj))):
+            return obj is checkpoint
+    return False
 
 
 class Checkpoints:
@@ -50,6 +61,7 @@ class Checkpoints:
     def read(self, lowered: Lowered, given: Mapping[str, Kind], is_main: bool = True) -> Lowered:
         """A function as the mode sees it: which functions are called where is said
         (`variants`), checkpoints among them, and its loops are outlined."""
+        lowered = with_bound_methods(lowered)
         lowered = dataclasses.replace(lowered, function=self._resolved(lowered.function))
         lowered = self._callees.variants.resolved(lowered)
         if not has_marks(lowered.function):
@@ -65,38 +77,56 @@ class Checkpoints:
         return self._outlines.run(lowered, self._kinds(plain, given), swapped)
 
     def _resolved(self, function: ir.Function) -> ir.Function:
-        """`run = tl.checkpoint(step); y = run(x)` -> `y = step(x)`, of a checkpointed `step`."""
-        values: dict[str, ir.Expr] = {}
-        for stmt in ir.statements(function.body):
-            match stmt:
-                case ir.Assign(str(name), ir.Call(ir.Ref(obj=obj)) as call) if obj is checkpoint:
-                    values[name] = self._checkpointed(call, stmt)
-        if not values:
+        """`run = tl.checkpoint(step); y = run(x)` -> `y = step(x)`, of a checkpointed `step`; of a
+        function that captures values `run = partial(step, w=w)`, as `step` itself is spelled."""
+        every = list(ir.statements(function.body))
+        if not any(_is_checkpoint(stmt) for stmt in every):
             return function
+        bound = Counter(name for stmt in every for name in ir.binds(stmt))
+        partials = {
+            stmt.target: stmt.value
+            for stmt in every
+            if isinstance(stmt, ir.Assign) and is_partial(stmt.value) and bound[stmt.target] == 1
+        }
+        once = {stmt.target for stmt in every if _is_checkpoint(stmt) and bound[stmt.target] == 1}
+        values: dict[str, ir.Expr] = {}
 
         def block(stmts: ir.Block) -> ir.Block:
-            kept = (s for s in stmts if not (isinstance(s, ir.Assign) and s.target in values))
-            return tuple(
-                ir.map_statement(s, expr=lambda e: ir.substitute(e, values), block=block)
-                for s in kept
-            )
+            return tuple(new for stmt in stmts for new in statement(stmt))
+
+        def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+            if _is_checkpoint(stmt):
+                made = self._checkpointed(stmt, partials)
+                if isinstance(made, ir.Ref) and stmt.target in once:
+                    values[stmt.target] = made
+                else:
+                    yield dataclasses.replace(stmt, value=made)
+            else:
+                yield ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values), block=block)
 
         return dataclasses.replace(function, body=block(function.body))
 
-    def _checkpointed(self, call: ir.Call, stmt: ir.Stmt) -> ir.Ref:
+    def _checkpointed(self, stmt: ir.Assign, partials: Mapping[Any, ir.Expr]) -> ir.Expr:
+        call = stmt.value
+        assert isinstance(call, ir.Call)
         inner = call.args[0] if len(call.args) == 1 and not call.kwargs else None
+        whole = partials.get(inner.name) if isinstance(inner, ir.Var) else None
+        if isinstance(whole, ir.Call):
+            inner = whole.args[0]
         if not isinstance(inner, ir.Ref) or not inspect.isfunction(inner.obj):
             raise UnsupportedError(
                 "which function is checkpointed here cannot be seen",
                 call.at or stmt.origin.place,
                 "Give checkpoint a function that is defined outside of this one.",
             )
-        fn = inner.obj
-        if not self._keeps or inside_checkpoint(fn) is not None:
-            return inner
-        made = self._inline.setdefault(id(fn), checkpoint(fn))
-        self._inside[id(made)] = inner
-        return ir.Ref(inner.text, made)
+        fn, chosen = inner.obj, inner
+        if self._keeps and inside_checkpoint(fn) is None:
+            made = self._inline.setdefault(id(fn), checkpoint(fn))
+            self._inside[id(made)] = inner
+            chosen = ir.Ref(inner.text, made)
+        if isinstance(whole, ir.Call):
+            return dataclasses.replace(whole, args=(chosen, *whole.args[1:]))
+        return chosen
 
     # -------------------------------------------------------------------------------- pairs
 
