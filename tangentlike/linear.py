@@ -18,6 +18,7 @@ from .api import (
     _derivation,
     _non_literals,
     _positional,
+    autodiff,
     finished,
     jvp,
     seed_names,
@@ -288,4 +289,5 @@ def _tangent_map(
 
 
 hvp.__derives__ = "function"  # type: ignore[attr-defined]
+linearize.__derives__, linearize.__with__ = "linear", autodiff  # type: ignore[attr-defined]
 OPERATORS.update(hvp=hvp)

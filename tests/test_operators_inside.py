@@ -370,3 +370,36 @@ def test_pullbacks_of_checkpointed_loops_that_write_arguments() -> None:
     tl.check_grads(pulled(rounds_in_place), (Q, K))
     with pytest.raises(tl.UnsupportedError, match="`u` may be a number"):
         tl.grad(pulled(rounds_of_unknown))(Q, K)
+
+
+def linearised(x, k):
+    y, push = tl.linearize(lambda u: k * u * u + np.sin(u), x)
+    s = np.zeros(3)
+    for _ in range(2):
+        s = s + 0.1 * (np.cos(x) - push(s))
+    return np.sum(s * push(y))
+
+
+class Smooth:
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def value(self, x: Any, y: Any) -> Any:
+        return np.tanh(self.w * x) * y
+
+    def change(self, x: Any) -> Any:
+        _, push = tl.linearize(self.value, x, x * x)
+        return np.sum(push(x, np.cos(x)))
+
+
+def linearised_method(x, k):
+    return Smooth(k * x).change(x)
+
+
+@pytest.mark.parametrize("fn", [linearised, linearised_method])
+def test_linear_maps_at_a_point(fn: Any) -> None:
+    x, v = np.array([0.3, 0.7, 0.5]), np.array([1.0, -0.5, 0.3])
+    tl.check_grads(fn, (x, 0.7))
+    gradient = tl.grad(fn)
+    slope = (gradient(x + 1e-6 * v, 0.7) - gradient(x - 1e-6 * v, 0.7)) / 2e-6
+    np.testing.assert_allclose(tl.hvp(fn)(x, 0.7, v), slope, atol=1e-7)

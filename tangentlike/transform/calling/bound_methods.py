@@ -144,7 +144,7 @@ class _Reading:
                 if isinstance(primals, ir.Var) and primals.name in self.once:
                     primals = self.values.get(primals.name)
                 return self.named(primals.items) if isinstance(primals, ir.Display) else None
-            case "pullback", _:
+            case "pullback" | "linear", _:
                 return None if call.kwargs else self.named(tuple(rest))
         return None
 

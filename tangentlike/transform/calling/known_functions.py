@@ -32,7 +32,8 @@ from .function_values import (
     starred_name,
     unwrapped,
 )
-from .operators import apart, operator_name, pullback_parts, tangent_call
+from .linear_maps import pullback_parts, tangent_map_parts
+from .operators import apart, operator_name, tangent_call
 
 if TYPE_CHECKING:
     from .variants import Variants
@@ -151,9 +152,10 @@ class _Resolver(FunctionValues):
             if primals is not None and tangents is not None:
                 new = tangent_call(call, value, primals, tangents)
                 return None if new is None else [ir.Assign(stmt.target, new, stmt.origin)]
-        if name == "pullback" and isinstance(stmt.target, tuple) and len(stmt.target) == 2:
+        parts_of = {"pullback": pullback_parts, "linear": tangent_map_parts}.get(name)
+        if parts_of is not None and isinstance(stmt.target, tuple) and len(stmt.target) == 2:
             known = self.variants.effects
-            parts = None if call.kwargs else pullback_parts(call, value, call.args[1:], known)
+            parts = None if call.kwargs else parts_of(call, value, call.args[1:], known)
             if parts is not None:
                 self.refuse_kept(ir.Display("tuple", (value,)))
                 both = zip(stmt.target, parts, strict=True)

@@ -17,17 +17,15 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import itertools
-import linecache
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ... import ir
-from ...analysis.memory import Effects
 from ...errors import UnknownClassError
 from ...frontend.lifting import PARTIAL, lifted_of
 from ...kind import Kind
-from ...runtime import copy, pair_of, require_apart, tangent_of
+from ...runtime import pair_of, require_apart, tangent_of
 
 _count = itertools.count(1)
 _unfinished: set[tuple[int, int]] = set()  # (operator, function) that are being derived now
@@ -48,20 +46,20 @@ def operator_name(expr: Any) -> str:
 def derivative_value(call: ir.Call, value: ir.Expr) -> ir.Expr | None:
     """The function value that `tl.grad(f, ...)` is, where `value` is that of `f`; None where
     the options are no literals."""
-    ref, given, words = _taken_apart(value)
+    ref, given, words = taken_apart(value)
     options = _literals(call, len(given), words)
     if options is None or not isinstance(call.fn, ir.Ref):
         return None
-    made = _derivative(call.fn.obj, ref, options, may_wait=True)
-    return None if made is None else _with(made, given, words)
+    made = derivative_of(call.fn.obj, ref, options, may_wait=True)
+    return None if made is None else with_given(made, given, words)
 
 
 def tangent_call(
     call: ir.Call, value: ir.Expr, primals: Sequence[ir.Expr], tangents: Sequence[ir.Expr]
 ) -> ir.Call | None:
     """`tl.jvp(f, (x,), (v,))` as a call of the tangent function of `f`."""
-    ref, given, words = _taken_apart(value)
-    names = _positional(ref.obj)[len(given) :]
+    ref, given, words = taken_apart(value)
+    names = positional(ref.obj)[len(given) :]
     if len(primals) != len(tangents) or len(primals) > len(names):
         return None
     moved = [i for i, v in enumerate(tangents) if v != ir.Const(None)]
@@ -70,92 +68,15 @@ def tangent_call(
         return None
     assert isinstance(call.fn, ir.Ref)
     options = {"wrt": wrt, "mode": "forward"}
-    made = _derivative(call.fn.obj.__with__, ref, options, may_wait=True)
+    made = derivative_of(call.fn.obj.__with__, ref, options, may_wait=True)
     if made is None:
         return None
-    dots = zip(_seeds(made.obj, ref.obj), moved, strict=True)
+    dots = zip(seeds_of(made.obj, ref.obj), moved, strict=True)
     kwargs = (*words.items(), *((name, tangents[i]) for name, i in dots))
     return ir.Call(made, (*given, *primals), tuple(kwargs), call.at)
 
 
-def pullback_parts(
-    call: ir.Call,
-    value: ir.Expr,
-    args: tuple[ir.Expr, ...],
-    effects: Callable[[Any], Effects],
-) -> tuple[ir.Call, ir.Expr] | None:
-    """The value and the pullback of `tl.vjp(f, x)`: a call of `f`, and a function of the seed
-    that runs the reverse sweep from the arguments. `effects` tells what `f` writes."""
-    ref, given, words = _taken_apart(value)
-    names = _positional(ref.obj)
-    wrt = names[len(given) : len(given) + len(args)]
-    if len(wrt) < len(args) or not args:
-        return None
-    assert isinstance(call.fn, ir.Ref)
-    options = {"wrt": tuple(wrt), "mode": "reverse"}
-    made = _derivative(call.fn.obj.__with__, ref, options, may_wait=True)
-    if made is None:
-        return None
-    names = names[: len(given) + len(args)]
-    pullback = _second("pullback", ref, made, names, tuple(words))
-    point = (*given, *args)
-    valued = _of_copies(ref, names, tuple(words), effects(ref.obj))
-    return ir.Call(valued, point, tuple(words.items()), call.at), _with(pullback, point, words)
-
-
-def _of_copies(ref: ir.Ref, names: Sequence[str], words: Sequence[str], effects: Effects) -> ir.Ref:
-    """A function itself; one that writes its arguments, or gives them back, with copies of them:
-    `def step_value(x, k): x = copy(x); return step(x, k)`."""
-    written = [n for n in names if n in effects.written]
-    shared = bool(effects.returned - set(written))
-    if not written and not shared:
-        return ref
-    pairs = dict.fromkeys(tuple(sorted((w, n))) for w in written for n in names if n != w)
-    own = str(ref.obj.__name__)
-    own = own if own.isidentifier() else ref.text.rpartition(".")[2]
-    inner = _unused(own, {*names, *words, "copy", "require_apart"})
-    result = f"{inner}({', '.join([*names, *(f'{w}={w}' for w in words)])})"
-    lines = [f"require_apart({a}, {b})" for a, b in pairs]
-    lines += [f"{w} = copy({w})" for w in written]
-    lines.append(f"return copy({result})" if shared else f"return {result}")
-    name = f"{own}_value"
-    params = ", ".join([*names, *(["*"] if words else []), *words])
-    text = f"def {name}({params}):\n    " + "\n    ".join(lines) + "\n"
-    uses = {"require_apart": require_apart, "copy": copy, inner: ref.obj}
-    return _written_function(name, text, uses, ref.obj.__module__)
-
-
-def _unused(wanted: str, taken: Collection[str]) -> str:
-    while wanted in taken:
-        wanted += "_"
-    return wanted
-
-
-def _second(
-    name: str, ref: ir.Ref, made: ir.Ref, names: Sequence[str], words: Sequence[str]
-) -> ir.Ref:
-    """A function of the arguments of `made` that returns the second item of its result:
-    `def loss_pullback(w, y_bar, *, q): return loss_vjp(w, q=q, y_bar=y_bar)[1]`."""
-    (seed,) = _seeds(made.obj, ref.obj)
-    name = f"{ref.text.rpartition('.')[2]}_{name}"
-    params = ", ".join([*names, seed, *(["*"] if words else []), *words])
-    given = ", ".join([*names, *(f"{w}={w}" for w in (*words, seed))])
-    text = f"def {name}({params}):\n    return {made.text}({given})[1]\n"
-    return _written_function(name, text, {made.text: made.obj}, made.obj.__module__)
-
-
-def _written_function(name: str, text: str, uses: Mapping[str, Any], module: str) -> ir.Ref:
-    """A function of a text of ours, to be differentiated like any other."""
-    file = f"<{name} {next(_count)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace: dict[str, Any] = {**uses, "__name__": module}
-    exec(compile(text, file, "exec"), namespace)
-    function = namespace[name]
-    function.__inner__ = True
-    return ir.Ref(name, function)
-
-
-def _taken_apart(value: ir.Expr) -> tuple[ir.Ref, tuple[ir.Expr, ...], dict[str, ir.Expr]]:
+def taken_apart(value: ir.Expr) -> tuple[ir.Ref, tuple[ir.Expr, ...], dict[str, ir.Expr]]:
     """A function value: the function, and what it is given by position and by name."""
     if isinstance(value, ir.Ref):
         return value, (), {}
@@ -163,17 +84,17 @@ def _taken_apart(value: ir.Expr) -> tuple[ir.Ref, tuple[ir.Expr, ...], dict[str,
     return value.args[0], value.args[1:], dict(value.kwargs)
 
 
-def _with(ref: ir.Ref, given: tuple[ir.Expr, ...], words: Mapping[str, ir.Expr]) -> ir.Expr:
+def with_given(ref: ir.Ref, given: tuple[ir.Expr, ...], words: Mapping[str, ir.Expr]) -> ir.Expr:
     return ir.Call(PARTIAL, (ref, *given), tuple(words.items())) if given or words else ref
 
 
-def _seeds(made: Any, function: Any) -> list[str]:
+def seeds_of(made: Any, function: Any) -> list[str]:
     """The parameters of a derivative that its function has not."""
     own = inspect.signature(function, follow_wrapped=False).parameters
     return [n for n in inspect.signature(made, follow_wrapped=False).parameters if n not in own]
 
 
-def _positional(fn: Any) -> list[str]:
+def positional(fn: Any) -> list[str]:
     parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
     return [p.name for p in parameters if p.kind in _POSITIONAL]
 
@@ -212,7 +133,7 @@ def _literal(expr: ir.Expr) -> Any:
     return _UNKNOWN
 
 
-def _derivative(
+def derivative_of(
     operator: Callable[..., Any], ref: ir.Ref, options: dict[str, Any], may_wait: bool = False
 ) -> ir.Ref | None:
     """What an operator makes of a function; None where the function calls that of itself: the
@@ -281,7 +202,11 @@ class Waiting:
         """A call of it, as one of what took its place: by the names that this has for seeds."""
         assert isinstance(call.fn, ir.Ref)
         named = dict(
-            zip(_seeds(call.fn.obj, self.function), _seeds(told.obj, self.function), strict=False)
+            zip(
+                seeds_of(call.fn.obj, self.function),
+                seeds_of(told.obj, self.function),
+                strict=False,
+            )
         )
         kwargs = tuple((named.get(word, word), value) for word, value in call.kwargs)
         return dataclasses.replace(call, fn=told, kwargs=kwargs)
