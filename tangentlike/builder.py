@@ -33,11 +33,13 @@ from .rules.foreign import ForeignBook
 from .simplify import Facts, simplify
 from .simplify.facts import is_computation, shares_memory
 from .transform.all_names import all_names, outer_names
-from .transform.calling.callees import Callees, Pair, emitted
+from .transform.calling.callees import Callees, Pair
 from .transform.calling.callees import Request as CalleeRequest
+from .transform.calling.function_objects import FunctionClasses
 from .transform.calling.inner_functions import with_inner_functions
 from .transform.calling.known_callees import KnownCallees
 from .transform.calling.methods import Methods
+from .transform.calling.plain_functions import PlainFunctions
 from .transform.calling.written_out_calls import unless_shared
 from .transform.checkpointing.choices import Checkpoints
 from .transform.context import Context
@@ -61,7 +63,12 @@ class Builder:
     """Makes the functions of one module; callees come back to it through `Callees`."""
 
     def __init__(
-        self, book: RuleBook | ForeignBook, keeps: bool, copies: bool = False, inside: bool = False
+        self,
+        book: RuleBook | ForeignBook,
+        keeps: bool,
+        copies: bool = False,
+        inside: bool = False,
+        objects: bool = False,
     ) -> None:
         self.copies = copies
         self.callees = Callees(self, Names(), reverses=keeps, of_copies=inside)
@@ -69,12 +76,14 @@ class Builder:
         self.checkpoints = Checkpoints(self.callees, self._kinds, self._sources_of, kept)
         self.book: Any = KnownCallees(book, self.callees)
         self.callees.variants.is_operation = self.book.knows
+        if objects:
+            self.callees.variants.classes = FunctionClasses(self.callees.names.fresh)
         self.methods = Methods(self.callees, self._kinds, self.book)
         read = self.callees.read
         self.callees.read = lambda lowered: self.methods.resolved(read(lowered), {})
         self.facts: dict[str, Facts] = {}
-        self._plain_functions: dict[int, ir.Ref] = {}  # by the id of what they compute
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
+        self.plain = PlainFunctions(self.callees, self.scopes, self._done_plainly)
         self.real = True
         self.outside = Outside(
             lambda obj: self.callees.lowered(obj).function, self._sources_of, self.book
@@ -144,16 +153,8 @@ class Builder:
         self.scopes.update({f.name: request.lowered.scope for f in made})
         return made[0], made[1]
 
-    def _plain(self, obj: Any, name: str) -> ir.Ref:
-        """A function of the file that only computes what a function we made does."""
-        if id(obj) in self._plain_functions:
-            return self._plain_functions[id(obj)]
-        ref, lowered = emitted(self.callees.names.fresh(name)), self.callees.lowered(obj)
-        self._plain_functions[id(obj)] = ref  # (it may call itself)
-        function = dataclasses.replace(lowered.function, name=ref.text)
-        self.callees.functions += self._done((function,), self._context(lowered, {}), frozenset())
-        self.scopes[ref.text] = lowered.scope
-        return ref
+    def _done_plainly(self, function: ir.Function, lowered: Lowered) -> tuple[ir.Function, ...]:
+        return self._done((function,), self._context(lowered, {}), frozenset())
 
     def tangent(self, name: str, request: CalleeRequest) -> ir.Function:
         """The tangent function of a callee."""
@@ -354,8 +355,10 @@ class Builder:
         functions = tuple(map(self.callees.variants.restored, functions))
         local = (n for f in functions for s in ir.statements(f.body) for n in ir.binds(s))
         self.callees.names.take(local)  # (none may hide a function that is printed beside it)
-        functions = tuple(self.checkpoints.printed(f, self._plain) for f in functions)
-        functions = tuple(with_inner_functions(f, self._plain) for f in functions)
+        functions = tuple(self.checkpoints.printed(f, self.plain.function) for f in functions)
+        functions = tuple(
+            with_inner_functions(f, self.plain.function, self.plain.class_of) for f in functions
+        )
         for function in functions:
             check_program(function)
             self.facts[function.name] = Facts(

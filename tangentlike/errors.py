@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "InternalError",
+    "KeptFunctionError",
     "Place",
     "SharingError",
     "TangentlikeError",
@@ -78,6 +79,10 @@ class UnsupportedError(TangentlikeError):
 
 class UnknownClassError(UnsupportedError):
     """What is called depends on the class of an object, which only a call's arguments tell."""
+
+
+class KeptFunctionError(UnsupportedError):
+    """A function that captures what carries derivatives is kept, and called by what holds it."""
 
 
 class SharingError(UnsupportedError):

@@ -18,7 +18,7 @@ from .analysis.stated_classes import stated_classes
 from .builder import Builder
 from .check import check
 from .emit import Stages, emit, load, standalone
-from .errors import UnsupportedError
+from .errors import KeptFunctionError, UnsupportedError
 from .frontend import Lowered, Scope
 from .kind import UNKNOWN, Kind
 from .meanings import Meanings, noting
@@ -64,11 +64,18 @@ class Derived:
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
     with noting() as meanings:
-        return _derive(fn, request, book, meanings)
+        try:
+            return _derive(fn, request, book, meanings)
+        except KeptFunctionError:  # (functions are objects then)
+            return _derive(fn, request, book, meanings, objects=True)
 
 
 def _derive(
-    fn: Callable[..., Any], request: Request, book: RuleBook | None, meanings: Meanings
+    fn: Callable[..., Any],
+    request: Request,
+    book: RuleBook | None,
+    meanings: Meanings,
+    objects: bool = False,
 ) -> Derived:
     if request.target != "numpy":
         raise UnsupportedError(
@@ -84,8 +91,8 @@ def _derive(
     stated = {name: kind for name, kind in stated_classes(fn).items() if name not in given}
     if stated:
         with contextlib.suppress(UnsupportedError):  # (a call may tell of another class)
-            return _derived(lowered, request, {**given, **stated}, book, meanings)
-    return _derived(lowered, request, given, book, meanings)
+            return _derived(lowered, request, {**given, **stated}, book, meanings, objects)
+    return _derived(lowered, request, given, book, meanings, objects)
 
 
 def _derived(
@@ -94,13 +101,14 @@ def _derived(
     given: Mapping[str, Kind],
     book: RuleBook | None,
     meanings: Meanings,
+    objects: bool,
 ) -> Derived:
     """The derivative of a function of whose parameters this is known."""
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
     used = ForeignBook(used) if foreign else used
-    build = Builder(used, keeps, request.copies, request.inside)
+    build = Builder(used, keeps, request.copies, request.inside, objects)
     lowered = build.checkpoints.read(lowered, given)
     lowered = build.methods.resolved(lowered, given, guard=True)
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())

@@ -263,6 +263,13 @@ def hidden(w: np.ndarray, x: np.ndarray):  # the adjoint of a local: edges into 
     return np.sum(h * h * x)
 
 
+def kept_functions(w, b, x):  # functions that are kept are objects of classes
+    h = x
+    for f in [lambda v: v * w, lambda v: np.tanh(v + b)]:
+        h = f(h)
+    return np.sum(h)
+
+
 # name of the golden file -> (function, mode, wrt, example arguments or None)
 VECTOR, MATRIX = np.ones(4), np.ones((4, 3))
 LOSS = (np.ones((3, 2)), np.ones(2), np.ones((5, 3)), np.ones((5, 2)))  # arguments of `loss`
@@ -313,6 +320,7 @@ GOLDEN = {
     "try_cholesky": (statements.try_cholesky, "grad", ("a",), None),
     "search_then_try": (idioms.search_then_try, "grad", ("x",), None),
     "seen_at_the_call": (function_values.seen_at_the_call, "grad", ("a",), None),
+    "kept_functions": (kept_functions, "grad", ("w", "b"), None),
     "by_name": (function_values.by_name, "grad", ("w", "x"), None),
     "starred_inside": (function_values.starred_inside, "grad", ("a",), None),
     "update_by_keywords": (idioms.update_by_keywords, "grad", ("x", "y"), (1.0, 1.0)),

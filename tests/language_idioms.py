@@ -86,7 +86,7 @@ FUNCTIONS = (
     ),
     lines(
         "a list of functions that capture what carries derivatives, gone through",
-        REFUSED,
+        DONE,
         "table = [lambda v: v * x, lambda v: v - x]\ny = x\nfor g in table:\n    y = g(y)\nreturn y",
     ),
     program(

@@ -108,11 +108,34 @@ def kept_inside_an_inner_function(a, x):
     return inner(a)
 
 
-def chosen_when_it_runs(a, x):
-    steps = [lambda t: a * t, np.sin]
-    for step in steps:
-        x = step(x)
+def compared_with_one_of_them(a, x):
+    grow = lambda t: a * t  # noqa: E731
+    for step in [grow, lambda t: a + t]:
+        x = step(x) if step is grow else 2.0 * step(x)
     return x
+
+
+def compared_with_another(a, x):
+    for step in [np.sin, lambda t: a + t]:
+        x = step(x) if step is np.sin else 2.0 * step(x)
+    return x
+
+
+def written_by_one_of_them(a, x):
+    held = np.array([a, x])
+
+    def grow(t):
+        held[0] = held[0] * t
+        return held[0]
+
+    for step in [grow, lambda t: t * a]:
+        x = step(x)
+    return x * held[0]
+
+
+def all_with_the_last_value(a, x):
+    steps = [lambda t: t * a + k for k in range(3)]  # noqa: B023
+    return steps[0](x) + sum(step(x) for step in steps)
 
 
 def changes_the_outer(x):
@@ -171,7 +194,9 @@ def without_end(a, x):
         (aliased_then_rebound, (0.5, 0.3), "`k` is bound more than once"),
         (kept_then_counted, (0.5, 0.3), "`a` is bound more than once"),
         (kept_then_named, (0.5, 0.3), "`a` is bound more than once"),
-        (chosen_when_it_runs, (0.5, 0.3), "which function is called later"),
+        (compared_with_one_of_them, (0.5, 0.3), "a function is compared with one that is made"),
+        (compared_with_another, (0.5, 0.3), "a function is compared with one that is made"),
+        (all_with_the_last_value, (0.5, 0.3), "is not differentiated, and `a` in it"),
         (kept_by_its_result, (0.5, 0.3), "`a` is bound more than once"),
         (kept_inside_an_inner_function, (0.5, 0.3), "`k` is bound more than once"),
         (kept_by_another_name, (0.5, 0.3), "`a` is bound more than once"),
@@ -188,6 +213,35 @@ def test_refused(fn: Any, args: Any, message: str) -> None:
         tl.grad(fn)(*args)
     with pytest.raises(tl.UnsupportedError, match=message):
         tl.jvp(fn, args, args)
+
+
+def test_what_a_kept_function_writes_is_seen_or_refused() -> None:
+    with pytest.raises(tl.UnsupportedError, match="is written in place while `held` may share"):
+        tl.grad(written_by_one_of_them)(0.5, 0.3)
+    tl.check_grads(written_by_one_of_them, (0.5, 0.3), wrt=(0, 1), modes=("fwd",))
+
+
+def gone_through_twice(w, x):
+    for f in [lambda v: np.sin(v * w), lambda v: v * v + w]:
+        x = f(x)
+    return np.sum(x)
+
+
+def of_its_gradient(w, x):
+    return np.sum(tl.grad(gone_through_twice, wrt=(0, 1))(w, x)[0] * x)
+
+
+def test_kept_functions_in_second_derivatives() -> None:
+    w, x = np.array([0.4, 0.7]), np.array([0.6, 0.3])
+    step = 1e-6 * np.array([1.0, -2.0])
+    change = of_its_gradient(w + step, x) - of_its_gradient(w - step, x)
+    assert tl.grad(of_its_gradient)(w, x) @ step == pytest.approx(0.5 * change, rel=1e-6)
+    derived = derive(gone_through_twice, Request("grad", ("w",)))
+    alone: dict[str, Any] = {}
+    exec(derived.standalone(), alone)
+    np.testing.assert_array_equal(
+        alone["gone_through_twice_grad"](w, x), tl.grad(gone_through_twice)(w, x)
+    )
 
 
 def called(x, f):

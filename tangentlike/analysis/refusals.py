@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import ir, runtime
-from ..errors import Place, UnknownClassError, UnsupportedError
+from ..errors import KeptFunctionError, Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
 from ..owners import is_installed, module_of
@@ -218,7 +218,7 @@ class _Check:
         """The refusal of an operation that nothing is known of."""
         name = _qualified(call, obj)
         if obj is functools.partial:
-            return UnsupportedError(
+            return KeptFunctionError(
                 f"a function that uses `{culprit}` is kept, and which function is called later "
                 "shows only when the program runs",
                 place,

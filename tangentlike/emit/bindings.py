@@ -77,7 +77,7 @@ class Bindings:
 
 def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
     """Find what every reference means and give it a name that is free where it is used."""
-    emitted = frozenset(fn.name for fn in module.functions)
+    emitted = frozenset(fn.name.partition(".")[0] for fn in module.functions)
     uses: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
     found: dict[tuple[str, str, int], tuple[str, Binding]] = {}
     first: dict[tuple[str, int], tuple[Any, ...]] = {}  # one class that several modules import

@@ -21,6 +21,7 @@ from ..errors import UnsupportedError
 from ..frontend.resolve import Scope
 from .bindings import Binding, local_names
 from .module import Emitted
+from .verify import definitions
 
 _FLAGS = __future__.annotations.compiler_flag
 _FILENAMES: dict[tuple[str, str], str] = {}
@@ -33,16 +34,23 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
     `inspect.getsource`, tracebacks and pdb show the emitted text.
     """
     filename = _register(emitted.module.main.name, emitted.source)
-    siblings = {fn.name: types.CellType() for fn in emitted.module.functions}
-    trees = {n.name: n for n in emitted.tree.body if isinstance(n, ast.FunctionDef)}
+    siblings = {fn.name.partition(".")[0]: types.CellType() for fn in emitted.module.functions}
+    trees = dict(definitions(emitted.tree))
     loaded = {}
+    classes: dict[str, dict[str, Any]] = {}
     for fn in emitted.module.functions:
         own = emitted.scopes[fn.name]
         cells, renamed = _cells(fn, emitted, own, siblings)
         code = _compile(trees[fn.name], tuple(cells), renamed, filename)
         loaded[fn.name] = _function(fn, code, own, cells)
         loaded[fn.name].__renamed__ = renamed  # type: ignore[attr-defined]
-        siblings[fn.name].cell_contents = loaded[fn.name]
+        owner, _, own = fn.name.rpartition(".")
+        if not owner:
+            siblings[fn.name].cell_contents = loaded[fn.name]
+            continue
+        members = {**classes.get(owner, {"__module__": loaded[fn.name].__module__})}
+        classes[owner] = {**members, own: loaded[fn.name]}
+        siblings[owner].cell_contents = type(owner, (), classes[owner])
     return loaded
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from .. import ir
 from ..frontend.resolve import Scope
 from . import to_gast, verify
 from .bindings import Bindings, bind
+from .folding import STEP
 from .header import header_lines
 from .layout import Line, function_lines
 from .printer import Printer
@@ -64,15 +66,33 @@ def write(
     printer = Printer()
     lines = [Line(text) for text in head]
     trees = []
+    within = ""
     for fn in map(nested_regions, module.functions):
-        tree = to_gast.function(fn, bindings.speller(fn.name))
+        owner, dot, own = fn.name.rpartition(".")  # (`Scale.__call__`: a method of a class)
+        printed_as = _method(fn, own) if dot else fn
+        tree = to_gast.function(printed_as, bindings.speller(fn.name))
         trees.append(tree)
         if lines:
-            lines += [Line(""), Line("")]
-        lines += function_lines(fn, tree, printer, comments=True)
+            lines += [Line("")] if dot and owner == within else [Line(""), Line("")]
+        if dot and owner != within:
+            lines.append(Line(f"class {owner}:"))
+        within = owner
+        printed = function_lines(printed_as, tree, printer, comments=True)
+        lines += map(_indented, printed) if dot else printed
     source = "\n".join(line.text for line in lines) + "\n"
     origins = {n: line.origin for n, line in enumerate(lines, 1) if line.origin is not None}
     return Emitted(source, origins, module, bindings, scopes, verify.parse_back(source, trees))
+
+
+def _method(fn: ir.Function, name: str) -> ir.Function:
+    """A method by its own name, without a `return` of nothing at its end."""
+    *body, last = fn.body
+    bare = body and isinstance(last, ir.Return) and last.value is None
+    return dataclasses.replace(fn, name=name, body=tuple(body) if bare else fn.body)
+
+
+def _indented(line: Line) -> Line:
+    return dataclasses.replace(line, text=STEP + line.text if line.text else "")
 
 
 def _scope_of(

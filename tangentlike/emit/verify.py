@@ -26,7 +26,7 @@ def parse_back(source: str, functions: list[Any]) -> ast.Module:
         tree = ast.parse(source)
     except SyntaxError as error:
         raise InternalError("emit", f"line {error.lineno} does not parse: {error.text}") from error
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    found = [node for _, node in definitions(tree)]
     found = found[len(found) - len(functions) :]  # copied helpers may stand above
     if len(found) != len(functions):
         raise InternalError("emit", f"{len(functions)} functions became {len(found)}")
@@ -37,6 +37,18 @@ def parse_back(source: str, functions: list[Any]) -> ast.Module:
             text = source.splitlines()[line - 1].strip()
             raise InternalError("emit", f"the text of {theirs.name} means another program: {text}")
     return tree
+
+
+def definitions(tree: ast.Module) -> list[tuple[str, ast.FunctionDef]]:
+    """The functions of a file, and the methods of its classes, by qualified name and in order."""
+    found = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            found.append((node.name, node))
+        elif isinstance(node, ast.ClassDef):
+            methods = (inner for inner in node.body if isinstance(inner, ast.FunctionDef))
+            found += [(f"{node.name}.{inner.name}", inner) for inner in methods]
+    return found
 
 
 def difference(ours: Any, theirs: Any) -> Any:

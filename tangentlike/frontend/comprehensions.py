@@ -32,6 +32,7 @@ from ..ir import (
     Target,
     Var,
 )
+from .nested import Closure
 from .operands import is_comparison, is_constant, is_shape_query
 from .operators import is_arithmetic
 
@@ -290,11 +291,22 @@ def _may_carry(expr: Comprehension, element: Expr) -> bool:
     match element:
         case Comprehension():
             return element.form != "generator" and _carries(element)
+        case Closure():
+            return _may_capture(expr, element)
         case Opaque():
             return False
         case Call(fn=Ref(obj=obj)) if id(obj) in _INERT:
             return False
     return not (_is_number(element) and _counts(element, frozenset(_counters(expr))))
+
+
+def _may_capture(expr: Comprehension, function: Closure) -> bool:
+    """Whether functions made in a comprehension may hold what carries derivatives. Those that read
+    its variables when they are called all read those of the last round, as they do where they
+    stand: they stay there."""
+    own = {n for clause in expr.clauses for n in ir.target_names(clause.target)}
+    late = own & (ir.names_in(function.body) - {p.name for p in function.params})
+    return not late and not set(function.names) <= set(_counters(expr))
 
 
 def _counters(expr: Comprehension) -> list[str]:

@@ -16,14 +16,18 @@ from typing import Any
 
 from ... import ir
 from ...frontend.lifting import Lifted, lifted_of
+from .function_objects import is_function_class
 from .function_values import is_partial
 from .operators import is_inner
 
 
 def with_inner_functions(
-    function: ir.Function, primal_of: Callable[[Any, str], ir.Ref]
+    function: ir.Function,
+    primal_of: Callable[[Any, str], ir.Ref],
+    class_of: Callable[[ir.Ref], ir.Ref],
 ) -> ir.Function:
-    """A function that mentions no stand-ins; `primal_of` gives a function of the module for one."""
+    """A function that mentions no stand-ins; `primal_of` gives a function of the module for one,
+    `class_of` a class of the module for one of `function_objects`."""
     if not any(map(_mentions, ir.statements(function.body))):
         return function
 
@@ -33,6 +37,8 @@ def with_inner_functions(
             return code
         if isinstance(e, ir.Ref) and is_inner(e):
             return primal_of(e.obj, e.text)
+        if isinstance(e, ir.Ref) and is_function_class(e.obj):
+            return class_of(e)
         return _with_defaults(e, ir.rebuild(e, expr))
 
     def block(b: ir.Block) -> ir.Block:
@@ -43,7 +49,7 @@ def with_inner_functions(
 
 def _mentions(stmt: ir.Stmt) -> bool:
     return any(
-        isinstance(part, ir.Ref) and is_inner(part)
+        isinstance(part, ir.Ref) and (is_inner(part) or is_function_class(part.obj))
         for expr in ir.expressions(stmt)
         for part in ir.walk(expr)
     )

@@ -25,6 +25,7 @@ from ...frontend import Lowered, names_of
 from ...frontend.lifting import lifted_of
 from ...names import Names
 from .bound_methods import with_bound_methods
+from .function_objects import refuse_compared
 from .function_values import (
     FUNCTIONS,
     FunctionValues,
@@ -48,6 +49,7 @@ def with_known_functions(lowered: Lowered, variants: Variants) -> Lowered:
     function = lowered.function
     if not any(map(_concerns, ir.statements(function.body))):
         return lowered
+    refuse_compared(function)
     resolver = _Resolver(function, variants, set(lowered.temporaries))
     body = _without_unread(resolver.block(function.body), resolver.known)
     return dataclasses.replace(

@@ -24,6 +24,7 @@ from ...errors import UnsupportedError
 from ...frontend import Lowered, names_of
 from ...frontend.lifting import PARAMETER_KINDS, signature_of
 from ...names import Names
+from .function_objects import FunctionClasses
 from .function_values import is_function, is_partial, known_result
 from .known_functions import with_known_functions
 
@@ -44,10 +45,12 @@ class Variants:
         self.depth = 0
         self.is_operation: Callable[[Any], bool] = lambda obj: False  # it has a rule of its own
         self.effects: Callable[[Any], Effects] = lambda obj: Effects()
+        self.classes: FunctionClasses | None = None  # where functions that are kept are objects
 
     def resolved(self, lowered: Lowered) -> Lowered:
         """A function in which calls of function values say which function that is."""
-        return with_known_functions(lowered, self)
+        known = with_known_functions(lowered, self)
+        return known if self.classes is None else self.classes.with_objects(known)
 
     def function_result(self, obj: Any) -> Lowered | None:
         """A function that returns a function value, in the normal form; None for any other."""
