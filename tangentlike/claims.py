@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import leaves
-from .kind import UNKNOWN, Kind, Shape
-from .structures import is_object, structure_of
+from .kind import FUNCTION, UNKNOWN, Kind, Shape
+from .structures import is_function, is_object, structure_of
 
 __all__ = ["UNSTATED", "broken", "claims_of", "stand_in"]
 
@@ -63,6 +63,8 @@ def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
         return _class_holds(kind, np.dtype(type(value)).kind, exact=False)
     if kind.form == "object":
         return structure_of(value) in (kind.among or (kind,))
+    if kind == FUNCTION:
+        return is_function(value)
     if kind.form == "other" and kind.cls is not None:
         return isinstance(value, kind.cls)
     if kind.form == "other":

@@ -9,7 +9,7 @@ token have the same shape though nobody knows it; or None.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Union
 
 MOST_CLASSES = 12  # of which a value may be one
@@ -29,8 +29,8 @@ class Kind:
       whose class has methods of the user's),
     - "set": a set of anything,
     - "object": an instance of the class `cls` (None: not known which, or of one of the classes
-      of the kinds `among`); `fields` are attributes that hold objects, or containers, with what
-      is known of them,
+      of the kinds `among`, a function the last of them); `fields` are attributes that hold
+      objects, or containers, with what is known of them,
     - "other": carries no derivative (strings, None, modules, functions, shapes, ...),
     - "unknown": anything.
 
@@ -84,6 +84,8 @@ class Kind:
             form = self.form
         elif forms <= {"number", "array", "value"}:
             form = "value"
+        elif forms == {"object", "other"} and FUNCTION in (self, other):
+            return self._one_of(other)
         else:
             return UNKNOWN
         if form == "object":
@@ -132,7 +134,9 @@ class Kind:
             classes[kind.cls] = known if known is kind else known._joined_object(kind)
         if len(classes) > MOST_CLASSES:
             return UNKNOWN
-        names = sorted(classes, key=lambda cls: (cls.__module__, cls.__qualname__, id(cls)))
+        names = sorted(
+            classes, key=lambda c: (c is FunctionType, c.__module__, c.__qualname__, id(c))
+        )
         return Kind("object", among=tuple(classes[cls] for cls in names))
 
     @property
@@ -153,6 +157,7 @@ class Kind:
 
 UNKNOWN = Kind()
 OTHER = Kind("other")
+FUNCTION = Kind("other", cls=FunctionType)  # a function of Python or NumPy
 SET = Kind("set")
 FLOAT = Kind("number", "float", ())
 INT = Kind("number", "int", ())

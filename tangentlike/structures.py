@@ -18,7 +18,7 @@ import numpy as np
 
 from . import ir, leaves, runtime
 from .errors import TangentlikeError
-from .kind import OTHER, UNKNOWN, Kind
+from .kind import FUNCTION, UNKNOWN, Kind
 from .owners import is_machinery
 
 # Attributes of arrays whose derivative is not that of a field of the same name.
@@ -122,7 +122,7 @@ def structure_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
     if is_object(value):
         return _object(value, above)
     if is_function(value):
-        return OTHER  # (among parameters: it carries no derivative itself)
+        return FUNCTION  # (among parameters: it carries no derivative itself)
     if isinstance(value, tuple):
         items = tuple(structure_of(item, above) for item in value)
         return Kind("tuple", items=items, cls=type(value) if has_own_methods(type(value)) else None)

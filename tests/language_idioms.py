@@ -295,9 +295,17 @@ OBJECTS = (
         + "def f(x):\n    v = Vec(x, x * x) * 0.5 + Vec(1.0, x)\n    return v.a * v.b * v.size2",
     ),
     program(
-        "`+=` of an object of a user's class",
-        REFUSED,
+        "`+=` of an object of a user's class, and of its items",
+        DONE,
         _VEC + "def f(x):\n    v = Vec(x, x * x)\n    v += Vec(1.0, x)\n    return v.a * v.b",
+    ),
+    program(
+        "objects and functions in one list",
+        DONE,
+        "class Dense:\n    def __init__(self, w):\n        self.w = w\n\n"
+        "    def __call__(self, x):\n        return self.w * x\n\n"
+        "def f(x):\n    y = x\n    for layer in [Dense(x), np.tanh, Dense(2.0)]:\n"
+        "        y = layer(y)\n    return y",
     ),
     program(
         "a property that is set (first derivatives)",

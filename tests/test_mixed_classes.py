@@ -9,7 +9,38 @@ import pytest
 
 import tangentlike as tl
 from tests import agreement
+from tests.programs import object_operators
 from tests.programs.made_objects import Vec
+
+
+def through(chain, x):
+    return np.sum(chain(x) ** 2)
+
+
+def test_objects_and_functions_in_one_argument():
+    chain = object_operators.Chain(object_operators.Dense(X), np.tanh, object_operators.leaky)
+    tl.check_grads(through, (chain, X[::-1] + 0.1))
+    slope = tl.grad(through)(chain, X)
+    assert slope.layers[0].w.shape == X.shape
+    assert "plain_function(layer)" in tl.grad(through, example=(chain, X)).source
+
+
+class Odd:
+    def __init__(self, a):
+        self.a = a
+
+    def __sub__(self, other):
+        return NotImplemented
+
+
+def declined(x):
+    return (Odd(x) - Odd(x)).a
+
+
+def test_an_operator_that_declines_raises_as_it_does_in_python():
+    with pytest.raises(TypeError, match="unsupported operand"):
+        tl.grad(declined)(1.5)
+
 
 X = np.array([0.3, 0.7, 1.2, 0.5])
 

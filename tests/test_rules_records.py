@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tests.programs import dataclasses_made
+from tests.programs import dataclasses_made, object_operators
 from tests.programs import record_forms as programs
 
 X = np.array([0.4, 1.2, 0.7])
@@ -65,7 +65,7 @@ def test_of_arguments(fn, args):
     assert repr(before) == repr(args)
 
 
-TWICE = (*programs.PROGRAMS, *dataclasses_made.PROGRAMS)
+TWICE = (*programs.PROGRAMS, *dataclasses_made.PROGRAMS, *object_operators.PROGRAMS)
 
 
 @pytest.mark.parametrize("program", TWICE, ids=lambda p: p.fn.__name__)

@@ -7,17 +7,17 @@ import functools
 import operator
 from collections.abc import Mapping
 from dataclasses import replace
-from types import FunctionType, MethodType, ModuleType
+from types import MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import BOOL, FLOAT, INT, OTHER, SET, UNKNOWN, Kind
+from ..kind import BOOL, FLOAT, FUNCTION, INT, OTHER, SET, UNKNOWN, Kind
 from ..owners import module_of
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
-from ..structures import assigned_attributes, has_own_methods, is_object, structure_of
+from ..structures import assigned_attributes, has_own_methods, is_function, is_object, structure_of
 from .operations import is_container_method, is_stop_gradient, rule_object
 from .record_types import is_replace, record_class, record_fields, record_values
 
@@ -153,7 +153,9 @@ def _live(text: str, obj: Any) -> Kind:
     """Data of the user's module may be rebound between runs: only library constants count."""
     if isinstance(obj, ModuleType):
         return Kind("other", module=obj)
-    if isinstance(obj, (FunctionType, type, np.ufunc)) or twin(obj) is not None:
+    if is_function(obj):
+        return FUNCTION
+    if isinstance(obj, type) or twin(obj) is not None:
         return OTHER
     if "." in text and isinstance(obj, float) and text.rpartition(".")[2] in ("pi", "e", "inf"):
         return FLOAT

@@ -243,7 +243,7 @@ nondifferentiable(
 
 
 # (Where the function itself carries derivatives, `analysis.refusals` says so.)
-nondifferentiable(runtime.pair_of, runtime.tangent_of, kind=other)
+nondifferentiable(runtime.plain_function, runtime.pair_of, runtime.tangent_of, kind=other)
 
 
 # --------------------------------------------------------------------- checkpointed loops

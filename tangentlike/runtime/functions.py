@@ -6,17 +6,22 @@ what it gets. Deriving needs the whole of tangentlike, which says here how it is
 
 from __future__ import annotations
 
+import types
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["pair_of", "tangent_of"]
+import numpy as np
+
+__all__ = ["pair_of", "plain_function", "tangent_of"]
 
 _MOST = 512  # derivatives kept; a program that makes a function in each round forgets old ones
 
 # What is made, and whether it still holds: helpers may be defined anew.
 Made = tuple[Any, Callable[[], bool]]
 Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str], Made]
+
+_FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
 _derive: list[Derive] = []
 _made: OrderedDict[Any, tuple[Any, Made]] = OrderedDict()
@@ -36,6 +41,16 @@ def pair_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = (
 def tangent_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = ()) -> Any:
     """The tangent function of `f`; it takes the tangents as `x0_dot`, `rate_dot`."""
     return _remembered(f, count, wrt, words, "tangent")
+
+
+def plain_function(f: Any) -> Any:
+    """`f` itself, a function among objects of known classes; raises TypeError for others."""
+    if not isinstance(f, _FUNCTIONS):
+        raise TypeError(
+            f"this derivative is written for a function where it got a {type(f).__name__}: "
+            "pass `example=` arguments to get one for yours"
+        )
+    return f
 
 
 def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str) -> Any:

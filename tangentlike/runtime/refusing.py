@@ -5,7 +5,7 @@ Each raises a built-in exception whose message is "what is refused: what to do i
 
 from __future__ import annotations
 
-from . import buffers, record_forms, sequences, sharing, statements
+from . import buffers, functions, record_forms, sequences, sharing, statements
 
 __all__ = ["REFUSING"]
 
@@ -22,6 +22,7 @@ REFUSING = frozenset(
         *(
             buffers.require_stored,
             sequences.join_items,
+            functions.plain_function,
             record_forms.require_plain_copy,
             record_forms.named_items,
             statements.lost_statements,

@@ -19,7 +19,7 @@ from ...analysis.memory import Effects
 from ...checkpoints import inside_checkpoint
 from ...errors import InternalError, UnsupportedError
 from ...frontend import Lowered
-from ...kind import FLOAT, UNKNOWN, Kind
+from ...kind import FLOAT, FUNCTION, UNKNOWN, Kind
 from ...names import Names
 from ...primal import emitted_of
 from ...rules.ruled import lower_ruled
@@ -338,7 +338,7 @@ def _gives_value(function: ir.Function) -> bool:
 
 def _rough(kind: Kind) -> Kind:
     """A kind without the caller's names in it, so that equal requests are recognised."""
-    if kind.form == "object":
+    if kind.form == "object" or kind == FUNCTION:
         return kind
     shape = kind.shape
     if isinstance(shape, tuple):

@@ -13,17 +13,20 @@ for. The last case asks nothing: the method that it calls checks the class itsel
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import operator
 from collections.abc import Callable, Mapping
 
 from ... import ir
-from ...kind import UNKNOWN, Kind
-from ...runtime import require_class
+from ...kind import FUNCTION, UNKNOWN, Kind
+from ...names import Names
+from ...runtime import plain_function, require_class
 from ...structures import sets_attribute
 from .method_lookup import BINARY, UNARY
 
 _IS = ir.Ref("is", operator.is_)
+_PLAIN = ir.Ref("plain_function", plain_function)
 _TYPE = ir.Ref("type", type)
 
 
@@ -31,6 +34,7 @@ def by_class(
     stmt: ir.Stmt,
     kinds: Mapping[str, Kind],
     spelled: Callable[[ir.Stmt, Mapping[str, Kind]], ir.Stmt],
+    names: Names,
 ) -> ir.Stmt | None:
     """A statement that asks something of an object of one of several classes, as a branch for
     each; None for any other. `spelled` gives the statement where names have certain kinds."""
@@ -39,13 +43,30 @@ def by_class(
         cases = [(kind, spelled(stmt, {**kinds, name: kind})) for kind in among]
         if all(case == stmt for _, case in cases):
             continue
-        made = cases[-1][1]
+        made: ir.Block = (cases[-1][1],)
+        if cases[-1][0] == FUNCTION:
+            made = _of_function(stmt, name, names)
         for kind, case in cases[-2::-1]:
             assert kind.cls is not None
             same = (ir.Call(_TYPE, (ir.Var(name),)), ir.Ref(kind.cls.__name__, kind.cls))
-            made = ir.If(ir.Call(_IS, same), (case,), (made,), stmt.origin)
-        return made
+            made = (ir.If(ir.Call(_IS, same), (case,), made, stmt.origin),)
+        return made[0]
     return None
+
+
+def _of_function(stmt: ir.Stmt, name: str, names: Names) -> ir.Block:
+    """`h = layer(h)` where `layer` is a function, which has no values of its own:
+    `function = plain_function(layer); h = function(h)`."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Var(called)) as call) if called == name:
+            function = names.fresh("function")
+            checked = ir.Call(_PLAIN, (ir.Var(name),), at=stmt.origin.place)
+            again = dataclasses.replace(call, fn=ir.Var(function))
+            return (
+                ir.Assign(function, checked, stmt.origin),
+                dataclasses.replace(stmt, value=again),
+            )
+    return (stmt,)
 
 
 def checked_classes(function: ir.Function) -> dict[str, type]:

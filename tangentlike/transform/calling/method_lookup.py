@@ -28,6 +28,7 @@ from ...owners import is_library
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy, twin
 from ...structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object
+from .declining import may_decline, raising
 
 BINARY = {
     **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
@@ -136,14 +137,30 @@ class MethodLookup:
         kwargs: tuple[tuple[str, ir.Expr], ...],
         style: str,
         operation: Any = None,
+        alone: bool = True,
     ) -> Found | None:
-        """What a class has by this name; None where it has nothing that can be read."""
+        """What a class has by this name; None where it has nothing that can be read. `alone`
+        says that nothing else is tried where the method gives `NotImplemented`."""
         found = None if cls is None else inspect.getattr_static(cls, name, None)
-        if not isinstance(found, types.FunctionType) or _may_decline(found):
+        if not isinstance(found, types.FunctionType):
             return None
         assert cls is not None
-        text = f"{cls.__name__}_{name.strip('_')}"
-        return Found(found, args, kwargs, text, style, name, operation or found)
+        text, original = f"{cls.__name__}_{name.strip('_')}", operation or found
+        if may_decline(found):
+            if not alone:
+                return None
+            found = self._raising(found, style.removeprefix("r"))
+        return Found(found, args, kwargs, text, style, name, original)
+
+    def _raising(self, fn: types.FunctionType, operator_text: str) -> types.FunctionType:
+        """A method that raises where it would decline."""
+        key = (fn, operator_text)
+        if key not in self._of_class:
+            lowered = raising(as_defined(as_numpy(lower(fn))), operator_text)
+            self._of_class[key] = self._standing(fn, fn.__name__, lowered)
+        made = self._of_class[key]
+        assert made is not None
+        return made
 
     def _of_object(
         self,
@@ -208,7 +225,9 @@ class MethodLookup:
         if obj in BINARY and len(args) == 2:
             (a, b), name = args, BINARY[obj]
             if class_of(a) is not None:
-                return self.method(class_of(a), f"__{name}__", (a, b), (), text, obj)
+                reflected = getattr(class_of(b), f"__r{name}__", None)
+                alone = reflected is None or class_of(a) is class_of(b)
+                return self.method(class_of(a), f"__{name}__", (a, b), (), text, obj, alone)
             return self.method(class_of(b), f"__r{name}__", (b, a), (), f"r{text}", obj)
         if obj in UNARY and len(args) == 1:
             return self.method(class_of(args[0]), UNARY[obj], args, (), text, obj)
@@ -330,11 +349,6 @@ def _of_user(part: ir.Expr) -> bool:
         case ir.Ref(obj=obj):
             return is_object(obj)
     return False
-
-
-def _may_decline(fn: types.FunctionType) -> bool:
-    """Whether an operator's method may say that it is not defined, so that another is tried."""
-    return "NotImplemented" in fn.__code__.co_names
 
 
 def refuse_properties_like_arrays(function: ir.Function, kinds: Mapping[str, Kind]) -> None:

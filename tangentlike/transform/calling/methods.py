@@ -27,9 +27,11 @@ from ...checkpoints import inside_checkpoint
 from ...errors import UnknownClassError
 from ...frontend import Lowered
 from ...kind import Kind
-from ...runtime import require_class
+from ...names import Names
+from ..all_names import all_names
 from .callees import Callees
 from .class_cases import by_class
+from .guards import guarded
 from .held_calls import held_calls_as_reads, methods_by_name
 from .iterated_objects import objects_as_lists
 from .known_callees import KnownCallees
@@ -42,9 +44,10 @@ from .method_lookup import (
     refuse_operator,
     refuse_properties_like_arrays,
 )
-from .module_values import functions_of_modules, module_check
+from .module_values import functions_of_modules
 from .operators import apart, untold, waiting_of
 from .replaced_records import replaced_as_made
+from .updated_objects import updates_as_methods
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _MOST_ROUNDS = 100  # each makes the result of one more call known
@@ -77,7 +80,7 @@ class Methods:
         """A function in which methods of objects of known classes are called as functions;
         with `guard` it begins by checking the classes that it is given."""
         if guard:
-            lowered = _guarded(lowered, given)
+            lowered = guarded(lowered, given)
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
             known = any(kind.holds_objects for kind in kinds.values())
@@ -86,6 +89,7 @@ class Methods:
             refuse_properties_like_arrays(lowered.function, kinds)
             kind = functools.partial(self.kind_of, kinds=kinds)
             read = replaced_as_made(functions_of_modules(lowered, kinds), kinds)
+            read = updates_as_methods(read, kinds)
             read = objects_as_lists(read, kinds, kind, self.lookup)
             read = methods_by_name(held_calls_as_reads(read, kinds), kinds)
             if read is not lowered:
@@ -152,29 +156,6 @@ class Methods:
                 if method is not None and method.style == "setter":
                     return ir.Store(ir.Attribute(base, method.name), value, stmt.origin)
         return None
-
-
-def _guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
-    """A function that begins with `require_class(layer, Layer)` for each object it is given."""
-    function = lowered.function
-    origin = ir.Origin(function.place)
-    checks: list[ir.Stmt] = [
-        ir.Do(
-            ir.Call(
-                ir.Ref("require_class", require_class),
-                (ir.Var(name), ir.Ref(kind.cls.__name__, kind.cls)),
-                at=function.place,
-            ),
-            origin,
-        )
-        for name, kind in given.items()
-        if kind.has_methods and kind.cls is not None and name in function.param_names
-    ]
-    modules = (module_check(n, k, function, lowered.scope) for n, k in given.items())
-    checks += [check for check in modules if check is not None]
-    checks = [check for check in checks if check not in function.body[: len(checks)]]
-    function = dataclasses.replace(function, body=(*checks, *function.body))
-    return dataclasses.replace(lowered, function=function)
 
 
 def _refuse_parents(function: ir.Function) -> None:
@@ -257,7 +238,8 @@ class _Spelling:
 
     def statement(self, stmt: ir.Stmt) -> ir.Stmt:
         if any(kind.among for kind in self.kinds.values()):
-            branches = by_class(stmt, self.kinds, self.spelled)
+            names = Names(all_names(self.lowered.function))
+            branches = by_class(stmt, self.kinds, self.spelled, names)
             if branches is not None:
                 return branches
         match stmt:
