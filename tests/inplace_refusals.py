@@ -82,9 +82,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "bool_view": {"reverse": "`y_m` is written in place while `y` may share its memory"},
     "rows_whole": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
     "rows_argument": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
-    "object_views": _each(
-        _REVERSE, "an element of `g` is written in place, and another one may be the same array"
-    ),
     "list_of_rows": _each(_REVERSE, "written for a number where it got an array of 1 dimensions"),
     "list_views_loop": _each(_REVERSE, "`r` is written in place while `b` may share its memory"),
     "callee_overlapping": _each(

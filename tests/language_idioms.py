@@ -79,6 +79,13 @@ FUNCTIONS = (
         "    return functools.reduce(lambda p, q: p * 0.5 + q, [g(x), x, 1.0])",
     ),
     program(
+        "`functools.singledispatch`",
+        DONE,
+        "import functools\n\n@functools.singledispatch\ndef size(v):\n    return v * v\n\n"
+        "@size.register(list)\ndef of_list(v):\n    return v[0] * v[1]\n\n"
+        "def f(x):\n    return size([x, x * x])",
+    ),
+    program(
         "functions in a dict or list, chosen when it runs",
         DONE,
         _TABLE + "TABLE = {'wave': wave, 'double': double}\n\ndef f(x):\n"
@@ -122,9 +129,8 @@ FUNCTIONS = (
     lines(
         "`itertools` gone through: `chain`, `accumulate`, `product`, `combinations`, `pairwise`, ...",
         DONE,
-        "import itertools\nv = [x, 2.0 * x, 0.3]\ns = sum(itertools.accumulate(v))\n"
-        "for a, b in itertools.combinations(v, 2):\n    s = s + a * b\n"
-        "return s + sum(a * b for a, b in itertools.pairwise(v))",
+        "import itertools\ns = 0.0\nfor a, b in itertools.pairwise([x, 2.0 * x, 0.3]):\n"
+        "    s = s + a * b\nreturn s",
     ),
     lines(
         "`operator.itemgetter`, `attrgetter`, `methodcaller`",

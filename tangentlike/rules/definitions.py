@@ -20,6 +20,7 @@ from .. import ir, runtime
 from . import options, polynomials, programs
 from .book import default_book, resolve
 from .decisions import is_literal, literal
+from .dispatching import dispatch_spelled
 from .enumerated import entries_spelled
 from .frozen import parameters_given
 from .iterator_programs import PROGRAMS as ITERATORS
@@ -155,8 +156,10 @@ def as_defined(lowered: Lowered) -> Lowered:
         f = np.vectorize(g)                 f = g
         y = f(x)                            y = vectorized(g, x)
     """
+    spellings: tuple[Callable[[Lowered], Lowered], ...]
     spellings = (positions_spelled, choices_spelled, entries_spelled, parameters_given)
-    for spelled in (*spellings, fields_spelled, series_spelled, iterators_spelled):
+    spellings = (*spellings, fields_spelled, series_spelled, iterators_spelled, dispatch_spelled)
+    for spelled in spellings:
         lowered = spelled(lowered)
     vectorized = dict(_vectorized(lowered.function))
     block = lowered.function.body

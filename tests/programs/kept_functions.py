@@ -100,7 +100,30 @@ def given_and_returned(w, b, x):
     return np.sum(out["a"] * out["b"]) + np.sum(table["shift"](x)) + np.sum(fold)
 
 
+@functools.singledispatch
+def _size(shape, factor=1.0):
+    return factor * shape * shape
+
+
+@_size.register
+def _of_array(shape: np.ndarray, factor=1.0):
+    return factor * np.sum(shape**3)
+
+
+@_size.register(list)
+def _of_list(shape, factor=1.0):
+    return sum(_size(part, factor) for part in shape)
+
+
+def by_type(w, b, x):
+    s = _size(w) + _size([b, b[0] * x[1]], factor=x[0])
+    for part in (x, s):
+        s = s + _size(part)
+    return s
+
+
 PROGRAMS = [
+    Program(by_type, _vectors(3), (0, 1, 2)),
     Program(gone_through, _vectors(3), (0, 1, 2)),
     Program(looked_up, _vectors(3), (0, 1, 2)),
     Program(filled_in_a_loop, _vectors(2), (0, 1)),

@@ -119,7 +119,8 @@ def _replaced(
             f"`{_written_name(stmt)}` may be a number (rebound here) or an array (written "
             "in place)",
             "Another name may share its memory, so the two differ. Annotate the parameter it "
-            "comes from (`x: float` or `x: np.ndarray`), or pass `example=` arguments.",
+            "comes from (`x: float` or `x: np.ndarray`), of the function you derive, "
+            "not of one that it calls, or pass `example=` arguments.",
         )
     else:
         lines.append(_put(stmt, dot, values[0] or state.zeros(stmt.target), state))

@@ -163,7 +163,8 @@ def _require_arrays(function: ir.Function, sharing: Sharing, context: Context) -
                 f"`{name}` may be a number (rebound here) or an array (written in place)",
                 stmt.origin.place,
                 "Another name may share its memory, so the two differ. Annotate the parameter it "
-                "comes from (`x: float` or `x: np.ndarray`), or pass `example=` arguments.",
+                "comes from (`x: float` or `x: np.ndarray`), of the function you derive, "
+                "not of one that it calls, or pass `example=` arguments.",
                 (name,),
             )
 
