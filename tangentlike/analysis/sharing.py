@@ -107,11 +107,20 @@ class Sharing:
         while True:
             inside = pairs
             if isinstance(stmt, ir.For):
-                inside = self._bind((stmt.target,), stmt.iter, pairs)
+                keys = self._gives_keys(stmt.iter)
+                items = ir.Const(None) if keys else stmt.iter
+                inside = self._bind((stmt.target,), items, pairs)
             after = pairs | self.block(stmt.body, inside)
             if after == pairs:
                 return pairs
             pairs = after
+
+    def _gives_keys(self, iterable: ir.Expr) -> bool:
+        """Whether a loop runs over the keys of a dict, which share no memory with its values."""
+        match iterable:
+            case ir.Call(ir.Ref(obj=obj), (inner,), ()) if obj in _RUNNING:
+                return self._gives_keys(inner)
+        return isinstance(iterable, ir.Var) and self.sources.kind_of(iterable).form == "dict"
 
     def _bind(self, target: ir.Target, value: ir.Expr, pairs: Pairs) -> Pairs:
         """New pairs for names bound to (items of) a value."""
@@ -201,6 +210,7 @@ class Sharing:
         return pairs
 
 
+_RUNNING = (reversed, enumerate, list, sorted)
 _GIVEN = " as given"  # ends the node of what a parameter referred to when the function was called
 
 
