@@ -82,7 +82,13 @@ REFUSED: dict[str, dict[str, str]] = {
     "bool_view": {"reverse": "`y_m` is written in place while `y` may share its memory"},
     "rows_whole": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
     "rows_argument": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
-    "list_of_rows": _each(_REVERSE, "written for a number where it got an array of 1 dimensions"),
+    "list_of_rows": {
+        "reverse": "written for a number where it got an array of 1 dimensions",
+        "example": "`part2` is written in place while `b` may share its memory",
+    },
+    "list_of_rows_updated": _each(
+        _REVERSE, "`part4` is written in place while `table` may share its memory"
+    ),
     "list_views_loop": _each(_REVERSE, "`r` is written in place while `b` may share its memory"),
     "callee_overlapping": _each(
         _REVERSE, "two arguments of a function that writes one of them share memory"
@@ -171,7 +177,7 @@ REFUSED: dict[str, dict[str, str]] = {
     ),
     "made_together": _each(_REVERSE, "`a` is bound here, and may share memory with an array"),
     **dict.fromkeys(
-        ("made_in_list", "made_in_object"),
+        ("made_in_list",),
         _each(_REVERSE, "is written in place, and another one may be the same array"),
     ),
     "broadcast_then_written": _each(_REVERSE, "`rows` is bound here, and may share memory"),
