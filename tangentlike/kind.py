@@ -157,6 +157,9 @@ class Kind:
 
 UNKNOWN = Kind()
 OTHER = Kind("other")
+# What an attribute is where it was seen to be None: nothing is claimed of it, since it may be
+# assigned, but methods that are asked of it are in branches that are not taken.
+NONE = Kind("unknown", cls=type(None))
 FUNCTION = Kind("other", cls=FunctionType)  # a function of Python or NumPy
 SET = Kind("set")
 FLOAT = Kind("number", "float", ())

@@ -18,7 +18,7 @@ import numpy as np
 
 from . import ir, leaves, runtime
 from .errors import TangentlikeError
-from .kind import FUNCTION, UNKNOWN, Kind
+from .kind import FUNCTION, NONE, UNKNOWN, Kind
 from .owners import is_machinery
 
 # Attributes of arrays whose derivative is not that of a field of the same name.
@@ -141,7 +141,11 @@ def _object(value: Any, above: tuple[Any, ...]) -> Kind:
     """The class of an object, and what is known of attributes that no method assigns."""
     assigned = assigned_attributes(type(value))
     inside = (leaves.named_children(value) or {}).items()
-    fields = ((n, structure_of(v, (*above, value))) for n, v in inside if n not in assigned)
+    fields = (
+        (n, NONE if v is None else structure_of(v, (*above, value)))
+        for n, v in inside
+        if n not in assigned
+    )
     known = tuple((n, kind) for n, kind in fields if kind != UNKNOWN)
     return Kind("object", cls=type(value), fields=known)
 

@@ -306,6 +306,14 @@ OBJECTS = (
         _VEC + "def f(x):\n    v = Vec(x, x * x)\n    v += Vec(1.0, x)\n    return v.a * v.b",
     ),
     program(
+        "trees of objects: methods of what attributes hold, None in the leaves",
+        DONE,
+        "class Node:\n    def __init__(self, w, left=None):\n        self.w, self.left = w, left\n\n"
+        "    def at(self, x):\n        if self.left is None:\n            return self.w * x\n"
+        "        return self.left.at(x) * self.w\n\n"
+        "def f(x):\n    return Node(x, Node(x * x)).at(x)",
+    ),
+    program(
         "objects and functions in one list",
         DONE,
         "class Dense:\n    def __init__(self, w):\n        self.w = w\n\n"

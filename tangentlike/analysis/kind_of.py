@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import operator
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import BOOL, FLOAT, FUNCTION, INT, OTHER, SET, UNKNOWN, Kind
+from ..kind import BOOL, FLOAT, FUNCTION, INT, NONE, OTHER, SET, UNKNOWN, Kind
 from ..owners import module_of
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
@@ -238,10 +239,17 @@ def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> K
     given = {n: kind_of(v, kinds, book) for n, v in (record_values(call) or {}).items()}
     dicts = {n for n, k in given.items() if k.form == "dict"}
     dicts -= assigned_attributes(cls) if dicts else set()
-    fields = ((n, k if k.holds_objects else Kind("dict")) for n, k in given.items())
-    return Kind(
-        "object", cls=cls, fields=tuple((n, k) for n, k in fields if k.holds_objects or n in dicts)
-    )
+    nothing = {n: NONE for n in _left_out(call, cls) if n not in given}
+    fields = [(n, k if k.holds_objects else Kind("dict")) for n, k in given.items()]
+    known = [(n, k) for n, k in fields if k.holds_objects or n in dicts]
+    return Kind("object", cls=cls, fields=(*known, *nothing.items()))
+
+
+def _left_out(call: ir.Call, cls: type) -> tuple[str, ...]:
+    """The fields that are None since a call does not give them, and no method assigns them."""
+    init = () if call.fn != ir.Ref(cls.__name__, cls) else inspect.signature(cls).parameters.items()
+    named = [n for n, p in init if p.default is None and n in (record_fields(cls) or ())]
+    return tuple(n for n in named if n not in assigned_attributes(cls)) if named else ()
 
 
 def _container_method(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:

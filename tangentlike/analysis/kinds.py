@@ -213,7 +213,7 @@ class _Inference:
                 return _spread(target, kind, self.book)
             case ir.Update(target=ir.Var(name), op=op, value=value):
                 old = self.kinds[name]
-                if old.form in ("array", "list", "dict") or old.cls is not None:
+                if old.form in ("array", "list", "dict") or old.has_methods:
                     return [(name, old)]  # in place (methods check the class of an object)
                 call = ir.Call(op, (stmt.target, value))
                 return [(name, kind_of(call, self.kinds, self.book).join(old))]

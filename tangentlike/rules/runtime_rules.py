@@ -243,6 +243,7 @@ nondifferentiable(
 
 
 # (Where the function itself carries derivatives, `analysis.refusals` says so.)
+nondifferentiable(runtime.asked_of_none, kind=unknown)
 nondifferentiable(runtime.plain_function, runtime.pair_of, runtime.tangent_of, kind=other)
 
 

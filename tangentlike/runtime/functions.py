@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["pair_of", "plain_function", "tangent_of"]
+__all__ = ["asked_of_none", "pair_of", "plain_function", "tangent_of"]
 
 _MOST = 512  # derivatives kept; a program that makes a function in each round forgets old ones
 
@@ -41,6 +41,24 @@ def pair_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = (
 def tangent_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = ()) -> Any:
     """The tangent function of `f`; it takes the tangents as `x0_dot`, `rate_dot`."""
     return _remembered(f, count, wrt, words, "tangent")
+
+
+def asked_of_none(x: Any, method: str) -> Any:
+    """What Python does where a method is asked of None: the calls of it were left out.
+
+    Raises `AttributeError`, or `TypeError` where `x` is something else.
+    """
+    if x is None:
+        _raise_as_python_does(method)
+    raise TypeError(
+        f"this derivative is written for None where it got a {type(x).__name__}: "
+        "call the derivative of the function, which is made again for other arguments"
+    )
+
+
+def _raise_as_python_does(method: str) -> None:
+    # (An error of the program, and no refusal: `refusing.REFUSING` goes by the function.)
+    raise AttributeError(f"'NoneType' object has no attribute {method!r}")
 
 
 def plain_function(f: Any) -> Any:

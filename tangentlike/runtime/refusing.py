@@ -23,6 +23,7 @@ REFUSING = frozenset(
             buffers.require_stored,
             sequences.join_items,
             functions.plain_function,
+            functions.asked_of_none,
             record_forms.require_plain_copy,
             record_forms.named_items,
             statements.lost_statements,

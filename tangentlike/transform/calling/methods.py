@@ -26,8 +26,9 @@ from ...analysis.operations import is_python_function
 from ...checkpoints import inside_checkpoint
 from ...errors import UnknownClassError
 from ...frontend import Lowered
-from ...kind import Kind
+from ...kind import NONE, Kind
 from ...names import Names
+from ...runtime import asked_of_none
 from ..all_names import all_names
 from .callees import Callees
 from .class_cases import by_class
@@ -50,6 +51,7 @@ from .replaced_records import replaced_as_made
 from .updated_objects import updates_as_methods
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
+_NOTHING = ir.Ref("asked_of_none", asked_of_none)
 _MOST_ROUNDS = 100  # each makes the result of one more call known
 
 
@@ -277,6 +279,10 @@ class _Spelling:
                 value = dataclasses.replace(value, fn=ir.Ref(cls.__name__, cls))
             case ir.Call(fn=ir.Ref(obj=obj)) if self._is_resolved(obj):
                 return value
+            case ir.Call(fn=ir.Attribute(base, method)) if self.kind(base).cls is NONE.cls:
+                return ir.Call(_NOTHING, (base, ir.Const(method)), at=value.at)
+            case ir.Call(fn=ir.Var() as called) if self.kind(called).cls is NONE.cls:
+                return ir.Call(_NOTHING, (called, ir.Const("__call__")), at=value.at)
         found = self.methods.lookup.behind(value, self.kind)
         if found is not None:
             return self._called(found, value, origin)

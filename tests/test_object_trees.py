@@ -1,0 +1,97 @@
+"""Trees of objects that evaluate themselves: methods of what attributes hold, or of None."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+
+class Node:
+    def __init__(self, w, left=None, right=None):
+        self.w, self.left, self.right = w, left, right
+
+    def at(self, x):
+        if self.left is None:
+            return self.w * x
+        return self.left.at(x) * np.sin(self.w) + self.right.at(x)
+
+
+@dataclass
+class Leaf:
+    value: float
+
+    def result(self):
+        return self.value
+
+
+@dataclass
+class Product:
+    a: Any
+    b: Any
+
+    def result(self):
+        return self.a.result() * self.b.result()
+
+
+def evaluated(node, x):
+    return node.at(x) ** 2
+
+
+def evaluated_made(a, x):
+    return Node(a, Node(0.5 * a), Node(x)).at(x)
+
+
+def of_classes(tree):
+    return tree.result() ** 2
+
+
+TREE = Node(0.3, Node(0.5), Node(0.7, Node(0.9), Node(1.1)))
+SMALL = Node(0.3, Node(0.5), Node(0.7))
+
+
+def test_gradient_by_a_tree():
+    tl.check_grads(evaluated, (SMALL, 0.4), wrt="node")
+    slope = tl.grad(evaluated)(TREE, 0.4)
+    eps = 1e-6
+    higher, lower = (evaluated(Node(0.3, Node(0.5 + h), TREE.right), 0.4) for h in (eps, -eps))
+    assert slope.left.w == pytest.approx((higher - lower) / (2 * eps))
+    assert slope.left.left is None
+    assert slope.right.right.w != 0.0
+
+
+def test_trees_of_several_classes():
+    tree = Product(Leaf(0.3), Product(Leaf(0.5), Leaf(0.7)))
+    tl.check_grads(of_classes, (tree,))
+
+
+def test_trees_made_inside():
+    tl.check_grads(evaluated_made, (0.3, 0.4))
+
+
+def test_other_trees_are_derived_for_what_they_are():
+    slope = tl.grad(evaluated)
+    assert slope(Node(0.5), 2.0).w == pytest.approx(4.0)
+    assert slope(TREE, 0.4).left.w != 0.0
+    assert slope(Node(0.5), 2.0).w == pytest.approx(4.0)
+
+
+def replaced(node, x):
+    node.left, node.right = Node(x), Node(0.5)
+    return node.at(x)
+
+
+def test_a_subtree_put_where_none_was_is_not_left_out():
+    """The text has no call where the argument had None: it refuses, it never leaves out."""
+    for run in (tl.grad(replaced), lambda n, x: tl.jvp(replaced, (n, x), (n, x))):
+        with pytest.raises(tl.UnsupportedError, match="written for None|not known"):
+            run(Node(0.3), 0.4)
+
+
+def test_none_asked_for_a_method_is_the_error_of_the_program():
+    with pytest.raises(AttributeError, match="no attribute 'at'"):
+        tl.grad(evaluated)(Node(0.3, Node(0.5)), 0.4)
