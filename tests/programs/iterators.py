@@ -129,7 +129,17 @@ def given_to_a_function(xs, ys):
     return _of_pairs(xs, itertools.combinations(range(3), 2)) * ys[0]
 
 
+def extremes_with_defaults(xs, ys):
+    none = [v for v in xs if v > 100.0]
+    s = min(xs, key=abs, default=0.0) * max(ys, default=xs[0], key=lambda v: -v)
+    s = s + min(none, key=abs, default=xs[1]) * max(none, key=abs, default=2.0 * ys[0])
+    far = max(xs, key=lambda v: (v - ys[1]) ** 2, default=1.0)
+    pair = max(zip(xs, ys), key=lambda p: p[1], default=(1.0, 2.0))
+    return s + far * far + pair[0] * pair[1]
+
+
 PROGRAMS = [
+    Program(extremes_with_defaults, _two_lists(3), (0, 1)),
     Program(selections, _two_lists(3), (0, 1)),
     Program(one_after_the_other, _two_lists(3), (0, 1)),
     Program(side_by_side, _two_lists(3), (0, 1)),

@@ -28,7 +28,7 @@ from collections.abc import Collection, Iterator
 from ... import ir, runtime
 from ...analysis.record_types import is_replace
 from ..calling.function_values import is_partial, starred_name
-from ..context import Context
+from ..context import LEN, Context
 
 IN = ir.Ref("in", operator.contains)
 NOT = ir.Ref("not", operator.not_)
@@ -60,8 +60,9 @@ def calls_containers(function: ir.Function) -> bool:
                 return True
             case ir.Call(fn=ir.Ref(obj=obj)) if obj in (sorted, *_HEADERS) or is_replace(obj):
                 return True
-            case ir.Call(fn=ir.Ref(obj=builtins.max | builtins.min), kwargs=(("key", _),)):
-                return True
+            case ir.Call(fn=ir.Ref(obj=builtins.max | builtins.min), kwargs=kwargs):
+                if "key" in dict(kwargs):
+                    return True
         if isinstance(stmt, ir.For) and any(map(ir.is_starred, ir.walk(stmt.iter))):
             return True
     return False
@@ -147,7 +148,18 @@ class _Speller:
         return iterable
 
     def extreme(self, stmt: ir.Assign, call: ir.Call) -> list[ir.Stmt] | None:
-        """The first of the largest, or smallest, items by a key."""
+        """The first of the largest, or smallest, items by a key; a default where there is none."""
+        words = dict(call.kwargs)
+        if words.keys() == {"key", "default"} and len(call.args) == 1:
+            other = words.pop("default")
+            plain = dataclasses.replace(call, kwargs=tuple(words.items()))
+            made = self.extreme(stmt, plain)
+            if made is None and not ir.names_in(other) & self.varied:
+                return None
+            made = made or [dataclasses.replace(stmt, value=plain)]
+            some = ir.Call(ir.Ref(">", operator.gt), (ir.Call(LEN, call.args), ir.Const(0)))
+            otherwise = (dataclasses.replace(stmt, value=other),)
+            return [ir.If(some, tuple(made), otherwise, stmt.origin)]
         if [word for word, _ in call.kwargs] != ["key"] or any(map(ir.is_starred, call.args)):
             return None
         assert isinstance(call.fn, ir.Ref)
