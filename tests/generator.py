@@ -203,7 +203,7 @@ def reduced(source: str, seed: int, complaint: str, order: int = 1) -> str:
             if sort_of(str(error)) == sort_of(complaint):
                 complaints.append(str(error))
                 return True
-        except (SyntaxError, KeyError):  # a `break` that lost its loop, no `program` any more
+        except (SyntaxError, KeyError, NameError):  # a `break` without its loop, no `program`
             pass
         return False
 

@@ -18,19 +18,35 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..ir import Assign, Block, Call, Display, Expr, Function, If, OpaqueStmt, Origin, Ref, Try, Var
+from ..ir import (
+    Assign,
+    Block,
+    Call,
+    Const,
+    Display,
+    Expr,
+    Function,
+    If,
+    OpaqueStmt,
+    Origin,
+    Ref,
+    Try,
+    Var,
+)
 from ..names import Names
 from .exits import without_jumps
-from .jumps import contains_jump
-from .nested import Assignment, Continue
+from .jumps import contains_jump, ends_by_raising
+from .nested import Assignment, Continue, Star
+from .operators import NOT
 
 _ISINSTANCE = Ref("isinstance", isinstance)
+_IS = Ref("is", operator.is_)
 _EVERYTHING = Ref("BaseException", BaseException)
 _JUMPS = (ir.Return, ir.Break, Continue)
 _TELLING = (
@@ -109,16 +125,63 @@ class Attempt:
         names: Names,
         then: tuple[Block, Block],
     ) -> list[Any]:
-        """The attempt; `then` is what follows in it where all went well, and where not."""
+        """The attempt; `then` is what follows in it where all went well, and where not.
+
+        A body that changes something before its last statement is tried piece by piece, so that
+        what was done before an exception counts:
+
+            try:                            try:
+                a[0] = x * 2.0                  a[0] = x * 2.0
+                y = a[k]                    except IndexError: ...
+            except IndexError:      ->      if not failed:
+                y = a[0]                        try:
+                                                    y = a[k]
+                                                except IndexError: ...
+                                            if failed:
+                                                y = a[0]
+        """
         before, body, after = without_jumps(body, names)
+        fine, handling = then
+        failed = error or names.fresh("failed")
+        pieces = _pieces(body, handling)
+        then = ((*after, *fine), handling)
+        if len(pieces) == 1:
+            return [*before, self._piece(body, caught, (failed, bool(error)), names, then)]
+        made: list[Any] = []
+        flag = ""
+        for piece in pieces:
+            last, flag = flag, failed if piece is pieces[-1] else names.fresh(failed)
+            one: Any = self._piece(piece, caught, (flag, bool(error)), names, ((), ()))
+            if last:
+                one = self._where(last, (Assign(flag, Var(last), self.origin),), (one,), error)
+            made.append(one)
+        return [*before, *made, self._where(flag, handling, then[0], error)]
+
+    def _where(self, flag: str, failed: Block, well: Block, error: str) -> If:
+        """What is done where an attempt failed, and where it went well."""
+        if error:
+            return If(Call(_IS, (Var(flag), Const(None))), well, failed, self.origin)
+        if failed:
+            return If(Var(flag), failed, well, self.origin)
+        return If(Call(NOT, (Var(flag),)), well, (), self.origin)
+
+    def _piece(
+        self,
+        body: Block,
+        caught: Expr,
+        told: tuple[str, bool],
+        names: Names,
+        then: tuple[Block, Block],
+    ) -> Try:
+        """A `Try` of a body without jumps; `told` is the name that tells whether it failed, and
+        whether by the exception itself."""
         copies: Block = ()
         if self.repeated and body:
             body, copies = _apart(body, names)
-        fine, handling = then
-        body = (*body, ir.Tried(self.origin), *copies, *after, *fine)
-        failed = error or names.fresh("failed")
-        name = names.fresh("raised") if error else ""
-        return [*before, Try(caught, body, handling, self.origin, failed, name)]
+        failed, by_exception = told
+        name = names.fresh("raised") if by_exception else ""
+        whole = (*body, ir.Tried(self.origin), *copies, *then[0])
+        return Try(caught, whole, then[1], self.origin, failed, name)
 
 
 def _each(classes: Expr) -> tuple[Expr, ...]:
@@ -141,6 +204,64 @@ def _apart(body: Block, names: Names) -> tuple[Block, Block]:
         case _:
             return body, ()
     return (*body[:-1], last), (Assign(name, Var(bound), last.origin),)
+
+
+def _pieces(body: Block, handling: Block) -> list[Block]:
+    """A body cut after each statement that changes what is there before it (`a[k] = v`,
+    `s = s * v`), or that binds what the handlers read; whole where no derivative is taken of
+    what follows an exception."""
+    if ends_by_raising(handling):
+        return [body]
+    read = set(_read(handling))
+    pieces: list[Block] = [()]
+    for stmt in body:
+        if pieces[-1] and _changes(pieces[-1][-1], read) and not _is_plain(stmt):
+            pieces.append(())
+        pieces[-1] = (*pieces[-1], stmt)
+    return pieces
+
+
+def _changes(stmt: Any, read: set[str]) -> bool:
+    """Whether a statement writes into something, or binds one of the names that are read."""
+    match stmt:
+        case ir.Update() | ir.Store():
+            return True
+        case ir.Do(value=Call(fn=Ref(obj=obj))):
+            return obj is not print
+        case ir.Do():
+            return True
+        case Assignment(targets=targets, value=value):
+            parts = [part for target in targets for part in _leaves(target)]
+            names = {part.name for part in parts if isinstance(part, Var)}
+            return len(names) < len(parts) or bool(names & (read | ir.names_in(value)))
+        case ir.Assign(target=target, value=value):
+            return bool(set(ir.target_names(target)) & (read | ir.names_in(value)))
+    return any(_changes(inner, read) for block in ir.blocks(stmt) for inner in block)
+
+
+def _leaves(target: Any) -> Iterator[Any]:
+    if isinstance(target, tuple):
+        for part in target:
+            yield from _leaves(part)
+    else:
+        yield getattr(target, "target", target) if isinstance(target, Star) else target
+
+
+def _is_plain(stmt: Any) -> bool:
+    """Whether a statement gives a name to a constant, which cannot fail."""
+    match stmt:
+        case Assignment(targets=(Var(),), value=Const()) | ir.Assign(target=str(), value=Const()):
+            return True
+    return False
+
+
+def _read(block: Block) -> Iterator[str]:
+    for stmt in ir.statements(block):
+        exprs = ir.expressions(stmt)
+        if isinstance(stmt, Assignment):
+            exprs = (stmt.value, *(part for t in stmt.targets for part in _leaves(t)))
+        for expr in exprs:
+            yield from ir.names_in(expr)
 
 
 def _told(handler: Handler, error: str) -> Block:

@@ -194,6 +194,20 @@ def require_sequence(x: Any) -> None:
         )
 
 
+def require_as_many(part: Any, value: Any) -> None:
+    """Check that `xs[i:j] = value` leaves a list as long as it is.
+
+    Raises `TypeError` otherwise: where nothing tells that `xs` is a list it is read as an array.
+
+    >>> require_as_many([1.0, 2.0], (3.0, 4.0)); require_as_many(np.zeros(3), [1.0])
+    """
+    if isinstance(part, list) and len(part) != len(value):
+        raise TypeError(
+            "a slice of a list is given another number of items where nothing tells that it is "
+            "a list: build a new one, as in xs = xs[:i] + items + xs[j:]"
+        )
+
+
 def require_stored(x: Any, name: str) -> None:
     """Check that `x.name = v` stores `v` and runs no code of the class of `x`.
 

@@ -20,6 +20,7 @@ REFUSING = frozenset(
         ),
         *(buffers.require_module, buffers.require_ndim, buffers.require_sequence),
         *(
+            buffers.require_as_many,
             buffers.require_stored,
             sequences.join_items,
             functions.plain_function,

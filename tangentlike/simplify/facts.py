@@ -131,6 +131,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_apart",
         "require_items",
         "require_array",
+        "require_as_many",
         "require_mutable",
         "require_class",
         "require_module",

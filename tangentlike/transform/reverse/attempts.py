@@ -24,10 +24,11 @@ class Protected:
 
 
 def protected(function: ir.Function) -> Protected:
-    """What the `try`s of a function protect."""
+    """What the `try`s of a function protect. (One that lets its exception go on leaves nothing to
+    be differentiated.)"""
     found = Protected()
     for stmt in ir.statements(function.body):
-        if isinstance(stmt, ir.Try):
+        if isinstance(stmt, ir.Try) and not ends_by_raising(stmt.orelse):
             for inner in ir.statements(ir.tried_and_rest(stmt)[0]):
                 found.of_statement.setdefault(id(inner), stmt)
                 for which in range(len(ir.blocks(inner))):
@@ -70,14 +71,26 @@ def changes_midway(
 def saved_before(stmt: ir.Try) -> tuple[ir.Block, ir.Try]:
     """What a `try` saves first of all is saved in front of it: no change that an exception undoes.
 
-    `try: y_saved = y; y = x / d` -> `y_saved = y` and `try: y = x / d`
+    `try: y_saved = y; y = x / d` -> `y_saved = y` and `try: y = x / d`. (Entries that are saved
+    may not be there: that is caught.)
     """
     count = 0
     for inner in stmt.body:
         if not isinstance(inner, ir.Assign) or inner.origin.role != "save":
             break
+        if not isinstance(inner.value, ir.Var):
+            break
         count += 1
     return stmt.body[:count], dataclasses.replace(stmt, body=stmt.body[count:])
+
+
+def saved_after(body: ir.Block, pushes: Iterable[ir.Stmt]) -> ir.Block:
+    """A body whose saves are put on their stacks when all that it tries is done.
+
+    `try: a_before = a[i]; a[i] = v; Tried()` -> `...; Tried(); a_saved.append(a_before)`
+    """
+    at = next((n for n, s in enumerate(body) if isinstance(s, ir.Tried)), len(body) - 1) + 1
+    return (*body[:at], *pushes, *body[at:])
 
 
 def _calls(stmt: ir.Stmt) -> bool:

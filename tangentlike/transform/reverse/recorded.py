@@ -21,7 +21,7 @@ from ...analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
 from ...errors import UnsupportedError
 from ...frontend.jumps import ends_by_raising
 from ..context import Context
-from .attempts import Writes, changes_midway, protected, saved_before
+from .attempts import Writes, changes_midway, protected, saved_after, saved_before
 from .sweep import Header, Reversed, ReversedBlock
 from .unbound import may_be_unset, possibly_unbound
 
@@ -51,6 +51,7 @@ class Recorder:
         self._unbound: dict[BlockKey, list[str]] = {}
         self._assigned = definitely_assigned(facts.function)
         self._tried = protected(facts.function)
+        self._after_tried: dict[int, list[ir.Stmt]] = {}  # what each `try` saves when it is done
 
     # ---------------------------------------------------------------------------- the primal
 
@@ -96,7 +97,8 @@ class Recorder:
         match stmt:
             case ir.Try():
                 check = self._lost(stmt)
-                return dataclasses.replace(stmt, body=inner[0], orelse=check + inner[1])
+                body = saved_after(inner[0], self._after_tried.get(id(stmt), ()))
+                return dataclasses.replace(stmt, body=body, orelse=check + inner[1])
             case ir.If():
                 return dataclasses.replace(stmt, body=inner[0], orelse=inner[1])
             case ir.For() | ir.While():
@@ -185,10 +187,18 @@ class Recorder:
     def _save(
         self, stmt: ir.Stmt, key: BlockKey, name: str, value: ir.Expr, what: str = "name"
     ) -> ir.Stmt:
-        self._refuse_saved(name, self._tried.of_statement.get(id(stmt)))
+        tried = self._tried.of_statement.get(id(stmt))
+        late = tried is not None and key == block_key(tried, 0)
+        if not late:
+            self._refuse_saved(name, tried)
         stack = self._stack((id(stmt), what), name, key)
         if not self.facts.repeated[key]:
             return ir.Assign(stack, value, _save(stmt))
+        if late:  # (what raises must not leave anything on a stack)
+            held = self.context.names.fresh(f"{name}_before")
+            push = ir.Call(ir.Attribute(ir.Var(stack), "append"), (ir.Var(held),))
+            self._after_tried.setdefault(id(tried), []).append(ir.Do(push, _save(stmt)))
+            return ir.Assign(held, value, _save(stmt))
         return ir.Do(ir.Call(ir.Attribute(ir.Var(stack), "append"), (value,)), _save(stmt))
 
     def _push(self, key: BlockKey, name: str, value: ir.Expr, stmt: ir.Stmt) -> ir.Stmt:

@@ -31,6 +31,7 @@ from ..context import ADD, BECOMES, MERGE, Context
 _WITHOUT = ir.Ref("without", runtime.without)
 _BOUNDS = ir.Ref("slice_bounds", runtime.slice_bounds)
 _LIST = ir.Ref("list", list)
+_ANY_LENGTH = ("list", "tuple", "unknown")
 _DICT = ir.Ref("dict", dict)
 
 
@@ -99,7 +100,16 @@ class _Rewriter:
                     self.put(xs, key, value)
                     yield from self.out
                     return
+                if name in self.varied and self.may_resize(xs, key, value):
+                    same = (ir.Index(xs, key), value)
+                    check = ir.Call(self.context.helper("require_as_many"), same)
+                    yield ir.Do(check, stmt.origin)
         yield ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt
+
+    def may_resize(self, xs: ir.Var, key: ir.Slice, value: ir.Expr) -> bool:
+        """Whether `xs[a:b] = ys` may be one of a list, for all that is known, and of any length."""
+        forms = [self.context.kind_of(part).form for part in (xs, value)]
+        return key.step is None and forms[0] == "unknown" and forms[1] in _ANY_LENGTH
 
     def method(self, xs: ir.Var, method: str, call: ir.Call) -> bool:
         """Whether a method's change was rewritten, into `out`."""

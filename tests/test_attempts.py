@@ -1,0 +1,168 @@
+"""Bodies of `try` that raise after they have changed something: what was done counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+
+X = np.array([0.3, 0.7, -0.4, 1.1])
+
+
+def array_written(x):
+    a = x.copy()
+    try:
+        a[0] *= 2.0
+        b = a[10]
+    except IndexError:
+        b = a[0] * 3.0
+    return b * np.sum(a)
+
+
+def half_done_in_a_loop(x):
+    a, s = x.copy(), 0.0
+    for i in range(6):
+        try:
+            s = s + a[i % 4] ** 2
+            a[i] *= s
+            a[i - 1] += a[i + 1]
+        except IndexError:
+            s = s * a[0]
+        else:
+            s += a[i]
+    return s * np.sum(a)
+
+
+def jumps_and_finally(x):
+    d = {"a": x[0]}
+    out = 0.0
+    for k in ("a", "b", "c"):
+        try:
+            out += 2.0 * x[1]
+            v = d[k]
+            out *= v
+        except KeyError:
+            d[k] = out * x[2]
+            continue
+        finally:
+            out = out + x[3]
+    return out * d["b"]
+
+
+def told_by_the_exception(x):
+    y = x * 2.0
+    try:
+        y = y * x
+        z = np.linalg.cholesky(-np.eye(2))
+        w = z[0, 0]
+    except (ValueError, TypeError):
+        w = 1.0
+    except np.linalg.LinAlgError as error:
+        y = y + 1.0
+        w = y[0] if "Matrix" in str(error) else 0.0
+    return np.sum(y) * w
+
+
+def read_by_the_handler(x):
+    try:
+        u = x[0] * x[1]
+        v = x[7]
+    except IndexError:
+        v = u * x[2]
+    return v * x[3]
+
+
+def until_it_ends(x):
+    n, s = 0, x[0]
+    while True:
+        try:
+            s = s * x[n]
+            n += 1
+        except IndexError:
+            break
+    return s
+
+
+def entry_that_is_not_there(x):
+    a, hits = x.copy(), 0
+    for i in range(7):
+        try:
+            a[i] = a[i - 1] * x[0]
+        except IndexError:
+            hits += 1
+            a[hits] *= a[0]
+    return a @ a
+
+
+def keys_made(x):
+    d = {"a": x[0], "b": x[1]}
+    s = 1.0
+    for k in ["a", "q", "b", "c", "a"]:
+        try:
+            d[k] = d[k] * s
+            s = s + d[k]
+        except KeyError:
+            d[k] = s * x[2]
+    return s * d["q"] * d["a"]
+
+
+PROGRAMS = [
+    *(array_written, half_done_in_a_loop, jumps_and_finally, told_by_the_exception),
+    *(read_by_the_handler, until_it_ends, entry_that_is_not_there, keys_made),
+]
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_right(f: Callable[..., Any]) -> None:
+    v = np.array([0.4, -0.2, 0.9, 0.3])
+    gradient = tl.grad(f)
+    assert agreement.close(float(gradient(X) @ v), agreement.slope(f, (X,), [v]), 1e-6)
+    assert agreement.close(float(tl.jvp(f, (X,), (v,))[1]), float(gradient(X) @ v), 1e-12)
+    curve = agreement.slope(lambda x: gradient(x) @ v, (X,), [v])
+    assert agreement.close(float(tl.hvp(f)(X, v) @ v), curve, 1e-6)
+
+
+def test_pieces_read_as_attempts() -> None:
+    source = tl.grad(read_by_the_handler, example=(X,)).source
+    assert source.count("try:") == 2 and "if not failed2:" in source
+    assert "not not" not in source
+
+
+def test_a_body_stays_whole_where_its_exception_goes_on() -> None:
+    def f(x):
+        try:
+            x = x * 2.0
+            y = x[1]
+        except IndexError:
+            raise ValueError("too short") from None
+        return y * y
+
+    assert tl.grad(f).source.count("try:") == 1
+    np.testing.assert_allclose(tl.grad(f)(X), [0.0, 8.0 * X[1], 0.0, 0.0])
+
+
+def slice_of_something(s, t):
+    """A list whose slice gets longer, where it may be a dict as well."""
+    for _ in range(2):
+        if s > -9.0:
+            p = [s, s * s, t]
+        if s > -8.0:
+            p[0:1] = [s, 0.3]
+        s = p[-1] * p[1]
+        if s > 9.0:
+            p = {"a": s}
+    return s
+
+
+def test_a_slice_of_what_may_be_a_list_keeps_its_length() -> None:
+    with pytest.raises(tl.UnsupportedError, match="given another number of items"):
+        tl.grad(slice_of_something)(0.6, 0.8)
+    _, tangent = tl.jvp(slice_of_something, (0.6, 0.8), (1.0, 0.0))
+    assert agreement.close(
+        float(tangent), agreement.slope(slice_of_something, (0.6, 0.8), [1.0, None]), 1e-6
+    )
