@@ -101,11 +101,13 @@ class Kind:
         )
 
     def _joined_items(self, other: Kind) -> tuple[Kind, ...] | None:
-        """What is true of the items of two tuples; of two of one class, item by item."""
-        if self.items == other.items or self.cls is None or self.cls is not other.cls:
-            return self.items if self.items == other.items else None
-        pairs = zip(self.items or (), other.items or (), strict=True)
-        return tuple(mine.join(others) for mine, others in pairs)
+        """What is true of the items of two tuples of one class and length, item by item."""
+        mine, others = self.items, other.items
+        if mine == others or mine is None or others is None:
+            return mine if mine == others else None
+        if self.cls is not other.cls or len(mine) != len(others):
+            return None
+        return tuple(a.join(b) for a, b in zip(mine, others, strict=True))
 
     def _joined_item(self, other: Kind) -> Kind | None:
         """What is true of the items of two containers."""

@@ -100,6 +100,15 @@ def given_and_returned(w, b, x):
     return np.sum(out["a"] * out["b"]) + np.sum(table["shift"](x)) + np.sum(fold)
 
 
+def beside_their_weights(w, b, x):
+    h = x
+    for k, act in [(w, np.tanh), (b, np.sin)]:
+        h = act(k * h)
+    for k, act in [(w, lambda v: v * b), (b, lambda v: v + w)]:
+        h = act(k * h)
+    return np.sum(h)
+
+
 @functools.singledispatch
 def _size(shape, factor=1.0):
     return factor * shape * shape
@@ -123,6 +132,7 @@ def by_type(w, b, x):
 
 
 PROGRAMS = [
+    Program(beside_their_weights, _vectors(3), (0, 1, 2)),
     Program(by_type, _vectors(3), (0, 1, 2)),
     Program(gone_through, _vectors(3), (0, 1, 2)),
     Program(looked_up, _vectors(3), (0, 1, 2)),
