@@ -18,7 +18,7 @@ from .analysis.stated_classes import stated_classes
 from .builder import Builder
 from .check import check
 from .emit import Stages, emit, load, standalone
-from .errors import KeptFunctionError, UnsupportedError
+from .errors import KeptFunctionError, UnknownClassError, UnsupportedError
 from .frontend import Lowered, Scope
 from .kind import UNKNOWN, Kind
 from .meanings import Meanings, noting
@@ -66,8 +66,11 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     with noting() as meanings:
         try:
             return _derive(fn, request, book, meanings)
-        except KeptFunctionError:  # (functions are objects then)
-            return _derive(fn, request, book, meanings, objects=True)
+        except KeptFunctionError as kept:  # (functions are objects then)
+            try:
+                return _derive(fn, request, book, meanings, objects=True)
+            except UnknownClassError:  # (the arguments of a call may tell more)
+                raise UnknownClassError(kept.message, kept.place, kept.hint) from None
 
 
 def _derive(

@@ -133,6 +133,13 @@ def written_by_one_of_them(a, x):
     return x * held[0]
 
 
+def made_of_each_other(a, x):
+    f = lambda t: t * a  # noqa: E731
+    for _ in range(2):
+        f = (lambda g: lambda t: np.sin(g(t)))(f)
+    return f(x)
+
+
 def all_with_the_last_value(a, x):
     steps = [lambda t: t * a + k for k in range(3)]  # noqa: B023
     return steps[0](x) + sum(step(x) for step in steps)
@@ -196,6 +203,7 @@ def without_end(a, x):
         (kept_then_named, (0.5, 0.3), "`a` is bound more than once"),
         (compared_with_one_of_them, (0.5, 0.3), "a function is compared with one that is made"),
         (compared_with_another, (0.5, 0.3), "a function is compared with one that is made"),
+        (made_of_each_other, (0.5, 0.3), "which function is called later shows only when"),
         (all_with_the_last_value, (0.5, 0.3), "is not differentiated, and `a` in it"),
         (kept_by_its_result, (0.5, 0.3), "`a` is bound more than once"),
         (kept_inside_an_inner_function, (0.5, 0.3), "`k` is bound more than once"),

@@ -310,7 +310,7 @@ def test_complex_programs_are_recognised() -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_claims_hold_in_the_programs(program: Program) -> None:
-    if program.theme == "made_objects":
+    if program.theme in ("made_objects", "object_operators"):
         pytest.skip("operators of classes are calls of methods before kinds are asked for")
     args = program.arguments()
     example = kinds_from_example(dict(zip(inspect.signature(program.fn).parameters, args)))
