@@ -30,7 +30,10 @@ def place_of(
 
 
 def translated_error(error: Exception, place: Place | None, primal: str) -> TangentlikeError | None:
-    """What is refused in `runtime`, which knows no error classes, as one of our errors."""
+    """What is refused in `runtime`, which knows no error classes, as one of our errors; and what a
+    derivative that is made at run time refuses, with the line that asked for it."""
+    if type(error) is UnsupportedError and error.place is None and place is not None:
+        return UnsupportedError(error.message, place, error.hint)
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next

@@ -74,7 +74,8 @@ def _refuse_hidden(f: Any, name: str) -> None:
     raise UnsupportedError(
         f"`{name}` is called, and it shows only when the program runs that it is no plain "
         f"function but a {type(inner).__name__}",
-        hint="Pass a function, or call the method by its name.",
+        hint="Pass a function, or call the method by its name; a class is called by its name, "
+        "defined outside the function.",
     )
 
 

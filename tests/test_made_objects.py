@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -161,6 +162,17 @@ class Completed:
 
     def __post_init__(self):
         self.w = 2.0 * self.w
+
+
+def class_made_inside(x):
+    pair = namedtuple("pair", "a b")
+    return pair(x, 2.0 * x).a
+
+
+def test_what_is_refused_at_run_time_names_the_line() -> None:
+    with pytest.raises(tl.UnsupportedError, match="no plain function but a type") as caught:
+        tl.grad(class_made_inside)(1.5)
+    assert "return pair(x, 2.0 * x).a" in str(caught.value)
 
 
 class Sized(NamedTuple):
