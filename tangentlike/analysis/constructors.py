@@ -23,11 +23,13 @@ from typing import Any
 from .. import ir
 from ..errors import UnsupportedError
 from ..frontend import Lowered, lower, names_of
+from ..frontend.lifting import signature_of
 from ..names import Names
 from ..owners import is_machinery, is_numerical, is_ours
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
 from ..runtime import instance
+from .passed_on import arguments_passed_on
 from .post_init import can_be_named, is_generated, post_initialiser, written_init
 
 _BASES = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex, BaseException, type)
@@ -119,6 +121,7 @@ def constructor(cls: type, omitted: frozenset[str] = frozenset()) -> Lowered | N
     if written is None:
         return None
     lowered = as_defined(as_numpy(written))
+    lowered = arguments_passed_on(lowered, _Spelling(cls, "", names_of(lowered.function)).following)
     function = lowered.function
     if not function.params or _rebinds(function, function.params[0].name):
         return None
@@ -212,7 +215,8 @@ class _Spelling:
             return
         assert isinstance(stmt, ir.Do) and isinstance(stmt.value, ir.Call)
         inner = as_defined(as_numpy(lower(found)))
-        body = self.body_of(inner, found, ir.Call(stmt.value.fn, args, call.kwargs), stmt.origin)
+        inner = arguments_passed_on(inner, self.following)
+        body = self.body_of(inner, ir.Call(stmt.value.fn, args, call.kwargs), stmt.origin)
         if body is None:
             yield stmt
             return
@@ -226,15 +230,11 @@ class _Spelling:
         later = self.cls.__mro__[self.cls.__mro__.index(cell.cell_contents) + 1 :]
         return next((vars(base)[method] for base in later if method in vars(base)), None)
 
-    def body_of(
-        self, lowered: Lowered, fn: Any, call: ir.Call, origin: ir.Origin
-    ) -> ir.Block | None:
+    def body_of(self, lowered: Lowered, call: ir.Call, origin: ir.Origin) -> ir.Block | None:
         """The body of a method by names of the constructor, without its `return`."""
         function = lowered.function
         try:
-            bound = inspect.signature(fn, follow_wrapped=False).bind(
-                *call.args, **dict(call.kwargs)
-            )
+            bound = signature_of(function).bind(*call.args, **dict(call.kwargs))
         except (TypeError, ValueError):
             return None
         inside = [n for stmt in ir.statements(function.body) for n in ir.binds(stmt)]

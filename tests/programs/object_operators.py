@@ -1,4 +1,5 @@
-"""Operators of objects that update, decline or reach items; objects and functions in one list."""
+"""Operators of objects that update, decline or reach items; objects and functions in one list;
+constructors that pass their arguments on."""
 
 import numpy as np
 
@@ -61,6 +62,27 @@ class Chain:
         return x
 
 
+class Base:
+    def __init__(self, w, scale=1.0):
+        self.w = w
+        self.scale = 2.0 * scale
+
+    def at(self, t):
+        return self.scale * np.sum(self.w * t)
+
+
+class Squared(Base):
+    def __init__(self, *args, **options):
+        super().__init__(*args, **options)
+        self.mass = np.sum(self.w**2)
+
+
+class Named(Squared):
+    def __init__(self, power, *args, extra=1.0, **options):
+        super().__init__(*args, **options)
+        self.power = power * extra
+
+
 def leaky(x):
     return np.maximum(x, 0.1 * x)
 
@@ -95,4 +117,12 @@ def listed(x):
     return np.sum(total)
 
 
-PROGRAMS = tuple(Program(fn, vector(3)) for fn in (updated, items_updated, chained, listed))
+def passed_on(x):
+    one = Squared(x, x[0])
+    two = Named(x[1], x * x, scale=x[2], extra=x[0])
+    return one.at(2.0) * one.mass + two.at(x[0]) * two.mass * two.power + Named(1.0, x).at(1.0)
+
+
+PROGRAMS = tuple(
+    Program(fn, vector(3)) for fn in (updated, items_updated, chained, listed, passed_on)
+)
