@@ -52,20 +52,28 @@ def runs_over_names(function: ir.Function) -> bool:
 
 
 def takes_arrays(function: ir.Function) -> bool:
-    """Whether a function hands a parameter to a ufunc, which takes a list for an array.
+    """Whether a function hands a parameter to a ufunc, which takes a list for an array, or slices
+    one: that makes a new list, and a view of an array.
 
     >>> from .frontend import program
-    >>> takes_arrays(program("return np.multiply(x, y)"))
-    True
+    >>> takes_arrays(program("return np.multiply(x, y)")), takes_arrays(program("y = x[1:]"))
+    (True, True)
     """
     params = frozenset(map(ir.Var, function.param_names))
+
+    def tells_apart(part: ir.Expr) -> bool:
+        match part:
+            case ir.Index(base, ir.Slice()):
+                return base in params
+            case ir.Call(ir.Ref(obj=np.ufunc()), args):
+                return any(arg in params for arg in args if isinstance(arg, ir.Var))
+        return False
+
     return any(
-        isinstance(call, ir.Call)
-        and isinstance(getattr(call.fn, "obj", None), np.ufunc)
-        and params & frozenset(arg for arg in call.args if isinstance(arg, ir.Var))
+        tells_apart(part)
         for stmt in ir.statements(function.body)
         for value in ir.expressions(stmt)
-        for call in ir.walk(value)
+        for part in ir.walk(value)
     )
 
 

@@ -185,3 +185,14 @@ def test_lists_given_where_arrays_are_taken() -> None:
     assert tl.grad(given_lists)(xs, ys) == pytest.approx(tl.grad(given_lists)(x, y))
     change = tl.hvp(given_lists)(xs, ys, [1.0, -2.0])
     assert change == pytest.approx(tl.hvp(given_lists)(x, y, np.array([1.0, -2.0])))
+
+
+def sliced(xs):
+    first = xs[:2]
+    first[0] = first[0] * 2.0
+    return xs[0] * first[0] * xs[1]
+
+
+def test_a_slice_of_a_list_is_a_new_list_and_of_an_array_a_view() -> None:
+    for xs in ([0.3, 0.5, 0.2], np.array([0.3, 0.5, 0.2])):
+        tl.check_grads(sliced, (xs,))

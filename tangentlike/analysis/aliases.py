@@ -142,7 +142,7 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
         return  # (an item of `a` is the same view of `a_bar`, be `a` an array or a list)
     together = _names_sharing(owners, aliases)
     kinds = sharing.sources.kinds
-    if all(name in kinds and kinds[name].form == "array" for name in together):
+    if together and all(name in kinds and kinds[name].form == "array" for name in together):
         aliases.entangled |= together
         return
     seen, name = _spoken(other), owner(other)
@@ -282,6 +282,8 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
     match view:
         case ir.Var():
             return True
+        case ir.Index(base, ir.Slice()) if sources.kind_of(base).form in ("list", "tuple"):
+            return False  # (a new list)
         case ir.Index(_, key):
             # An item that may be a number is no view; what has items itself is none.
             form = sources.kind_of(ir.Var(name)).form

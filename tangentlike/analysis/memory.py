@@ -100,8 +100,11 @@ class Sources:
                 return frozenset()
 
     def _copies(self, base: ir.Expr, key: ir.Expr) -> bool:
-        """Whether an item is a copy: of an array by an index array, or by a mask of any rank."""
+        """Whether an item is a copy: of an array by an index array, or by a mask of any rank. A
+        slice of a list is a new list of the same items."""
         if surely_fancy(key, self.kind_of):
+            return True
+        if isinstance(key, ir.Slice) and self.kind_of(base).form in ("list", "tuple"):
             return True
         parts = (part for part in key_parts(key) if not isinstance(part, ir.Slice))
         masks = any(self.kind_of(part).dtype == "bool" for part in parts)

@@ -490,7 +490,25 @@ def item_kept_before_another_takes_its_place(x):
     return first @ items[0]
 
 
+def slices_of_lists_written(x):
+    a = [x[0] * 1.0, x[1] * 2.0, x[2] * x[3]]
+    b, c = a[::-1], a[:2]
+    b[0] = b[0] * a[0]
+    c[1] = c[1] * b[0]
+    a[2] = a[2] + c[1]
+    return a[0] * a[1] * a[2] * b[0] * c[1]
+
+
+def array_in_two_lists_updated(x):
+    rows = [np.sin(x[:2]), np.cos(x[2:4])]
+    first = [rows[0]]
+    first[0] *= 3.0
+    return rows[0] @ first[0] + np.sum(rows[1])
+
+
 PROGRAMS = [
+    Program(slices_of_lists_written, _VECTOR),
+    Program(array_in_two_lists_updated, _VECTOR),
     Program(item_kept_before_another_takes_its_place, _VECTOR),
     Program(momentum_by_name, _VECTOR),
     Program(items_that_are_arrays_updated, _VECTOR),
