@@ -597,3 +597,38 @@ def test_arguments_spread_over_a_starred_parameter() -> None:
     assert np.isclose(value, np.sum(X * np.sin(Y) * np.sin(X)))
     bars = pullback(1.0)
     assert np.isclose(tangent, sum(np.sum(b * d) for b, d in zip(bars, (Y, X, Y), strict=True)))
+
+
+def by_loop(x, n):
+    t = {1.0: x, 2.0: x * x} if n else [x]
+    s = 0.0
+    for k in t:
+        s = s + k * x
+    return s
+
+
+def chosen(x, n):
+    return {1.0: x} if n else [x]
+
+
+def by_helper(x, n):
+    return sum(k * x for k in chosen(x, n))
+
+
+def unpacked(x, n):
+    t = {1.0: x, 2.0: x * x} if n else (x, x)
+    a, b = t
+    return a * b * x
+
+
+def largest(x, n):
+    t = {1.0: x, 2.0: x * x} if n else [x]
+    return max(t) * sorted(t)[0] * sum(list(t)) * x
+
+
+@pytest.mark.parametrize("f", [by_loop, by_helper, unpacked, largest], ids=lambda f: f.__name__)
+def test_keys_of_what_may_be_a_dict_are_not_taken_for_values(f: Any) -> None:
+    tl.check_grads(f, (0.7, 0))
+    for derivative in (tl.grad(f), lambda x, n: tl.jvp(f, (x, n), (1.0, None))):
+        with pytest.raises(tl.UnsupportedError, match="where nothing tells that it is one"):
+            derivative(0.7, 1)

@@ -238,6 +238,7 @@ nondifferentiable(
     runtime.require_array,
     runtime.require_mutable,
     runtime.require_scalar,
+    runtime.require_no_dict,
     runtime.require_no_dicts,
     runtime.require_sequence,
 )

@@ -13,7 +13,7 @@ __all__ = [
     "accumulate_items", "chain_items", "combination_items", "combinations_again", "compress_items",
     "count_beside", "cycle_beside", "dropwhile_items", "flattened_items", "longest_items",
     "pairwise_items", "permutation_items", "product_items", "repeat_beside", "repeated_item",
-    "require_no_dicts", "running_sums", "slice_items", "takewhile_items",
+    "require_no_dict", "require_no_dicts", "running_sums", "slice_items", "takewhile_items",
 ]  # fmt: skip
 
 
@@ -182,6 +182,18 @@ def repeat_beside(others: Sized, item: Any) -> list[Any]:
     [1, 1, 1]
     """
     return [item] * len(others)
+
+
+def require_no_dict(x: Any) -> None:
+    """Check that the items of `x` are not the keys of a dict, where its derivative has values.
+
+    Raises `TypeError` otherwise.
+    """
+    if isinstance(x, dict):
+        raise TypeError(
+            "a dict is gone through where nothing tells that it is one: "
+            "give dicts code of their own, and go through list(d.keys())"
+        )
 
 
 def require_no_dicts(iterables: Iterable[Any]) -> None:

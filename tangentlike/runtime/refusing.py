@@ -5,7 +5,7 @@ Each raises a built-in exception whose message is "what is refused: what to do i
 
 from __future__ import annotations
 
-from . import buffers, functions, record_forms, sequences, sharing, statements
+from . import buffers, functions, iterators, record_forms, sequences, sharing, statements
 
 __all__ = ["REFUSING"]
 
@@ -21,6 +21,7 @@ REFUSING = frozenset(
         *(buffers.require_module, buffers.require_ndim, buffers.require_sequence),
         *(
             buffers.require_as_many,
+            iterators.require_no_dict,
             buffers.require_stored,
             sequences.join_items,
             functions.plain_function,

@@ -138,6 +138,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_ndim",
         "require_read_first",
         "require_scalar",
+        "require_no_dict",
         "require_no_dicts",
         "require_sequence",
         "require_stored",

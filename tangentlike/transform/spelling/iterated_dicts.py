@@ -1,0 +1,90 @@
+"""What may be a dict, for all that is known, where its items are taken one after the other.
+
+    t = {"a": x} if keyed else [x]            t = {"a": x} if keyed else [x]
+                                              require_no_dict(t)
+    for v in t: s += v                        for v in t: s += v
+
+A dict is gone through by its keys, which carry no derivative, where its tangent or adjoint would
+be gone through by values. Where a function makes dicts, and nothing tells whether it is one of
+them that a loop, an unpacking or a `list(t)` goes through, the derivative is written for other
+things, and says so when it runs. (Parameters are known for what is given.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from ... import ir
+from ...analysis.activity import varied_names
+from ..context import Context
+
+_TAKING_ITEMS = (zip, enumerate, reversed, sorted, list, tuple, iter, sum, max, min, map, filter)
+
+
+def no_dicts_for_their_items(
+    function: ir.Function, wrt: tuple[str, ...], context: Context
+) -> ir.Function:
+    """The function itself where all that is gone through is known to be a dict, or to be none."""
+    found = {
+        name
+        for stmt in ir.statements(function.body)
+        for name in _gone_through(stmt, context)
+        if context.kind_of(ir.Var(name)).form == "unknown" and name not in function.param_names
+    }
+    if not found or not _makes_dicts(function, context, frozenset()):
+        return function
+    effects = context.sources().effects
+    checked = found & varied_names(function, wrt, context.kinds, context.book, effects)
+    if not checked:
+        return function
+    helper = context.helper("require_no_dict")
+
+    def block(block: ir.Block) -> ir.Block:
+        return tuple(new for stmt in block for new in statement(stmt))
+
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        for name in dict.fromkeys(_gone_through(stmt, context)):
+            if name in checked:
+                yield ir.Do(ir.Call(helper, (ir.Var(name),)), stmt.origin)
+        yield ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
+
+    return dataclasses.replace(function, body=block(function.body))
+
+
+def _gone_through(stmt: ir.Stmt, context: Context) -> Iterator[str]:
+    """The names whose items a statement takes one after the other."""
+    match stmt:
+        case ir.For(iter=ir.Var(name)) | ir.Assign(target=tuple(), value=ir.Var(name)):
+            yield name
+        case ir.Do(value=ir.Call(fn=ir.Attribute(_, "extend"), args=(ir.Var(name),))):
+            yield name
+        case ir.Update(target=target, value=ir.Var(name)):
+            if context.kind_of(target).form == "list":
+                yield name
+    if isinstance(stmt, ir.While):
+        return  # (a test is asked again and again)
+    for expr in ir.expressions(stmt):
+        for part in ir.walk(expr):
+            match part:
+                case ir.Call(fn=ir.Ref(obj=obj), args=args) if any(
+                    obj is taking for taking in _TAKING_ITEMS
+                ):
+                    yield from (arg.name for arg in args if isinstance(arg, ir.Var))
+
+
+def _makes_dicts(function: ir.Function, context: Context, seen: frozenset[int]) -> bool:
+    """Whether a function, or one that it calls, makes a dict."""
+    for stmt in ir.statements(function.body):
+        for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
+            match part:
+                case ir.Display(form="dict"):
+                    return True
+                case ir.Call(fn=ir.Ref(obj=obj)) if obj is dict:
+                    return True
+                case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) not in seen:
+                    if context.book.is_callee(obj):
+                        called = context.callees.lowered(obj).function
+                        if _makes_dicts(called, context, seen | {id(obj)}):
+                            return True
+    return False
