@@ -8,7 +8,7 @@ import inspect
 import operator
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -247,7 +247,8 @@ def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> K
 
 def _left_out(call: ir.Call, cls: type) -> tuple[str, ...]:
     """The fields that are None since a call does not give them, and no method assigns them."""
-    init = () if call.fn != ir.Ref(cls.__name__, cls) else inspect.signature(cls).parameters.items()
+    called = call.fn == ir.Ref(cls.__name__, cls) and isinstance(cls.__init__, FunctionType)
+    init = inspect.signature(cls).parameters.items() if called else ()
     named = [n for n, p in init if p.default is None and n in (record_fields(cls) or ())]
     return tuple(n for n in named if n not in assigned_attributes(cls)) if named else ()
 
