@@ -111,9 +111,22 @@ def keys_made(x):
     return s * d["q"] * d["a"]
 
 
+def context_in_the_body(x):
+    a = x.copy()
+    try:
+        with np.errstate(invalid="ignore"):
+            a[0] = a[1] * x[0]
+            a[1] = np.sqrt(a[0])
+        s = a[1] * 2.0
+        a[7] = s
+    except IndexError:
+        s = a[0] * a[1]
+    return s * a[2]
+
+
 PROGRAMS = [
     *(array_written, half_done_in_a_loop, jumps_and_finally, told_by_the_exception),
-    *(read_by_the_handler, until_it_ends, entry_that_is_not_there, keys_made),
+    *(context_in_the_body, read_by_the_handler, until_it_ends, entry_that_is_not_there, keys_made),
 ]
 
 

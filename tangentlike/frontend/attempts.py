@@ -214,10 +214,14 @@ def _pieces(body: Block, handling: Block) -> list[Block]:
         return [body]
     read = set(_read(handling))
     pieces: list[Block] = [()]
+    changed, entered = False, 0  # (a context is left in the piece that enters it)
     for stmt in body:
-        if pieces[-1] and _changes(pieces[-1][-1], read) and not _is_plain(stmt):
+        if changed and not entered and not _is_plain(stmt):
             pieces.append(())
+            changed = False
         pieces[-1] = (*pieces[-1], stmt)
+        changed = changed or _changes(stmt, read)
+        entered += isinstance(stmt, ir.Enter) - isinstance(stmt, ir.Leave)
     return pieces
 
 
