@@ -179,3 +179,17 @@ def test_a_slice_of_what_may_be_a_list_keeps_its_length() -> None:
     assert agreement.close(
         float(tangent), agreement.slope(slice_of_something, (0.6, 0.8), [1.0, None]), 1e-6
     )
+
+
+def slice_of_a_dict(x):
+    d = {"a": x[0]}
+    try:
+        d["b"] = x[1] * d["a"]
+        d[0:1] = [x[2]]
+    except (KeyError, TypeError):
+        d["a"] = d["b"] * x[3]
+    return d["a"] * d["b"]
+
+
+def test_what_a_dict_does_not_take() -> None:
+    tl.check_grads(slice_of_a_dict, (X,))

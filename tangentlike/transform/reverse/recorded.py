@@ -21,6 +21,7 @@ from ...analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
 from ...errors import UnsupportedError
 from ...frontend.jumps import ends_by_raising
 from ..context import Context
+from .adjoints import as_value
 from .attempts import Writes, changes_midway, protected, saved_after, saved_before
 from .sweep import Header, Reversed, ReversedBlock
 from .unbound import may_be_unset, possibly_unbound
@@ -175,7 +176,8 @@ class Recorder:
                 return ir.Call(self.context.helper("saved_attribute"), named)
             return entries
         if self._may_be_absent(entries):
-            return ir.Call(self.context.helper("saved_entry"), (entries.base, entries.key))
+            place = (entries.base, as_value(entries.key))
+            return ir.Call(self.context.helper("saved_entry"), place)
         kind = self.context.kind_of(entries)
         if kind.form == "number":
             return entries
@@ -293,7 +295,7 @@ class Recorder:
                     continue
                 place = ir.Index(whole, entries.key)
                 if self._may_be_absent(entries):
-                    args = (place.base, place.key, saved(name, "entries"))
+                    args = (place.base, as_value(place.key), saved(name, "entries"))
                     restore = ir.Call(self.context.helper("restore_entry"), args)
                     out.append(ir.Do(restore, origin))
                     continue
