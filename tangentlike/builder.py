@@ -23,7 +23,7 @@ from .analysis.memory import Effects, Sources
 from .analysis.outside import Outside
 from .analysis.sharing import Sharing
 from .analysis.structure import structure
-from .check import check_program
+from .check import check_bound, check_program
 from .frontend import Lowered, Scope
 from .kind import OTHER, Kind
 from .names import Names
@@ -267,7 +267,7 @@ class Builder:
             context.kinds.update(infer_kinds(function, given, self.book))
         refuse_twice(function)
         self._check_outside(function, wrt, context, restores=True)
-        check_program(function, "spell")
+        check_bound(function, lowered.function, "spell")
         function, facts, aliases = rebind_updates(function, context, frozenset(shared))
         preparation = Preparation(function, facts, aliases, context)
         prepared = preparation.run()

@@ -72,10 +72,6 @@ def check_program(function: Function, stage: str = "derive") -> None:
         if not isinstance(param, ir.Param):
             _fail(stage, f"{type(param).__name__} among the parameters", None)
     _require_jumps(function.body[:-1], False, stage)
-    bound = {*function.param_names, *function.free}
-    bound.update(
-        n for s in ir.statements(function.body) if not isinstance(s, Update) for n in ir.binds(s)
-    )
     for stmt in ir.statements(function.body):
         if not isinstance(stmt, _STATEMENTS):
             _fail(stage, f"{type(stmt).__name__} is no statement of the IR", stmt)
@@ -86,9 +82,22 @@ def check_program(function: Function, stage: str = "derive") -> None:
                     _fail(stage, f"{type(part).__name__} is no expression of the IR", stmt)
                 if isinstance(part, Var) and not _is_name(part.name):
                     _fail(stage, f"{part.name!r} is no name", stmt)
-        unbound = {*ir.reads(stmt), *ir.binds(stmt)} - bound
-        if unbound and stage != "lower":  # (a name that the user's function never binds stays so)
-            _fail(stage, f"`{min(unbound)}` is bound nowhere", stmt)
+
+
+def check_bound(function: Function, before: Function, stage: str) -> None:
+    """Raise `InternalError` if a pass left a name that nothing binds. (What the user's function
+    reads and never binds, in code that does not run, stays so.)"""
+    unbound = _unbound(function)
+    if unbound and (left := unbound.keys() - _unbound(before).keys()):
+        _fail(stage, f"`{min(left)}` is bound nowhere", unbound[min(left)])
+
+
+def _unbound(function: Function) -> dict[str, Stmt]:
+    """The names that are read or updated and bound nowhere, and where."""
+    bound = {*function.param_names, *function.free}
+    stmts = list(ir.statements(function.body))
+    bound.update(n for stmt in stmts if not isinstance(stmt, Update) for n in ir.binds(stmt))
+    return {n: s for s in stmts for n in {*ir.reads(s), *ir.binds(s)} - bound}
 
 
 def _require_jumps(block: Block, leaves: bool, stage: str) -> None:
