@@ -404,3 +404,14 @@ def test_arrays_like_another_may_have_a_shape_and_type_of_their_own() -> None:
     assert np.allclose(tl.grad(of_another_shape, example=(x,))(x), tl.grad(of_another_shape)(x)), (
         text
     )
+
+
+def test_a_use_tells_only_of_the_definitions_that_reach_it() -> None:
+    def f(u, s):
+        p = {"u": s}
+        q = p["u"]
+        if u > 0.0:
+            p = [u, s * s]
+        return q * len(p)
+
+    assert false_claims(f, (0.6, 0.8), {}) == []

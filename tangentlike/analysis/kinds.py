@@ -17,6 +17,7 @@ from .kind_of import item_kind, kind_of
 
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
 
+_NUMERIC = ("number", "array", "value")
 _PATIENCE = 12  # changes of one name after which nothing is claimed of it
 
 
@@ -168,7 +169,16 @@ class _Inference:
         joined = kinds[0]
         for kind in kinds[1:]:
             joined = joined.join(kind)
-        return self._refined(name, joined)
+        return self._refined(name, joined) if self._bears(name, kinds) else joined
+
+    def _bears(self, name: str, kinds: list[Kind]) -> bool:
+        """Whether what the uses of a name prove may hold of all its definitions: a use tells only
+        of those that reach it."""
+        seen = self.evidence.get(name)
+        if seen is None or len(kinds) == 1:
+            return True
+        forms = {kind.form for kind in kinds} - {"unknown", seen.form}
+        return seen.form in _NUMERIC and forms <= set(_NUMERIC)
 
     def _refined(self, name: str, kind: Kind) -> Kind:
         """What the definitions say, strengthened by what the uses prove."""
