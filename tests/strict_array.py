@@ -79,6 +79,9 @@ class StrictArray:
     def __array_function__(self, func: Any, types_: Any, args: Any, kwargs: Any) -> Any:
         return _outside(func(*_inside(args), **_inside(kwargs)))
 
+    def __copy__(self) -> StrictArray:
+        return StrictArray(self._data.copy())
+
     def __array_namespace__(self, *, api_version: str | None = None) -> types.ModuleType:
         return xp
 

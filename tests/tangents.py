@@ -28,6 +28,7 @@ class Builder:
     """What the pipeline does for callees, without simplification."""
 
     def __init__(self) -> None:
+        self.book = default_book()
         self.callees = Callees(builder=self)
         self.namespace: dict[str, Any] = {}
 
@@ -44,9 +45,8 @@ class Builder:
         return Effects(frozenset(written_parameters(lowered.function, flow)), everything)
 
     def context(self, lowered: Lowered, given: Mapping[str, Kind]) -> Context:
-        book = default_book()
-        kinds = infer_kinds(lowered.function, given, book)
-        return Context(kinds, book, self.callees, names_of(lowered.function))
+        kinds = infer_kinds(lowered.function, given, self.book)
+        return Context(kinds, self.book, self.callees, names_of(lowered.function))
 
     def derive(
         self,

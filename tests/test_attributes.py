@@ -105,7 +105,7 @@ def right_or_refused(fn: Any, args: tuple[Any, ...]) -> str:
     [
         (alias_of_a_number, "right"),
         (seen_through_an_attribute, "is written in place while"),
-        (array_under_two_names, "is written in place while"),
+        (array_under_two_names, "written for a number where it got an array"),
         (two_attributes, "right"),
         (two_attributes_of_one_array, "may be the same array"),
     ],

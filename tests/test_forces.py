@@ -10,6 +10,7 @@ import pytest
 
 import tangentlike as tl
 from tests import agreement
+from tests.sampled import one_in
 
 
 class Spring:
@@ -236,7 +237,8 @@ def methods_of_outer_objects(depth, q):
 
 
 @pytest.mark.parametrize(
-    "f", [methods_of_classes, methods_of_locals, called_objects, methods_of_outer_objects]
+    "f",
+    one_in(2, [methods_of_classes, methods_of_locals, methods_of_outer_objects, called_objects]),
 )
 def test_methods_and_called_objects(f: Callable[..., Any]) -> None:
     tl.check_grads(f, (K, Q))

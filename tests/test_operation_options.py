@@ -22,7 +22,7 @@ import tangentlike as tl
 from tests import operation_options as options
 from tests.operation_options import Case
 
-EXAMPLES = int(os.environ.get("TANGENTLIKE_VARIANTS", "45"))
+EXAMPLES = int(os.environ.get("TANGENTLIKE_VARIANTS", "30"))
 STEP = 1e-6
 
 

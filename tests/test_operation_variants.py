@@ -17,7 +17,7 @@ import tangentlike as tl
 from tests.operation_list import DIFFERENTIATED
 from tests.test_operations import program, values
 
-EXAMPLES = int(os.environ.get("TANGENTLIKE_VARIANTS", "40"))
+EXAMPLES = int(os.environ.get("TANGENTLIKE_VARIANTS", "30"))
 ROWS = [row for row in DIFFERENTIATED if "scipy" not in row[1] and "random" not in row[1]]
 
 LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {

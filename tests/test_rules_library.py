@@ -44,6 +44,7 @@ ELSEWHERE = {
     *(np.hsplit, np.vsplit, np.dsplit, np.meshgrid, np.broadcast_arrays, np.select, np.choose),
     *(getattr(np, "unstack", None), getattr(np, "astype", None), np.asarray_chkfinite),
     *(np.asanyarray, np.asfortranarray, np.sort_complex, getattr(np, "unique_values", None)),
+    *(getattr(np, f"unique_{what}", None) for what in ("all", "counts", "inverse")),
     *(np.lib.stride_tricks.sliding_window_view, vars(np).get("row_stack")),
     vars(np).get("trapz"),  # what NumPy 2.2 still calls trapezoid
 }

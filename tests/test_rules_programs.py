@@ -10,6 +10,7 @@ import pytest
 
 import tangentlike as tl
 from tangentlike.rules import programs
+from tests import agreement
 from tests.rule_cases import array, signed
 
 X, V, W = signed(3, 4), signed(5), signed(3, seed=1)
@@ -178,7 +179,15 @@ def test_options_and_forms_to_second_order(fn: Callable[..., Any]) -> None:
     x = np.abs(array(3, 4)) + 0.1
     value, _ = tl.vjp(fn, x)
     np.testing.assert_allclose(value, fn(x), rtol=1e-13)
-    tl.check_grads(fn, (x,), order=2)
+    tl.check_grads(fn, (x,))
+    weights, v = np.cos(np.arange(np.size(value)) + 1.0).reshape(np.shape(value)), np.sin(x)
+
+    def along(x: Any) -> Any:
+        return np.sum(fn(x) * weights)
+
+    gradient = tl.grad(along)
+    curve = agreement.slope(lambda x: np.sum(gradient(x) * v), (x,), [v])
+    assert agreement.close(float(np.sum(tl.hvp(along)(x, v) * v)), curve, 1e-5)
 
 
 # What is not followed is refused: none of these is a silent zero.

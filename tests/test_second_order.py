@@ -66,7 +66,7 @@ CHOSEN = [  # beside those of tests/test_nine_combinations.py
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@pytest.mark.parametrize("name", one_in(2, CHOSEN))
+@pytest.mark.parametrize("name", one_in(3, CHOSEN))
 def test_second_derivative(name: str, way: Callable[[Point], float]) -> None:
     point(name).check(way(point(name)))
 
@@ -298,3 +298,24 @@ def test_names_say_what_they_are() -> None:
     assert "h_dot" in tl.hvp(tanh_energy).source
     source = tl.autodiff(tl.autodiff(tanh_energy, mode="forward"), wrt="x").source
     assert "x_dot" in source and "x_bar" in source
+
+
+DATA = np.array([0.2, 0.5])
+
+
+def fitted(c: Any, points: Any) -> Any:
+    s = 0.0
+    for v in points:
+        s = s + np.sum(c * v) * s + c[0] * v
+    return s
+
+
+def loss_on_data_of_the_module(c: Any) -> Any:
+    return fitted(c, DATA) ** 2
+
+
+def test_data_of_the_module_given_to_a_helper_with_a_tape() -> None:
+    c, v = np.array([0.3, 0.7, 0.4]), np.array([0.5, -0.2, 0.1])
+    gradient = tl.grad(loss_on_data_of_the_module)
+    expected = agreement.slope(lambda c: gradient(c) @ v, (c,), [v])
+    assert agreement.close(float(tl.hvp(loss_on_data_of_the_module)(c, v) @ v), expected, 1e-6)

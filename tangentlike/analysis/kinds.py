@@ -178,7 +178,7 @@ class _Inference:
         if seen is None or len(kinds) == 1:
             return True
         forms = {kind.form for kind in kinds} - {"unknown", seen.form}
-        return seen.form in _NUMERIC and forms <= set(_NUMERIC)
+        return not forms or (seen.form in _NUMERIC and forms <= set(_NUMERIC))
 
     def _refined(self, name: str, kind: Kind) -> Kind:
         """What the definitions say, strengthened by what the uses prove."""

@@ -257,11 +257,16 @@ def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
                         yield base
                 case ir.Ref(obj=obj) if written_position(obj) is not None and call.args:
                     yield call.args[0]
-                case ir.Ref():
+                case ir.Ref(obj=obj):
                     effects = sources.effects(call)
                     if effects is not None:
                         actuals = sources.bind(call)
-                        yield from (actuals[f] for f in sorted(effects.written & actuals.keys()))
+                        written = effects.written & actuals.keys()
+                        if getattr(obj, "__empties_tape__", False):
+                            # It pops its own stacks, and puts back what its forward function
+                            # wrote, which is asked the same where that is called.
+                            written -= set(list(actuals)[:1])
+                        yield from (actuals[f] for f in sorted(written))
 
 
 def _objects_assigned(stmt: ir.Stmt, held: Held) -> dict[int, ir.Ref]:
