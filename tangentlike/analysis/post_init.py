@@ -31,7 +31,7 @@ _EMPTY: dict[Any, ir.Expr] = {list: ir.Display("list", ()), dict: ir.Display("di
 def is_generated(method: Any) -> bool:
     """Whether Python wrote a method of a namedtuple or a dataclass, and no person."""
     code = getattr(method, "__code__", None)
-    return code is not None and code.co_filename.startswith("<")
+    return code is not None and code.co_filename == "<string>"
 
 
 def post_initialiser(cls: Any) -> types.FunctionType | None:

@@ -86,7 +86,7 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
         for ref in references(fn):
             root = ref.text.split(".")[0]
             try:
-                binding = find(ref, scopes[fn.name], emitted)
+                binding = _found_anywhere(ref, scopes[fn.name], scopes, emitted)
             except UnsupportedError as error:
                 raise _placed(error, ref, fn) from None
             found[fn.name, ref.text, ref.key] = root, binding
@@ -183,6 +183,25 @@ def local_names(fn: ir.Function) -> frozenset[str]:
 
 
 # ---------------------------------------------------------------------- what a name means
+
+
+def _found_anywhere(
+    ref: ir.Ref, own: Scope, scopes: Mapping[str, Scope], emitted: frozenset[str]
+) -> Binding:
+    """What a reference stands for: in the scope of its function, or of the one that gave it an
+    operation to call (`itertools.accumulate(ms, xp.matmul)` calls `xp.matmul`)."""
+    try:
+        return find(ref, own, emitted)
+    except InternalError:
+        root, _, path = ref.text.partition(".")
+        for scope in scopes.values():
+            try:
+                leads = _leads(scope.lookup(root), path, ref.obj)
+            except KeyError:
+                continue
+            if leads:
+                return find(ref, scope, emitted)
+        raise
 
 
 def find(ref: ir.Ref, scope: Scope, emitted: frozenset[str]) -> Binding:
