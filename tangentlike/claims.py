@@ -79,7 +79,12 @@ def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
     return kind.item is None or all(_holds(kind.item, item, sizes) for item in inside)
 
 
-_CONTAINERS = {"list": list, "tuple": tuple, "dict": dict, "set": (set, frozenset)}
+_CONTAINERS: dict[str, type | tuple[type, ...]] = {
+    "list": list,
+    "tuple": tuple,
+    "dict": dict,
+    "set": (set, frozenset),
+}
 
 
 def _class_holds(kind: Kind, letter: str, exact: bool) -> bool:
