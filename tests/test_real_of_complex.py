@@ -29,6 +29,7 @@ REAL = [
 AMONG = [
     *("np.concatenate([r, C[0]])", "np.stack([r, C[0]])", "np.vdot(r, C[0])", "np.outer(r, C)"),
     *("np.hstack([r, C[0]])", "np.einsum('i,j', r, C[0])", "np.block([r, C[0]])"),
+    *("np.polyadd(r, C[0])", "np.polysub(C[0], r[:2])", "np.cross(C[0], r)"),
     *("np.polyval(C[0], r)", "np.append(r, C)", "np.diff(r, prepend=1j)"),
     *("np.interp(r, [0.0, 0.5, 2.0], C[0])", "np.trapezoid(C[0], r)", "np.trapezoid(r, C[0])"),
     *("np.average(C[0], weights=r)", "np.exp(1j * np.std(z)) * r", "np.exp(1j * np.sum(r))"),

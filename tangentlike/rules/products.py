@@ -373,15 +373,15 @@ def polyval_bar(y, g, p, x):
 @rule(np.polyadd, kind=array_of_rank(1, "?"))
 def polyadd(y, a1, a2):
     y_dot = np.polyadd(a1_dot, np.zeros_like(a2)) + np.polyadd(np.zeros_like(a1), a2_dot)
-    a1_bar = y_bar[len(y) - len(a1) :]
-    a2_bar = y_bar[len(y) - len(a2) :]
+    a1_bar = unbroadcast(y_bar[len(y) - len(a1) :], a1)
+    a2_bar = unbroadcast(y_bar[len(y) - len(a2) :], a2)
 
 
 @rule(np.polysub, kind=array_of_rank(1, "?"))
 def polysub(y, a1, a2):
     y_dot = np.polyadd(a1_dot, np.zeros_like(a2)) - np.polyadd(np.zeros_like(a1), a2_dot)
-    a1_bar = y_bar[len(y) - len(a1) :]
-    a2_bar = -y_bar[len(y) - len(a2) :]
+    a1_bar = unbroadcast(y_bar[len(y) - len(a1) :], a1)
+    a2_bar = -unbroadcast(y_bar[len(y) - len(a2) :], a2)
 
 
 @rule(np.polymul, kind=array_of_rank(1, "?"))
