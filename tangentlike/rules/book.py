@@ -323,7 +323,7 @@ def rule(
         names = [spelling(obj) for obj in objs]
         entry = Rule(names[0] if names else fn.__name__, fn, view, kind, builder)  # type: ignore[arg-type]
         (default_book() if book is None else book).register(objs, entry, override)
-        RULE_FUNCTIONS.add(id(fn))
+        RULE_FUNCTIONS[id(fn)] = fn
         return fn
 
     return register
@@ -341,7 +341,7 @@ def nondifferentiable(
 
 # Rule functions are often named like the operation they describe (`abs`, `sum`); a template
 # that says `abs(x)` means the built-in, not its neighbour in the file.
-RULE_FUNCTIONS: set[int] = set()
+RULE_FUNCTIONS: dict[int, Any] = {}  # by id; kept, so that no other object gets the id
 
 
 def operation(fn: ir.Expr) -> Any:

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import sys
 import types
-from collections import Counter, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -235,11 +235,21 @@ def _has_keys_for_attributes(value: Any) -> bool:
 
 def dict_with(value: Any, entries: Mapping[Any, Any]) -> Any:
     """A dict of the class of another one, with other entries."""
-    made = copy.copy(value)
+    made = _dict_again(value) if hasattr(type(value), "__getattr__") else copy.copy(value)
     if getattr(value, "__dict__", None) is value:
         made.__dict__ = made
     for key, item in entries.items():
         dict.__setitem__(made, key, item)  # (`update` of a `Counter` adds)
+    return made
+
+
+def _dict_again(value: Any) -> Any:
+    """A copy made without asking the dict for attributes: it would look them up as keys."""
+    made = type(value).__new__(type(value))
+    (OrderedDict if isinstance(value, OrderedDict) else dict).update(made, value)
+    own = object.__getattribute__(value, "__dict__")
+    if own is not value:
+        object.__getattribute__(made, "__dict__").update(own)
     return made
 
 
