@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, Union
 
@@ -604,6 +605,35 @@ def map_target(target: Target, fn: Callable[[str], str]) -> Target:
     if isinstance(target, str):
         return fn(target)
     return tuple(map_target(part, fn) for part in target)
+
+
+def renamed(block: Block, values: Mapping[str, Expr]) -> Block:
+    """A block with names replaced: those it reads by what `values` says, those it binds where
+    that is a name too."""
+
+    def target(name: str) -> str:
+        new = values.get(name)
+        return new.name if isinstance(new, Var) else name
+
+    def within(block: Block) -> Block:
+        return tuple(
+            map_statement(
+                stmt,
+                expr=lambda e: substitute(e, values),
+                block=within,
+                target=lambda t: map_target(t, target),
+            )
+            for stmt in block
+        )
+
+    return within(block)
+
+
+def bindings(stmts: Iterable[Stmt], params: Iterable[str] = ()) -> Counter[str]:
+    """How many of the statements bind each name; being a parameter counts as one."""
+    counts = Counter(params)
+    counts.update(name for stmt in stmts for name in binds(stmt))
+    return counts
 
 
 def map_statement(

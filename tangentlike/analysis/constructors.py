@@ -152,7 +152,7 @@ def with_class(fn: types.FunctionType, cls: type) -> Lowered | None:
     made = dataclasses.replace(
         function,
         params=tuple(dataclasses.replace(p, annotation="") for p in function.params[1:]),
-        body=_renamed(function.body, {first: ir.Ref(cls.__name__, cls)}),
+        body=ir.renamed(function.body, {first: ir.Ref(cls.__name__, cls)}),
     )
     return dataclasses.replace(lowered, function=made)
 
@@ -256,23 +256,7 @@ class _Spelling:
         *body, last = function.body
         if not isinstance(last, ir.Return):
             body.append(last)
-        return (*head, *_renamed(tuple(body), values))
-
-
-def _renamed(block: ir.Block, values: Mapping[str, ir.Expr]) -> ir.Block:
-    def bound(name: str) -> str:
-        new = values.get(name)
-        return new.name if isinstance(new, ir.Var) else name
-
-    return tuple(
-        ir.map_statement(
-            stmt,
-            expr=lambda e: ir.substitute(e, values),
-            block=lambda b: _renamed(b, values),
-            target=lambda t: ir.map_target(t, bound),
-        )
-        for stmt in block
-    )
+        return (*head, *ir.renamed(tuple(body), values))
 
 
 def _sets_attribute(fn: ir.Expr) -> bool:

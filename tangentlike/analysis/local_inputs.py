@@ -84,7 +84,7 @@ def comprehensions_whole(lowered: Lowered, wrt: tuple[str, ...]) -> Lowered:
         here = isinstance(stmt, ir.For) and first and stmt.origin.place == first.origin.place
         if here and lowered.original.get(name, name) in wrt and name in _filled(stmt):
             fresh[name] = names.fresh("items")
-            body[-1:] = _renamed((body[-1], stmt), {name: fresh[name]})
+            body[-1:] = ir.renamed((body[-1], stmt), {name: ir.Var(fresh[name])})
             body.append(ir.Assign(name, ir.Var(fresh[name]), stmt.origin))
         else:
             body.append(stmt)
@@ -113,16 +113,3 @@ def _filled(loop: ir.Stmt) -> frozenset[str]:
             case ir.Store(target=ir.Index(ir.Var(name))):
                 found.add(name)
     return frozenset(found)
-
-
-def _renamed(block: ir.Block, new: Mapping[str, str]) -> ir.Block:
-    values: dict[str, ir.Expr] = {old: ir.Var(name) for old, name in new.items()}
-    return tuple(
-        ir.map_statement(
-            stmt,
-            expr=lambda e: ir.substitute(e, values),
-            block=lambda b: _renamed(b, new),
-            target=lambda t: ir.map_target(t, lambda n: new.get(n, n)),
-        )
-        for stmt in block
-    )

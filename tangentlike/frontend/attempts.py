@@ -41,7 +41,7 @@ from ..ir import (
 )
 from ..names import Names
 from .exits import without_jumps
-from .jumps import contains_jump, ends_by_raising
+from .jumps import contains_jump, ends_by_raising, names_constant
 from .nested import Assignment, Continue, Star
 from .operators import NOT
 
@@ -216,7 +216,7 @@ def _pieces(body: Block, handling: Block) -> list[Block]:
     pieces: list[Block] = [()]
     changed, entered = False, 0  # (a context is left in the piece that enters it)
     for stmt in body:
-        if changed and not entered and not _is_plain(stmt):
+        if changed and not entered and not names_constant(stmt):
             pieces.append(())
             changed = False
         pieces[-1] = (*pieces[-1], stmt)
@@ -249,14 +249,6 @@ def _leaves(target: Any) -> Iterator[Any]:
             yield from _leaves(part)
     else:
         yield getattr(target, "target", target) if isinstance(target, Star) else target
-
-
-def _is_plain(stmt: Any) -> bool:
-    """Whether a statement gives a name to a constant, which cannot fail."""
-    match stmt:
-        case Assignment(targets=(Var(),), value=Const()) | ir.Assign(target=str(), value=Const()):
-            return True
-    return False
 
 
 def _read(block: Block) -> Iterator[str]:

@@ -168,7 +168,7 @@ def inlined(
     for name in local.bound:
         if name not in values:
             values[name] = Var(fresh(name))
-    *body, last = renamed(local.function.body, values)
+    *body, last = ir.renamed(local.function.body, values)
     assert isinstance(last, Return)
     return (*binds, *body), Const(None) if last.value is None else last.value
 
@@ -224,27 +224,6 @@ def _parts(block: Block) -> Iterator[Expr]:
     for stmt in ir.statements(block):
         for expr in ir.expressions(stmt):
             yield from ir.walk(expr)
-
-
-def renamed(block: Block, values: Mapping[str, Expr]) -> Block:
-    """A block with its local names replaced."""
-    known = dict(values)
-
-    def target(name: str) -> str:
-        return _name(known[name]) if name in known else name
-
-    def within(block: Block) -> Block:
-        return tuple(
-            ir.map_statement(
-                stmt,
-                expr=lambda e: ir.substitute(e, known),
-                block=within,
-                target=lambda t: ir.map_target(t, target),
-            )
-            for stmt in block
-        )
-
-    return within(block)
 
 
 # ----------------------------------------------------------------- uses other than calls
@@ -310,5 +289,4 @@ __all__ = [
     "inlinable",
     "inlined",
     "matched",
-    "renamed",
 ]

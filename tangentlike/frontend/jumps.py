@@ -30,7 +30,7 @@ from ..ir import (
     While,
 )
 from ..names import Names
-from .nested import Continue, in_blocks
+from .nested import Assignment, Continue, in_blocks
 from .operands import is_repeatable
 from .operators import NOT
 
@@ -60,10 +60,19 @@ def structure_jumps(function: Function, names: Names) -> Function:
 def last_to_raise(tried: ir.Block) -> ir.Block:
     """The last statement that may raise, and those after it, which only give names to constants."""
     for at in reversed(range(len(tried))):
-        stmt = tried[at]
-        if not (isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Const)):
+        if not names_constant(tried[at]):
             return tried[at:]
     return tried
+
+
+def names_constant(stmt: Any) -> bool:
+    """Whether a statement gives a name to a constant, which cannot fail."""
+    match stmt:
+        case ir.Assign(target=str(), value=ir.Const()):
+            return True
+        case Assignment(targets=(ir.Var(),), value=ir.Const()):
+            return True
+    return False
 
 
 def ends_by_raising(block: Block) -> bool:

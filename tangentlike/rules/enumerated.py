@@ -30,7 +30,7 @@ def entries_spelled(lowered: Lowered) -> Lowered:
     every = list(ir.statements(lowered.function.body))
     if not any(map(_enumerates, every)):
         return lowered
-    bound = Counter(name for stmt in every for name in ir.binds(stmt))
+    bound = ir.bindings(every)
     read = Counter(name for stmt in every for name in ir.reads(stmt))
     headers = Counter(
         stmt.iter.name

@@ -30,8 +30,7 @@ def parameters_given(lowered: Lowered) -> Lowered:
     frozen = {s.target: s.value for s in every if _is_frozen(s)}  # type: ignore[attr-defined]
     if not frozen:
         return lowered
-    bound = Counter(lowered.function.param_names)
-    bound.update(name for stmt in every for name in ir.binds(stmt))
+    bound = ir.bindings(every, lowered.function.param_names)
     asked: Counter[str] = Counter()
     for stmt in every:
         asked.update(_asked(part) for expr in ir.expressions(stmt) for part in ir.walk(expr))

@@ -119,7 +119,7 @@ class _Spelling:
     """One function's iterators; `every` are its statements."""
 
     def __init__(self, every: list[ir.Stmt]) -> None:
-        self.bound = Counter(name for stmt in every for name in ir.binds(stmt))
+        self.bound = ir.bindings(every)
         self.read: Counter[str] = Counter()
         self.values: dict[str, list[ir.Expr]] = {}
         for stmt in every:

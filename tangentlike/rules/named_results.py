@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from .. import ir
@@ -36,8 +35,7 @@ def fields_spelled(lowered: Lowered) -> Lowered:
     """
     every = list(ir.statements(lowered.function.body))
     made = {name: fields for name, fields in map(_made, every) if fields}
-    bound = Counter(name for stmt in every for name in ir.binds(stmt))
-    bound.update(lowered.function.param_names)
+    bound = ir.bindings(every, lowered.function.param_names)
     made = {name: fields for name, fields in made.items() if bound[name] == 1}
     if not made:
         return lowered

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from .. import ir
 from ..analysis.liveness import Liveness
 from .analyses import analyses
@@ -58,8 +56,7 @@ def created_lists(function: ir.Function) -> set[str]:
                 found.update(ir.target_names(target))
     if not found:
         return found
-    bound = Counter(function.param_names)
-    bound.update(name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
+    bound = ir.bindings(ir.statements(function.body), function.param_names)
     return {name for name in found if bound[name] == 1}
 
 

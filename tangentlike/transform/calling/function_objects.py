@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import operator
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -162,8 +161,7 @@ class _Spelling:
         self.names = Names(all_names(lowered.function))
         self.added: set[str] = set()
         stmts = list(ir.statements(lowered.function.body))
-        self.counts = Counter(lowered.function.param_names)
-        self.counts.update(name for stmt in stmts for name in ir.binds(stmt))
+        self.counts = ir.bindings(stmts, lowered.function.param_names)
         self.values: dict[str, list[ir.Expr]] = {}
         for stmt in stmts:
             match stmt:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
-from collections import Counter
 from collections.abc import Mapping
 
 from ... import ir
@@ -74,8 +73,7 @@ def methods_by_name(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     Before: `f = spring.force; y = f(x)`. After: `y = spring.force(x)`.
     """
     stmts = list(ir.statements(lowered.function.body))
-    counts = Counter(lowered.function.param_names)
-    counts.update(name for stmt in stmts for name in ir.binds(stmt))
+    counts = ir.bindings(stmts, lowered.function.param_names)
     named: dict[str, ir.Expr] = {}
     for stmt in stmts:
         match stmt:

@@ -29,14 +29,13 @@ class KnownCallees:
         """Whether an object is a function of the user's whose source says what it does."""
         if not is_python_function(obj) or hasattr(obj, "__derives__"):
             return False
-        known = self._book.find(obj) is not None or self._book.is_nondifferentiable(obj)
-        return not known and self._callees.effects(obj) is not None
+        return not self._book.knows(obj) and self._callees.effects(obj) is not None
 
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         fn = call.fn
         if not isinstance(fn, ir.Ref) or not is_python_function(fn.obj):
             return self._book.result_kind(call, kind_of)
-        if self._book.find(fn.obj) is not None or self._book.is_nondifferentiable(fn.obj):
+        if self._book.knows(fn.obj):
             return self._book.result_kind(call, kind_of)
         return self._callees.result_kind(call, kind_of)
 

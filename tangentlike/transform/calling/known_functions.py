@@ -329,7 +329,7 @@ class _Resolver(FunctionValues):
             actuals = signature.bind(*call.args, **dict(call.kwargs)).arguments
         except (TypeError, ValueError):
             return None
-        head: list[ir.Stmt] = []
+        head: list[ir.Assign] = []
         origin = ir.Origin(function.place)
         for param in function.params:
             value = actuals.get(param.name, param.default)
@@ -340,30 +340,12 @@ class _Resolver(FunctionValues):
         new = {name: self.names.fresh(name) for name in sorted(bound)}
         for name in new.values():
             self.temporaries.add(name)
-        renamed = [ir.map_statement(s, target=new_target(new)) for s in head]
-        renamed += _renamed(function.body, new)
-        for stmt in ir.statements(tuple(renamed)):
-            for name in ir.binds(stmt):
-                self.counts[name] = self.counts.get(name, 0) + 1
-        return tuple(renamed)
-
-
-def new_target(new: Mapping[str, str]) -> Any:
-    """What gives the names that a target binds their new spelling."""
-    return lambda t: ir.map_target(t, lambda n: new.get(n, n))
-
-
-def _renamed(block: ir.Block, new: Mapping[str, str]) -> ir.Block:
-    values: dict[str, ir.Expr] = {old: ir.Var(name) for old, name in new.items()}
-    return tuple(
-        ir.map_statement(
-            stmt,
-            expr=lambda e: ir.substitute(e, values),
-            block=lambda b: _renamed(b, new),
-            target=new_target(new),
-        )
-        for stmt in block
-    )
+        given = (dataclasses.replace(stmt, target=new[stmt.target]) for stmt in head)
+        body = ir.renamed(function.body, {name: ir.Var(to) for name, to in new.items()})
+        renamed = (*given, *body)
+        for name, count in ir.bindings(ir.statements(renamed)).items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        return renamed
 
 
 def _mapped(call: ir.Call, fn: Any) -> tuple[Any, Any]:

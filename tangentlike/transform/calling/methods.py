@@ -16,7 +16,6 @@ import dataclasses
 import functools
 import inspect
 import types
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -205,7 +204,7 @@ class _Spelling:
     def _named_classes(self) -> Iterator[tuple[str, type]]:
         """The names for `type(self)` and `self.__class__`."""
         stmts = list(ir.statements(self.lowered.function.body))
-        counts = Counter(name for stmt in stmts for name in ir.binds(stmt))
+        counts = ir.bindings(stmts)
         for stmt in stmts:
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(of,))):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeVar
 
@@ -25,7 +24,6 @@ from ...analysis.record_types import record_class, record_values
 from ...checkpoints import inside_checkpoint
 from ...errors import SharingError, UnsupportedError
 from ...frontend import Lowered, names_of
-from ...frontend.inline import renamed
 from ...kind import Kind
 from ...names import Names
 from ...runtime import require_class
@@ -190,7 +188,7 @@ class _WrittenOut:
             if name not in known:
                 own = target and name == returned
                 known[name] = ir.Var(target if own else self._fresh(name, callee))
-        block = renamed(tuple(s for s in body if not self._is_check(s, values)), known)
+        block = ir.renamed(tuple(s for s in body if not self._is_check(s, values)), known)
         value = ir.Const(None) if last.value is None else ir.substitute(last.value, known)
         return (*first, *block), value
 
@@ -224,7 +222,7 @@ def _by_one_name(body: ir.Block, objects: Collection[str]) -> ir.Block:
 
     before: `kick_s = s; drift(kick_s)`; after: `drift(s)`. (Each is bound once.)
     """
-    bound = Counter(n for stmt in ir.statements(body) for n in ir.binds(stmt))
+    bound = ir.bindings(ir.statements(body))
     same: dict[str, ir.Expr] = {}
     for stmt in ir.statements(body):
         match stmt:
@@ -233,7 +231,7 @@ def _by_one_name(body: ir.Block, objects: Collection[str]) -> ir.Block:
                     same[name] = same.get(other, ir.Var(other))
     if not same:
         return body
-    return _without_copies(renamed(body, same))
+    return _without_copies(ir.renamed(body, same))
 
 
 def _without_copies(block: ir.Block) -> ir.Block:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeGuard
 
@@ -82,7 +81,7 @@ class Checkpoints:
         every = list(ir.statements(function.body))
         if not any(_is_checkpoint(stmt) for stmt in every):
             return function
-        bound = Counter(name for stmt in every for name in ir.binds(stmt))
+        bound = ir.bindings(every)
         partials = {
             stmt.target: stmt.value
             for stmt in every

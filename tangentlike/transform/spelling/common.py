@@ -8,7 +8,6 @@ once where it must be saved.
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 
 from ... import ir
 from ...analysis.memory import Sources
@@ -24,7 +23,7 @@ def share_loads(function: ir.Function, context: Context) -> ir.Function:
     again, or updated (`t = o.v; t += w; o.v = t`), keeps its own load.
     """
     sources = context.sources()
-    bound = Counter(n for stmt in ir.statements(function.body) for n in ir.binds(stmt))
+    bound = ir.bindings(ir.statements(function.body))
 
     def block(stmts: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -301,7 +300,7 @@ def _selects_entries(fn: ir.Expr) -> bool:
 
 def _tuples(function: ir.Function) -> dict[str, tuple[ir.Expr, ...]]:
     """What stands in the tuples of a function that have a name, and one definition."""
-    bound = Counter(name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
+    bound = ir.bindings(ir.statements(function.body))
     return {
         stmt.target: stmt.value.items
         for stmt in ir.statements(function.body)

@@ -32,7 +32,7 @@ def no_dicts_for_their_items(
         for name in _gone_through(stmt, context)
         if context.kind_of(ir.Var(name)).form == "unknown" and name not in function.param_names
     }
-    if not found or not _makes_dicts(function, context, frozenset()):
+    if not found or not _makes_dicts(function, context, set()):
         return function
     effects = context.sources().effects
     checked = found & varied_names(function, wrt, context.kinds, context.book, effects)
@@ -73,8 +73,8 @@ def _gone_through(stmt: ir.Stmt, context: Context) -> Iterator[str]:
                     yield from (arg.name for arg in args if isinstance(arg, ir.Var))
 
 
-def _makes_dicts(function: ir.Function, context: Context, seen: frozenset[int]) -> bool:
-    """Whether a function, or one that it calls, makes a dict."""
+def _makes_dicts(function: ir.Function, context: Context, seen: set[int]) -> bool:
+    """Whether a function, or one that it calls, makes a dict; `seen` are those asked before."""
     for stmt in ir.statements(function.body):
         for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
             match part:
@@ -83,8 +83,9 @@ def _makes_dicts(function: ir.Function, context: Context, seen: frozenset[int]) 
                 case ir.Call(fn=ir.Ref(obj=obj)) if obj is dict:
                     return True
                 case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) not in seen:
-                    if context.book.is_callee(obj):
-                        called = context.callees.lowered(obj).function
-                        if _makes_dicts(called, context, seen | {id(obj)}):
-                            return True
+                    seen.add(id(obj))
+                    if not context.book.is_callee(obj):
+                        continue
+                    if _makes_dicts(context.callees.lowered(obj).function, context, seen):
+                        return True
     return False
