@@ -27,7 +27,7 @@ from .check import check_bound, check_program
 from .frontend import Lowered, Scope
 from .kind import OTHER, Kind
 from .names import Names
-from .request import Request
+from .request import PLAIN_READING, Reading, Request
 from .rules.book import RuleBook
 from .rules.foreign import ForeignBook
 from .simplify import Facts, simplify
@@ -68,15 +68,16 @@ class Builder:
         keeps: bool,
         copies: bool = False,
         inside: bool = False,
-        objects: bool = False,
+        reading: Reading = PLAIN_READING,
     ) -> None:
         self.copies = copies
+        self.reading = reading
         self.callees = Callees(self, Names(), reverses=keeps, of_copies=inside)
         kept = keeps and not copies
         self.checkpoints = Checkpoints(self.callees, self._kinds, self._sources_of, kept)
         self.book: Any = KnownCallees(book, self.callees)
         self.callees.variants.is_operation = self.book.knows
-        if objects:
+        if reading.objects:
             self.callees.variants.classes = FunctionClasses(self.callees.names.fresh)
         self.methods = Methods(self.callees, self._kinds, self.book)
         read = self.callees.read

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
+    "EnteredError",
     "InternalError",
     "KeptFunctionError",
     "Place",
@@ -83,6 +84,10 @@ class UnknownClassError(UnsupportedError):
 
 class KeptFunctionError(UnsupportedError):
     """A function that captures what carries derivatives is kept, and called by what holds it."""
+
+
+class EnteredError(UnsupportedError):
+    """A context manager takes or gives what carries derivatives, and is entered as it stands."""
 
 
 class SharingError(UnsupportedError):

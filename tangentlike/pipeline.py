@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ from .analysis.stated_classes import stated_classes
 from .builder import Builder
 from .check import check
 from .emit import Stages, emit, load, standalone
-from .errors import KeptFunctionError, UnknownClassError, UnsupportedError
+from .errors import EnteredError, KeptFunctionError, UnknownClassError, UnsupportedError
 from .frontend import Lowered, Scope
 from .kind import UNKNOWN, Kind
 from .meanings import Meanings, noting
-from .request import Request
+from .request import PLAIN_READING, Reading, Request
 from .rules.book import RuleBook, default_book
 from .rules.foreign import ForeignBook
 from .rules.ruled import lower_ruled
@@ -64,13 +64,31 @@ class Derived:
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
     with noting() as meanings:
+        return _derived_as(fn, request, book, meanings, PLAIN_READING)
+
+
+def _derived_as(
+    fn: Callable[..., Any],
+    request: Request,
+    book: RuleBook | None,
+    meanings: Meanings,
+    reading: Reading,
+) -> Derived:
+    """The derivative of a function read in this way, or in a longer one where that is refused."""
+    try:
+        return _derive(fn, request, book, meanings, reading)
+    except KeptFunctionError as kept:
+        if reading.objects:
+            raise
+        longer = replace(reading, objects=True)
         try:
-            return _derive(fn, request, book, meanings)
-        except KeptFunctionError as kept:  # (functions are objects then)
-            try:
-                return _derive(fn, request, book, meanings, objects=True)
-            except UnknownClassError:  # (the arguments of a call may tell more)
-                raise UnknownClassError(kept.message, kept.place, kept.hint) from None
+            return _derived_as(fn, request, book, meanings, longer)
+        except UnknownClassError:  # (the arguments of a call may tell more)
+            raise UnknownClassError(kept.message, kept.place, kept.hint) from None
+    except EnteredError:
+        if reading.managers:
+            raise
+        return _derived_as(fn, request, book, meanings, replace(reading, managers=True))
 
 
 def _derive(
@@ -78,13 +96,13 @@ def _derive(
     request: Request,
     book: RuleBook | None,
     meanings: Meanings,
-    objects: bool = False,
+    reading: Reading,
 ) -> Derived:
     if request.target != "numpy":
         raise UnsupportedError(
             f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
         )
-    lowered = lower_ruled(fn, default_book() if book is None else book)
+    lowered = lower_ruled(fn, default_book() if book is None else book, reading.managers)
     check(lowered.function)
     given = dict(request.structures)
     if request.example is not None:
@@ -94,8 +112,8 @@ def _derive(
     stated = {name: kind for name, kind in stated_classes(fn).items() if name not in given}
     if stated:
         with contextlib.suppress(UnsupportedError):  # (a call may tell of another class)
-            return _derived(lowered, request, {**given, **stated}, book, meanings, objects)
-    return _derived(lowered, request, given, book, meanings, objects)
+            return _derived(lowered, request, {**given, **stated}, book, meanings, reading)
+    return _derived(lowered, request, given, book, meanings, reading)
 
 
 def _derived(
@@ -104,14 +122,14 @@ def _derived(
     given: Mapping[str, Kind],
     book: RuleBook | None,
     meanings: Meanings,
-    objects: bool,
+    reading: Reading,
 ) -> Derived:
     """The derivative of a function of whose parameters this is known."""
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
     used = ForeignBook(used) if foreign else used
-    build = Builder(used, keeps, request.copies, request.inside, objects)
+    build = Builder(used, keeps, request.copies, request.inside, reading)
     lowered = build.checkpoints.read(lowered, given)
     lowered = build.methods.resolved(lowered, given, guard=True)
     build.real = not request.has_complex and not build.computes_complex(lowered, given, set())

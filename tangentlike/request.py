@@ -9,6 +9,21 @@ from .kind import Kind
 
 
 @dataclass(frozen=True)
+class Reading:
+    """What of a program is read the longer way, because it was refused the shorter one.
+
+    `objects`: functions that capture values are objects of classes of their own; `managers`:
+    context managers are written out.
+    """
+
+    objects: bool = False
+    managers: bool = False
+
+
+PLAIN_READING = Reading()
+
+
+@dataclass(frozen=True)
 class Request:
     """What is asked of one function.
 

@@ -95,9 +95,16 @@ ROWS = (
         "with contextlib.nullcontext(2) as n, np.errstate(all='ignore'):\n"
         "    y = x * n\nreturn y * y",
     ),
+    Row(
+        "With Yield",
+        "`with` a manager of yours that is given what is differentiated, or gives it",
+        DONE,
+        "@contextlib.contextmanager\ndef squared(v):\n    yield v * v\n\n"
+        "def f(x):\n    with squared(x) as y:\n        return y * x\n",
+    ),
     body(
         "With",
-        "a manager that is given what is differentiated",
+        "a manager of a library that is given what is differentiated",
         REFUSED,
         "with contextlib.closing(x) as y:\n    z = y * y\nreturn z",
     ),

@@ -84,17 +84,6 @@ def root_or_zero(x):
     return y + x
 
 
-@contextlib.contextmanager
-def holding(x: Any) -> Iterator[Any]:
-    yield x
-
-
-def given_to_manager(x):
-    with holding(x) as y:
-        z = y * y
-    return z
-
-
 class Lost(Exception):
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -259,7 +248,6 @@ def test_what_a_derivative_raises_is_not_caught() -> None:
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (given_to_manager, "a context manager is given `x`"),
         (through_exception, "what the caught exception `lost` holds is used"),
         (pushes_in_try, "has to be saved inside a `try` that stands in a loop"),
     ],

@@ -134,6 +134,7 @@ class _Reader:
                 self._bind((), value, stmt)
             case ir.Enter(target=target, context=context) if target:
                 self._depend((target,), context)
+                self._depend((OUTSIDE,), ir.Var(target))  # (who made it knows it, too)
             case ir.OpaqueStmt(values=values) if writes_outside(stmt):
                 for value in values:
                     self._depend((OUTSIDE,), value)

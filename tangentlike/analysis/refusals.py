@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import ir, runtime
-from ..errors import KeptFunctionError, Place, UnknownClassError, UnsupportedError
+from ..errors import EnteredError, KeptFunctionError, Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
 from ..kind import Kind
 from ..owners import is_installed, module_of
@@ -54,6 +54,10 @@ def refuse_unknown(
         check.statement(stmt)
 
 
+_FOLLOWED = (
+    "A class of yours with `__enter__` and `__exit__` is, and a function under "
+    "`contextlib.contextmanager` with one `yield` that stands in no branch and no loop."
+)
 _DERIVING = (runtime.pair_of, runtime.tangent_of)
 
 
@@ -87,12 +91,18 @@ class _Check:
         for name in operands(stmt.context, self.kinds, self.book):
             form = self.kinds[name].form if name in self.kinds else "unknown"
             if name in self.active or form in ("array", "list", "dict", "value"):
-                raise UnsupportedError(
+                raise EnteredError(
                     f"a context manager is given `{name}`",
                     stmt.origin.place,
-                    "What it does with a value that is differentiated, or to an array, is not "
-                    "followed. Give it numbers and texts, and compute before or within.",
+                    "What this one does with a value that is differentiated, or to an array, is "
+                    f"not followed. {_FOLLOWED}",
                 )
+        if stmt.target in self.active:
+            raise EnteredError(
+                f"what a context manager gives as `{stmt.target}` carries derivatives",
+                stmt.origin.place,
+                f"Who else knows that array or object is not followed. {_FOLLOWED}",
+            )
 
     def _container(self, stmt: ir.Stmt) -> None:
         """A list or dict of another class (`defaultdict`, `deque`) has ways of its own."""

@@ -50,8 +50,11 @@ class Lowered:
     original: Mapping[str, str] = field(default_factory=dict)
 
 
-def lower(fn: Callable[..., Any]) -> Lowered:
-    """Read a live function and bring it into the normal form."""
+def lower(fn: Callable[..., Any], managers: bool = False) -> Lowered:
+    """Read a live function and bring it into the normal form.
+
+    With `managers`, context managers that are written in Python are written out.
+    """
     lifted = lifted_of(fn)
     if lifted is not None:
         scope = replace(lifted.scope, fn=None)  # the defaults of the function around are not its
@@ -66,7 +69,7 @@ def lower(fn: Callable[..., Any]) -> Lowered:
         scope = replace(scope, imports=imported_names(found.node, function.__globals__))
         for name in scope.imports:
             known.bound.pop(name, None)
-        read = read_definition(found.node, found.name, found.source, scope, names, known)
+        read = read_definition(found, scope, names, known, managers)
         return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:
         code = function.__code__

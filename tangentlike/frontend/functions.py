@@ -18,18 +18,20 @@ from .outer import Outer
 from .places import Source
 from .refusals import reject_generators
 from .resolve import Scope
+from .source import Definition
 from .statements import StatementReader, docstring
 from .survey import Survey, parameter_names, survey
 from .targets import split_targets
 
 
 def read_definition(
-    node: Any, name: str, source: Source, scope: Scope, names: Names, known: Survey
+    definition: Definition, scope: Scope, names: Names, known: Survey, managers: bool = False
 ) -> Function:
     """A gast `FunctionDef` or `Lambda` as nested IR, with its assignments split.
 
-    `known` is the survey of the node.
+    `known` is the survey of the node; with `managers`, context managers are written out.
     """
+    node, source = definition.node, definition.source
     place = source.header(node.lineno)
     if isinstance(node, gast.AsyncFunctionDef):
         raise UnsupportedError(
@@ -41,7 +43,7 @@ def read_definition(
     params = _parameters(node.args, scope)
     outer = Outer(frozenset(known.outer), scope.lookup)
     lookup = lookup_in(scope, frozenset(known.bound), outer)
-    reader = StatementReader(source, lookup, names, outer=outer)
+    reader = StatementReader(source, lookup, names, outer=outer, managers=managers)
     doc = ""
     if isinstance(node, gast.Lambda):
         line = source.line(node.body)
@@ -52,7 +54,7 @@ def read_definition(
         doc = docstring(node.body)
         body = reader.block(node.body)
     free = tuple(sorted(scope.cells))
-    return split_targets(Function(name, params, body, place, doc, free), names)
+    return split_targets(Function(definition.name, params, body, place, doc, free), names)
 
 
 def read_function(
@@ -73,7 +75,7 @@ def read_function(
     scope = Scope.of_names(default_names() if namespace is None else namespace)
     node = gast.ast_to_gast(found[0])
     source = Source(file, text.splitlines())
-    return read_definition(node, found[0].name, source, scope, Names(), survey(node))
+    return read_definition(Definition(node, found[0].name, source), scope, Names(), survey(node))
 
 
 def program(text: str, namespace: Mapping[str, Any] | None = None) -> Function:

@@ -39,6 +39,7 @@ from .contexts import region, suppressed
 from .exits import without_jumps
 from .expressions import Lookup, Reader
 from .loop_else import run_unless_broken
+from .managers import by_protocol, generator_of
 from .matches import Patterns, captured, cases
 from .operators import UPDATE
 from .outer import NO_OUTER, Outer
@@ -52,7 +53,9 @@ from .targets import place_of, split_targets
 class StatementReader:
     """Reads the statements of one function. `names` hands out names for flags.
 
-    `repeated` says that they stand in a loop; `outer` are the names declared `global` and the like.
+    `repeated` says that they stand in a loop; `outer` are the names declared `global` and the like;
+    `managers`, that context managers are written out, and `at_yield` gives what stands for the
+    `yield` of one.
     """
 
     source: Source
@@ -60,6 +63,8 @@ class StatementReader:
     names: Names
     repeated: bool = False
     outer: Outer = NO_OUTER
+    managers: bool = False
+    at_yield: Callable[[Expr], Sequence[Any]] | None = None
 
     def block(self, nodes: Sequence[gast.AST]) -> Block:
         """The IR of a list of statements."""
@@ -124,6 +129,9 @@ class StatementReader:
     def expression(self, node: gast.Expr, line: Line, reader: Reader) -> Sequence[Any]:
         if isinstance(node.value, gast.Constant):
             return []  # a string or `...` standing alone
+        if isinstance(node.value, gast.Yield) and self.at_yield is not None:
+            value = node.value.value
+            return self.at_yield(Const(None) if value is None else reader.read(value))
         return [Do(reader.read(node.value), Origin(line.whole()))]
 
     def conditional(self, node: gast.If, line: Line, reader: Reader) -> Sequence[Any]:
@@ -185,7 +193,10 @@ class StatementReader:
         for item in reversed(node.items):
             context = reader.read(item.context_expr)
             classes = suppressed(context)
-            if classes is None:
+            whole = self._written_out(item.optional_vars, context, body, line, reader)
+            if whole is not None:
+                body = whole
+            elif classes is None:
                 name, unpacked = self._entered(item.optional_vars, line, reader)
                 body = tuple(region(context, name, (*unpacked, *body), origin))
             else:
@@ -193,6 +204,31 @@ class StatementReader:
                 attempt = Attempt(body, (handler,), (), ((), ()), origin, self.repeated)
                 body = tuple(attempt.lowered(self.names))
         return [*before, *body, *after]
+
+    def _written_out(
+        self, target: Any, context: Expr, body: Block, line: Line, reader: Reader
+    ) -> Block | None:
+        """A manager's own statements around a body, where they are asked for and can be read."""
+        if not self.managers or (target is None and not ir.names_in(context)):
+            return None
+        origin = Origin(line.whole())
+
+        def bind(value: Expr) -> Block:
+            if target is not None:
+                return tuple(self._bound([target], value, line, reader))
+            return () if isinstance(value, Const | ir.Var) else (Do(value, origin),)
+
+        found = generator_of(context, self.lookup, self.names, origin)
+        if found is None:
+            return by_protocol(context, bind, body, self.names, (origin, self.repeated))
+        inner = dataclasses.replace(
+            self,
+            source=found.source,
+            lookup=found.lookup,
+            outer=NO_OUTER,
+            at_yield=lambda value: (*bind(value), *body),
+        )
+        return (*found.first, *inner.block(found.node.body))
 
     def _entered(self, node: Any, line: Line, reader: Reader) -> tuple[str, Block]:
         """The name after `as` ("" for none), and what unpacks it into other targets."""
@@ -260,7 +296,9 @@ class StatementReader:
         def lookup(name: str) -> Expr:
             return ir.Var(name) if name in known.bound else self.lookup(name)
 
-        body = StatementReader(self.source, lookup, self.names).block(node.body)
+        body = StatementReader(self.source, lookup, self.names, managers=self.managers).block(
+            node.body
+        )
         params = reader.parameters(node.args)
         outer = tuple(known.outer)  # (`nonlocal`: what is inlined assigns the outer variable)
         name = self.names.fresh(node.name) if node.decorator_list else node.name

@@ -24,14 +24,17 @@ _KINDS = {
 }
 
 
-def lower_ruled(fn: Callable[..., Any], book: RuleBook | ForeignBook | Any) -> Lowered:
+def lower_ruled(
+    fn: Callable[..., Any], book: RuleBook | ForeignBook | Any, managers: bool = False
+) -> Lowered:
     """A function in the normal form, with its operations as the rules know them.
 
     Where the book has a rule for the function itself its body is not looked at:
-    `def f(x, k=2.0): ...` is then `def f(x, k=2.0): return f(x, k)`.
+    `def f(x, k=2.0): ...` is then `def f(x, k=2.0): return f(x, k)`. With `managers`, context
+    managers are written out.
     """
     ruled = isinstance(fn, types.FunctionType) and book.find(fn) is not None
-    return as_defined(as_numpy(_call_of(fn) if ruled else lower(fn)))  # type: ignore[arg-type]
+    return as_defined(as_numpy(_call_of(fn) if ruled else lower(fn, managers)))  # type: ignore[arg-type]
 
 
 def _call_of(fn: types.FunctionType) -> Lowered:

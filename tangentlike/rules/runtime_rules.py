@@ -241,6 +241,7 @@ nondifferentiable(
     runtime.require_no_dict,
     runtime.require_no_dicts,
     runtime.require_sequence,
+    runtime.leave_raising,
 )
 
 

@@ -294,7 +294,14 @@ from .shapes import (
 from .sharing import SharedAdjoints, adjoint_of, mirrored_view, take_adjoint
 from .signals import cropped, lagged_products, uncropped
 from .special import bessel_i, polygamma
-from .statements import Unsuppressed, is_mapping, is_sequence, lost_statements, other_entries
+from .statements import (
+    Unsuppressed,
+    is_mapping,
+    is_sequence,
+    leave_raising,
+    lost_statements,
+    other_entries,
+)
 from .transforms import (
     fft_bar,
     fftn_bar,
@@ -337,10 +344,10 @@ __all__ = [
     "inner_diagonal", "insert_rest", "inserted", "instance", "interp_bar", "interp_slope",
     "interp_slope_bar", "interval", "inverse_axes", "irfft_bar", "irfftn_bar", "is_mapping",
     "is_sequence", "join_items", "join_like", "joined", "kept", "kron_bar_a", "kron_bar_b",
-    "lagged_products", "log_or_zero", "longest_items", "lost_statements", "lstsq_bar_a",
-    "lstsq_bar_b", "lstsq_dot", "lstsq_residual_bar", "masked_parts", "matmul_bar_a",
-    "matmul_bar_b", "matrix_norm_slope", "matrix_power_bar", "matrix_power_dot", "merged_bar",
-    "method_axes", "mirrored_view", "multi_dot_bar", "multi_dot_dot", "named_items",
+    "lagged_products", "leave_raising", "log_or_zero", "longest_items", "lost_statements",
+    "lstsq_bar_a", "lstsq_bar_b", "lstsq_dot", "lstsq_residual_bar", "masked_parts",
+    "matmul_bar_a", "matmul_bar_b", "matrix_norm_slope", "matrix_power_bar", "matrix_power_dot",
+    "merged_bar", "method_axes", "mirrored_view", "multi_dot_bar", "multi_dot_dot", "named_items",
     "named_items_bar", "nest_like", "norm_slope", "on_adjoint", "ones_like", "order_of",
     "other_entries", "over_gaps", "pad_entries", "pad_widths", "pair_of", "pairwise_items",
     "part_like", "partition_order", "permutation_items", "pinv_bar", "pinv_dot", "places_at",

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Unsuppressed", "is_mapping", "is_sequence", "lost_statements", "other_entries"]
+__all__ = [
+    "Unsuppressed",
+    "is_mapping",
+    "is_sequence",
+    "leave_raising",
+    "lost_statements",
+    "other_entries",
+]
 
 
 def is_sequence(x: Any) -> bool:
@@ -47,6 +55,11 @@ class Unsuppressed:
                 "exception with `try`"
             ) from error
         return False
+
+
+def leave_raising(manager: Any) -> None:
+    """Leave a manager whose body raises; it may not swallow the exception."""
+    Unsuppressed(manager).__exit__(*sys.exc_info())
 
 
 def lost_statements(line: str) -> None:

@@ -22,6 +22,7 @@ from ...frontend import Lowered
 from ...kind import FLOAT, FUNCTION, UNKNOWN, Kind
 from ...names import Names
 from ...primal import emitted_of
+from ...request import Reading
 from ...rules.ruled import lower_ruled
 from .arguments import bind, bind_loosely
 from .class_cases import checked_classes, of_class
@@ -87,6 +88,7 @@ class Builder(Protocol):
     """What the pipeline gives: how to make the functions a request stands for, and the rules."""
 
     book: Any
+    reading: Reading
 
     def pair(self, pair: Pair, request: Request) -> tuple[ir.Function, ir.Function]: ...
 
@@ -157,7 +159,7 @@ class Callees:
             assert self.builder is not None
             self._keep.append(obj)
             plain = emitted_of(obj, self.of_copies) or inside_checkpoint(obj) or obj
-            found = lower_ruled(plain, self.builder.book)
+            found = lower_ruled(plain, self.builder.book, self.builder.reading.managers)
             if self.reverses and getattr(obj, "__empties_tape__", False):
                 found = stacks_by_position(found)
             self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}

@@ -1,0 +1,194 @@
+"""Context managers of the user's, written out: what they do around a body, in its place.
+
+Where a manager is given what carries derivatives, or gives it to the body, what it does counts:
+
+    @contextlib.contextmanager              before::                 after::
+    def scaled(x):                              with scaled(v) as s:     s = v / 2.0
+        try:                                        y = s * s            try:
+            yield x / 2.0                                                    y = s * s
+        finally:                                                         finally:
+            done()                                                           done()
+
+Of a class with `__enter__` and `__exit__`, both are called as any method is:
+
+    before::                       after::
+        with Scaled(v) as s:           manager = Scaled(v)
+            y = s * s                  s = manager.__enter__()
+                                       try:
+                                           y = s * s
+                                       except BaseException:
+                                           leave_raising(manager)
+                                           raise
+                                       manager.__exit__(None, None, None)
+
+All other managers are entered as they stand (`contexts`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gast
+
+from .. import ir, runtime
+from ..ir import Attribute, Block, Call, Const, Do, Expr, Origin, Ref, Var
+from ..names import Names
+from ..owners import is_numerical, is_ours, is_pythons
+from .attempts import Attempt
+from .expressions import Lookup
+from .places import Source
+from .resolve import Scope
+from .source import find_definition
+from .survey import Survey, survey
+
+_HELPER = contextlib.contextmanager(lambda: iter(())).__code__
+_LEAVE_RAISING = Ref("leave_raising", runtime.leave_raising)
+_METHODS = ("__enter__", "__exit__")
+_PLAIN = (bool, int, float, complex, str, type(None))
+_INNER = (gast.FunctionDef, gast.Lambda, gast.ClassDef, gast.Import, gast.ImportFrom, gast.Match)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """What stands around the `yield` of a manager made by `contextlib.contextmanager`.
+
+    `first` binds its parameters; the names of `node` are those that `lookup` knows.
+    """
+
+    node: Any
+    source: Source
+    lookup: Lookup
+    first: Block
+
+
+def generator_of(context: Expr, lookup: Lookup, names: Names, origin: Origin) -> Generator | None:
+    """The generator function behind a manager, its names made fresh; None for other managers, and
+    where it is more than one `yield` among plain statements that mean the same here."""
+    match context:
+        case Call(fn=Ref(obj=types.FunctionType(__code__=code, __wrapped__=fn))) if code is _HELPER:
+            values = _arguments(fn, context)
+            definition = find_definition(fn)
+            known, outer = survey(definition.node), Scope.of(fn)
+            if values is None or not _is_simple(definition.node, known):
+                return None
+            used = survey(gast.Module(definition.node.body, [])).used.keys() - known.bound.keys()
+            if not all(_same(name, lookup, outer) for name in used):
+                return None
+            names.take(used)
+            own = {name: names.fresh(name) for name in known.bound}
+            node = _Renamed(own).visit(definition.node)
+            first = tuple(ir.Assign(own[n], value, origin) for n, value in values.items())
+            local = frozenset(own.values())
+            return Generator(
+                node,
+                definition.source,
+                lambda name: Var(name) if name in local else lookup(name),
+                first,
+            )
+    return None
+
+
+def _arguments(fn: types.FunctionType, call: Call) -> dict[str, Expr] | None:
+    """What each parameter gets; None where that is not plain."""
+    if any(isinstance(arg, ir.Opaque) for arg in call.args):  # (`*args` among them)
+        return None
+    signature = inspect.signature(fn)
+    if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in signature.parameters.values()):
+        return None
+    try:
+        bound = signature.bind(*call.args, **dict(call.kwargs)).arguments
+    except TypeError:  # (the call raises, and says why)
+        return None
+    values: dict[str, Expr] = dict(bound)
+    for name, param in signature.parameters.items():
+        if name not in values:
+            if type(param.default) not in _PLAIN:
+                return None
+            values[name] = Const(param.default)
+    return values
+
+
+def _is_simple(node: Any, known: Survey) -> bool:
+    """Whether a generator's one `yield` is a statement that is reached once, within nothing but
+    `try` and `with`, and no other statement leaves it."""
+    if len(known.yields) != 1 or known.outer:
+        return False
+    inner = list(gast.walk(node))[1:]
+    if any(isinstance(part, (*_INNER, gast.Return)) for part in inner):
+        return False
+    return known.yields[0] in _standing(node.body)
+
+
+def _standing(block: list[Any]) -> Iterator[Any]:
+    for stmt in block:
+        if isinstance(stmt, gast.Expr):
+            yield stmt.value
+        elif isinstance(stmt, gast.With | gast.Try):
+            yield from _standing(stmt.body)
+
+
+def _same(name: str, here: Lookup, there: Scope) -> bool:
+    """Whether a name means one object in both places."""
+    try:
+        found = here(name)
+        return isinstance(found, Ref) and found.obj is there.lookup(name)
+    except KeyError:
+        return False
+
+
+class _Renamed(gast.NodeTransformer):  # type: ignore[misc]
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: Any) -> Any:
+        made = gast.Name(self.names.get(node.id, node.id), node.ctx, None, None)
+        return gast.copy_location(made, node)
+
+
+def by_protocol(
+    context: Expr,
+    bind: Callable[[Expr], Block],
+    body: Block,
+    names: Names,
+    place: tuple[Origin, bool],
+) -> Block | None:
+    """A manager's methods called around a body; None where they are not written in Python. `bind`
+    binds what is entered; `place` says where this stands, and whether in a loop."""
+    match context:
+        case Call(fn=Ref(obj=contextlib.nullcontext), args=(value,), kwargs=()):
+            return (*bind(value), *body)
+    if not _is_readable(context):
+        return None
+    origin, repeated = place
+    manager = Var(names.fresh("manager"))
+    enter, leave = (Attribute(manager, name, origin.place) for name in _METHODS)
+    none = Const(None)
+    left = Do(Call(leave, (none, none, none), (), origin.place), origin)
+    raising = Do(Call(_LEAVE_RAISING, (manager,)), origin)
+    attempt = Attempt(body, (), (), ((left,), (raising,)), origin, repeated)
+    return (
+        ir.Assign(manager.name, context, origin),
+        *bind(Call(enter, (), (), origin.place)),
+        *attempt.lowered(names),
+    )
+
+
+def _is_readable(context: Expr) -> bool:
+    match context:
+        case Call(fn=Ref(obj=cls)):
+            return isinstance(cls, type) and _is_python(cls)
+        case Ref(obj=obj):
+            return _is_python(type(obj))
+    return isinstance(context, Var | Attribute)
+
+
+def _is_python(cls: type) -> bool:
+    """Whether a class is the user's, and both methods are."""
+    own = not (is_numerical(cls) or is_pythons(cls) or is_ours(cls))
+    methods = (getattr(cls, name, None) for name in _METHODS)
+    return own and all(isinstance(method, types.FunctionType) for method in methods)

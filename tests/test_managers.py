@@ -1,0 +1,218 @@
+"""Context managers that take or give what carries derivatives."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+
+X = np.array([0.3, 0.7, -0.4])
+
+
+class Scaled:
+    def __init__(self, x: Any, by: float = 2.0) -> None:
+        self.x = x
+        self.by = by
+        self.left = 0
+
+    def __enter__(self) -> Any:
+        return self.x * self.by
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        self.left += 1
+
+
+class Work:
+    def __init__(self, n: int) -> None:
+        self.buffer = np.zeros(n)
+
+    def __enter__(self) -> Any:
+        return self.buffer
+
+    def __exit__(self, *_: Any) -> None:
+        self.buffer = self.buffer * 3.0
+
+
+class Model:
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+
+@contextlib.contextmanager
+def shifted(x: Any, by: float = 1.0) -> Iterator[Any]:
+    y = x + by
+    yield y * y
+
+
+@contextlib.contextmanager
+def with_weights(model: Any, w: Any) -> Iterator[Any]:
+    old = model.w
+    model.w = w
+    try:
+        yield model
+    finally:
+        model.w = old
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    with np.errstate(all="ignore"):
+        yield
+
+
+def given_to_a_class(x):
+    with Scaled(x) as s:
+        y = s * x
+    return np.sum(y)
+
+
+def given_to_a_generator(x):
+    y = np.sin(x)  # (the manager's names are its own)
+    with shifted(x, by=0.5) as s:
+        y = y * s
+    return np.sum(y)
+
+
+def several_in_a_loop(x):
+    total = 0.0
+    for k in range(4):
+        with Scaled(x, 1.5) as s, quiet(), shifted(s) as (a, *rest):
+            if k == 1:
+                continue
+            total = total + a * rest[-1] * k
+            if k == 2:
+                break
+    return total
+
+
+def returns_inside(x):
+    model = Model(x)
+    with with_weights(model, x * x) as m:
+        if np.sum(m.w) > 0.0:
+            return np.sum(m.w * model.w * x)
+    return 0.0
+
+
+def weights_for_a_while(x):
+    model = Model(np.ones(3))
+    with with_weights(model, x * x):
+        y = model.w * x
+    return np.sum(y * model.w)
+
+
+def buffer_that_others_see(x):
+    work = Work(3)
+    with work as b:
+        b[:] = x * x
+    return np.sum(work.buffer)
+
+
+def handed_through(x):
+    with contextlib.nullcontext(x * x) as z:
+        y = z * x
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        given_to_a_class,
+        given_to_a_generator,
+        several_in_a_loop,
+        returns_inside,
+        weights_for_a_while,
+        buffer_that_others_see,
+        handed_through,
+    ],
+)
+def test_what_a_manager_does_counts(f: Callable[..., Any]) -> None:
+    x = X.copy()
+    tl.check_grads(f, (x,))
+    assert np.array_equal(x, X)
+    v = np.array([0.2, -1.0, 0.5])
+    change = agreement.slope(lambda y: np.sum(tl.grad(f)(y) * v), (x,), (v,))
+    assert agreement.close(np.sum(tl.hvp(f)(x, v) * v), change, 1e-6)
+
+
+def test_a_manager_leaves_where_the_body_raises() -> None:
+    seen = []
+
+    class Told(Scaled):
+        def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+            seen.append(kind)
+
+    def fails(x):
+        with Told(x) as s:
+            if np.sum(s) > 1.0:
+                raise ValueError("too large")
+            y = s * s
+        return np.sum(y)
+
+    tl.check_grads(fails, (np.array([0.1, 0.2]),))
+    assert set(seen) == {None}
+    with pytest.raises(ValueError, match="too large"):
+        tl.grad(fails)(np.array([1.0, 2.0]))
+    assert seen[-1] is ValueError
+
+
+POOL = Work(3)
+
+
+@contextlib.contextmanager
+def lent() -> Iterator[Any]:
+    yield POOL.buffer
+
+
+def writes_into_the_module_object(x):
+    with POOL as b:
+        b[:] = x * x
+    return np.sum(POOL.buffer)
+
+
+def writes_into_what_is_lent(x):
+    with lent() as b:
+        b[:] = x * x
+    return np.sum(POOL.buffer * 2.0)
+
+
+def entered_later(x):
+    with contextlib.ExitStack() as stack:
+        s = stack.enter_context(Scaled(x))
+        y = s * x
+    return np.sum(y)
+
+
+@contextlib.contextmanager
+def chosen(x: Any) -> Iterator[Any]:
+    if np.sum(x) > 0.0:
+        yield x
+    else:
+        yield -x
+
+
+def two_yields(x):
+    with chosen(x) as y:
+        z = y * y
+    return np.sum(z)
+
+
+@pytest.mark.parametrize(
+    ("f", "message"),
+    [
+        (writes_into_the_module_object, "lives outside"),
+        (writes_into_what_is_lent, "lives outside"),
+        (entered_later, "what a context manager gives as `stack` carries derivatives"),
+        (two_yields, "a context manager is given `x`"),
+    ],
+)
+def test_what_cannot_be_followed_is_refused(f: Callable[..., Any], message: str) -> None:
+    for derivative in (lambda x: tl.grad(f)(x), lambda x: tl.jvp(f, (x,), (x,))):
+        with pytest.raises(tl.UnsupportedError, match=message) as info:
+            derivative(X)
+        assert info.value.place is not None and info.value.hint
