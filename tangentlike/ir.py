@@ -364,7 +364,9 @@ class Function:
     place: Place
     doc: str = ""
     free: tuple[str, ...] = ()  # names bound by closure cells of the original function
-    empties_tape: bool = False  # a backward function: its first parameter is its own to take apart
+    empties: tuple[
+        str, ...
+    ] = ()  # parameters that are its own to take apart: tapes, their tangents
 
     @property
     def param_names(self) -> tuple[str, ...]:

@@ -224,8 +224,9 @@ def _unpacked(derived: Derived) -> tuple[int | None, Any]:
     if not isinstance(first, ir.Assign) or first.value != ir.Var(tape):
         return None, functions_of(derived)[-1]
     names = first.target if isinstance(first.target, tuple) else (first.target,)
-    params = (*(ir.Param(str(name)) for name in names), *backward.params[1:])
-    flat = dataclasses.replace(backward, params=params, body=backward.body[1:])
+    taken = tuple(map(str, names))
+    params = (*map(ir.Param, taken), *backward.params[1:])
+    flat = dataclasses.replace(backward, params=params, body=backward.body[1:], empties=taken)
     scope = derived.lowered.scope
     loaded = load(emit(ir.Module((*others, flat)), scope, derived.scopes), scope)
     return len(names), loaded[flat.name]

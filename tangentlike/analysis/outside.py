@@ -262,10 +262,9 @@ def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
                     if effects is not None:
                         actuals = sources.bind(call)
                         written = effects.written & actuals.keys()
-                        if getattr(obj, "__empties_tape__", False):
-                            # It pops its own stacks, and puts back what its forward function
-                            # wrote, which is asked the same where that is called.
-                            written -= set(list(actuals)[:1])
+                        # (A backward function pops its own stacks, and puts back what its forward
+                        # function wrote, which is asked the same where that is called.)
+                        written -= set(getattr(obj, "__empties__", ()))
                         yield from (actuals[f] for f in sorted(written))
 
 

@@ -131,8 +131,12 @@ class Sharing:
         whole = self.sources.nodes(value) | (items if isinstance(target, tuple) else frozenset())
         items |= pairs.partners(items)  # (the value may be the old `m`, as in `m = m.T`)
         whole |= pairs.partners(whole)
-        pairs = pairs.kept(lambda node: node not in bound)
         known = isinstance(target, str)  # (of several names, one may share memory with another)
+        if known:
+            left = self._left_by(value, pairs)
+            self.edges.update((n, node) for n in sorted(bound) for node in left)
+            items, whole = items - left, whole - left
+        pairs = pairs.kept(lambda node: node not in bound)
         for name in names:
             if self.sources.holds_memory(ir.Var(name)):
                 pairs = self._join(name, whole - bound, pairs, known)
@@ -143,6 +147,19 @@ class Sharing:
         if twice and isinstance(target, tuple):
             pairs = self._linked_items(target, pairs)
         return pairs
+
+    def _left_by(self, value: ir.Expr, pairs: Pairs) -> frozenset[str]:
+        """The items of `xs` in `v = xs.pop()`: what is taken out of a container shares no memory
+        with what is left there, unless two of its items share some."""
+        match value:
+            case ir.Call(ir.Attribute(ir.Var(name) as base, "pop")):
+                held = element(name)
+                if (
+                    self.sources.kind_of(base).form in ("list", "dict")
+                    and (held, held) not in pairs
+                ):
+                    return frozenset((held,))
+        return frozenset()
 
     def _repeats(self, value: ir.Expr, pairs: Pairs) -> bool:
         """Whether two items of a value may share memory."""

@@ -164,7 +164,7 @@ def _function(
     made.__kwdefaults__ = {p.name: _default(p, original, fn) for p in keyword} or None
     made.__annotations__ = {p.name: p.annotation for p in fn.params if p.annotation}
     made.__qualname__ = fn.name
-    made.__empties_tape__ = fn.empties_tape  # type: ignore[attr-defined]
+    made.__empties__ = fn.empties  # type: ignore[attr-defined]
     module = namespace.get("__name__")
     if isinstance(module, str):
         made.__module__ = module

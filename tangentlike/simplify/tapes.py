@@ -27,7 +27,7 @@ def simplified_pairs(
     >>> from .rewriting import derived
     >>> fwd = derived(program("s = []; s.append(x); y = x * z; return y, (s, z)"), "save")
     >>> bwd = program("s, z = tape; x = s.pop(); return z")
-    >>> bwd = dataclasses.replace(bwd, empties_tape=True)
+    >>> bwd = dataclasses.replace(bwd, empties=("tape",))
     >>> made = simplified_pairs((fwd, bwd), lambda f: f, {bwd.name: Facts()})
     >>> print(show(made[0].body), show(made[1].body), sep=chr(10))
     s = []
@@ -52,7 +52,7 @@ def simplified_pairs(
 
 def _unpacked(bwd: ir.Function) -> tuple[str | None, ...] | None:
     """The names that a backward function takes from its tape."""
-    if bwd.empties_tape and bwd.body:
+    if bwd.empties and bwd.body:
         match bwd.body[0]:
             case ir.Assign(target=tuple(names), value=ir.Var(tape)):
                 if tape == bwd.params[0].name:

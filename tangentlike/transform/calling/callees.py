@@ -160,11 +160,12 @@ class Callees:
             self._keep.append(obj)
             plain = emitted_of(obj, self.of_copies) or inside_checkpoint(obj) or obj
             found = lower_ruled(plain, self.builder.book, self.builder.reading.managers)
-            if self.reverses and getattr(obj, "__empties_tape__", False):
-                found = stacks_by_position(found)
+            empties = getattr(obj, "__empties__", ())
+            if self.reverses:
+                found = stacks_by_position(found, empties)
             self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}
             params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
-            function = dataclasses.replace(found.function, params=params)
+            function = dataclasses.replace(found.function, params=params, empties=empties)
             found = dataclasses.replace(found, function=function)
             self._lowered[id(obj)] = found  # (what reads it may come back to it)
             try:

@@ -1,6 +1,7 @@
 """Stacks of a tape, read by position.
 
-A backward function empties the stacks of its tape, and nobody sees them again. When it is
+A backward function empties the stacks of its tape, and nobody sees them again (nor, where it has
+been differentiated in forward mode, those of the tangent of its tape). When it is
 differentiated in its turn it may as well leave them full: what is only read has no sharing to
 be followed, and nothing of it need be put back.
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from ... import ir
 from ...frontend import Lowered, names_of
@@ -25,10 +26,10 @@ _LEN = ir.Ref("len", len)
 _MINUS = ir.Ref("-", operator.sub)
 
 
-def stacks_by_position(lowered: Lowered) -> Lowered:
-    """A backward function that leaves the stacks of its tape as they are."""
+def stacks_by_position(lowered: Lowered, tapes: Collection[str]) -> Lowered:
+    """A backward function that leaves the stacks of its `tapes`, parameters, as they are."""
     function = lowered.function
-    stacks = _stacks(function)
+    stacks = _stacks(function, tapes)
     if not stacks:
         return lowered
     names = names_of(function)
@@ -42,19 +43,18 @@ def stacks_by_position(lowered: Lowered) -> Lowered:
     )
 
 
-def _stacks(function: ir.Function) -> tuple[str, ...]:
-    """The names that are unpacked from the tape and then only popped from."""
-    if not function.body or not function.params:
-        return ()
-    tape = function.params[0].name
-    match function.body[0]:
-        case ir.Assign(target=tuple() as target, value=ir.Var(name)) if name == tape:
-            taped = ir.target_names(target)
-        case _:
-            return ()
+def _stacks(function: ir.Function, tapes: Collection[str]) -> tuple[str, ...]:
+    """The names that are unpacked from the tapes and then only popped from."""
+    taped: list[str] = []
     popped: set[str] = set()
     others: set[str] = set()
-    for stmt in ir.statements(function.body[1:]):
+    top = set(map(id, function.body))
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=tuple() as target, value=ir.Var(tape)) if tape in tapes:
+                if id(stmt) in top:
+                    taped += ir.target_names(target)
+                    continue
         stack = _popped(stmt)
         popped.update([stack] if stack else [])
         others.update([] if stack else ir.reads(stmt))

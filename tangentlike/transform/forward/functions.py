@@ -64,6 +64,7 @@ def forward(
         params=_signature(function, named),
         body=(*head, *body),
         doc="",
+        empties=(*function.empties, *(named[p] for p in function.empties if p in named)),
     )
 
 

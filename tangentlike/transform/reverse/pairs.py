@@ -69,9 +69,9 @@ def reverse_pair(
     before = _bind_everywhere(before, taped, primal)
     place = primal.function.place
     body = (*head, *before, *copies, end)
-    fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="")
+    fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="", empties=())
     body = (*unpack, *backward)
-    bwd = ir.Function(names[1], tuple(params), body, place, empties_tape=True)
+    bwd = ir.Function(names[1], tuple(params), body, place, empties=(tape,))
     return fwd, bwd, takes_seed, is_restored(value, primal, context)
 
 
@@ -96,7 +96,7 @@ def _kept_apart(
     written = {aliases.class_of(n) for p in primal.shared for n in (p, element(p))}
     tapes = {site.tape for site in primal.calls.values()}
     own = {n for s in ir.statements(primal.function.body) for n in ir.binds(s)} - tapes
-    if not primal.function.empties_tape:
+    if not primal.function.empties:
         own |= set(primal.function.param_names) - set(primal.shared)
     looked = frozenset[str]().union(
         *(looked_into(e) for s in ir.statements(backward) for e in ir.expressions(s))
