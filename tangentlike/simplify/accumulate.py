@@ -292,6 +292,7 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
         return function
     sharing = analyses(function, facts).sharing
     rebound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
+    given = _parts_of_parameters(function)
 
     def one(stmt: ir.Stmt) -> tuple[ir.Stmt]:
         match stmt:
@@ -299,7 +300,7 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
                 if name == same and fn in (ADD, SUB) and stmt.origin.role == "adjoint":
                     op = IADD if fn == ADD else ISUB
                     if (
-                        name in rebound
+                        name in rebound - given
                         and sharing.members(name) == [name]
                         and not (
                             name in function.param_names or sources(value, facts, True) & {name}
@@ -309,6 +310,18 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
         return (map_stmt(stmt, block=lambda b: map_block(b, one)),)
 
     return with_body(function, map_block(function.body, one))
+
+
+def _parts_of_parameters(function: ir.Function) -> frozenset[str]:
+    """What is taken out of a parameter: a number may be, but who reads `a_bar = y_bar[0]` and then
+    `a_bar += e`, be it we who differentiate it, has to ask whether `y_bar` is written."""
+    found = set(function.param_names)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=target, value=ir.Index() | ir.Var() as value):
+                if not found.isdisjoint(root_names(value)):
+                    found.update(ir.target_names(target))
+    return frozenset(found)
 
 
 _COMPLEX = words("real imag conj conjugate angle complex real_if_close iscomplex")
