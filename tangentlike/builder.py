@@ -314,6 +314,11 @@ class Builder:
         else:
             self.outside.check(function, varied, sources, restores)
 
+    def given_back(self, lowered: Lowered, given: Mapping[str, Kind]) -> tuple[str, ...]:
+        """The outer arrays and containers that a function may give back, by their names."""
+        function = lowered.function
+        return self.outside.given_back(function, self._sources_of(function, given))
+
     def _body(self, obj: Any) -> ir.Function | None:
         """A user's function in the normal form, if it can be read and has no rule."""
         if self.book.knows(obj):

@@ -53,6 +53,13 @@ def derive_call(
             f"`{name}`, which is known only when the program runs, writes its arguments",
             hint="Call it by its name, or let it return a new array.",
         )
+    outer = made.given_back()
+    if outer:  # (the text around the call takes what it gives for its own)
+        raise UnsupportedError(
+            f"`{name}`, which is known only when the program runs, gives `{outer[0]}` itself, "
+            "which lives outside of it",
+            hint=f"Call it by its name, or let it return a copy: `{outer[0]}.copy()`.",
+        )
     return (made.functions if mode == "callee" else made.function), made.meanings.hold
 
 

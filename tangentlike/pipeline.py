@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -37,7 +38,7 @@ class Derived:
 
     `written_params` are copied before they are written. `touched` are arrays of the module or of
     an enclosing function that are read or written, `overwritten` those whose writes the reverse
-    sweep does not undo.
+    sweep does not undo. `given_back` names what the function itself gives of what lies outside.
     """
 
     functions: tuple[Callable[..., Any], ...]
@@ -51,6 +52,7 @@ class Derived:
     lowered: Lowered = field(repr=False)
     scopes: Mapping[str, Scope] = field(repr=False)
     meanings: Meanings = field(repr=False, compare=False)
+    given_back: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -162,4 +164,5 @@ def _derived(
         lowered,
         build.scopes,
         meanings,
+        functools.partial(build.given_back, lowered, given),
     )

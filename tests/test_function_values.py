@@ -356,3 +356,64 @@ def test_a_function_that_carries_nothing_is_printed_as_it_is() -> None:
     df = tl.grad(f)
     assert df(3.0) == 2.0
     assert "key=lambda v: -v" in df.source
+
+
+BUFFER, NAMES = np.zeros(2), [0.0]
+
+
+def gives_buffer(x):
+    return BUFFER
+
+
+def gives_list(x):
+    return NAMES
+
+
+def halved(x):
+    return 0.5 * x
+
+
+TABLE = {"halved": halved, "buffer": gives_buffer}
+
+
+def written_result(x, f):
+    y = f(x)
+    y[0] = x[1]
+    return np.sum(f(x))
+
+
+def written_result_of_table(x, key):
+    y = TABLE[key](x)
+    y[0] = x[1]
+    return np.sum(TABLE[key](x) * y)
+
+
+class Cell:
+    def __init__(self, w):
+        self.w = w
+
+
+def kept_beside_a_table(x, key):  # what is stored in an object is in no table of functions
+    cell = Cell(x)
+    cell.w = TABLE[key](cell.w * x)
+    return np.sum(cell.w * TABLE[key](x))
+
+
+@pytest.mark.parametrize(
+    ("fn", "given"), [(written_result, gives_buffer), (written_result_of_table, "buffer")]
+)
+def test_a_function_that_gives_what_lies_outside_is_refused(fn: Any, given: Any) -> None:
+    x = np.array([0.3, 0.5])
+    with pytest.raises(tl.UnsupportedError, match="`gives_buffer`.* gives `BUFFER` itself"):
+        tl.grad(fn)(x, given)
+    with pytest.raises(tl.UnsupportedError, match="`gives_buffer`.* gives `BUFFER` itself"):
+        tl.jvp(fn, (x, given), (x, None))
+    with pytest.raises(tl.UnsupportedError, match="gives `NAMES` itself"):
+        tl.grad(called)(x, gives_list)
+    assert not BUFFER.any()
+
+
+def test_functions_of_a_table_share_no_memory() -> None:
+    x = np.array([0.3, 0.5])
+    tl.check_grads(kept_beside_a_table, (x, "halved"), wrt=0)
+    tl.check_grads(written_result_of_table, (x, "halved"), wrt=0)

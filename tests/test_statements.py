@@ -218,6 +218,23 @@ def rebound_then_raised(x, c):
     return y + x
 
 
+def quotients_in_try(x, c, parts):
+    y = 0.0
+    try:
+        for part in parts:
+            scaled = x / part
+            shifted = max(abs(float(scaled)), c)  # (ties and signs divide by nothing)
+            y = y + scaled * shifted
+    except ZeroDivisionError:
+        y = y * c
+    return y
+
+
+@pytest.mark.parametrize("parts", [(2.0, 0.5), (2.0, 0.0)])
+def test_tangents_may_divide_by_what_the_function_divided_by(parts: Any) -> None:
+    tl.check_grads(quotients_in_try, (0.7, 1.3, parts), wrt=(0, 1), modes=("fwd",))
+
+
 def test_a_handler_sees_what_the_body_has_bound() -> None:
     tl.check_grads(rebound_then_raised, (0.7, 1.3), modes=("fwd",))
 

@@ -160,10 +160,14 @@ def _live(text: str, obj: Any) -> Kind:
         return OTHER
     if "." in text and isinstance(obj, float) and text.rpartition(".")[2] in ("pi", "e", "inf"):
         return FLOAT
-    if not is_object(obj) and not isinstance(obj, (list, tuple)):
+    if not is_object(obj) and not isinstance(obj, (list, tuple, dict)):
         return UNKNOWN
-    kind = structure_of(obj)  # (each method asks whether it is given an object of its class)
-    return kind if kind.holds_objects else UNKNOWN
+    # Each method asks whether it is given an object of its class, and where a function that
+    # carries no derivatives is called the run asks whether it is one.
+    kind = structure_of(obj)
+    if kind.form == "dict" and kind.item != FUNCTION:
+        return UNKNOWN
+    return kind if kind.holds_objects or FUNCTION in (kind.item, *(kind.items or ())) else UNKNOWN
 
 
 def _display(expr: ir.Display, kinds: Mapping[str, Kind], book: Any) -> Kind:

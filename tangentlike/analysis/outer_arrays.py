@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir
+from ..kind import FUNCTION
 from .memory import MUTATING_METHODS, Sources, base_names, key_parts, surely_fancy
 from .operations import SHAPE_QUERIES
 
@@ -92,6 +93,8 @@ class Held:
                 return dict(self.names.get(name, {}))
             case ir.Attribute(_, name) if name in SHAPE_QUERIES:
                 return {}
+            case ir.Index() if self.outer.sources.kind_of(expr) == FUNCTION:
+                return {}  # (what such functions give is no outer array: see `called`)
             case ir.Index(base, key):
                 found = self._part(base)
                 holds = self.outer.sources.kind_of(base).form in ("list", "tuple", "dict")

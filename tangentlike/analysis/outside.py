@@ -102,6 +102,12 @@ class Outside:
         memory = {key: ref for key, ref in arrays.items() if not is_object(ref.obj)}
         return OuterWrites(memory, carried, read, returned, changed, boxes)
 
+    def given_back(self, function: ir.Function, sources: Sources) -> tuple[str, ...]:
+        """What a function may give back of what lies outside of it, by the names it has there."""
+        found = self.writes(function, sources)
+        texts = {ref.text for ref in (*found.returned.values(), *found.boxes.whole.values())}
+        return tuple(sorted(texts))
+
     def _held(self, function: ir.Function, sources: Sources) -> Held:
         return OuterArrays(sources, self._given_back).held(function)
 

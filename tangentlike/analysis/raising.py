@@ -22,9 +22,16 @@ _ANY: Classes = _NUMPY | {ZeroDivisionError, OverflowError}
 _DIVISIONS = (operator.truediv, operator.floordiv, operator.mod)
 _PLAIN = (operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.matmul)
 _PLAIN_UPDATES = (operator.iadd, operator.isub, operator.imul, operator.imatmul)
-# Helpers of the runtime that only make, copy, index and add.
+# Functions of Python that compute nothing, or add.
+_HARMLESS = (
+    *(float, abs, bool, len, range, zip, enumerate, reversed, isinstance, type, sum, max, min),
+    *(list, tuple, dict),
+)
+# Helpers of the runtime that only make, copy, compare, index and add.
 _HELPERS = frozenset(
     ("zeros_like", "copy", "add_at", "unbroadcast", "broadcast_like", "accumulate", "scalar_seed")
+    + ("shared_zeros", "mirrored_view", "record_like", "dict_dot", "shallow_dot", "greater_share")
+    + ("dot_items", "take_items", "columns", "mirror", "tie_shares")
 )
 
 
@@ -63,23 +70,30 @@ class _Tangents:
     functions: Mapping[str, ir.Function]
     function: ir.Function
     seen: set[str] = field(default_factory=set)
-    divided_by: ir.Expr | None = None  # by the primal statement just before
+    divisors: frozenset[ir.Expr] = frozenset()  # by which the primal has divided before
 
     def of(self, block: ir.Block) -> Classes:
         """What the tangents of a block may raise."""
-        found = _NONE
-        for stmt in ir.statements(block):
-            parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
-            if stmt.origin.role == "tangent":
-                found = found.union(*map(self.part, parts))
-                if isinstance(stmt, ir.Update) and stmt.op.obj not in _PLAIN_UPDATES:
-                    found |= _ANY
-                continue
-            self.divided_by = _divisor(stmt)
-            for part in parts:
-                if isinstance(part, ir.Call):
-                    found |= self.callee(part.fn)
+        found, around = _NONE, self.divisors
+        for stmt in block:
+            found |= self.statement(stmt)
+            for inner in ir.blocks(stmt):
+                found |= self.of(inner)
+            bound = {name for s in ir.statements((stmt,)) for name in ir.binds(s)}
+            self.divisors = frozenset(d for d in self.divisors if not ir.names_in(d) & bound)
+            self.divisors |= _divisors(stmt)
+        self.divisors = around
         return found
+
+    def statement(self, stmt: ir.Stmt) -> Classes:
+        """What the tangents of a statement itself may raise, without those of its blocks."""
+        parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
+        if stmt.origin.role != "tangent":
+            calls = (part for part in parts if isinstance(part, ir.Call))
+            return _NONE.union(*(self.callee(call.fn) for call in calls))
+        found = _NONE.union(*map(self.part, parts))
+        updates = isinstance(stmt, ir.Update) and stmt.op.obj not in _PLAIN_UPDATES
+        return found | _ANY if updates else found
 
     def part(self, expr: ir.Expr) -> Classes:
         """What one operation of a tangent may raise."""
@@ -115,7 +129,7 @@ class _Tangents:
         """Whether dividing by this raises nothing, or has just been done by the primal."""
         if isinstance(under, ir.Const):
             return bool(under.value)
-        return under == self.divided_by or self.is_numpy(under)
+        return under in self.divisors or self.is_numpy(under)
 
     def is_numpy(self, expr: ir.Expr) -> bool:
         """Whether a value is an array or a number of NumPy's, which divides without raising."""
@@ -138,12 +152,13 @@ class _Tangents:
             yield None
 
 
-def _divisor(stmt: ir.Stmt) -> ir.Expr | None:
-    """What a statement divides by, if it does not give this another value."""
+def _divisors(stmt: ir.Stmt) -> frozenset[ir.Expr]:
+    """What a statement of the primal divides by, if it does not give this another value."""
     match stmt:
         case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=(_, under))) if obj in _DIVISIONS:
-            return None if ir.names_in(under) & {*ir.binds(stmt)} else under
-    return None
+            rebound = ir.names_in(under) & {*ir.binds(stmt)}
+            return frozenset() if rebound or stmt.origin.role == "tangent" else frozenset((under,))
+    return frozenset()
 
 
 def _is_ufunc(fn: ir.Expr) -> bool:
@@ -152,6 +167,8 @@ def _is_ufunc(fn: ir.Expr) -> bool:
 
 def _of_library(obj: Any) -> Classes:
     """What a function of NumPy, `math` or the runtime raises for finite arguments."""
+    if any(obj is known for known in _HARMLESS):
+        return _NONE
     module = getattr(obj, "__module__", None) or ""
     if obj in _PLAIN or isinstance(obj, np.ufunc) or module.partition(".")[0] == "numpy":
         return _NUMPY

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from .. import ir
 from .memory import MUTATING_METHODS, Sources, base_names, element
 from .namesets import NameSets
@@ -87,11 +89,19 @@ class Sharing:
                 self.changed.add(_param(other))
                 if not (isinstance(stmt, ir.Store) and isinstance(stmt.target, ir.Attribute)):
                     self.changed_inside.add(_param(other))
-            elif owner(other) in live:
+            elif owner(other) in live and not self._are_apart(node, other, stmt):
                 if owner(other) != owner(node):
                     self.conflicts.setdefault((node, other), stmt)
                 if (other, other) in pairs:
                     self.conflicts.setdefault((other, other), stmt)
+
+    def _are_apart(self, written: str, other: str, stmt: ir.Stmt) -> bool:
+        """Whether what a statement changes is a list or dict itself, and `other` an array."""
+        whole = written == owner(written) and other == owner(other)
+        if not whole or self.sources.kind_of(ir.Var(other)).form not in _NUMERIC:
+            return False
+        changed = self.sources.kind_of(ir.Var(written)).form in ("list", "dict")
+        return changed or _changes_list(stmt)
 
     def _indexed_by(self, stmt: ir.Stmt) -> frozenset[str]:
         """The name whose items a statement writes: `a[k] = v`, `np.add.at(a, k, v)`."""
@@ -227,6 +237,7 @@ class Sharing:
         return pairs
 
 
+_NUMERIC = ("array", "value", "number")
 _RUNNING = (reversed, enumerate, list, sorted)
 _GIVEN = " as given"  # ends the node of what a parameter referred to when the function was called
 
@@ -253,6 +264,14 @@ def _changed_by_method(stmt: ir.Stmt) -> frozenset[str]:
         ) if method in MUTATING_METHODS:
             return frozenset((name,))
     return frozenset()
+
+
+def _changes_list(stmt: ir.Stmt) -> bool:
+    """Whether a statement calls a method that changes what surely is no array: `xs.append(v)`."""
+    match getattr(stmt, "value", None):
+        case ir.Call(fn=ir.Attribute(ir.Var(), method)):
+            return method in MUTATING_METHODS and not hasattr(np.ndarray, method)
+    return False
 
 
 def assigned_field(stmt: ir.Stmt) -> str:

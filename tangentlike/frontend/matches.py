@@ -35,6 +35,7 @@ from ..ir import (
     Ref,
     Slice,
     Var,
+    is_starred,
 )
 from ..names import Names
 from .expressions import Reader
@@ -59,6 +60,11 @@ class Matched:
 
     tests: tuple[Expr, ...] = ()
     binds: Mapping[str, Expr] = field(default_factory=dict)
+
+    @property
+    def never(self) -> bool:
+        """Whether nothing matches."""
+        return Const(False) in self.tests
 
     def __add__(self, other: Matched) -> Matched:
         return Matched(self.tests + other.tests, {**self.binds, **other.binds})
@@ -90,6 +96,7 @@ class Patterns:
 
     def _either(self, parts: Sequence[Matched]) -> Matched:
         """`p | q`: all alternatives bind the same names, to values of their own."""
+        parts = [part for part in parts if not part.never] or parts[:1]
         if not all(part.tests for part in parts):  # the last one takes everything
             parts = [p for p in parts if p.tests] + [p for p in parts if not p.tests][:1]
         tests = [_all(part.tests) for part in parts]
@@ -102,20 +109,18 @@ class Patterns:
         return Matched(() if always else (Lazy("or", tuple(tests)),), binds)
 
     def _sequence(self, parts: Sequence[Any], subject: Expr) -> Matched:
-        size = Call(_LEN, (subject,))
         stars = [n for n, part in enumerate(parts) if isinstance(part, gast.MatchStar)]
-        enough = Const(len(parts) - len(stars))
-        long = Call(_AT_LEAST if stars else _SAME, (size, enough))
-        found = Matched((Call(_SEQUENCE, (subject,)), long))
+        found = _long_enough(subject, len(parts) - len(stars), bool(stars))
+        if found.never:
+            return found
         for number, part in enumerate(parts):
             from_end = bool(stars) and number > stars[0]
             place = number - len(parts) if from_end else number
             if not isinstance(part, gast.MatchStar):
-                found += self.read(part, Index(subject, Const(place)))
+                found += self.read(part, _item(subject, place))
             elif part.name:
                 end = number + 1 - len(parts)
-                rest = Slice(Const(place) if place else None, Const(end) if end else None)
-                found += Matched(binds={part.name: Call(_LIST, (Index(subject, rest),))})
+                found += Matched(binds={part.name: _rest(subject, place, end)})
         return found
 
     def _mapping(self, node: Any, subject: Expr) -> Matched:
@@ -150,6 +155,43 @@ class Patterns:
                 found += Matched((Call(_HASATTR, (subject, Const(name))),))
             found += self.read(part, Attribute(subject, name, self.reader.at(node)))
         return found
+
+
+def _long_enough(subject: Expr, count: int, more: bool) -> Matched:
+    """Whether the subject is a sequence of so many items, or also of more; of one that is written
+    out it is known."""
+    if isinstance(subject, Display):
+        size = len(subject.items)
+        return Matched() if size == count or (more and size > count) else Matched((Const(False),))
+    long = Call(_AT_LEAST if more else _SAME, (Call(_LEN, (subject,)), Const(count)))
+    return Matched((Call(_SEQUENCE, (subject,)), long))
+
+
+def _item(subject: Expr, place: int) -> Expr:
+    return subject.items[place] if isinstance(subject, Display) else Index(subject, Const(place))
+
+
+def _rest(subject: Expr, place: int, end: int) -> Expr:
+    """The list of the items from `place` on, to `end` counted from behind."""
+    if isinstance(subject, Display):
+        return Display("list", subject.items[place : end or None])
+    items = Slice(Const(place) if place else None, Const(end) if end else None)
+    return Call(_LIST, (Index(subject, items),))
+
+
+def is_taken_apart(subject: Expr, patterns: Sequence[Any]) -> bool:
+    """Whether the subject is a sequence that is written out, and only its items are asked for."""
+    written = isinstance(subject, Display) and not any(map(is_starred, subject.items))
+    return written and all(map(_takes_apart, patterns))
+
+
+def _takes_apart(node: Any) -> bool:
+    match node:
+        case gast.MatchOr():
+            return all(map(_takes_apart, node.patterns))
+        case gast.MatchAs():
+            return node.name is None and (node.pattern is None or _takes_apart(node.pattern))
+    return isinstance(node, gast.MatchSequence)
 
 
 def captured(node: Any) -> set[str]:

@@ -40,7 +40,7 @@ from .exits import without_jumps
 from .expressions import Lookup, Reader
 from .loop_else import run_unless_broken
 from .managers import by_protocol, generator_of
-from .matches import Patterns, captured, cases
+from .matches import Patterns, captured, cases, is_taken_apart
 from .operators import UPDATE
 from .outer import NO_OUTER, Outer
 from .places import Line, Source
@@ -262,15 +262,26 @@ class StatementReader:
         """A `match`: its subject is evaluated once, unless it is a name that stays what it is."""
         subject, before = reader.read(node.subject), []
         names = {name for case in node.cases for name in captured(case.pattern)}
-        if not isinstance(subject, ir.Var) or subject.name in names:
-            held = ir.Var(self.names.fresh("subject"))
-            before = [ir.Assign(held.name, subject, Origin(line.whole()))]
-            subject = held
+
+        def held(value: Expr) -> Expr:
+            if isinstance(value, ir.Var) and value.name not in names:
+                return value
+            name = self.names.fresh("subject")
+            before.append(ir.Assign(name, value, Origin(line.whole())))
+            return ir.Var(name)
+
+        if is_taken_apart(subject, [case.pattern for case in node.cases]):
+            assert isinstance(subject, ir.Display)
+            subject = dataclasses.replace(subject, items=tuple(map(held, subject.items)))
+        else:
+            subject = held(subject)
         parts = []
         for case in node.cases:
             at = self.source.line(case.pattern)
             inner = Reader(self.lookup, at.place)
             found = Patterns(inner).read(case.pattern, subject)
+            if found.never:
+                continue
             guard = None if case.guard is None else inner.read(case.guard)
             parts.append((found, guard, self.block(case.body), Origin(at.whole())))
         return [*before, *cases(parts, self.names)]

@@ -506,7 +506,17 @@ def array_in_two_lists_updated(x):
     return rows[0] @ first[0] + np.sum(rows[1])
 
 
+def groups_that_nobody_sums(x, t):
+    groups = {}
+    groups.setdefault("a", []).append(t)
+    groups["a"].append(t * t)
+    scale = np.tanh(t)
+    groups["a"].append(scale)
+    return np.sum(x) * groups["a"][1] * scale * t
+
+
 PROGRAMS = [
+    Program(groups_that_nobody_sums, lambda rng: (rng.uniform(0.2, 1.0, 3), 0.7), wrt=(0,)),
     Program(slices_of_lists_written, _VECTOR),
     Program(array_in_two_lists_updated, _VECTOR),
     Program(item_kept_before_another_takes_its_place, _VECTOR),

@@ -322,7 +322,30 @@ def match_rest_of_mappings(x, records):
     return total
 
 
+def match_of_written_out(x, y, kind):  # which items a capture is, is known
+    match x, y, kind:
+        case y, x, 0:
+            return np.sum(x * y * y)
+        case [first, *rest] if kind == 1:
+            return np.sum(first * rest[0] ** 2) * len(rest)
+        case [_]:
+            return 0.0
+        case a, b, (2 | 3):
+            x = x * 2.0
+            return np.sum(a * a * b)
+    return np.sum(x - y)
+
+
 PROGRAMS = (
+    *(
+        Program(
+            match_of_written_out,
+            lambda rng, k=k: (rng.uniform(0.2, 1, 3), rng.uniform(0.2, 1, 3), k),
+            wrt=(0, 1),
+            case=str(k),
+        )
+        for k in range(5)
+    ),
     Program(match_rest_of_mappings, lambda rng: (rng.uniform(0.2, 1.0, 3), _RECORDS), wrt=(0, 1)),
     *(
         Program(match_literals, lambda rng, k=k: (rng.uniform(0.2, 1.0, 3), k), case=str(k))

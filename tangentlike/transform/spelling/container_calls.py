@@ -15,7 +15,8 @@
                                     x = xs[order[0]]
     d = p._asdict()                 d = {"u": p.u, "v": p.v}
 
-Only what carries derivatives is touched; everything else stays as it was written.
+Only what carries derivatives is touched; everything else stays as it was written. (What
+`setdefault` gives is part of the dict, whether it carries derivatives or not.)
 """
 
 from __future__ import annotations
@@ -119,6 +120,9 @@ class _Speller:
                     return self.replaced(stmt, record, call)
             case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) if name in self.varied:
                 return self.method(stmt, base, method, call)
+            case ir.Call(fn=ir.Attribute(ir.Var() as base, "setdefault")):
+                known = isinstance(stmt, ir.Assign) and self.context.kind_of(base).form == "dict"
+                return self.method(stmt, base, "setdefault", call) if known else None
             case ir.Call(fn=ir.Attribute(ir.Var() as base, "pop"), args=(_, other)):
                 carried = ir.names_in(other) & self.varied
                 return self.method(stmt, base, "pop", call) if carried else None
