@@ -306,6 +306,12 @@ OBJECTS = (
         _VEC + "def f(x):\n    v = Vec(x, x * x)\n    v += Vec(1.0, x)\n    return v.a * v.b",
     ),
     program(
+        "`sum` of objects with `__add__`",
+        DONE,
+        _VEC
+        + "def f(x):\n    v = sum([Vec(x, 1.0), Vec(x * x, x)], Vec(0.0, x))\n    return v.a * v.b",
+    ),
+    program(
         "trees of objects: methods of what attributes hold, None in the leaves",
         DONE,
         "class Node:\n    def __init__(self, w, left=None):\n        self.w, self.left = w, left\n\n"

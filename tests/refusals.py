@@ -7,7 +7,4 @@ from __future__ import annotations
 
 REFUSED: dict[str, str] = {}
 REFUSED_REVERSE: dict[str, str] = {}
-REFUSED_FORWARD: dict[str, str] = {
-    "statements.try_nested_0": "tangents within a `try` that catches what they may raise",
-    "statements.try_nested_2": "tangents within a `try` that catches what they may raise",
-}
+REFUSED_FORWARD: dict[str, str] = {}

@@ -123,6 +123,28 @@ def passed_on(x):
     return one.at(2.0) * one.mass + two.at(x[0]) * two.mass * two.power + Named(1.0, x).at(1.0)
 
 
+class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def __add__(self, other):
+        return Pair(self.a + other.a, self.b * other.b)
+
+    def __radd__(self, other):
+        return self if other == 0 else Pair(self.a + other, self.b)
+
+
+def summed(x):
+    pairs = [Pair(v, v * v) for v in x]
+    whole = sum(pairs)
+    some = sum((Pair(v, 1.0 + v) for v in x[1:]), Pair(0.5, whole.a))
+    more = []
+    for pair in pairs:
+        more.append(pair)
+    last = sum(more[1:], start=more[0])
+    return whole.a * whole.b + some.a * some.b + last.b
+
+
 PROGRAMS = tuple(
-    Program(fn, vector(3)) for fn in (updated, items_updated, chained, listed, passed_on)
+    Program(fn, vector(3)) for fn in (updated, items_updated, chained, listed, passed_on, summed)
 )

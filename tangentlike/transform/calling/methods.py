@@ -47,6 +47,7 @@ from .method_lookup import (
 from .module_values import functions_of_modules
 from .operators import apart, untold, waiting_of
 from .replaced_records import replaced_as_made
+from .summed_objects import sums_of_objects
 from .updated_objects import updates_as_methods
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
@@ -92,6 +93,7 @@ class Methods:
             read = replaced_as_made(functions_of_modules(lowered, kinds), kinds)
             read = updates_as_methods(read, kinds)
             read = objects_as_lists(read, kinds, kind, self.lookup)
+            read = sums_of_objects(read, kind)
             read = methods_by_name(held_calls_as_reads(read, kinds), kinds)
             if read is not lowered:
                 lowered = read
