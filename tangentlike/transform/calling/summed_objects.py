@@ -6,7 +6,7 @@ before::                         after::
                                          total = total + item
                                      r = total
 
-Without a start it begins with `total = 0 + vs[0]`, which calls `__radd__`, and goes through the rest.
+Without a start it begins with `total = 0 + vs[0]`, which calls `__radd__` (the rest follows).
 """
 
 from __future__ import annotations
