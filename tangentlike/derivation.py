@@ -21,13 +21,14 @@ import numpy as np
 
 from . import leaves
 from .apart import Apart
+from .asked import Asked, asked_by
 from .blame import annotate, place_of, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .errors import TangentlikeError, UnsupportedError
 from .kind import UNKNOWN, Kind
 from .meanings import noting
 from .primal import Primal, plain_signature
-from .structures import Structures, has_objects, runs_over_names, structures_of, takes_arrays
+from .structures import Structures, has_objects, ranks_of, structures_of
 
 if TYPE_CHECKING:
     from .pipeline import Derived
@@ -126,16 +127,8 @@ class Derivation:
         return found if by_name is None else found._believing(by_name)
 
     @cached_property
-    def _runs_over_names(self) -> bool:
-        """Whether it matters which arguments are dicts, whatever their keys."""
-        derived = self.derived
-        return any(map(runs_over_names, (derived.lowered.function, *derived.module.functions)))
-
-    @cached_property
-    def _takes_arrays(self) -> bool:
-        """Whether it matters which arguments are lists."""
-        derived = self.derived
-        return any(map(takes_arrays, (derived.lowered.function, *derived.module.functions)))
+    def _asked(self) -> Asked:
+        return asked_by(lambda: self.derived)
 
     @cached_property
     def claims(self) -> dict[str, Kind]:
@@ -204,12 +197,17 @@ class Derivation:
         """The same derivative for arguments of the structures of these."""
         objects = any(map(has_objects, given.values()))
         lists = any(isinstance(value, (list, tuple)) for value in given.values())
-        lists = lists and not objects and self._takes_arrays
-        told = structures_of(given, objects or self._runs_over_names, lists)
+        lists = lists and not objects and self._asked.lists
+        told = structures_of(given, objects or self._asked.names, lists)
         known = dict(told)
         others = (n for n in self._stated if n in given and n not in known)
         told += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
-        return self if told == self.request.structures else self.for_told(told)
+        found = self if told == self.request.structures else self.for_told(told)
+        if found._asked.ranks:
+            known = dict(told)
+            ranks = tuple((n, kind) for n, kind in ranks_of(given) if n not in known)
+            found = found.for_told((*told, *ranks)) if ranks else found
+        return found
 
     def for_told(self, told: Structures) -> Derivation:
         """The same derivative for arguments of these structures."""

@@ -23,6 +23,7 @@ __all__ = [
     "SharingError",
     "TangentlikeError",
     "UnknownClassError",
+    "UnknownRankError",
     "UnsupportedError",
 ]
 
@@ -80,6 +81,11 @@ class UnsupportedError(TangentlikeError):
 
 class UnknownClassError(UnsupportedError):
     """What is called depends on the class of an object, which only a call's arguments tell."""
+
+
+class UnknownRankError(UnknownClassError):
+    """Memory that may be shared is written in place, and the arguments of a call may tell that it
+    is not: numbers share none."""
 
 
 class KeptFunctionError(UnsupportedError):

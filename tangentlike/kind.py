@@ -142,6 +142,12 @@ class Kind:
         return Kind("object", among=tuple(classes[cls] for cls in names))
 
     @property
+    def tells_ranks(self) -> bool:
+        """Whether it is a number, an array, or a container of such."""
+        inside = (*(self.items or ()), *(() if self.item is None else (self.item,)))
+        return self.form in ("number", "array") or any(kind.tells_ranks for kind in inside)
+
+    @property
     def holds_objects(self) -> bool:
         """Whether it is an object of a known class, a known module, or a container of such."""
         inside = (*(self.items or ()), *(() if self.item is None else (self.item,)))

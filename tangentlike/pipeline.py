@@ -19,7 +19,14 @@ from .analysis.stated_classes import stated_classes
 from .builder import Builder
 from .check import check
 from .emit import Stages, emit, load, standalone
-from .errors import EnteredError, KeptFunctionError, UnknownClassError, UnsupportedError
+from .errors import (
+    EnteredError,
+    KeptFunctionError,
+    SharingError,
+    UnknownClassError,
+    UnknownRankError,
+    UnsupportedError,
+)
 from .frontend import Lowered, Scope
 from .kind import UNKNOWN, Kind
 from .meanings import Meanings, noting
@@ -66,7 +73,12 @@ class Derived:
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
     with noting() as meanings:
-        return _derived_as(fn, request, book, meanings, PLAIN_READING)
+        try:
+            return _derived_as(fn, request, book, meanings, PLAIN_READING)
+        except SharingError as shared:
+            if request.example is not None or request.tells_ranks:
+                raise
+            raise UnknownRankError(shared.message, shared.place, shared.hint) from None
 
 
 def _derived_as(

@@ -47,3 +47,8 @@ class Request:
     structures: tuple[tuple[str, Kind], ...] = ()
     copies: bool = False
     inside: bool = False
+
+    @property
+    def tells_ranks(self) -> bool:
+        """Whether it says which arguments are numbers."""
+        return any(kind.tells_ranks for _, kind in self.structures)

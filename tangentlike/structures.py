@@ -2,7 +2,7 @@
 
 `for k in table: s += k` reads keys if `table` is a dict and values if it is a list. Where the
 keys are no numbers a program cannot compute with them, but it may collect or sort them: then
-too it has to be known (`runs_over_names`).
+too it has to be known (`asked.runs_over_names`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import ir, leaves, runtime
+from . import leaves, runtime
 from .errors import TangentlikeError
 from .kind import FUNCTION, NONE, UNKNOWN, Kind
 from .owners import is_machinery
@@ -29,52 +29,8 @@ OF_ARRAYS = frozenset(
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 _TOLD = (*_GENERATORS, types.ModuleType)
+_CLASSES = {"f": "float", "c": "complex"}
 Structures = tuple[tuple[str, Kind], ...]
-
-
-def runs_over_names(function: ir.Function) -> bool:
-    """Whether a function runs over something that may be a dict, or takes all that it yields.
-
-    >>> from .frontend import program
-    >>> runs_over_names(program("for k in d: ks.append(k)")), runs_over_names(program("y = d[0]"))
-    (True, False)
-    """
-    for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.For(iter=ir.Var()):
-                return True
-            case ir.For(iter=ir.Call(args=args)) if any(isinstance(a, ir.Var) for a in args):
-                return True
-            case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(), *_))):
-                if obj in (list, tuple, sorted, runtime.sorting_order):
-                    return True
-    return False
-
-
-def takes_arrays(function: ir.Function) -> bool:
-    """Whether a function hands a parameter to a ufunc, which takes a list for an array, or slices
-    one: that makes a new list, and a view of an array.
-
-    >>> from .frontend import program
-    >>> takes_arrays(program("return np.multiply(x, y)")), takes_arrays(program("y = x[1:]"))
-    (True, True)
-    """
-    params = frozenset(map(ir.Var, function.param_names))
-
-    def tells_apart(part: ir.Expr) -> bool:
-        match part:
-            case ir.Index(base, ir.Slice()):
-                return base in params
-            case ir.Call(ir.Ref(obj=np.ufunc()), args):
-                return any(arg in params for arg in args if isinstance(arg, ir.Var))
-        return False
-
-    return any(
-        tells_apart(part)
-        for stmt in ir.statements(function.body)
-        for value in ir.expressions(stmt)
-        for part in ir.walk(value)
-    )
 
 
 def structures_of(
@@ -95,6 +51,29 @@ def structures_of(
         if told or (lists and isinstance(value, (list, tuple))):
             found.append((name, structure_of(value)))
     return tuple(found)
+
+
+def ranks_of(given: Mapping[str, Any]) -> Structures:
+    """What the numbers and arrays among some arguments are, in lists, tuples and dicts as well."""
+    found = ((name, _rank_of(value)) for name, value in given.items())
+    return tuple((name, kind) for name, kind in found if kind.tells_ranks)
+
+
+def _rank_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
+    """The class of a number's or an array's entries, and its number of axes; of a container, what
+    is true of all its items."""
+    if leaves.is_leaf(value):
+        dtype = _CLASSES.get(np.dtype(getattr(value, "dtype", type(value))).kind, "?")
+        if leaves.is_array(value):
+            return Kind("array", dtype, (None,) * value.ndim)
+        return Kind("number", dtype, ())
+    if type(value) not in (list, tuple, dict) or any(value is outer for outer in above):
+        return UNKNOWN
+    items = value.values() if isinstance(value, dict) else value
+    kinds = tuple(_rank_of(item, (*above, value)) for item in items)
+    if isinstance(value, tuple):
+        return Kind("tuple", items=kinds)
+    return Kind(type(value).__name__, item=functools.reduce(Kind.join, kinds) if kinds else None)
 
 
 def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:

@@ -13,20 +13,9 @@ def _each(ways: tuple[str, ...], message: str) -> dict[str, str]:
 REFUSED: dict[str, dict[str, str]] = {
     "swap_elements": {"reverse": "`y` is written in place while `y_i` may share its memory"},
     "swap_of_parameter": {"reverse": "`x` is written in place while `x_i` may share its memory"},
-    "swap_rows_aliased": {"reverse": "where it got an array of 2 dimensions"},
     "views_in_list_by_loop": _each(
         _REVERSE, "`row` is written in place while `b` may share its memory"
     ),
-    "table_of_lists": {"reverse": "`table_0` is written in place while `x` may share its memory"},
-    "rows_of_array": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
-    "fancy_chain_no_effect": {
-        "reverse": "`y_part2` is written in place while `y` may share its memory"
-    },
-    "asarray_effect": {"reverse": "`z` is written in place while `y` may share its memory"},
-    "squeeze_swap": {"reverse": "this derivative is written for a number where it got an array"},
-    "row_view_rebound": {
-        "reverse": "this derivative is written for a number where it got an array"
-    },
     "shape_attribute": {
         "reverse": "an attribute of `y` is assigned, and `y` carries derivatives",
         "example": "an attribute of `y` is assigned, and `y` carries derivatives",
@@ -34,9 +23,6 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "global_buffer": _each(_WAYS, "`product` carries derivatives into `_BUFFER`"),
     "loop_target_item": _each(_WAYS, "a loop can only bind names"),
-    "matmul_in_place": {
-        "forward": "`b` may be a number (rebound here) or an array (written in place)"
-    },
     "nan_to_num_in_place": _each(_WAYS, "`np.nan_to_num` as a statement"),
     "shuffled": _each(_WAYS, "`shuffle` writes its argument in an order that only the run knows"),
     "lambda_writes": _each(_WAYS, "`__setitem__` is called by its name"),
@@ -61,17 +47,9 @@ REFUSED: dict[str, dict[str, str]] = {
     "list_concat_shares": _each(
         _REVERSE, "`t_0` is written in place while `r` may share its memory"
     ),
-    "list_written_in_loop": {
-        "reverse": "an element of `xs` is written in place, and another one may be the same array"
-    },
     "list_grown_in_loop": _each(_WAYS, "`append` of `xs` in a loop over `xs`"),
     "contiguous": {
-        "reverse": "`first` is written in place while `b` may share its memory",
         "forward": "a tangent is laid out in memory differently from its value",
-    },
-    "renamed_for_helper": {"reverse": "written for a number where it got an array of 1 dimensions"},
-    "swap_rows": {
-        "reverse": "this derivative is written for an array of 1 dimensions where it got an array of 2"
     },
     "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
     "nditer_write": {
@@ -79,13 +57,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`v` is written in place while `y` may share its memory",
         "forward": "no derivative rule for np.nditer",
     },
-    "bool_view": {"reverse": "`y_m` is written in place while `y` may share its memory"},
-    "rows_whole": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
-    "rows_argument": {"reverse": "written for an array of 1 dimensions where it got an array of 2"},
-    "list_of_rows": {
-        "reverse": "written for a number where it got an array of 1 dimensions",
-        "example": "`part2` is written in place while `b` may share its memory",
-    },
+    "list_of_rows": _each(_REVERSE, "`part2` is written in place while `b` may share its memory"),
     "list_of_rows_updated": _each(
         _REVERSE, "`part4` is written in place while `table` may share its memory"
     ),
@@ -96,7 +68,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "axpy_item": _each(
         _REVERSE, "two arguments of a function that writes one of them share memory"
     ),
-    "swapaxes_views": {"reverse": "`reshape_b` is written in place while `b` may share its memory"},
     "diagonal_view": _each(_REVERSE, "`einsum` is written in place while `b` may share its memory"),
     "split_item_replaced": _each(
         _REVERSE, "`parts` is written in place while `y` may share its memory"
@@ -113,10 +84,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "setitem_inactive": _each(_WAYS, "`operator.setitem` is called by its name"),
     "setitem_active": _each(_WAYS, "no derivative rule for operator.setitem"),
     "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),
-    "partial_write": {
-        "reverse": "`put` is written in place while `w` may share its memory",
-        **_each(("example", "forward"), "a function that uses `w` is kept"),
-    },
+    "partial_write": _each(_WAYS, "a function that uses `w` is kept"),
     "list_of_callables": _each(_WAYS, "`f` may write its arguments, which carry derivatives"),
     "map_writes": {
         "reverse": "`w` is written in place while an element of `items` may share its memory",
@@ -157,21 +125,10 @@ REFUSED: dict[str, dict[str, str]] = {
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
     "by_memset": _each(_REVERSE, "is written in place while `w` may share its memory"),
     "by_pointer": _each(_REVERSE, "written for an array where it got a PyCPointerType"),
-    "views_in_list": {"reverse": "written for a number where it got an array of 1 dimensions"},
-    "dict_views_read": {"reverse": "`y` is written in place while `d_lo2` may share its memory"},
-    "unpack_rows": {"reverse": "`p` is written in place while `b` may share its memory"},
-    "unpack_transposed": {
-        "reverse": "`u` is bound here, and may share memory with an array written in place"
-    },
     "list_of_views_turned": {
         "example": "`parts_part` is written in place while `parts_02` may share its memory",
         "reverse": "`parts_part` is written in place while `parts_02` may share its memory",
     },
-    "view_held_and_updated": {
-        "reverse": "written for a number where it got an array of 1 dimensions"
-    },
-    "one_entry_pushed": {"reverse": "written for an array where it got a float64"},
-    "buffers_in_turn": {"reverse": "`new` is written in place while `old` may share its memory"},
     "slice_with_other_step": _each(
         _REVERSE, "a slice is assigned to an overlapping slice with another step"
     ),
@@ -181,10 +138,9 @@ REFUSED: dict[str, dict[str, str]] = {
         _each(_REVERSE, "is written in place, and another one may be the same array"),
     ),
     "broadcast_then_written": _each(_REVERSE, "`rows` is bound here, and may share memory"),
-    "windows_then_written": {
-        "reverse": "`a` is written in place while `windows` may share its memory",
-        "example": "`windows` is bound here, and may share memory with an array written in place",
-    },
+    "windows_then_written": _each(
+        _REVERSE, "`windows` is bound here, and may share memory with an array written in place"
+    ),
     "list_of_one_view_grown": _each(
         _REVERSE, "an element of `parts` is written in place, and another one may be the same array"
     ),

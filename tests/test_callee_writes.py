@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests import agreement
 
 
 def writes_row(x, v):
@@ -224,3 +225,51 @@ def test_a_callee_that_returns_one_array_twice(f: Callable[..., Any]) -> None:
         tl.grad(f, example=(v,))
     _, change = tl.jvp(f, (v,), (u,))
     np.testing.assert_allclose(change, expected, rtol=1e-6)
+
+
+def taken_from(a):
+    x = a
+    x -= a * a
+    return x
+
+
+def newton(a):
+    x = a
+    for count in range(50):
+        step = (x**3 - a) / (3.0 * x**2)
+        x -= step
+        if abs(step) < 1e-9:
+            break
+    else:
+        raise RuntimeError("no root found")
+    return x, count
+
+
+def root_by_helper(a):
+    root, count = newton(a)
+    assert count < 50
+    return root * taken_from(a)
+
+
+def entries_by_helper(x):
+    return taken_from(x[0]) * taken_from(np.sum(x)) + taken_from(x[1])
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (root_by_helper, 2.0),
+        (root_by_helper, np.float64(2.0)),
+        (entries_by_helper, np.array([1.0, 2.0, -0.5])),
+    ],
+)
+def test_a_call_tells_numbers_from_arrays(f: Any, x: Any) -> None:
+    tl.check_grads(f, (x,))
+    change = agreement.slope(lambda y: np.sum(tl.grad(f)(y)), (x,), (x,))
+    assert agreement.close(np.sum(tl.hvp(f)(x, x)), change, 1e-6)
+
+
+def test_a_call_with_an_array_writes_it_after_one_with_a_number() -> None:
+    for x in (3.0, np.array(3.0), 3.0, np.array(3.0)):
+        assert tl.grad(taken_from)(x) == -5.0
+        assert x == 3.0

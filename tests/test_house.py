@@ -35,7 +35,7 @@ LAYERS = [
     {"emit"},
     {"builder"},
     {"pipeline"},
-    {"apart", "blame", "called", "claims"},
+    {"apart", "asked", "blame", "called", "claims"},
     {"derivation", "derived"},
     {"kept"},
     {"composed"},

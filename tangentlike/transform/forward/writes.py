@@ -15,6 +15,7 @@ from ...analysis.operations import (
     rule_object,
     written_position,
 )
+from ...errors import SharingError
 from ...kind import UNKNOWN
 from ...rules.bind import Instance
 from ..context import BINARY_OF, IADD
@@ -115,9 +116,10 @@ def _replaced(
     if either and instance.partials:
         lines += _scaled_and_moved(dot, values, state)
     elif either:
-        raise state.refuse(
+        raise SharingError(
             f"`{_written_name(stmt)}` may be a number (rebound here) or an array (written "
             "in place)",
+            stmt.origin.place,
             "Another name may share its memory, so the two differ. Annotate the parameter it "
             "comes from (`x: float` or `x: np.ndarray`), of the function you derive, "
             "not of one that it calls, or pass `example=` arguments.",
