@@ -28,7 +28,7 @@ from .errors import TangentlikeError, UnsupportedError
 from .kind import UNKNOWN, Kind
 from .meanings import noting
 from .primal import Primal, plain_signature
-from .structures import Structures, has_objects, ranks_of, structures_of
+from .structures import Structures, has_objects, structures_of
 
 if TYPE_CHECKING:
     from .pipeline import Derived
@@ -204,9 +204,8 @@ class Derivation:
         told += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
         found = self if told == self.request.structures else self.for_told(told)
         if found._asked.ranks:
-            known = dict(told)
-            ranks = tuple((n, kind) for n, kind in ranks_of(given) if n not in known)
-            found = found.for_told((*told, *ranks)) if ranks else found
+            told = structures_of(given, objects or self._asked.names, lists, ranks=True)
+            found = self.for_told(told)
         return found
 
     def for_told(self, told: Structures) -> Derivation:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
+    "CarriedOutError",
     "EnteredError",
     "InternalError",
     "KeptFunctionError",
@@ -90,6 +91,10 @@ class UnknownRankError(UnknownClassError):
 
 class KeptFunctionError(UnsupportedError):
     """A function that captures what carries derivatives is kept, and called by what holds it."""
+
+
+class CarriedOutError(UnsupportedError):
+    """What carries derivatives may come into what lives outside of the function."""
 
 
 class EnteredError(UnsupportedError):

@@ -20,6 +20,7 @@ from .builder import Builder
 from .check import check
 from .emit import Stages, emit, load, standalone
 from .errors import (
+    CarriedOutError,
     EnteredError,
     KeptFunctionError,
     SharingError,
@@ -29,7 +30,7 @@ from .errors import (
 )
 from .frontend import Lowered, Scope
 from .kind import UNKNOWN, Kind
-from .meanings import Meanings, noting
+from .meanings import Meanings, counting_data, noting
 from .request import PLAIN_READING, Reading, Request
 from .rules.book import RuleBook, default_book
 from .rules.foreign import ForeignBook
@@ -99,6 +100,12 @@ def _derived_as(
             return _derived_as(fn, request, book, meanings, longer)
         except UnknownClassError:  # (the arguments of a call may tell more)
             raise UnknownClassError(kept.message, kept.place, kept.hint) from None
+    except (SharingError, CarriedOutError) as refusal:
+        if reading.data or not meanings.of_data:
+            raise
+        with contextlib.suppress(UnsupportedError), counting_data():
+            return _derived_as(fn, request, book, meanings, replace(reading, data=True))
+        raise refusal from None
     except EnteredError:
         if reading.managers:
             raise

@@ -13,11 +13,12 @@ class Reading:
     """What of a program is read the longer way, because it was refused the shorter one.
 
     `objects`: functions that capture values are objects of classes of their own; `managers`:
-    context managers are written out.
+    context managers are written out; `data`: what outer data is counts.
     """
 
     objects: bool = False
     managers: bool = False
+    data: bool = False
 
 
 PLAIN_READING = Reading()

@@ -29,15 +29,16 @@ OF_ARRAYS = frozenset(
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 _TOLD = (*_GENERATORS, types.ModuleType)
-_CLASSES = {"f": "float", "c": "complex"}
+_CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 Structures = tuple[tuple[str, Kind], ...]
 
 
 def structures_of(
-    given: Mapping[str, Any], any_keys: bool = False, lists: bool = False
+    given: Mapping[str, Any], any_keys: bool = False, lists: bool = False, ranks: bool = False
 ) -> Structures:
     """The structure of those arguments that hold dicts with numbers for keys, by parameter;
-    with `any_keys` of those that hold any dicts, with `lists` of lists and tuples as well.
+    with `any_keys` of those that hold any dicts, with `lists` of lists and tuples as well. With
+    `ranks` of all of them, and which are numbers and arrays, also in these.
 
     >>> [(name, kind.form) for name, kind in structures_of({"t": {0: 1.5}, "x": [2.5]})]
     [('t', 'dict')]
@@ -45,35 +46,28 @@ def structures_of(
     found = []
     for name, value in given.items():
         if leaves.is_leaf(value) or isinstance(value, (str, int)):
+            if ranks and (kind := _rank_of(value)) != UNKNOWN:
+                found.append((name, kind))
             continue
         refuse_fields_like_arrays(name, value)
         told = has_objects(value) or _has_dicts(value, any_keys)
-        if told or (lists and isinstance(value, (list, tuple))):
-            found.append((name, structure_of(value)))
+        kind = structure_of(value, ranks=ranks)
+        if told or (lists and isinstance(value, (list, tuple))) or kind.tells_ranks:
+            found.append((name, kind))
     return tuple(found)
 
 
-def ranks_of(given: Mapping[str, Any]) -> Structures:
-    """What the numbers and arrays among some arguments are, in lists, tuples and dicts as well."""
-    found = ((name, _rank_of(value)) for name, value in given.items())
-    return tuple((name, kind) for name, kind in found if kind.tells_ranks)
+def _dtype_class(value: Any) -> str:
+    return _CLASSES.get(np.dtype(getattr(value, "dtype", type(value))).kind, "?")
 
 
-def _rank_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
-    """The class of a number's or an array's entries, and its number of axes; of a container, what
-    is true of all its items."""
-    if leaves.is_leaf(value):
-        dtype = _CLASSES.get(np.dtype(getattr(value, "dtype", type(value))).kind, "?")
-        if leaves.is_array(value):
-            return Kind("array", dtype, (None,) * value.ndim)
-        return Kind("number", dtype, ())
-    if type(value) not in (list, tuple, dict) or any(value is outer for outer in above):
-        return UNKNOWN
-    items = value.values() if isinstance(value, dict) else value
-    kinds = tuple(_rank_of(item, (*above, value)) for item in items)
-    if isinstance(value, tuple):
-        return Kind("tuple", items=kinds)
-    return Kind(type(value).__name__, item=functools.reduce(Kind.join, kinds) if kinds else None)
+def _rank_of(value: Any) -> Kind:
+    """The class of the entries of a number or an array, and its number of axes."""
+    if leaves.is_array(value) and not hasattr(value, "tocsr"):
+        return Kind("array", _dtype_class(value), (None,) * value.ndim)
+    if isinstance(value, (int, float, complex, np.number, np.bool_)):
+        return Kind("number", _dtype_class(value), ())
+    return UNKNOWN
 
 
 def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:
@@ -97,8 +91,11 @@ def _has_dicts(value: Any, any_keys: bool, above: tuple[Any, ...] = ()) -> bool:
     return any(_has_dicts(item, any_keys, (*above, value)) for _, item in inside)
 
 
-def structure_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
-    """What is known of containers and objects by what they are."""
+def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -> Kind:
+    """What is known of containers and objects by what they are; with `ranks` also of numbers and
+    arrays, in lists, tuples and dicts."""
+    if ranks and (kind := _rank_of(value)) != UNKNOWN:
+        return kind
     if any(value is outer for outer in above):
         return UNKNOWN
     if isinstance(value, types.ModuleType):
@@ -111,12 +108,13 @@ def structure_of(value: Any, above: tuple[Any, ...] = ()) -> Kind:
     if is_function(value):
         return FUNCTION  # (among parameters: it carries no derivative itself)
     if isinstance(value, tuple):
-        items = tuple(structure_of(item, above) for item in value)
+        items = tuple(structure_of(item, above, ranks) for item in value)
         return Kind("tuple", items=items, cls=type(value) if has_own_methods(type(value)) else None)
     if not isinstance(value, (list, dict)):
         return UNKNOWN
     kinds = [
-        structure_of(item, above) for item in (value.values() if isinstance(value, dict) else value)
+        structure_of(item, above, ranks)
+        for item in (value.values() if isinstance(value, dict) else value)
     ]
     common = functools.reduce(Kind.join, kinds) if kinds else UNKNOWN
     form = "dict" if isinstance(value, dict) else "list"

@@ -17,6 +17,7 @@ from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.emit import show
 from tangentlike.frontend import Lowered, lower, names_of
 from tangentlike.kind import Kind
+from tangentlike.request import PLAIN_READING
 from tangentlike.rules.book import default_book
 from tangentlike.transform.calling.callees import Callees, Request
 from tangentlike.transform.context import Context
@@ -29,6 +30,7 @@ class Builder:
 
     def __init__(self) -> None:
         self.book = default_book()
+        self.reading = PLAIN_READING
         self.callees = Callees(builder=self)
         self.namespace: dict[str, Any] = {}
 

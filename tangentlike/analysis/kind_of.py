@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..kind import BOOL, FLOAT, FUNCTION, INT, NONE, OTHER, SET, UNKNOWN, Kind
+from ..meanings import data_counts
 from ..owners import module_of
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
@@ -151,7 +152,8 @@ def _literal(value: Any) -> Kind:
 
 
 def _live(text: str, obj: Any) -> Kind:
-    """Data of the user's module may be rebound between runs: only library constants count."""
+    """Data of the user's module may be rebound between runs: only library constants count, unless
+    what data is was noted (`meanings.data_counts`)."""
     if isinstance(obj, ModuleType):
         return Kind("other", module=obj)
     if is_function(obj):
@@ -160,6 +162,8 @@ def _live(text: str, obj: Any) -> Kind:
         return OTHER
     if "." in text and isinstance(obj, float) and text.rpartition(".")[2] in ("pi", "e", "inf"):
         return FLOAT
+    if data_counts() and (kind := structure_of(obj, ranks=True)).tells_ranks:
+        return kind
     if not is_object(obj) and not isinstance(obj, (list, tuple, dict)):
         return UNKNOWN
     # Each method asks whether it is given an object of its class, and where a function that

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir
-from ..errors import Place, UnsupportedError
+from ..errors import CarriedOutError, Place, UnsupportedError
 from ..owners import is_of_runtime
 from ..structures import is_object
 from .flow import OUTSIDE, flow_edges
@@ -215,8 +215,8 @@ class Outside:
                     yield ref, stmt.origin.place
 
 
-def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:
-    return UnsupportedError(
+def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> CarriedOutError:
+    return CarriedOutError(
         f"`{name}` carries derivatives into {into}, which lives outside of {function.name}",
         stmt.origin.place,
         f"Pass it as an argument, return what is written, or store tl.stop_gradient({name}).",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import functools
 import inspect
 import sys
 import types
@@ -14,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ..meanings import note_cell, note_name
+from ..meanings import contents_of, note_cell, note_data, note_name
+from ..structures import structure_of
 from .imports import Imported
 
 
@@ -63,9 +65,14 @@ class Scope:
             except ValueError:  # the enclosing function has not bound it yet
                 raise KeyError(name) from None
             note_cell(self.cells[name], found)
+            cell = self.cells[name]
+            note_data((id(cell), ""), lambda: contents_of(cell), _whole_structure)
             return found
         found = self.globals[name] if name in self.globals else self.builtins[name]
         note_name(self.globals, name, found)
+        if name in self.globals:
+            names = self.globals
+            note_data((id(names), name), lambda: names.get(name), _whole_structure)
         return found
 
     def kind_of_name(self, name: str) -> str:
@@ -100,6 +107,9 @@ class Scope:
         return self.array_module.text
 
 
+_whole_structure = functools.partial(structure_of, ranks=True)
+
+
 def is_namespace(obj: Any) -> bool:
     """Whether what hangs on an object is its for good: the functions of a module, the methods
     of a class or of one of SciPy's distributions."""
@@ -113,6 +123,7 @@ def live_attribute(obj: Any, name: str) -> Any:
     found = getattr(obj, name)
     if isinstance(obj, types.ModuleType):
         note_name(vars(obj), name, found)
+    note_data((id(obj), name), lambda: getattr(obj, name, None), _whole_structure)
     return found
 
 

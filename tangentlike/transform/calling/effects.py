@@ -17,7 +17,8 @@ _Key = tuple[int, frozenset[tuple[str, Kind]]]
 
 
 class CalleeEffects:
-    """Effects by function, and by which parameters are known to be arrays."""
+    """Effects by function, and by which parameters are known to be arrays, or to hold some or
+    numbers."""
 
     def __init__(self, lowered: Callable[[Any], Lowered], find: Finder) -> None:
         self._lowered = lowered
@@ -51,9 +52,10 @@ class CalleeEffects:
         effects = self.of(obj)
         if effects is None or not effects.written | effects.returned:
             return effects
-        arrays = {formal: kind for formal, kind in kinds.items() if kind.form == "array"}
-        if arrays and effects.written and (effects.returned or effects.kept):
-            effects = self.of(obj, arrays) or effects
+        told = {f: k for f, k in kinds.items() if k.tells_ranks and k.form != "number"}
+        holds = any(kind.form != "array" for kind in told.values())
+        if told and effects.written and (holds or effects.returned or effects.kept):
+            effects = self.of(obj, told) or effects
         return effects.without([f for f, kind in kinds.items() if kind.form == "number"])
 
 

@@ -24,7 +24,7 @@ def spelled(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir
         effects = context.sources().effects
         varied = varied_names(function, wrt, context.kinds, context.book, effects)
         refuse_fields_like_arrays(function, varied)
-        function = reads_by_key(function, varied, context.temporaries, context.names)
+        function = reads_by_key(function, varied, context)
         function = plain_container_calls(function, varied, context)
     function = named_before_unpacked(spell_arguments(function, context), context)
     return operands_as_arrays(function, wrt, context)

@@ -121,6 +121,7 @@ class _Speller:
             case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) if name in self.varied:
                 return self.method(stmt, base, method, call)
             case ir.Call(fn=ir.Attribute(ir.Var() as base, "setdefault")):
+                # (What is given may be changed, which is then a write into the entry.)
                 known = isinstance(stmt, ir.Assign) and self.context.kind_of(base).form == "dict"
                 return self.method(stmt, base, "setdefault", call) if known else None
             case ir.Call(fn=ir.Attribute(ir.Var() as base, "pop"), args=(_, other)):

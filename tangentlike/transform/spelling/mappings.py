@@ -7,8 +7,13 @@ the keys that reads `d[key]` says the same and leaves one way to read a dict:
     v = d.get(name, other)              if name in d: v = d[name]  else: v = other
     xs = list(d.values())               vs = []; for key in ...: vs.append(d[key]);  xs = list(vs)
 
-Only dicts that carry derivatives are rewritten, and `get` with a default that does; everything
-else stays as it was written.
+Only dicts that carry derivatives are rewritten, and `get` with a default that does. What a loop
+takes from another one is made a list where that may change, and where it may be something else
+than a dict: the reverse sweep goes through it again.
+
+    for k, n in counts.items(): B       items = list(counts.items());  for k, n in items: B
+
+Everything else stays as it was written.
 """
 
 from __future__ import annotations
@@ -20,7 +25,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ... import ir
+from ...analysis.memory import MUTATING_METHODS
 from ...names import Names
+from ..context import Context
 from ..loops import is_call
 
 _VIEWS = ("items", "values")
@@ -37,11 +44,12 @@ class _View:
     is_sorted: bool = False
 
 
-def reads_by_key(
-    function: ir.Function, varied: Collection[str], temporaries: set[str], names: Names
-) -> ir.Function:
+def reads_by_key(function: ir.Function, varied: Collection[str], context: Context) -> ir.Function:
     """`for k, v in d.items(): s = s * v` -> `for k in list(d.keys()): v = d[k]; s = s * v`."""
-    speller = _Speller(frozenset(varied), temporaries, names, _looped(function))
+    dicts = {name for name, kind in context.kinds.items() if kind.form == "dict"}
+    steady = frozenset(dicts - _changed(function))
+    looped = _looped(function)
+    speller = _Speller(frozenset(varied), context.temporaries, context.names, looped, steady)
     body = speller.block(function.body)
     if not speller.changed:
         return function
@@ -54,7 +62,7 @@ def reads_dicts(function: ir.Function) -> bool:
     for stmt in ir.statements(function.body):
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(), method))):
-                if method in (*_VIEWS, "get"):
+                if method in (*_VIEWS, "keys", "get"):
                     return True
     return False
 
@@ -65,6 +73,7 @@ class _Speller:
     temporaries: set[str]
     names: Names
     looped: frozenset[str] = frozenset()  # names that loops run over, sorted or not
+    steady: frozenset[str] = frozenset()  # dicts in which nothing is changed
     made: set[str] = field(default_factory=set)  # names that stand for views of dicts
     changed: bool = False
 
@@ -111,6 +120,8 @@ class _Speller:
                 found = self.view(call, views)
                 if found is not None and (found.method == "values" or name not in self.looped):
                     return self.listed(name, found, stmt.origin)
+                if found is None and name in self.looped and self.is_strange(call):
+                    return self.gathered(stmt, name, call)
             case ir.Assign(target=tuple(), value=ir.Call() as call):
                 found = self.view(call, views)
                 if found is not None:
@@ -118,6 +129,20 @@ class _Speller:
                     unpacked = ir.Assign(stmt.target, ir.Var(name), stmt.origin)
                     return [*self.listed(name, found, stmt.origin), unpacked]
         return [ir.map_statement(stmt, block=self.block)]
+
+    def is_strange(self, call: ir.Call) -> bool:
+        """Whether it is a view of a dict that may change, or of what may be no dict."""
+        match call:
+            case ir.Call(fn=ir.Attribute(ir.Var(name), method), args=(), kwargs=()):
+                return method in (*_VIEWS, "keys") and name not in self.steady
+        return False
+
+    def gathered(self, stmt: ir.Assign, name: str, call: ir.Call) -> list[ir.Stmt]:
+        """`items = counts.items()` as the list of these."""
+        self.changed = True
+        view = self.temporary(f"{name}_view")
+        listed = ir.Call(_LIST, (ir.Var(view),), at=call.at)
+        return [ir.Assign(view, call, stmt.origin), ir.Assign(name, listed, stmt.origin)]
 
     def get(self, stmt: ir.Assign, base: ir.Var, args: tuple[ir.Expr, ...]) -> ir.Stmt:
         """`v = d.get(k, other)` as a branch."""
@@ -238,6 +263,23 @@ class _Speller:
         name = self.names.fresh(wanted)
         self.temporaries.add(name)
         return name
+
+
+def _changed(function: ir.Function) -> set[str]:
+    """The names of containers that get other items, or whose items are changed."""
+    found: set[str] = set()
+    items: dict[str, str] = {}  # (what is bound to an item, and of what)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), _)):
+                items[name] = base
+            case ir.Store(target=target) | ir.Update(target=target):
+                found |= ir.names_in(target)
+            case ir.Do(value=ir.Call(fn=ir.Attribute(base, _))):
+                found |= ir.names_in(base)
+            case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method))):
+                found |= ir.names_in(base) if method in MUTATING_METHODS else set()
+    return found | {items[name] for name in found & items.keys()}
 
 
 def _looped(function: ir.Function) -> frozenset[str]:
