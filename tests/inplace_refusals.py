@@ -11,8 +11,6 @@ def _each(ways: tuple[str, ...], message: str) -> dict[str, str]:
 
 
 REFUSED: dict[str, dict[str, str]] = {
-    "swap_elements": {"reverse": "`y` is written in place while `y_i` may share its memory"},
-    "swap_of_parameter": {"reverse": "`x` is written in place while `x_i` may share its memory"},
     "views_in_list_by_loop": _each(
         _REVERSE, "`row` is written in place while `b` may share its memory"
     ),
