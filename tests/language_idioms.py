@@ -210,14 +210,15 @@ CONTAINERS = (
         "    return a * p.right * p[0] * b + Point(**{'left': x}).left * q.left",
     ),
     program(
-        "`_replace` of namedtuples, `dataclasses.replace`, `getattr` of a literal name",
+        "`_replace` of namedtuples, `dataclasses.replace`, `getattr` of a literal name with or "
+        "without a default",
         DONE,
         _POINT
         + _CELL
         + "    def __call__(self, v):\n        return np.tanh(self.w * v + self.b)\n\n"
         "def f(x):\n    p = Point(x)\n    p = p._replace(right=p.left * x)\n"
         "    c = dataclasses.replace(Cell(x), b=p.right)\n"
-        "    return c(x) * getattr(c, 'b') + getattr(p, 'right')",
+        "    return c(x) * getattr(c, 'b') + getattr(p, 'right') * getattr(c, 'k', x)",
     ),
     lines(
         "dicts of dicts, made by comprehensions",

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests import agreement
 from tests.programs import made_objects
 
 X = np.array([0.4, -0.7, 1.1])
@@ -205,3 +206,79 @@ def test_classes_that_make_or_store_in_their_own_way_are_refused(cls: Any, how: 
     for mode in ("reverse", "forward"):
         with pytest.raises(tl.UnsupportedError, match=f"has {how} of its own"):
             tl.autodiff(made, mode=mode)(2.0, 1.0)
+
+
+class TurnedAround:
+    def __init__(self, a: Any, b: Any) -> None:
+        self.b = b
+        self.a = a
+
+
+class WithSlots:
+    __slots__ = ("a", "b")
+
+    def __init__(self, a: Any, b: Any) -> None:
+        self.b = b
+        self.a = a
+
+
+class SlotsAndMore(WithSlots):
+    def __init__(self, a: Any, b: Any, c: Any = 2.0) -> None:
+        self.c = c
+        super().__init__(a, b)
+
+
+class MoreSlots(WithSlots):
+    __slots__ = ("c",)
+
+    def __init__(self, a: Any, b: Any, c: Any = 2.0) -> None:
+        super().__init__(b, a)
+        self.c = a * b * c
+
+
+@dataclasses.dataclass
+class Fields:
+    b: Any
+    a: Any
+    c: Any = 3.0
+
+
+@pytest.mark.parametrize("cls", [TurnedAround, WithSlots, SlotsAndMore, MoreSlots, Fields])
+def test_fields_in_any_order(cls: Any) -> None:
+    """A mirror's parts go to the fields that they belong to."""
+
+    def through_an_object(x):
+        made = cls(a=x, b=x * x * x)
+        other = cls(a=made.b, b=made.a)
+        other.a = other.a * x
+        return made.a * 2.0 + other.a - made.b * other.b
+
+    tl.check_grads(through_an_object, (1.3,))
+    change = agreement.slope(tl.grad(through_an_object), (1.3,), (1.0,))
+    forward = tl.jvp(lambda x: tl.jvp(through_an_object, (x,), (1.0,))[1], (1.3,), (1.0,))[1]
+    assert agreement.close(tl.hvp(through_an_object)(1.3, 1.0), change, 1e-6)
+    assert agreement.close(forward, change, 1e-6)
+
+
+class Node:
+    __slots__ = ("left", "right", "value")
+
+    def __init__(self, value: Any, left: Any = None, right: Any = None) -> None:
+        self.value, self.left, self.right = value, left, right
+
+
+def built(xs):
+    if len(xs) == 0:
+        return None
+    middle = len(xs) // 2
+    return Node(xs[middle], built(xs[:middle]), built(xs[middle + 1 :]))
+
+
+def folded(node, w):
+    if node is None:
+        return 0.0
+    return np.tanh(w * node.value + folded(node.left, w) - 0.5 * folded(node.right, w))
+
+
+def test_a_tree_of_objects_with_slots() -> None:
+    tl.check_grads(lambda xs, w: folded(built(xs), w), (X, 0.7))

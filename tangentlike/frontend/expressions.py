@@ -6,7 +6,6 @@ resolved to a live object. Attribute chains on modules and classes collapse to o
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,7 +33,7 @@ from ..ir import (
 )
 from . import displays
 from .comprehensions import Clause, Comprehension, is_inert, mapped
-from .getters import getter
+from .getters import attribute_read, getter
 from .index_tricks import join_of
 from .introspection import refuse_looking, refuse_running_text, refuse_super
 from .nested import Closure, Walrus
@@ -144,10 +143,9 @@ class Reader:
             entries = displays.dict_of_keywords(args, kwargs)
             if entries is not None:
                 return entries
-        match fn, args, kwargs:
-            case Ref(obj=builtins.getattr), [held, Const(str(name))], [] if name.isidentifier():
-                if not isinstance(held, Ref):
-                    return Attribute(held, name, self.at(node))
+        read = None if kwargs else attribute_read(fn, args, self.at(node))
+        if read is not None:
+            return read
         if isinstance(fn, Ref) and not kwargs and not any(map(is_starred, args)):
             items = mapped(fn, tuple(args), lambda: self.opaque(node))
             if items is not None:

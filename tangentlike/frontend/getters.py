@@ -1,16 +1,19 @@
-"""`operator.itemgetter`, `attrgetter` and `methodcaller` as the lambdas that they are.
+"""`operator.itemgetter`, `attrgetter` and `methodcaller` as the lambdas that they are, and what
+`getattr` reads.
 
 before::                              after::
     first = operator.itemgetter(0)        first = lambda item: item[0]
+    k = getattr(box, "k", 1.0)            k = box.k if hasattr(box, "k") else 1.0
 """
 
 from __future__ import annotations
 
+import builtins
 import operator
 from collections.abc import Sequence
 
 from ..errors import Place
-from ..ir import Attribute, Call, Const, Display, Expr, Index, Param, Ref, Var
+from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Param, Ref, Var
 from .nested import Closure
 
 _ITEM = Var("item")
@@ -45,6 +48,19 @@ def getter(
     body = parts[0] if len(parts) == 1 else Display("tuple", tuple(parts))
     text = texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
     return Closure(f"lambda item: {text}", (), (), (), at, params=(Param("item"),), body=body)
+
+
+def attribute_read(fn: Expr, args: Sequence[Expr], at: Place) -> Expr | None:
+    """What `getattr` with a fixed name reads; None for any other call."""
+    match fn, *args:
+        case Ref(obj=builtins.getattr), Ref(), *_:
+            return None
+        case Ref(obj=builtins.getattr), held, Const(str(name)) if name.isidentifier():
+            return Attribute(held, name, at)
+        case Ref(obj=builtins.getattr), Var() as held, Const(str(name)), other:
+            there = Call(Ref("hasattr", hasattr), (held, Const(name)), (), at)
+            return Lazy("if", (there, Attribute(held, name, at), other))
+    return None
 
 
 def _attribute(path: str, at: Place) -> Expr:

@@ -1,5 +1,7 @@
 """Rules of reading entries by index, by mask and along diagonals, and of choosing."""
 
+import bisect
+
 import numpy as np
 
 from .. import runtime
@@ -240,6 +242,7 @@ def item(y, x):
 
 # --------------------------------------------------------------- positions carry nothing
 
+nondifferentiable(bisect.bisect_left, bisect.bisect_right, bisect.bisect, kind=integer)
 nondifferentiable(
     *(np.argmax, np.argmin, np.nanargmax, np.nanargmin, np.argsort, np.argpartition),
     *(np.lexsort, np.nonzero, np.flatnonzero, np.argwhere, np.searchsorted, np.digitize),

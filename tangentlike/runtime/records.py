@@ -13,7 +13,7 @@ import functools
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "Mirror",
     "Record",
     "added",
+    "field_order",
     "fields_of",
     "instance",
     "is_machinery",
@@ -175,6 +176,21 @@ def fields_of(value: Any) -> dict[str, Any] | None:
         attributes = {}
     own = {n: v for n, v in attributes.items() if not _is_computed(type(value), n)}
     return {**{n: getattr(value, n) for n in slots if hasattr(value, n)}, **own}
+
+
+def field_order(cls: Any, names: Sequence[str]) -> list[str]:
+    """The attributes that a class sets, which it sets in the order of `names`, in the order in
+    which `fields_of` gives them for its objects: slots come first.
+
+    >>> class Point:
+    ...     __slots__ = ("y", "x")
+    >>> field_order(Point, ("x", "y"))
+    ['y', 'x']
+    """
+    if dataclasses.is_dataclass(cls) or not isinstance(cls, type):
+        return list(names)
+    slots = [name for base in cls.__mro__ for name in _slots(base) if name in names]
+    return [*slots, *(name for name in names if name not in slots)]
 
 
 def _is_computed(cls: type, name: str) -> bool:

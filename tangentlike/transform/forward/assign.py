@@ -9,12 +9,13 @@ from ...analysis.operations import (
     is_python_function,
     rule_object,
 )
-from ...analysis.record_types import record_names, record_values
+from ...analysis.record_types import record_class, record_names, record_values
 from ...analysis.refusals import unknown_class
 from ...errors import UnsupportedError
 from ...kind import UNKNOWN
 from ...rules.bind import Instance, bind
 from ...runtime import schedules
+from ...runtime.records import field_order
 from ..calling.late import is_late
 from ..fragile import SILENT
 from ..guarding import guarded
@@ -143,7 +144,7 @@ def _record(name: str, call: ir.Call, state: Tangents) -> ir.Expr:
     """The tangent of `layer = Layer(w, b)`: a mirror, which has the fields and no code."""
     given, record = record_values(call) or {}, ir.Var(name)
     parts = []
-    for field in record_names(call):
+    for field in field_order(record_class(call), record_names(call)):
         value: ir.Expr = given.get(field, ir.Attribute(record, field))
         parts.append(state.tangent_or_zeros(value) if field in given else state.zeros(value))
     return state.call("record_like", record, *parts)
