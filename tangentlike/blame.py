@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .errors import Place, TangentlikeError, UnsupportedError
 from .runtime import Mirror, Record, scalar_seed
 from .runtime.refusing import REFUSING
+from .structures import is_object
 
 if TYPE_CHECKING:
     from .ir import Origin
@@ -53,6 +54,13 @@ def translated_error(error: Exception, place: Place | None, primal: str) -> Tang
             place,
             "Compute it in the function, from fields.",
         )
+    if _meets_an_object(error):
+        return UnsupportedError(
+            "an object comes where the derivative was made for a number or an array",
+            place,
+            "Its class was not seen where the derivative was made. Loop over the list that holds "
+            "such objects, or annotate the parameter it comes from with its class.",
+        )
     if step.tb_frame.f_code in REFUSING:
         message, _, hint = str(error).partition(": ")
         hint = hint.replace("example=", "`example=`")
@@ -64,6 +72,15 @@ def translated_error(error: Exception, place: Place | None, primal: str) -> Tang
     return TangentlikeError(
         f"no gradient of {primal}: {message}", place, f"{hint[:1].upper()}{hint[1:]}."
     )
+
+
+def _meets_an_object(error: Exception) -> bool:
+    """Whether arithmetic of a derivative failed on an object of the user's, or on its mirror."""
+    if isinstance(error, TypeError):
+        return any(f"'{cls.__name__}'" in str(error) for cls in (Mirror, Record))
+    if isinstance(error, AttributeError) and error.name == "conjugate":
+        return is_object(error.obj)
+    return False
 
 
 def annotate(error: Exception, place: Place | None, primal: str) -> None:

@@ -194,10 +194,15 @@ def _stores(cls: type) -> Iterator[tuple[str, str]]:
         for name, value in vars(base).items():
             fn = value.fget if isinstance(value, property) else value
             code = getattr(fn, "__code__", None)
-            if code is not None:
-                for instruction in dis.get_instructions(code):
-                    if instruction.opname == "STORE_ATTR":
-                        yield name, instruction.argval
+            if isinstance(code, types.CodeType):
+                yield from ((name, attribute) for attribute in _stored(code))
+
+
+@functools.lru_cache(maxsize=4096)
+def _stored(code: types.CodeType) -> tuple[str, ...]:
+    """The attributes that a piece of code assigns, of whatever object."""
+    stores = (i for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
+    return tuple(str(instruction.argval) for instruction in stores)
 
 
 def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()) -> None:

@@ -1,6 +1,7 @@
 """Objects that are gone through, and methods that are partials of others."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -103,3 +104,72 @@ def test_what_yields_is_gone_through_as_it_yields():
     for run in (tl.grad(f), lambda row, t: tl.jvp(f, (row, t), (row, t))):
         with pytest.raises(tl.UnsupportedError, match="asked for its items|a Lazy yields"):
             run(Lazy([1.0, 2.0]), 3.0)
+
+
+class Point:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __add__(self, other):
+        return Point(self.x + other.x, self.y + other.y)
+
+    def __iter__(self):
+        return iter((self.x, self.y))
+
+    def dot(self, other):
+        return self.x * other.x + self.y * other.y
+
+
+def points_of(x):
+    return [Point(x[0], x[1]), Point(x[2], x[3]), Point(x[1] * x[2], x[3])]
+
+
+def two_by_two(x):
+    points = [Point(a, b) for a, b in itertools.pairwise(x)]
+    total = 0.0
+    for p, q in itertools.combinations(points, 2):
+        total += p.dot(q)
+    for p in itertools.chain(points, points[:1]):
+        total += p.dot(p)
+    for p, q in itertools.product(points, points[1:]):
+        total += p.dot(q) * q.x
+    return total + sum(p.dot(q) for p, q in itertools.pairwise(points))
+
+
+def added_up_by_slices(x):
+    points = [Point(a, b) for a, b in itertools.pairwise(x)]
+    middle = points[0]
+    for p in points[1:]:
+        middle = middle + p
+    return middle.dot(sum(points[1:], points[0]))
+
+
+def rows_of_arrays(x):
+    scaled = [k * x for k in range(1, 4)]
+    return sum(np.sum((a - b) ** 3) for a, b in itertools.combinations(scaled, 2))
+
+
+@pytest.mark.parametrize("f", [two_by_two, added_up_by_slices, rows_of_arrays])
+def test_lists_filled_here_and_gone_through_by_iterators(f) -> None:
+    tl.check_grads(f, (X,))
+    v = np.array([0.2, -1.0, 0.5, 0.3])
+    change = agreement.slope(lambda y: np.sum(tl.grad(f)(y) * v), (X,), (v,))
+    assert agreement.close(np.sum(tl.hvp(f)(X, v) * v), change, 1e-6)
+
+
+def of_a_class_not_seen(x):
+    total = 0.0
+    for p, q in itertools.zip_longest(points_of(x), points_of(x)):
+        total += p.dot(q)
+    return total
+
+
+def test_objects_of_a_class_not_seen_are_refused() -> None:
+    message = "an object comes where the derivative was made for a number or an array"
+    for derivative in (
+        tl.grad(of_a_class_not_seen),
+        lambda x: tl.jvp(of_a_class_not_seen, (x,), (x,)),
+    ):
+        with pytest.raises(tl.UnsupportedError, match=message) as info:
+            derivative(X)
+        assert info.value.place is not None

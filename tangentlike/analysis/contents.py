@@ -6,6 +6,7 @@ import builtins
 from typing import Any
 
 from .. import ir
+from ..rules.iterator_programs import program_of
 from .operations import rule_object
 
 _INSERTED = {"append": 0, "insert": 1}  # method -> position of what it puts in
@@ -96,6 +97,8 @@ def _only_reads(call: ir.Call, book: Any) -> bool:
     if isinstance(call.fn, ir.Ref) and call.fn.text in _READING:
         return True
     obj = rule_object(call, {})
+    if program_of(obj) is not None:
+        return True  # (new lists of the items)
     if obj is None or book is None:
         return False
     rule = book.find(obj)

@@ -20,6 +20,7 @@ from ..owners import module_of
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
 from ..structures import assigned_attributes, has_own_methods, is_function, is_object, structure_of
+from .iterator_kinds import iterator_kind
 from .operations import is_container_method, is_stop_gradient, rule_object
 from .record_types import is_replace, record_class, record_fields, record_values
 
@@ -238,6 +239,9 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
             _shape_of(kind_of(call.args[0], kinds, book)), ir.Const(0), lambda e: UNKNOWN
         )
         return rows if rows.integer else INT
+    if known is None and isinstance(obj, FunctionType):
+        held = iterator_kind(obj, call, lambda e: kind_of(e, kinds, book))
+        known = held if held != UNKNOWN else None
     return known if known is not None else _by_rule(call, kinds, book)
 
 

@@ -89,6 +89,10 @@ class _Inference:
         self.statements: list[ir.Stmt] = []
         self.in_loop: set[str] = set()
         self.readers: dict[str, list[int]] = {}
+        # Containers that were read before it was known what is put into them, and what that is: a
+        # loop that adds what it takes from one to itself would keep the nothing it began with.
+        self.early: set[str] = set()
+        self.seeds: dict[str, Kind] = {}
         self._index(function.body, looping=False)
         self._parameters(given)
 
@@ -130,6 +134,20 @@ class _Inference:
             self.kinds[param.name] = self._joined(param.name)
 
     def run(self) -> dict[str, Kind]:
+        self._until_stable()
+        held = {name: self.kinds[name].item for name in self.early}
+        self.seeds = {name: item for name, item in held.items() if item and item.holds_objects}
+        if self.seeds:
+            given = {n: d[-1] for n, d in self.of_definition.items() if -1 in d}
+            self.of_definition = {name: {-1: kind} for name, kind in given.items()}
+            self.kinds = {name: self._joined(name) for name in self.of_definition}
+            self.changes.clear()
+            self._until_stable()
+        for name in self.bindings:
+            self.kinds.setdefault(name, self._refined(name, UNKNOWN))
+        return self.kinds
+
+    def _until_stable(self) -> None:
         pending = list(range(len(self.statements)))
         waiting = set(pending)
         while pending:
@@ -138,9 +156,6 @@ class _Inference:
                 for name in self._evaluate(number):
                     waiting.update(self.readers.get(name, ()))
             pending = sorted(waiting)
-        for name in self.bindings:
-            self.kinds.setdefault(name, self._refined(name, UNKNOWN))
-        return self.kinds
 
     def _evaluate(self, number: int) -> list[str]:
         """Evaluate one statement's definitions; return the names whose kinds changed."""
@@ -248,7 +263,9 @@ class _Inference:
             ),
         ]
         if not known:
-            return kind
+            if inserted:
+                self.early.add(name)
+            return replace(kind, item=self.seeds[name]) if name in self.seeds else kind
         joined = known[0]
         for item in known[1:]:
             joined = joined.join(item)

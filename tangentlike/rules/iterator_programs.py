@@ -12,7 +12,7 @@ from typing import Any
 from .. import runtime
 from ..runtime import require_no_dicts
 
-__all__ = ["PROGRAMS"]
+__all__ = ["PROGRAMS", "program_of"]
 
 
 def chain_items(*iterables: Any) -> Any:
@@ -175,3 +175,9 @@ PROGRAMS: dict[Any, Callable[..., Any]] = {
         *("takewhile_items", "repeated_item", "count_beside", "cycle_beside", "repeat_beside"),
     )
 }
+_BY_CODE = {program.__code__: program for program in PROGRAMS.values()}
+
+
+def program_of(obj: Any) -> Callable[..., Any] | None:
+    """The program that a function is, or is a variant of (for some number of arguments)."""
+    return _BY_CODE.get(getattr(obj, "__code__", None))

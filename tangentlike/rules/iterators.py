@@ -122,9 +122,13 @@ class _Spelling:
         self.bound = ir.bindings(every)
         self.read: Counter[str] = Counter()
         self.values: dict[str, list[ir.Expr]] = {}
+        self.grown: set[str] = set()  # what methods are called of, or items are stored in
         for stmt in every:
             parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
             self.read.update(part.name for part in parts if isinstance(part, ir.Var))
+            match stmt:
+                case ir.Do(value=ir.Call(fn=ir.Attribute(base))) | ir.Store(target=base):
+                    self.grown |= ir.names_in(base)
             if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
                 self.values.setdefault(stmt.target, []).append(stmt.value)
 
@@ -200,7 +204,8 @@ class _Spelling:
         match expr:
             case ir.Var(name):
                 values = self.values.get(name, [])
-                return len(values) == self.bound[name] == 1 and self._is_number(values[0])
+                once = len(values) == self.bound[name] == 1 and name not in self.grown
+                return once and self._is_number(values[0])
             case ir.Call(fn=ir.Ref(obj=obj)):
                 return obj is range or obj is len
             case ir.Display(items=items):

@@ -28,6 +28,7 @@ _TAKING = (
     *(builtins.list, builtins.tuple, builtins.sum, builtins.sorted, builtins.min, builtins.max),
     *(builtins.zip, builtins.enumerate, builtins.any, builtins.all),
 )
+_COMPARING = (builtins.min, builtins.max)
 
 
 def objects_as_lists(
@@ -104,7 +105,13 @@ class _Speller:
             case ir.Var() if loop:
                 return self.items(expr, origin, before, any_way)
             case ir.Call(fn=ir.Ref(obj=obj), args=args) if any(obj is known for known in _TAKING):
-                items = tuple(self.taken(arg, origin, before, True, any_way) for arg in args)
+                if len(args) > 1 and any(obj is known for known in _COMPARING):
+                    return expr  # (the arguments themselves)
+                count = len(args) if obj is builtins.zip else 1
+                items = tuple(
+                    self.taken(arg, origin, before, True, any_way) for arg in args[:count]
+                )
+                items += args[count:]
                 return expr if items == args else dataclasses.replace(expr, args=items)
         return expr
 
