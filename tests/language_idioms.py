@@ -307,6 +307,12 @@ OBJECTS = (
         _VEC + "def f(x):\n    v = Vec(x, x * x)\n    v += Vec(1.0, x)\n    return v.a * v.b",
     ),
     program(
+        "`next` of a generator expression with a condition",
+        DONE,
+        "def f(x):\n    xs = [0.1 * x, x, x * x]\n    first = next(v * x for v in xs if v > 0.2)\n"
+        "    return first * next((v for v in xs if v > 9.0), x)",
+    ),
+    program(
         "`sum` of objects with `__add__`",
         DONE,
         _VEC

@@ -73,7 +73,7 @@ class Comprehension(Opaque):
 
 def becomes_loop(expr: Expr) -> bool:
     """Whether this is a list or dict comprehension whose elements may carry a derivative."""
-    return isinstance(expr, Comprehension) and expr.form != "generator" and _carries(expr)
+    return isinstance(expr, Comprehension) and expr.form != "generator" and carries(expr)
 
 
 def is_generator(expr: Expr) -> bool:
@@ -98,7 +98,7 @@ def consumed(call: Call) -> Call:
             place = 0
         case _:
             return call
-    if not any(is_generator(arg) and _carries(arg) for arg in call.args[place : place + 1]):
+    if not any(is_generator(arg) and carries(arg) for arg in call.args[place : place + 1]):
         return call
     args = (*call.args[:place], taken_whole(call.args[place]), *call.args[place + 1 :])
     return replace(call, args=args)
@@ -157,21 +157,6 @@ def _loop_through(
             body = (If(test, body, (), origin),)
         target, iterable = clause.target, clause.iter
     return For(target, iterable, body, origin)
-
-
-def reduction(call: Call, name: str, item: str, origin: Origin) -> Block:
-    """The statements that `functools.reduce(f, xs, start)` stands for, its value by this name.
-
-    before::                                  after::
-        y = functools.reduce(f, xs, 1.0)          y = 1.0
-                                                  for item in xs:
-                                                      y = f(y, item)
-    """
-    f, items, *start = call.args
-    first = start[0] if start else Index(items, ir.Const(0), call.at)
-    rest = items if start else Index(items, ir.Slice(ir.Const(1)), call.at)
-    step = Assign(name, Call(f, (Var(name), Var(item)), (), call.at), origin)
-    return (Assign(name, first, origin), For(item, rest, (step,), origin))
 
 
 def mapped(fn: Ref, args: tuple[Expr, ...], opaque: Callable[[], Opaque]) -> Expr | None:
@@ -276,10 +261,10 @@ def is_inert(expr: Comprehension) -> bool:
     comprehension goes through and tests: `[0.0 for row in rows]`, `(x > 0 for x in xs)`."""
     keys = expr.key is None or not _may_carry(expr, expr.key)
     opaque = isinstance(expr.element, Opaque) and not isinstance(expr.element, ir.Text)
-    return keys and not opaque and not _carries(expr)
+    return keys and not opaque and not carries(expr)
 
 
-def _carries(expr: Comprehension) -> bool:
+def carries(expr: Comprehension) -> bool:
     """Whether an element may carry a derivative, or be given one: not if it is a number made of
     integers from `range`."""
     return _may_carry(expr, expr.element)
@@ -290,7 +275,7 @@ def _may_carry(expr: Comprehension, element: Expr) -> bool:
         return False
     match element:
         case Comprehension():
-            return element.form != "generator" and _carries(element)
+            return element.form != "generator" and carries(element)
         case Closure():
             return _may_capture(expr, element)
         case Opaque():

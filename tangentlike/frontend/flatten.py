@@ -6,7 +6,6 @@ What can carry no derivative stays whole: tests, comparisons, keys, sizes, opaqu
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +38,7 @@ from ..ir import (
     While,
 )
 from ..names import Names
-from .comprehensions import Comprehension, becomes_loop, consumed, is_generator, loop, reduction
+from .comprehensions import Comprehension, becomes_loop, consumed, is_generator, loop
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
 from .keeping import Keeping
@@ -58,6 +57,7 @@ from .operands import (
     takes_shape,
 )
 from .operators import is_truth
+from .reductions import is_reduction, reduction
 from .resolve import Scope
 from .targets import unpacked
 
@@ -324,7 +324,7 @@ class _Flattener:
                 return self.named(expr)
             case Call(fn=Var(name)) if name in self.special.functions:
                 return self.inlined(expr, name)
-            case Call(fn=Ref(obj=functools.reduce), args=(_, _, *rest), kwargs=()) if len(rest) < 2:
+            case Call() if is_reduction(expr):
                 return self.reduced(expr)
             case Call():
                 return self.call(expr)
@@ -356,10 +356,10 @@ class _Flattener:
         return inside.operation(value)
 
     def reduced(self, call: Call) -> Expr:
-        """`functools.reduce(f, xs, start)` as the loop that it is."""
+        """`functools.reduce(f, xs, start)` and the like as the loop that it is."""
         call = dataclasses.replace(call, args=self.operands(consumed(call).args))
-        name, item = self.names.temporary(call), self.names.local("item")
-        self.out.extend(self.block(reduction(call, name, item, self.origin)))
+        name = self.names.temporary(call)
+        self.out.extend(self.block(reduction(call, name, self.names.local, self.origin)))
         return Var(name)
 
     def call(self, call: Call) -> Expr:
