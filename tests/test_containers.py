@@ -632,3 +632,19 @@ def test_keys_of_what_may_be_a_dict_are_not_taken_for_values(f: Any) -> None:
     for derivative in (tl.grad(f), lambda x, n: tl.jvp(f, (x, n), (1.0, None))):
         with pytest.raises(tl.UnsupportedError, match="where nothing tells that it is one"):
             derivative(0.7, 1)
+
+
+def list_or_array_extended(x, t):
+    p = x
+    if t > 0.0:
+        p = []
+        for v in x:
+            p.append(v * t)
+            p += [v]
+    return np.sum(x) * p[0]
+
+
+def test_what_is_a_list_in_one_branch_only_is_not_extended() -> None:
+    with pytest.raises(tl.UnsupportedError, match="`p` may be a list .* or an array"):
+        tl.grad(list_or_array_extended)(np.array([0.3, 0.8]), 0.7)
+    tl.check_grads(list_or_array_extended, (np.array([0.3, 0.8]), 0.7), modes=("fwd",))

@@ -157,8 +157,11 @@ def _refuse_rebound(facts: Structure, shared: frozenset[str]) -> None:
 
 def _require_arrays(function: ir.Function, sharing: Sharing, context: Context) -> None:
     for name, stmt in _updated(function).items():
-        arrays = context.kind_of(ir.Var(name)).form in ("array", "list")
-        if not arrays and name not in sharing.indexed:
+        if context.kind_of(ir.Var(name)).form in ("array", "list"):
+            continue
+        if any(_appends(other, name) for other in ir.statements(function.body)):
+            _refuse_extended(name, stmt)
+        if name not in sharing.indexed:
             raise SharingError(
                 f"`{name}` may be a number (rebound here) or an array (written in place)",
                 stmt.origin.place,
@@ -167,6 +170,21 @@ def _require_arrays(function: ir.Function, sharing: Sharing, context: Context) -
                 "not of one that it calls, or pass `example=` arguments.",
                 (name,),
             )
+
+
+def _refuse_extended(name: str, stmt: ir.Stmt) -> None:
+    raise UnsupportedError(
+        f"`{name}` may be a list (extended here) or an array (added to in place)",
+        stmt.origin.place,
+        "Give the two names of their own, or write `xs.extend(items)` for a list.",
+    )
+
+
+def _appends(stmt: ir.Stmt, name: str) -> bool:
+    match stmt:
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append" | "extend" | "insert"))):
+            return base == name
+    return False
 
 
 # ------------------------------------------------------------------------------ assumptions
