@@ -68,7 +68,7 @@ REFUSED: dict[str, dict[str, str]] = {
     ),
     "diagonal_view": _each(_REVERSE, "`einsum` is written in place while `b` may share its memory"),
     "split_item_replaced": _each(
-        _REVERSE, "`parts` is written in place while `y` may share its memory"
+        _REVERSE, "`parts_1` is written in place while `y` may share its memory"
     ),
     "global_written_by_callee": _each(
         _WAYS, "`product` carries derivatives into `G`, which lives outside of global_written_by_c"
