@@ -313,6 +313,17 @@ OBJECTS = (
         "    return first * next((v for v in xs if v > 9.0), x)",
     ),
     program(
+        "classes in a dict or list, or chosen by a condition, called",
+        DONE,
+        "class Dense:\n    def __init__(self, w):\n        self.w = 0.5 * w\n\n"
+        "    def __call__(self, x):\n        return np.tanh(self.w * x)\n\n"
+        "class Scale:\n    def __init__(self, w):\n        self.w = w\n\n"
+        "    def __call__(self, x):\n        return self.w * x\n\n"
+        "LAYERS = {'dense': Dense, 'scale': Scale}\n\n"
+        "def f(x):\n    cls = Dense if x > 0.5 else Scale\n    h = cls(x)(x)\n"
+        "    for name in ('scale', 'dense'):\n        h = LAYERS[name](x)(h)\n    return h",
+    ),
+    program(
         "`sum` of objects with `__add__`",
         DONE,
         _VEC

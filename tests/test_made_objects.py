@@ -282,3 +282,42 @@ def folded(node, w):
 
 def test_a_tree_of_objects_with_slots() -> None:
     tl.check_grads(lambda xs, w: folded(built(xs), w), (X, 0.7))
+
+
+class Wave:
+    def __init__(self, w):
+        self.w = 2.0 * w
+
+    def __call__(self, x):
+        return np.sin(self.w * x)
+
+
+class Steep(Wave):
+    def __init__(self, w):
+        self.w = 3.0 * w
+
+
+LAYERS: dict[str, type] = {"wave": Wave, "steep": Steep}
+
+
+def of_names(x, w, names):
+    layers = [LAYERS[name](w) for name in names]
+    for layer in layers:
+        x = layer(x)
+    return np.sum(x)
+
+
+def test_classes_that_are_looked_up() -> None:
+    x = np.array([0.3, 0.8])
+    tl.check_grads(of_names, (x, 0.4, ("wave", "steep", "wave")), wrt=(0, 1))
+    tl.check_grads(of_names, (x, 0.4, ("steep",)), wrt=(0, 1))
+    df = tl.grad(of_names)
+    assert "Wave(w) if part is Wave else Steep(w)" in df.source
+
+
+def test_a_class_that_is_added_later_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    df = tl.grad(of_names)
+    df(np.array([0.3, 0.8]), 0.4, ("wave",))
+    monkeypatch.setitem(LAYERS, "other", type("Other", (Wave,), {}))
+    with pytest.raises(tl.UnsupportedError, match="written for Wave, Steep where it got"):
+        df(np.array([0.3, 0.8]), 0.4, ("other",))

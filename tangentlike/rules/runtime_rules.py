@@ -228,6 +228,7 @@ nondifferentiable(
     runtime.places_taken,
     runtime.reached,
     runtime.require_class,
+    runtime.require_listed,
     runtime.require_module,
     runtime.require_stored,
     runtime.require_as_many,

@@ -16,6 +16,7 @@ __all__ = [
     "require_array",
     "require_class",
     "require_items",
+    "require_listed",
     "require_module",
     "require_mutable",
     "require_ndim",
@@ -166,6 +167,19 @@ def require_class(x: Any, cls: type) -> None:
         raise TypeError(
             f"this derivative is written for a {cls.__name__} where it got a {type(x).__name__}: "
             "make the derivative with an object of that class"
+        )
+
+
+def require_listed(x: Any, *classes: type) -> None:
+    """Check that `x`, which makes an object, is one of the classes that were read.
+
+    Raises `TypeError` otherwise.
+    """
+    if not any(x is cls for cls in classes):
+        names = ", ".join(cls.__name__ for cls in classes)
+        raise TypeError(
+            f"this derivative is written for {names} where it got {x!r}: make the derivative when "
+            "all classes are in the table"
         )
 
 

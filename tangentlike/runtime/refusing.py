@@ -17,6 +17,7 @@ REFUSING = frozenset(
             buffers.require_array,
             buffers.require_mutable,
             buffers.require_class,
+            buffers.require_listed,
         ),
         *(buffers.require_module, buffers.require_ndim, buffers.require_sequence),
         *(

@@ -134,6 +134,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_as_many",
         "require_mutable",
         "require_class",
+        "require_listed",
         "require_module",
         "require_ndim",
         "require_read_first",

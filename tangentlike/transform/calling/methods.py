@@ -35,6 +35,7 @@ from .guards import guarded
 from .held_calls import held_calls_as_reads, methods_by_name
 from .iterated_objects import objects_as_lists
 from .known_callees import KnownCallees
+from .looked_up_classes import made_by_class
 from .method_lookup import (
     BINARY,
     UNARY,
@@ -83,6 +84,7 @@ class Methods:
         with `guard` it begins by checking the classes that it is given."""
         if guard:
             lowered = guarded(lowered, given)
+        lowered = made_by_class(lowered)
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
             known = any(kind.holds_objects for kind in kinds.values())
