@@ -235,6 +235,23 @@ def test_tangents_may_divide_by_what_the_function_divided_by(parts: Any) -> None
     tl.check_grads(quotients_in_try, (0.7, 1.3, parts), wrt=(0, 1), modes=("fwd",))
 
 
+def unknown_function_in_try(x, t, f):
+    try:
+        s = t
+        for v in x:
+            s = s * f(v)
+    except ZeroDivisionError:
+        s = 2.0 * t
+    return s
+
+
+def test_a_function_known_at_run_time_has_no_tangents_in_reverse_mode() -> None:
+    args = (np.array([0.3, 0.8]), 0.7, np.cos)
+    tl.check_grads(unknown_function_in_try, args, wrt=(0, 1), modes=("rev",))
+    with pytest.raises(tl.UnsupportedError, match="`ZeroDivisionError` is caught around"):
+        tl.jvp(unknown_function_in_try, args, (args[0], 1.0, None))
+
+
 def test_a_handler_sees_what_the_body_has_bound() -> None:
     tl.check_grads(rebound_then_raised, (0.7, 1.3), modes=("fwd",))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import ir
+from .. import ir, runtime
 from ..errors import UnsupportedError
 from ..frontend.jumps import ends_by_raising
 
@@ -118,12 +118,23 @@ class _Tangents:
     def callee(self, fn: ir.Expr) -> Classes:
         """What the tangents of a function of the same module may raise."""
         if not isinstance(fn, ir.Ref):
-            return _ANY if isinstance(fn, ir.Var) else _NONE
+            late = isinstance(fn, ir.Var) and not self.is_of_pair(fn.name)
+            return _ANY if late else _NONE
         called = self.functions.get(fn.text)
         if called is None or called.name in self.seen:
             return _NONE
         self.seen.add(called.name)
         return _Tangents(self.functions, called, self.seen).of(called.body)
+
+    def is_of_pair(self, name: str) -> bool:
+        """Whether a name is the forward function of a pair, which has no tangents."""
+        return any(
+            isinstance(stmt, ir.Assign)
+            and isinstance(stmt.value, ir.Call)
+            and getattr(stmt.value.fn, "obj", None) is runtime.pair_of
+            for stmt in ir.statements(self.function.body)
+            if name in ir.binds(stmt)
+        )
 
     def is_divisor(self, under: ir.Expr) -> bool:
         """Whether dividing by this raises nothing, or has just been done by the primal."""
