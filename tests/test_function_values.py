@@ -417,3 +417,19 @@ def test_functions_of_a_table_share_no_memory() -> None:
     x = np.array([0.3, 0.5])
     tl.check_grads(kept_beside_a_table, (x, "halved"), wrt=0)
     tl.check_grads(written_result_of_table, (x, "halved"), wrt=0)
+
+
+KEPT: dict[Any, Any] = {"sin": np.sin}
+
+
+def array_put_into_a_table(x):
+    KEPT["buffer"] = np.zeros(2)
+    b = KEPT["buffer"]
+    b[0] = x[0]
+    return np.sum(KEPT["buffer"]) + np.sum(KEPT["sin"](x))
+
+
+def test_what_else_is_in_a_table_of_functions_is_followed() -> None:
+    for mode in ("reverse", "forward"):
+        with pytest.raises(tl.UnsupportedError, match="`b` carries derivatives into `KEPT`"):
+            tl.autodiff(array_put_into_a_table, mode=mode)

@@ -165,14 +165,10 @@ def _live(text: str, obj: Any) -> Kind:
         return FLOAT
     if data_counts() and (kind := structure_of(obj, ranks=True)).tells_ranks:
         return kind
-    if not is_object(obj) and not isinstance(obj, (list, tuple, dict)):
+    if not is_object(obj) and not isinstance(obj, (list, tuple)):
         return UNKNOWN
-    # Each method asks whether it is given an object of its class, and where a function that
-    # carries no derivatives is called the run asks whether it is one.
-    kind = structure_of(obj)
-    if kind.form == "dict" and kind.item != FUNCTION:
-        return UNKNOWN
-    return kind if kind.holds_objects or FUNCTION in (kind.item, *(kind.items or ())) else UNKNOWN
+    kind = structure_of(obj)  # (each method asks whether it is given an object of its class)
+    return kind if kind.holds_objects else UNKNOWN
 
 
 def _display(expr: ir.Display, kinds: Mapping[str, Kind], book: Any) -> Kind:

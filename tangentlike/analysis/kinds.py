@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from .. import ir
-from ..kind import BOOL, INT, OTHER, UNKNOWN, Kind
+from ..kind import BOOL, FUNCTION, INT, OTHER, UNKNOWN, Kind
 from ..owners import is_numerical, module_of
 from ..rules.linear import holds_complex
+from .called_items import called_items
 from .contents import contents, made_of
 from .declared import kind_from_annotation, kinds_from_example
 from .evidence import evidence, told_apart
@@ -31,7 +32,9 @@ def infer_kinds(function: ir.Function, given: Mapping[str, Kind], book: Any) -> 
     >>> infer_kinds(program("n = x.shape[0]; s = 0.0"), {}, None)["s"].form
     'number'
     """
-    return _Inference(function, given, book).run()
+    kinds = _Inference(function, given, book).run()
+    kinds.update(dict.fromkeys(called_items(function), FUNCTION))
+    return kinds
 
 
 def computes_complex(function: ir.Function, kinds: Mapping[str, Kind]) -> bool:

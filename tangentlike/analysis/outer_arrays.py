@@ -67,6 +67,8 @@ class Held:
         """Names that a statement binds or puts something into, and that value."""
         sources = self.outer.sources
         match stmt:
+            case ir.Assign(target=str(name)) if sources.kind_of(ir.Var(name)) == FUNCTION:
+                pass  # (what it gives is no outer array: see `called`)
             case ir.Assign(target=target, value=value):
                 yield from ((name, value) for name in ir.target_names(target))
             case ir.For(target=target, iter=value):
@@ -93,8 +95,6 @@ class Held:
                 return dict(self.names.get(name, {}))
             case ir.Attribute(_, name) if name in SHAPE_QUERIES:
                 return {}
-            case ir.Index() if self.outer.sources.kind_of(expr) == FUNCTION:
-                return {}  # (what such functions give is no outer array: see `called`)
             case ir.Index(base, key):
                 found = self._part(base)
                 holds = self.outer.sources.kind_of(base).form in ("list", "tuple", "dict")
