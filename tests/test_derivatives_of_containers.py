@@ -220,3 +220,25 @@ def test_forward_mode_waits_for_the_class() -> None:
 
 def test_checks_of_higher_order_take_objects() -> None:
     check_grads(by_call, (MAKERS["called"][1](0), X), order=2)
+
+
+def test_momentum_in_a_dict_beside_the_parameters() -> None:
+    """What `items()` gives is no dict, and nothing has to be checked."""
+
+    def trained(w, x):
+        v = {k: np.zeros_like(a) for k, a in w.items()}
+        w = dict(w)
+        for _ in range(2):
+            g = {"a": 2.0 * (w["a"] * x - 1.0) * x, "b": 2.0 * w["b"]}
+            for k in w:
+                v[k] = 0.9 * v[k] - 0.1 * g[k]
+                w[k] = w[k] + v[k]
+        return sum(np.sum(a**2) for a in w.values())
+
+    w, x = {"a": np.array([0.3, -0.2]), "b": np.array(0.7)}, np.array([0.5, 1.1])
+    forward = tl.autodiff(trained, mode="forward", wrt="w")
+    assert "require" not in forward.source
+    along = tl.grad(lambda w, x: tl.jvp(lambda w: trained(w, x), (w,), (w,))[1])(w, x)
+    product, gradient = tl.hvp(trained)(w, x, w), tl.grad(trained)(w, x)
+    for k in w:  # (the derivative of `gradient . w`)
+        np.testing.assert_allclose(along[k], product[k] + gradient[k], rtol=1e-12)

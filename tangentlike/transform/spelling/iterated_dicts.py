@@ -19,6 +19,7 @@ from ... import ir
 from ...analysis.activity import varied_names
 from ..context import Context
 
+_VIEWS = ("items", "keys", "values")
 _TAKING_ITEMS = (zip, enumerate, reversed, sorted, list, tuple, iter, sum, max, min, map, filter)
 
 
@@ -32,6 +33,7 @@ def no_dicts_for_their_items(
         for name in _gone_through(stmt, context)
         if context.kind_of(ir.Var(name)).form == "unknown" and name not in function.param_names
     }
+    found -= _views(function)
     if not found or not _makes_dicts(function, context, set()):
         return function
     effects = context.sources().effects
@@ -50,6 +52,19 @@ def no_dicts_for_their_items(
         yield ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
 
     return dataclasses.replace(function, body=block(function.body))
+
+
+def _views(function: ir.Function) -> set[str]:
+    """The names that stand for views of dicts wherever they are bound."""
+    views: set[str] = set()
+    others: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Attribute(_, method), args=())):
+                (views if method in _VIEWS else others).add(name)
+            case _:
+                others.update(ir.binds(stmt))
+    return views - others
 
 
 def _gone_through(stmt: ir.Stmt, context: Context) -> Iterator[str]:
