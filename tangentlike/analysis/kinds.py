@@ -131,10 +131,22 @@ class _Inference:
                     kind = UNKNOWN
                 if kind == UNKNOWN:
                     kind = kind_from_annotation(param.annotation)
+                if kind == UNKNOWN and param.name in self._tapes():
+                    kind = Kind("tuple")
             if param.name in self.contents and kind.form in ("list", "dict"):
                 kind = replace(kind, item=None)  # the program puts more into it
             self.of_definition[param.name] = {-1: self._named(param.name, kind)}
             self.kinds[param.name] = self._joined(param.name)
+
+    def _tapes(self) -> frozenset[str]:
+        """The tape of a backward function that has one, a tuple (its tangent may be a list)."""
+        first = self.function.param_names[:1]
+        unpacked = {
+            stmt.value
+            for stmt in self.function.body
+            if isinstance(stmt, ir.Assign) and isinstance(stmt.target, tuple)
+        }
+        return frozenset(n for n in first if n in self.function.empties and ir.Var(n) in unpacked)
 
     def run(self) -> dict[str, Kind]:
         self._until_stable()

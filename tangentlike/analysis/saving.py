@@ -23,6 +23,7 @@ from .aliases import Aliases
 from .looking import LIKE_ARGUMENTS, SHAPE_ATTRIBUTES, slices_array, takes_last
 from .memory import element
 from .namesets import NameSets
+from .newly_made import NewlyMade
 from .parts import Parts, is_part, whole_of, written_key
 from .regions import Access
 from .structure import ROOT, BlockKey, Structure, block_key, bound_by
@@ -138,9 +139,11 @@ class Recording:
         written: Callable[[ir.Stmt], tuple[str, ...]],
         restored_for_caller: Iterable[str],
         parts: Parts,
+        made: NewlyMade,
     ) -> None:
         self.facts = facts
         self.parts = parts
+        self.made = made
         self.aliases = aliases
         self.reads = reads
         self.written = written  # names a statement writes through, and must restore itself
@@ -257,7 +260,8 @@ class Recording:
         """In-place writes: their entries are saved when the content is needed."""
         for base in self.written(stmt):
             key = (id(stmt), base)
-            if key not in self.saves.stores and self._behind(stmt, base) & needed:
+            met = key not in self.saves.stores and self._behind(stmt, base) & needed
+            if met and self._may_be_read(stmt, base):
                 self.saves.stores[key] = None
                 self._stored.add(id(stmt))
                 self.changed = True
@@ -266,6 +270,22 @@ class Recording:
                     read = needs_of(expr, self.aliases, self.facts.home.__contains__)
                     needed |= self.sets.mask(read)
         return needed
+
+    def _may_be_read(self, stmt: ir.Stmt, base: str) -> bool:
+        """Whether what is needed may be in the object that a statement writes into: of one that
+        was just made, that is what was read of it since."""
+        made = self.made.readers(stmt, base)
+        if made is None:
+            return True
+        since, names = made
+        read = self.reads.exit.get(id(stmt), frozenset())
+        for inner in ir.statements(since):
+            for found in (self.reads.entry, self.reads.exit, self.reads.headers):
+                read |= found.get(id(inner), frozenset())
+            for which, _ in enumerate(ir.blocks(inner)):
+                read |= self.reads.tails.get(block_key(inner, which), frozenset())
+        written = content(base, self.aliases)
+        return any(written & content(name, self.aliases) for name in read & names)
 
     def _behind(self, stmt: ir.Stmt, base: str) -> int:
         """What a write in place may overwrite: contents, and parts of them that it may meet."""

@@ -165,3 +165,12 @@ def reverse_store(
     adjoints.out.append(ir.Store(entry, zero, adjoints.origin))
     if own:
         adjoints.contribute(given, ir.Var(own))
+
+
+def reverse_addition(
+    field: ir.Attribute, added: ir.Var, adjoints: Adjoints, context: Context
+) -> None:
+    """The adjoint of `o.f = accumulate(o.f, e)`: `e_bar += o_bar.f`, which stays as it is."""
+    assert isinstance(field.base, ir.Var)
+    entry = ir.Attribute(adjoints.adjoint(field.base.name), field.name)
+    adjoints.contribute(added.name, ir.Call(context.helper("part_like"), (entry, added)))

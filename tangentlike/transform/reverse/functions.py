@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.looking import looked_into
+from ...analysis.newly_made import NewlyMade
 from ...analysis.parts import Parts
 from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
@@ -212,8 +213,9 @@ class Reverse:
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts).run()
         virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed)
         restored = self._restored_for_caller(reads)
+        made = NewlyMade(self.facts, self.context.sources())
         recording = Recording(
-            self.facts, aliases, reads, virtual, self._written, restored, all_parts
+            self.facts, aliases, reads, virtual, self._written, restored, all_parts, made
         )
         return recording.run(), recomputed
 

@@ -69,7 +69,7 @@ def reverse_pair(
     before = _bind_everywhere(before, taped, primal)
     place = primal.function.place
     body = (*head, *before, *copies, end)
-    fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="", empties=())
+    fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="")
     body = (*unpack, *backward)
     bwd = ir.Function(names[1], tuple(params), body, place, empties=(tape,))
     return fwd, bwd, takes_seed, is_restored(value, primal, context)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ... import ir
+from ... import ir, runtime
 from ...analysis.saving import is_scatter
 from ...analysis.structure import BlockKey, Structure, block_key
 from ..calling.callees import CallSite
@@ -38,6 +38,7 @@ class Presence:
         self.context = context
         self._chains: dict[int, Chain] = {}
         self._by_position = _by_position(facts.function)
+        self.added = dict(_added_to_fields(facts.function.body))
 
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
@@ -70,8 +71,9 @@ class Presence:
                 return present | self.roots(self._operands(stmt))
             case ir.Store() | ir.Update():
                 base = self.written_base(stmt)
-                if base in present and isinstance(stmt.value, ir.Var):
-                    present |= self.roots(frozenset({stmt.value.name}) & self.active)
+                value = self.added.get(id(stmt), stmt.value)
+                if base in present and isinstance(value, ir.Var):
+                    present |= self.roots(frozenset({value.name}) & self.active)
                 return present
             case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(ir.Var(v),))):
                 return self._read(base, v, present)
@@ -165,6 +167,22 @@ def popped_from(stmt: ir.Assign) -> str:
         case ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=()):
             return base
     return ""
+
+
+def _added_to_fields(block: ir.Block) -> Iterator[tuple[int, ir.Expr]]:
+    """The stores of `o.f = accumulate(o.f, e)`, by their ids, and what each adds to the attribute:
+    an adjoint, of the structure that the attribute has before and after."""
+    for at, stmt in enumerate(block):
+        for inner in ir.blocks(stmt):
+            yield from _added_to_fields(inner)
+        match block[max(at - 2, 0) : at + 1]:
+            case (
+                ir.Assign(target=str(old), value=ir.Attribute(ir.Var(base)) as field),
+                ir.Assign(target=str(new), value=ir.Call(ir.Ref(obj=obj), (ir.Var(a), added))),
+                ir.Store(target=ir.Attribute() as target, value=ir.Var(put)),
+            ) if obj is runtime.accumulate and (a, put, target) == (old, new, field):
+                if len({old, new, base}) == 3 and added not in (ir.Var(new), ir.Var(base)):
+                    yield id(stmt), added
 
 
 def _by_position(function: ir.Function) -> frozenset[str]:

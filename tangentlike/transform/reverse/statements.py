@@ -18,7 +18,7 @@ from ..calling.callees import CallSite
 from ..context import ISUB, MUL, Context
 from ..contributions import Chain, Contribution
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
-from .fields import refuse_array_field, reverse_store
+from .fields import refuse_array_field, reverse_addition, reverse_store
 from .masks import masks_of
 from .presence import Presence, popped_from
 from .sums import plain_sum
@@ -200,6 +200,11 @@ class Statements:
     def _store(self, stmt: ir.Store) -> None:
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
         if base not in adjoints.state:
+            return
+        if isinstance(stmt.target, ir.Attribute) and id(stmt) in self.presence.added:
+            added = self.presence.added[id(stmt)]
+            if isinstance(added, ir.Var) and added.name in self.active:
+                reverse_addition(stmt.target, added, adjoints, self.context)
             return
         if isinstance(stmt.target, ir.Attribute):
             name = stmt.value.name if isinstance(stmt.value, ir.Var) else ""
