@@ -175,8 +175,10 @@ class Adjoints:
             self._add_to_field(ir.Attribute(target, last.name), self.bar(item), numeric)
             return
         basic = surely_basic(last, self.context.kind_of)
-        arrays = self.context.kind_of(ir.Var(base)).form == "array"
-        if basic and (arrays or (numeric and not isinstance(last, ir.Slice))):
+        form = self.context.kind_of(ir.Var(base)).form
+        # (Who differentiates `t_bar[k] += e` of a list asks whether the sum is larger than the item.)
+        single = numeric and form != "tuple" and not isinstance(last, ir.Slice)
+        if basic and (form == "array" or single):
             self.update(ir.Index(target, last), self.bar(item))
         else:
             helper = self.context.helper("add_at")
