@@ -176,7 +176,7 @@ class Adjoints:
             return
         basic = surely_basic(last, self.context.kind_of)
         form = self.context.kind_of(ir.Var(base)).form
-        # (Who differentiates `t_bar[k] += e` of a list asks whether the sum is larger than the item.)
+        # (Who differentiates `t_bar[k] += e` of a list asks if the sum is larger than the item.)
         single = numeric and form != "tuple" and not isinstance(last, ir.Slice)
         if basic and (form == "array" or single):
             self.update(ir.Index(target, last), self.bar(item))

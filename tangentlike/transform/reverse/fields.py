@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 
-from ... import ir
+from ... import ir, runtime
 from ...analysis.memory import Sources, element
 from ...analysis.record_types import record_values
 from ...analysis.sharing import Sharing, container_stores, owner
@@ -25,6 +25,8 @@ from ...analysis.structure import structure
 from ...errors import UnsupportedError
 from ..context import BINARY_OF, Context
 from .adjoints import Adjoints
+
+_NEAR = 8  # statements before a store among which what is stored was computed
 
 
 def updates_as_stores(function: ir.Function, context: Context) -> ir.Function:
@@ -174,3 +176,45 @@ def reverse_addition(
     assert isinstance(field.base, ir.Var)
     entry = ir.Attribute(adjoints.adjoint(field.base.name), field.name)
     adjoints.contribute(added.name, ir.Call(context.helper("part_like"), (entry, added)))
+
+
+def added_to_fields(
+    block: ir.Block, written: Callable[[ir.Stmt], tuple[str, ...]]
+) -> Iterator[tuple[int, ir.Expr]]:
+    """The stores of `o.f = accumulate(o.f, e)`, by their ids, and what each adds to the attribute:
+    an adjoint, of the structure that the attribute has before and after. `written` are the names
+    that a statement writes through (another live name is another object)."""
+    for at, stmt in enumerate(block):
+        for inner in ir.blocks(stmt):
+            yield from added_to_fields(inner, written)
+        match stmt:
+            case ir.Store(target=ir.Attribute(ir.Var(base)) as field, value=ir.Var(new)):
+                before = block[max(at - _NEAR, 0) : at]
+                added = _added(before, field, base, new, written)
+                if added is not None:
+                    yield id(stmt), added
+
+
+def _added(
+    before: ir.Block,
+    field: ir.Attribute,
+    base: str,
+    new: str,
+    written: Callable[[ir.Stmt], tuple[str, ...]],
+) -> ir.Expr | None:
+    """`e` where `new` is `accumulate(o.f, e)` of what the attribute is still."""
+    old, added = "", None
+    for stmt in reversed(before):
+        if ir.blocks(stmt) or isinstance(stmt, ir.OpaqueStmt) or base in written(stmt):
+            return None
+        bound = set(ir.binds(stmt))
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(ir.Ref(obj=obj), (ir.Var(a), e))) if (
+                name == new and added is None and obj is runtime.accumulate
+            ):
+                old, added = a, e
+            case ir.Assign(target=str(name), value=value) if added is not None and name == old:
+                return added if value == field else None
+            case _ if bound & {base, new, old, *(ir.names_in(added) if added else ())}:
+                return None
+    return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ... import ir, runtime
+from ... import ir
 from ...analysis.saving import is_scatter
 from ...analysis.structure import BlockKey, Structure, block_key
 from ..calling.callees import CallSite
@@ -16,6 +16,7 @@ from ..context import Context
 from ..contributions import Chain, chain_of
 from ..loops import leaves
 from .adjoints import Adjoints
+from .fields import added_to_fields
 
 
 class Presence:
@@ -38,7 +39,7 @@ class Presence:
         self.context = context
         self._chains: dict[int, Chain] = {}
         self._by_position = _by_position(facts.function)
-        self.added = dict(_added_to_fields(facts.function.body))
+        self.added = dict(added_to_fields(facts.function.body, context.sources().written))
 
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
@@ -167,22 +168,6 @@ def popped_from(stmt: ir.Assign) -> str:
         case ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=()):
             return base
     return ""
-
-
-def _added_to_fields(block: ir.Block) -> Iterator[tuple[int, ir.Expr]]:
-    """The stores of `o.f = accumulate(o.f, e)`, by their ids, and what each adds to the attribute:
-    an adjoint, of the structure that the attribute has before and after."""
-    for at, stmt in enumerate(block):
-        for inner in ir.blocks(stmt):
-            yield from _added_to_fields(inner)
-        match block[max(at - 2, 0) : at + 1]:
-            case (
-                ir.Assign(target=str(old), value=ir.Attribute(ir.Var(base)) as field),
-                ir.Assign(target=str(new), value=ir.Call(ir.Ref(obj=obj), (ir.Var(a), added))),
-                ir.Store(target=ir.Attribute() as target, value=ir.Var(put)),
-            ) if obj is runtime.accumulate and (a, put, target) == (old, new, field):
-                if len({old, new, base}) == 3 and added not in (ir.Var(new), ir.Var(base)):
-                    yield id(stmt), added
 
 
 def _by_position(function: ir.Function) -> frozenset[str]:
