@@ -176,8 +176,10 @@ class Adjoints:
             return
         basic = surely_basic(last, self.context.kind_of)
         form = self.context.kind_of(ir.Var(base)).form
-        # (Who differentiates `t_bar[k] += e` of a list asks if the sum is larger than the item.)
-        single = numeric and form != "tuple" and not isinstance(last, ir.Slice)
+        if len(steps) == 1 and form in ("list", "tuple", "dict"):
+            # (Who differentiates `t_bar[k] += e` has to ask if the sum is larger than the item.)
+            numeric = self.context.kind_of(ir.Var(item)).form == "number"
+        single = numeric and not isinstance(last, ir.Slice)
         if basic and (form == "array" or single):
             self.update(ir.Index(target, last), self.bar(item))
         else:
