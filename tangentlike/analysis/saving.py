@@ -279,9 +279,12 @@ class Recording:
             return True
         since, names = made
         read = self.reads.exit.get(id(stmt), frozenset())
+        around = since[-1] if since and any(s is stmt for s in ir.statements(since[-1:])) else None
         for inner in ir.statements(since):
-            for found in (self.reads.entry, self.reads.exit, self.reads.headers):
-                read |= found.get(id(inner), frozenset())
+            if inner is not around:  # (what its reversal begins with runs as after the write)
+                read |= self.reads.entry.get(id(inner), frozenset())
+            read |= self.reads.headers.get(id(inner), frozenset())
+            read |= self.reads.exit.get(id(inner), frozenset())
             for which, _ in enumerate(ir.blocks(inner)):
                 read |= self.reads.tails.get(block_key(inner, which), frozenset())
         written = content(base, self.aliases)

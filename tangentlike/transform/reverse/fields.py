@@ -140,6 +140,16 @@ def refuse_array_field(stmt: ir.Store | ir.Update, base: str, context: Context) 
         )
 
 
+def refuse_slice_of_list(stmt: ir.Store, target: ir.Index, context: Context) -> None:
+    """`xs[1:] = ys` may change the length of a list, and with it where its items are."""
+    if context.kind_of(target.base).form == "list" and isinstance(target.key, ir.Slice):
+        raise UnsupportedError(
+            "a slice of a list that carries derivatives is assigned",
+            stmt.origin.place,
+            "Store the items one by one, or use an array.",
+        )
+
+
 def reverse_store(
     stmt: ir.Store, field: ir.Attribute, given: str, adjoints: Adjoints, context: Context
 ) -> None:
@@ -169,13 +179,11 @@ def reverse_store(
         adjoints.contribute(given, ir.Var(own))
 
 
-def reverse_addition(
-    field: ir.Attribute, added: ir.Var, adjoints: Adjoints, context: Context
-) -> None:
+def reverse_addition(field: ir.Attribute, added: str, adjoints: Adjoints, context: Context) -> None:
     """The adjoint of `o.f = accumulate(o.f, e)`: `e_bar += o_bar.f`, which stays as it is."""
     assert isinstance(field.base, ir.Var)
     entry = ir.Attribute(adjoints.adjoint(field.base.name), field.name)
-    adjoints.contribute(added.name, ir.Call(context.helper("part_like"), (entry, added)))
+    adjoints.contribute(added, ir.Call(context.helper("part_like"), (entry, ir.Var(added))))
 
 
 def added_to_fields(

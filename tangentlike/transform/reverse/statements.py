@@ -18,7 +18,12 @@ from ..calling.callees import CallSite
 from ..context import ISUB, MUL, Context
 from ..contributions import Chain, Contribution
 from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
-from .fields import refuse_array_field, reverse_addition, reverse_store
+from .fields import (
+    refuse_array_field,
+    refuse_slice_of_list,
+    reverse_addition,
+    reverse_store,
+)
 from .masks import masks_of
 from .presence import Presence, popped_from
 from .sums import plain_sum
@@ -201,20 +206,19 @@ class Statements:
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
         if base not in adjoints.state:
             return
-        if isinstance(stmt.target, ir.Attribute) and id(stmt) in self.presence.added:
-            added = self.presence.added[id(stmt)]
-            if isinstance(added, ir.Var) and added.name in self.active:
-                reverse_addition(stmt.target, added, adjoints, self.context)
-            return
         if isinstance(stmt.target, ir.Attribute):
-            name = stmt.value.name if isinstance(stmt.value, ir.Var) else ""
-            given_name = name if name in self.active else ""
-            reverse_store(stmt, stmt.target, given_name, adjoints, self.context)
+            added = self.presence.added.get(id(stmt))
+            if added is None:
+                reverse_store(
+                    stmt, stmt.target, self._active_name(stmt.value), adjoints, self.context
+                )
+            elif self._active_name(added):
+                reverse_addition(stmt.target, self._active_name(added), adjoints, self.context)
             return
         assert isinstance(stmt.target.base, ir.Var)
         before = self.masks.before(base)
         adjoints.own(base)
-        self._refuse_slice_of_list(stmt, stmt.target)
+        refuse_slice_of_list(stmt, stmt.target, self.context)
         entry = ir.Index(adjoints.adjoint(stmt.target.base.name), stmt.target.key)
         element = self.context.kind_of(stmt.target)
         containers = self.context.kind_of(stmt.target.base), self.context.kind_of(stmt.value)
@@ -241,15 +245,9 @@ class Statements:
         if own and isinstance(given, ir.Var):
             adjoints.contribute(given.name, ir.Var(own))
 
-    def _refuse_slice_of_list(self, stmt: ir.Store, target: ir.Index) -> None:
-        """`xs[1:] = ys` may change the length of a list, and with it where its items are."""
-        is_list = self.context.kind_of(target.base).form == "list"
-        if is_list and isinstance(target.key, ir.Slice):
-            raise UnsupportedError(
-                "a slice of a list that carries derivatives is assigned",
-                stmt.origin.place,
-                "Store the items one by one, or use an array.",
-            )
+    def _active_name(self, value: ir.Expr) -> str:
+        """The name that a value is, if it carries derivatives; else ""."""
+        return value.name if isinstance(value, ir.Var) and value.name in self.active else ""
 
     def _taken(self, stmt: ir.Store, entry: ir.Index, form: str, basic: bool) -> ir.Expr:
         """The adjoint of the stored value: what the entries hold, copied before they are zeroed."""
