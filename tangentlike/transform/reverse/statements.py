@@ -282,9 +282,8 @@ class Statements:
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
         if base in self.active:
             refuse_array_field(stmt, base, self.context)
-        if base not in adjoints.state:
-            return
-        if not isinstance(stmt.value, ir.Var) or stmt.value.name not in self.active:
+        name = self._active_name(stmt.value)
+        if base not in adjoints.state or not name:
             return
         adjoints.own(base)
         entry: ir.Expr = adjoints.adjoint(_name_of(stmt.target))
@@ -297,7 +296,6 @@ class Statements:
         if not self._fits(stored, written):
             entry = ir.Call(self.context.helper("unbroadcast"), (entry, stmt.value))
             entry = plain_sum(entry, written, self.context)
-        name = stmt.value.name
         if name not in adjoints.state and not adjoints.fresh(entry) and written.form != "number":
             entry = ir.Call(self.context.helper("copy"), (entry,))
         adjoints.contribute(name, entry)
