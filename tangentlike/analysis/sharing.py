@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import ir
-from .memory import MUTATING_METHODS, Sources, base_names, element
+from .memory import MUTATING_METHODS, Sources, base_names, element, surely_basic
 from .namesets import NameSets
 from .operations import rule_object, written_position
 from .pairs import Pairs
@@ -73,8 +73,10 @@ class Sharing:
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
             self._written(node, stmt, pairs, live & self.facts.looked_into_after[id(stmt)])
-            if assigned_field(stmt) or not (
-                self._indexed_by(stmt) or isinstance(stmt, ir.Store | ir.Update)
+            if (
+                assigned_field(stmt)
+                or self._may_add_key(stmt)
+                or not (self._indexed_by(stmt) or isinstance(stmt, ir.Store | ir.Update))
             ):
                 self.resized.add(node)
         if isinstance(stmt, ir.Assign):
@@ -102,6 +104,15 @@ class Sharing:
             return False
         changed = self.sources.kind_of(ir.Var(written)).form in ("list", "dict")
         return changed or _changes_list(stmt)
+
+    def _may_add_key(self, stmt: ir.Stmt) -> bool:
+        """Whether a store may give a dict a new key: `d[k] = v`."""
+        match stmt:
+            case ir.Store(target=ir.Index(base, key)):
+                form = self.sources.kind_of(base).form
+                known = form in ("array", "list", "tuple", "value")
+                return form == "dict" or not (known or surely_basic(key, self.sources.kind_of))
+        return False
 
     def _indexed_by(self, stmt: ir.Stmt) -> frozenset[str]:
         """The name whose items a statement writes: `a[k] = v`, `np.add.at(a, k, v)`."""
