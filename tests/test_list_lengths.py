@@ -92,8 +92,35 @@ def pop_of_what_is_still_read(a, b):
     return np.sum(a * a)
 
 
+def popped_beside_what_is_updated(b):
+    p = [np.sin(b), b * b, 2.0 * b]
+    last = p.pop()
+    p[-1] += b
+    p[0] *= p[1]
+    return np.sum(p[-1] * last * p[0])
+
+
+def lengths_of_a_growing_dict(b):
+    d = {}
+    for k in ("a", "b", "a", "c"):
+        w = 2.0 if k in d else 3.0
+        d[k] = b * w * (len(d) + 1.0)
+    d["a"] = d["a"] * d["b"]
+    return np.sum(d["a"] * np.sin(d["c"])) * len(d)
+
+
+def length_under_another_name_of_a_dict(b):
+    d = {"a": b}
+    e = d
+    for k in (1, 2):
+        e[k] = b * b * len(d)
+    return np.sum(e[1] * d[2])
+
+
 LISTS = [looped_then_popped, looped_then_appended, shrinking_in_a_loop, stack_of_work]
 LISTS += [under_another_name, popped_unused, popped_for_nothing]
+LISTS += [popped_beside_what_is_updated, lengths_of_a_growing_dict]
+LISTS += [length_under_another_name_of_a_dict]
 
 
 @pytest.mark.parametrize("f", LISTS, ids=lambda f: f.__name__)
@@ -125,3 +152,25 @@ def test_second_derivative_of_a_popped_list() -> None:
     by_a, by_b = pullback((v, v))
     (_, (dot_a, dot_b)) = tl.jvp(gradient, (a, b), (v, v))
     np.testing.assert_allclose(np.concatenate([by_a, by_b]), np.concatenate([dot_a, dot_b]))
+
+
+def twice_in_a_list(b):
+    p = [b, 2.0 * b, b]
+    last = p.pop()
+    p[0] += b
+    return np.sum(last * p[0])
+
+
+def known_by_another_list(b):
+    p = [np.sin(b), 2.0 * b]
+    q = p
+    last = p.pop()
+    q.append(last)
+    q[1] += b
+    return np.sum(last * p[1] * p[0])
+
+
+@pytest.mark.parametrize("f", [twice_in_a_list, known_by_another_list], ids=lambda f: f.__name__)
+def test_what_was_popped_may_be_left_in_the_list(f: Callable[..., Any]) -> None:
+    with pytest.raises(tl.UnsupportedError, match="may share its memory"):
+        tl.grad(f)

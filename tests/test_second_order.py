@@ -243,6 +243,9 @@ UNANNOTATED = [  # the rest: `python -m tests.mixed_orders`
     (mixed_orders.in_dict, "ptp"),
     (mixed_orders.by_helper, "gggg"),
     (mixed_orders.by_helper, "gtgg"),
+    (mixed_orders.in_list, "ggp"),
+    (mixed_orders.in_tuple, "ggp"),
+    (mixed_orders.repeated, "tgt"),
 ]
 
 
