@@ -14,6 +14,7 @@ from .analysis.activity import (
     varied_names,
 )
 from .analysis.aliases import analyse_aliases, effects_of
+from .analysis.early_reads import refuse_early_reads
 from .analysis.entangled import entangled_names, refuse_twice
 from .analysis.hidden_writes import refuse_hidden_writes
 from .analysis.kinds import computes_complex, infer_kinds, kind_of
@@ -214,6 +215,7 @@ class Builder:
                 made = frozenset(context.temporaries)
                 lowered = dataclasses.replace(lowered, function=function, temporaries=made)
                 context = self._context(lowered, given)
+        refuse_early_reads(lowered.function, context.sources())
         return lowered, context
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:

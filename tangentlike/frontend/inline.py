@@ -45,10 +45,25 @@ class Special:
 
     def rebinds(self, name: Any, later: Iterable[Expr]) -> bool:
         """Whether operands further right give a name another value."""
-        if not self.walrus or not isinstance(name, Var):
+        if (not self.walrus and not self.functions) or not isinstance(name, Var):
             return False
         parts = (p for expr in later for p in ir.walk(expr))
-        return any(isinstance(p, Walrus) and p.target == name.name for p in parts)
+        return any(self._binds(part, name.name, frozenset()) for part in parts)
+
+    def _binds(self, part: Expr, name: str, seen: frozenset[str]) -> bool:
+        """Whether a part of an expression binds a name: a walrus, or the call of a local function
+        in which it is `nonlocal` (or which calls such a one)."""
+        if isinstance(part, Walrus):
+            return part.target == name
+        if not self.calls(part) or part.fn.name in seen:  # type: ignore[attr-defined]
+            return False
+        called = part.fn.name  # type: ignore[attr-defined]
+        local = self.functions[called]
+        body = local.function.body
+        own = name in (*local.bound, *local.function.param_names)
+        if not own and any(name in ir.binds(stmt) for stmt in ir.statements(body)):
+            return True
+        return any(self._binds(p, name, seen | {called}) for p in _parts(body))
 
     def calls(self, expr: Expr) -> bool:
         """Whether this is a call of a local function."""

@@ -176,7 +176,8 @@ class Adjoints:
             return
         basic = surely_basic(last, self.context.kind_of)
         form = self.context.kind_of(ir.Var(base)).form
-        if len(steps) == 1 and form in ("list", "tuple", "dict"):
+        own = len(steps) == 1 and self.aliases.has_variable(base)  # (not a list of views)
+        if own and form in ("list", "tuple", "dict"):
             # (Who differentiates `t_bar[k] += e` has to ask if the sum is larger than the item.)
             numeric = self.context.kind_of(ir.Var(item)).form == "number"
         single = numeric and not isinstance(last, ir.Slice)
