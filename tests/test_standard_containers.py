@@ -12,7 +12,7 @@ X = np.array([0.3, 0.7, 1.1])
 
 
 # Lists and dicts in dicts that grow: reverse mode of their gradients is refused.
-ONCE = (programs.grouped, programs.grouped_by_literals, programs.dicts_by_default)
+ONCE = (programs.grouped, programs.dicts_by_default)
 
 
 @pytest.mark.parametrize("fn", [p.fn for p in programs.PROGRAMS], ids=lambda fn: fn.__name__)

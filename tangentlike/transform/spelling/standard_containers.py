@@ -124,6 +124,12 @@ def _container(call: ir.Call) -> _Container | None:
     return None
 
 
+def _computes_value(stmt: ir.Stmt, update: ir.Update) -> bool:
+    """Whether a statement before an update is of the same line, and does not find its place."""
+    found = ir.names_in(update.target).intersection(ir.binds(stmt))
+    return stmt.origin.place == update.origin.place and not found
+
+
 def _limit(call: ir.Call) -> ir.Expr | None:
     """The `maxlen` that a deque is given, unless it has none."""
     limit = dict(call.kwargs).get("maxlen", call.args[1] if len(call.args) > 1 else None)
@@ -137,7 +143,18 @@ class _Speller:
     present: frozenset[tuple[str, str]] = frozenset()  # a dict, and a key that it surely has
 
     def block(self, block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            *before, last = self.statement(stmt)
+            if before and isinstance(last, ir.Update):  # Python looks there before it computes
+                at = len(out)
+                while at and _computes_value(out[at - 1], last):
+                    at -= 1
+                out[at:at] = before
+            else:
+                out += before
+            out.append(last)
+        return tuple(out)
 
     def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         made = _made(stmt)
