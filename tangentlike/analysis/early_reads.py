@@ -58,7 +58,9 @@ def _changes(update: ir.Update, stmt: ir.Stmt, sources: Sources) -> bool | None:
     """Whether a call changes what is updated; None if that depends on what shares memory."""
     match update.target:
         case ir.Var(name):
-            return name in ir.binds(stmt)
+            # (A name that is bound alone is read here: `item = row[1]; item += v; row[1] = item`.)
+            several = isinstance(stmt, ir.Assign) and isinstance(stmt.target, tuple)
+            return several and name in ir.binds(stmt)
         case ir.Attribute(_, field):
             value = getattr(stmt, "value", None)
             effects = sources.effects(value) if isinstance(value, ir.Call) else None
