@@ -9,15 +9,12 @@ from __future__ import annotations
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from . import ir, runtime
 from .errors import UnknownClassError, UnknownRankError
-
-if TYPE_CHECKING:
-    from .pipeline import Derived
 
 __all__ = ["Asked", "asked_by", "asks_for_ranks", "runs_over_names", "takes_arrays"]
 
@@ -37,8 +34,9 @@ class Asked:
     ranks: bool
 
 
-def asked_by(made: Callable[[], Derived]) -> Asked:
-    """What a derivative asks; one that cannot be made yet may ask for what its refusal is about."""
+def asked_by(made: Callable[[], Any]) -> Asked:
+    """What a derivative asks that `made` gives (a `pipeline.Derived`); one that cannot be made yet
+    may ask for what its refusal is about."""
     try:
         derived = made()
     except UnknownRankError:

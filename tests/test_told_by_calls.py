@@ -134,3 +134,31 @@ def by_the_step(x):
 def test_numbers_of_the_module() -> None:
     for x in (0.7, np.float64(0.7), np.array(0.7)):
         tl.check_grads(by_the_step, (x,))
+
+
+def rows_of_a_matrix(x):
+    m = np.array([x, 2.0 * x])
+    a, b = m[0], m[1]
+    a *= b
+    m[1] += a
+    return np.sum(m**2)
+
+
+def by_a_gradient(x):
+    return tl.grad(entry_by_helper)(x) @ x
+
+
+def halved(a):
+    a -= a * a * 0.5
+    return a
+
+
+def entry_by_helper(x):
+    return halved(x[0]) * halved(np.sum(x))
+
+
+@pytest.mark.parametrize("f", [rows_of_a_matrix, by_a_gradient])
+def test_what_an_array_is_made_of_tells_its_axes(f: Callable[..., Any]) -> None:
+    tl.check_grads(f, (X,))
+    change = agreement.slope(lambda x: tl.grad(f)(x) @ X, (X,), (X,))
+    assert agreement.close(tl.hvp(f)(X, X) @ X, change, 1e-6)

@@ -22,9 +22,26 @@ def _converted(call, kind_of):
     found = kind.dtype if dtype is None else dtype_class(dtype, kind.dtype)
     if kind.form in ("number", "array"):
         return Kind("array", found, kind.shape)
-    ranks = {part.rank for part in kind.items or ()}
-    shape = (None,) * (ranks.pop() + 1) if len(ranks) == 1 and None not in ranks else None
-    return Kind("array", dtype_class(dtype, "?"), shape)
+    rank = _depth(call.args[0], kind_of)
+    return Kind("array", dtype_class(dtype, "?"), None if rank is None else (None,) * rank)
+
+
+def _depth(expr, kind_of):
+    """How many axes the array of a value has; None where that is not known."""
+    if isinstance(expr, ir.Display) and expr.form in ("list", "tuple") and expr.items:
+        return _one_more({_depth(item, kind_of) for item in expr.items})
+    return _depth_of(kind_of(expr))
+
+
+def _one_more(ranks):
+    return 1 + ranks.pop() if len(ranks) == 1 and None not in ranks else None
+
+
+def _depth_of(kind):
+    if kind.form not in ("list", "tuple"):
+        return kind.rank
+    parts = kind.items or (() if kind.item is None else (kind.item,))
+    return _one_more({_depth_of(part) for part in parts})
 
 
 @rule(np.array, kind=_converted)

@@ -211,8 +211,11 @@ class Callees:
         effects = self.effects(call.fn.obj)
         if effects is None or not effects.written | effects.returned:
             return effects
-        kinds = {f: _rough(kind_of(e)) for f, e in self.bind_loosely(call).items()}
-        return self._effects.here(call.fn.obj, kinds)
+        return self._effects.here(call.fn.obj, self.kinds_given(call, kind_of))
+
+    def kinds_given(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> dict[str, Kind]:
+        """What is known of the arguments of a call, by parameter, without names of the caller."""
+        return {f: _rough(kind_of(e)) for f, e in self.bind_loosely(call).items()}
 
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         """What is known of the result of a user's function, given what is known of arguments.

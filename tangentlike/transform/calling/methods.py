@@ -46,7 +46,7 @@ from .method_lookup import (
     refuse_properties_like_arrays,
 )
 from .module_values import functions_of_modules
-from .operators import apart, untold, waiting_of
+from .operators import Waiting, apart, calls_untold, untold, waiting_of
 from .replaced_records import replaced_as_made
 from .summed_objects import sums_of_objects
 from .updated_objects import updates_as_methods
@@ -88,7 +88,7 @@ class Methods:
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
             known = any(kind.holds_objects for kind in kinds.values())
-            if not known and not may_call_methods(lowered.function):
+            if not (known or may_call_methods(lowered.function) or calls_untold(lowered.function)):
                 break
             refuse_properties_like_arrays(lowered.function, kinds)
             kind = functools.partial(self.kind_of, kinds=kinds)
@@ -315,9 +315,9 @@ class _Spelling:
         if not is_python_function(fn.obj) or any(map(ir.is_starred, call.args)):
             return None
         given = self._given(fn.obj, call)
-        if not any(kind.holds_objects for kind in given.values()):
-            return None
         waiting = untold(fn.obj)
+        if not given:
+            return None if waiting is None else self._with_ranks(call, waiting)
         told = waiting and waiting.told(tuple(given.items()))
         if waiting is not None and told is not None:
             fn, call = told, waiting.given(call, told)
@@ -326,6 +326,13 @@ class _Spelling:
         method = _Method("function", fn.text, fn.obj)
         name = self.methods.callees.lowered(fn.obj).function.name
         return dataclasses.replace(call, fn=self.methods.variant(fn.obj, method, name, given))
+
+    def _with_ranks(self, call: ir.Call, waiting: Waiting) -> ir.Call | None:
+        """A call of a derivative that asks what its arguments are, as one of that for these."""
+        kinds = self.methods.callees.kinds_given(call, self.kind)
+        told = tuple((name, kind) for name, kind in kinds.items() if kind.tells_ranks)
+        found = waiting.told(told) if told else None
+        return None if found is None else waiting.given(call, found)
 
     def _refuse_operator(self, call: ir.Call, fn: ir.Ref, origin: ir.Origin) -> None:
         """Refuse an operator of an object whose class has none that can be read."""

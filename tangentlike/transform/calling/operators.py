@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ... import ir
+from ...asked import asks_for_ranks
 from ...errors import UnknownClassError
 from ...frontend.lifting import PARTIAL, lifted_of
 from ...kind import Kind
@@ -227,8 +228,8 @@ def _seeds_to_come(options: Mapping[str, Any]) -> int:
 
 
 def untold(obj: Any) -> Waiting | None:
-    """A derivative that would be another one if the classes of its arguments were known: it waits
-    for them, or leaves to the run what it calls."""
+    """A derivative that would be another one if it were known what its arguments are: it waits
+    for that, leaves to the run what it calls, or checks when it runs what it is given."""
     derivative = getattr(obj, "__tangentlike__", None)
     if derivative is None or isinstance(derivative, Waiting):
         return derivative
@@ -241,7 +242,15 @@ def untold(obj: Any) -> Waiting | None:
         for expr in ir.expressions(stmt)
         for part in ir.walk(expr)
     )
-    return Waiting(obj, _NOT_TOLD) if calls else None
+    asks = any(map(asks_for_ranks, functions))
+    return Waiting(obj, _NOT_TOLD) if calls or asks else None
+
+
+def calls_untold(function: ir.Function) -> bool:
+    """Whether a function calls a derivative that would be another one if more were known."""
+    calls = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
+    refs = (call.fn for call in calls if isinstance(call, ir.Call))
+    return any(isinstance(ref, ir.Ref) and untold(ref.obj) is not None for ref in refs)
 
 
 def _waiting(made: Any, error: UnknownClassError, seeds: int) -> types.FunctionType:
