@@ -117,10 +117,16 @@ def length_under_another_name_of_a_dict(b):
     return np.sum(e[1] * d[2])
 
 
+def result_that_its_derivative_reads(b):
+    c = np.tanh(0.1 * b)
+    c[b > 1.5] *= 0.7
+    return np.sum(b * c)
+
+
 LISTS = [looped_then_popped, looped_then_appended, shrinking_in_a_loop, stack_of_work]
 LISTS += [under_another_name, popped_unused, popped_for_nothing]
 LISTS += [popped_beside_what_is_updated, lengths_of_a_growing_dict]
-LISTS += [length_under_another_name_of_a_dict]
+LISTS += [length_under_another_name_of_a_dict, result_that_its_derivative_reads]
 
 
 @pytest.mark.parametrize("f", LISTS, ids=lambda f: f.__name__)

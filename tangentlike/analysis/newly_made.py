@@ -24,8 +24,8 @@ class NewlyMade:
         self._positions: dict[int, int] = {}  # of statements, in their blocks
 
     def readers(self, stmt: ir.Stmt, name: str) -> tuple[ir.Block, frozenset[str]] | None:
-        """For the object that `name` is when `stmt` writes into it: the statements since its
-        making that may run before the write, and the names by which they may look into it. None
+        """For the object that `name` is when `stmt` writes into it: the statements from its
+        making on that may run before the write, and the names by which they may look into it. None
         where it is not seen that the object is made here, or older names may lead to it."""
         since = self._since(stmt, name)
         if since is None:
@@ -52,8 +52,9 @@ class NewlyMade:
         return ()
 
     def _since(self, stmt: ir.Stmt, name: str) -> ir.Block | None:
-        """The statements between `stmt` and the one that makes what `name` is, in the block of
-        that; of a loop that `stmt` is in, a round may run before it."""
+        """The statements from the one that makes what `name` is (whose reversal may read it: the
+        derivative of `y = np.tanh(x)` does) up to `stmt`, in the block of the first; of a loop that
+        `stmt` is in, a round may run before it."""
         facts, around = self.facts, ()
         while True:
             key, at = facts.block_of[id(stmt)], facts.number[id(stmt)]
@@ -63,7 +64,7 @@ class NewlyMade:
                 block = self._block(key)
                 start, end = (self._positions[id(s)] for s in (made, stmt))
                 near = end - start <= _MOST and self._makes(made, name)
-                return (*block[start + 1 : end], *around) if near else None
+                return (*block[start:end], *around) if near else None
             if key == ROOT or any(self._within(d, key) for d in facts.definitions.get(name, ())):
                 return None
             stmt = facts.owner[key]
