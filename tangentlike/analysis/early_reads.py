@@ -45,9 +45,21 @@ def _updates(block: ir.Block) -> Iterator[tuple[ir.Update, ir.Block]]:
         start = at
         while start and block[start - 1].origin.place == stmt.origin.place:
             start -= 1
-        before = tuple(s for s in block[start:at] if _is_call(s))
+        before = tuple(s for s in _of_value(stmt, block[start:at]) if _is_call(s))
         if before:
             yield stmt, before
+
+
+def _of_value(update: ir.Update, before: ir.Block) -> ir.Block:
+    """Without what finds the place first: `g.step().cells` of `g.step().cells[0] += v`."""
+    place = set(ir.names_in(update.target))
+    kept: list[ir.Stmt] = []
+    for stmt in reversed(before):
+        if isinstance(stmt, ir.Assign) and place & set(ir.target_names(stmt.target)):
+            place |= ir.reads(stmt)
+        else:
+            kept.append(stmt)
+    return tuple(reversed(kept))
 
 
 def _is_call(stmt: ir.Stmt) -> bool:
