@@ -24,9 +24,9 @@ from .apart import Apart
 from .asked import Asked, asked_by
 from .blame import annotate, place_of, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
-from .errors import TangentlikeError, UnsupportedError
+from .errors import TangentlikeError, UnknownRankError, UnsupportedError
 from .kind import UNKNOWN, Kind
-from .meanings import noting
+from .meanings import Meanings, noting
 from .primal import Primal, plain_signature
 from .structures import Structures, has_objects, structures_of
 
@@ -48,6 +48,7 @@ class Derivation:
         self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
         self.succeeds = False  # another one, whose helpers were defined anew
         self._derived: Derived | None = None
+        self._waiting: tuple[UnknownRankError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._slots = [_slot(primal, name) for name in request.wrt]
 
@@ -65,18 +66,21 @@ class Derivation:
         it is made over their variants for that; a refusal is that of the plain ones."""
         from .pipeline import derive
 
+        if self._waiting is not None and self._waiting[1].hold():
+            raise self._waiting[0].with_traceback(None)
         inner, request = self.primal.inner, self.request
         function = inner.emitted if self.primal.waits else self.primal.function
         with noting() as meanings:
             try:
                 return derive(function, request)
-            except UnsupportedError:
+            except UnsupportedError as refusal:
                 forward = request.mode in ("tangent", "change")
-                if forward or request.inside or not (inner or meanings.of_derivatives):
-                    raise
-                with contextlib.suppress(UnsupportedError):
-                    function = inner.for_reversal.emitted if inner else function
-                    return derive(function, replace(request, inside=True))
+                if not (forward or request.inside) and (inner or meanings.of_derivatives):
+                    with contextlib.suppress(UnsupportedError):
+                        function = inner.for_reversal.emitted if inner else function
+                        return derive(function, replace(request, inside=True))
+                if isinstance(refusal, UnknownRankError):  # (asked again at each call)
+                    self._waiting = refusal, meanings
                 raise
 
     def holds(self) -> bool:

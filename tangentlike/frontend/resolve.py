@@ -75,6 +75,15 @@ class Scope:
             note_data((id(names), name), lambda: names.get(name), _whole_structure)
         return found
 
+    def _meant(self, name: str) -> Any:
+        """What a name means, of which nothing depends yet; None if it means nothing."""
+        if name in self.imports:
+            return self.imports[name].obj
+        name = self.renamed.get(name, name)
+        if name in self.cells:
+            return contents_of(self.cells[name])
+        return self.globals.get(name, self.builtins.get(name))
+
     def kind_of_name(self, name: str) -> str:
         """Where a name is found: "closure", "global" or "builtin"; raises `KeyError`."""
         if name in self.cells:
@@ -93,12 +102,8 @@ class Scope:
         """
         used = self.fn.__code__.co_names if self.fn is not None else ()
         for name in (*self.imports, *used, *self.cells, *self.globals):
-            try:
-                found = self.lookup(name)
-            except KeyError:
-                continue
-            if is_array_module(found):
-                return ir.Ref(name, found)
+            if is_array_module(self._meant(name)):
+                return ir.Ref(name, self.lookup(name))
         return ir.Ref("np", np)
 
     @property

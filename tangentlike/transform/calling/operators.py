@@ -242,7 +242,8 @@ def untold(obj: Any) -> Waiting | None:
         for expr in ir.expressions(stmt)
         for part in ir.walk(expr)
     )
-    asks = any(map(asks_for_ranks, functions))
+    asks = functions and not derivative.inner.request.tells_ranks
+    asks = asks and any(map(asks_for_ranks, functions))
     return Waiting(obj, _NOT_TOLD) if calls or asks else None
 
 
