@@ -13,7 +13,7 @@ from .structures import is_object
 if TYPE_CHECKING:
     from .ir import Origin
 
-__all__ = ["annotate", "place_of", "translated_error"]
+__all__ = ["annotate", "place_of", "refused_before", "translated_error"]
 
 
 def place_of(
@@ -28,6 +28,20 @@ def place_of(
             place = origin.place if origin is not None else place
         step = step.tb_next
     return place
+
+
+def refused_before(error: Exception) -> Exception:
+    """What the derivative refused before `error` was raised while that was handled: a `finally` of
+    the user's runs then too, and may find values that were not computed. Else the error itself."""
+    found: BaseException | None = error
+    while found is not None:
+        step = found.__traceback__
+        while step is not None and step.tb_next is not None:
+            step = step.tb_next
+        if step is not None and step.tb_frame.f_code in REFUSING and isinstance(found, Exception):
+            return found
+        found = found.__context__
+    return error
 
 
 def translated_error(error: Exception, place: Place | None, primal: str) -> TangentlikeError | None:

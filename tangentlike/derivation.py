@@ -22,7 +22,7 @@ import numpy as np
 from . import leaves
 from .apart import Apart
 from .asked import Asked, asked_by
-from .blame import annotate, place_of, translated_error
+from .blame import annotate, place_of, refused_before, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .errors import TangentlikeError, UnknownRankError, UnsupportedError
 from .kind import UNKNOWN, Kind
@@ -315,13 +315,14 @@ class Derivation:
         """Call a part of the derivative that gets no arguments of the user's."""
         try:
             return function(*args, **kwargs)
-        except Exception as error:
+        except Exception as raised:
+            error = refused_before(raised)
             derived = self._derived or self.derived
             place = place_of(error, functions_of(derived), derived.origins)
             translated = translated_error(error, place, self.primal.name)
             if translated is not None:
                 raise translated from None
-            annotate(error, place, self.primal.name)
+            annotate(raised, place, self.primal.name)
             raise
 
 

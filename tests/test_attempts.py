@@ -193,3 +193,27 @@ def slice_of_a_dict(x):
 
 def test_what_a_dict_does_not_take() -> None:
     tl.check_grads(slice_of_a_dict, (X,))
+
+
+def test_a_refusal_is_said_though_finally_fails_after_it() -> None:
+    def half_done(a, s, t):
+        try:
+            h = [1.0, 2.0][int(t < s) * 2]
+            try:
+                u = np.tanh(a[2])
+                u, s = s, u * 0.9
+                h = [1.0, 2.0][0]
+            except KeyError:
+                h = 3.0
+        except IndexError:
+            u = 0.25
+        finally:
+            if np.sum(a) < u:
+                t = t - 0.2 * np.cos(s)
+        return t * np.sum(a) + u * h
+
+    gradient = tl.grad(half_done, wrt=(0, 1, 2))
+    gradient(X, 0.5, 0.9)
+    tl.check_grads(half_done, (X, 0.5, 0.9))
+    with pytest.raises(tl.UnsupportedError, match="raised after it had changed values"):
+        gradient(X, 0.9, 0.5)

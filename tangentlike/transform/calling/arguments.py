@@ -6,6 +6,7 @@ import inspect
 
 from ... import ir
 from ...errors import UnsupportedError
+from ...frontend.lifting import lifted_of
 
 
 def bind(call: ir.Call) -> dict[str, ir.Expr]:
@@ -21,8 +22,17 @@ def bind(call: ir.Call) -> dict[str, ir.Expr]:
     try:
         bound = signature.bind(*call.args, **dict(call.kwargs))
     except TypeError as error:
+        if lifted_of(call.fn.obj) is not None and "self" in signature.parameters:
+            raise UnsupportedError(
+                f"a function that is kept is called otherwise than it was made for: {error}",
+                call.at,
+                "Its defaults are what it holds: they cannot be given here. Make it without them "
+                "(`lambda x: x * t`), or a parameter without a default.",
+            ) from None
         raise UnsupportedError(
-            f"this call does not fit `{call.fn.text}{signature}`: {error}", call.at
+            f"this call does not fit `{call.fn.text}{signature}`: {error}",
+            call.at,
+            "Give the function the arguments that it takes.",
         ) from None
     actuals: dict[str, ir.Expr] = {}
     for name, value in bound.arguments.items():
