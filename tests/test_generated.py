@@ -45,9 +45,9 @@ def test_free(drawn: tuple[int, str]) -> None:
 @pytest.mark.parametrize(
     ("features", "least"),
     one_in(
-        2,
-        [pytest.param("writes", 20), pytest.param("functional", 25)]
-        + [pytest.param("inplace", 12), pytest.param("containers", 15)],
+        4,
+        [pytest.param("inplace", 21), pytest.param("functional", 25)]
+        + [pytest.param("writes", 22), pytest.param("containers", 20)],
     ),
 )
 def test_most_are_not_refused(features: str, least: int) -> None:

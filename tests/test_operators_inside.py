@@ -233,7 +233,8 @@ def of_each_other(q, k):
 
 
 INSIDE = [
-    confused, same_name, three_deep, forces, known_beforehand, by_both, value_too, with_aux,
+    pytest.param(three_deep, marks=pytest.mark.thorough),
+    confused, same_name, forces, known_beforehand, by_both, value_too, with_aux,
     inner_descent, until_small, captured_changes, in_a_branch, in_a_list, by_a_dict, of_writes,
     operator_in_helper, twice, tangent, tangent_of_closure, tangent_in_loop, pullback,
     pullback_of_closure, pullback_of_writes, pullback_of_itself, product, product_of_closure,

@@ -237,8 +237,8 @@ def test_mixed_orders(f: Callable[..., Any], mixture: tuple[Callable[..., Any], 
 
 
 UNANNOTATED = [  # the rest: `python -m tests.mixed_orders`
-    (mixed_orders.repeated, "pppp"),
     (mixed_orders.in_place, "gpt"),
+    (mixed_orders.repeated, "pppp"),
     (mixed_orders.in_list, "tpp"),
     (mixed_orders.in_dict, "ptp"),
     (mixed_orders.by_helper, "gggg"),
