@@ -79,7 +79,7 @@ class _Check:
         for expr in _operations(stmt, self.active):
             culprits = self._culprits(expr)
             if culprits:
-                self._operation(expr, culprits[0], stmt)
+                self._operation(expr, culprits[0], stmt.origin.place)
 
     def _culprits(self, expr: ir.Expr) -> list[str]:
         return [n for n in operands(expr, self.kinds, self.book) if n in self.active]
@@ -154,8 +154,8 @@ class _Check:
                 f"tl.stop_gradient({culprits[0]}).",
             )
 
-    def _operation(self, expr: ir.Expr, culprit: str, stmt: ir.Stmt) -> None:
-        place = getattr(expr, "at", None) or stmt.origin.place
+    def _operation(self, expr: ir.Expr, culprit: str, place: Place) -> None:
+        place = getattr(expr, "at", None) or place
         match expr:
             case ir.Opaque() | ir.Lazy():
                 what = f"`{expr.text}`" if isinstance(expr, ir.Opaque) else "this expression"
@@ -262,7 +262,11 @@ class _Check:
             raise unknown_class(fn, place)
 
     def _header(self, call: ir.Call, place: Place) -> None:
-        """What a loop runs over, with starred arguments: their items are not named."""
+        """What a loop runs over, with starred arguments: their items are not named. Neither are
+        those of a generator expression, `enumerate(zip(xs, (f(x) for x in xs if x)))`."""
+        for part in ir.walk(call):
+            if isinstance(part, Comprehension) and self._culprits(part):
+                self._operation(part, self._culprits(part)[0], place)
         starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
         if any(self._culprits(arg) for arg in starred):
             raise UnsupportedError(

@@ -238,19 +238,19 @@ def _loop_side_by_side(call: Call, variable: Callable[[str], str]) -> tuple[Clau
         targets.append(variable("i"))
         items.append(Var(str(targets[0])))
     own = call.args if call.fn == _SIDE_BY_SIDE[1] else call.args[:1]
-    for arg in own:
-        found = loop_over(arg, variable) if is_generator(arg) else None
-        if found is not None and not found[0].tests:
-            targets.append(found[0].target)
-            args.append(found[0].iter)
-            items.append(found[1])
-        elif is_generator(arg):
+    found = [loop_over(arg, variable) for arg in own]
+    for arg, generated in zip(own, found, strict=True):
+        if generated is not None and not generated[0].tests:
+            targets.append(generated[0].target)
+            args.append(generated[0].iter)
+            items.append(generated[1])
+        elif generated is not None or is_generator(arg):
             return None
         else:
             targets.append(variable("item"))
             args.append(arg)
             items.append(Var(str(targets[-1])))
-    if not any(map(is_generator, own)):
+    if not any(found):
         return None
     again = replace(call, args=(*args, *call.args[len(own) :]))
     return Clause(tuple(targets), again, ()), ir.Display("tuple", tuple(items))

@@ -231,8 +231,9 @@ class _Flattener:
 
     def collected(self, target: str, value: Comprehension) -> None:
         """A list or dict built by a loop."""
-        names = (self.names.variable, self.names.local)
-        self.out.extend(self.block(loop(value, target, *names, self.origin)))
+        with self.names.comprehension() as variable:
+            made = loop(value, target, variable, self.names.local, self.origin)
+            self.out.extend(self.block(made))
 
     def effect(self, value: Expr) -> None:
         """An expression evaluated for what it does."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import keyword
+from collections.abc import Callable, Iterator
 
 from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Function, Index, Lazy, Opaque, Ref, Var
@@ -41,6 +43,12 @@ def names_of(function: Function, inside: bool = True) -> Names:
         if isinstance(stmt, Define) and inside:
             names.take(n for s in ir.statements(stmt.function.body) for n in ir.binds(s))
             names.take((stmt.function.name, *stmt.function.param_names))
+            names.take(
+                n
+                for s in ir.statements(stmt.function.body)
+                for e in ir.expressions(s)
+                for n in _names_in(e, True)
+            )
         if isinstance(stmt, ir.OpaqueStmt):
             names.take((*stmt.names, *(_root(ref) for ref in stmt.refs)))
     return names
@@ -50,28 +58,47 @@ class Variables:
     """Names for temporaries, and for the variables of comprehensions and inlined functions."""
 
     def __init__(self, function: Function, names: Names) -> None:
-        self.function, self.names = function, names
-        self._own: Names | None = None
+        self.names = names
+        self._function, self._inside = names_of(function, inside=False), names_of(function)
+        self._open: list[str] = []  # variables of the comprehensions around what is read now
+        self._shared: set[str] = set()  # variables of comprehensions
+        self._single: set[str] = set()  # what `local` gave
 
     def temporary(self, expr: Expr) -> str:
         """A name for what an expression holds."""
         return self.names.fresh(noun(expr))
 
-    def variable(self, name: str) -> str:
-        """A name for a variable with a scope of its own: the same unless the function has it."""
-        if self._own is None:
-            self._own = names_of(self.function, inside=False)
-        if name in self._own:
-            return self.names.fresh(name)
+    @contextlib.contextmanager
+    def comprehension(self) -> Iterator[Callable[[str], str]]:
+        """What names the variables of one comprehension: the same unless the function has them, or
+        a comprehension around. Comprehensions that stand side by side may share a name; whatever
+        else is named within the `with` has another."""
+        around = len(self._open)
+        yield self._variable
+        del self._open[around:]
+
+    def _variable(self, name: str) -> str:
+        if name in self._open or not (name in self._shared or self._is_unclaimed(name)):
+            name = self.names.fresh(name)
         self.names.take((name,))
+        self._shared.add(name)
+        self._open.append(name)
         return name
 
     def local(self, name: str) -> str:
         """A name for a local variable of an inlined function, different for each call."""
-        name = self.variable(name)
-        if self._own is not None:
-            self._own.take((name,))
+        if name in self._shared or not self._is_unclaimed(name):
+            name = self.names.fresh(name)
+        self.names.take((name,))
+        self._single.add(name)
         return name
+
+    def _is_unclaimed(self, name: str) -> bool:
+        """Whether a name is neither the function's own nor given away since: it is a new one, or
+        only inner scopes have it."""
+        if name in self._single or name in self._function:
+            return False
+        return name in self._inside or name not in self.names
 
 
 def _names_in(expr: Expr, inside: bool) -> list[str]:
@@ -85,10 +112,11 @@ def _names_in(expr: Expr, inside: bool) -> list[str]:
             case Opaque(names=names, refs=refs):
                 found.extend((*names, *(_root(ref) for ref in refs)))
         if inside and isinstance(part, Comprehension):
+            inner = [part.element, *(() if part.key is None else (part.key,))]
             for clause in part.clauses:
                 found.extend(ir.target_names(clause.target))
-                found.extend(n for test in clause.tests for n in _names_in(test, True))
-            found.extend(_names_in(part.element, True))
+                inner.extend((clause.iter, *clause.tests))
+            found.extend(n for e in inner for n in _names_in(e, True))
     return found
 
 

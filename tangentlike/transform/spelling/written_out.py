@@ -98,6 +98,9 @@ def _count(size: ir.Expr, keys: Mapping[str, tuple[Any, ...]]) -> int | None:
             return value
         case ir.Call(args=(ir.Var(name),)) if is_call(size, len) and name in keys:
             return len(keys[name])
+        case ir.Call(ir.Ref(obj=operator.sub), (whole, ir.Const(int() as less)), ()):
+            count = _count(whole, keys)
+            return None if count is None else count - less
         case ir.Call(args=args) if is_call(size, min):
             counts = [_count(arg, keys) for arg in args]
             known = [n for n in counts if n is not None]
@@ -119,59 +122,6 @@ def _takes_item(stmt: ir.Stmt, index: str, keys: Mapping[str, tuple[Any, ...]]) 
     )
 
 
-def _rounds(loop: ir.For, keys: Mapping[str, tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    """What the variable of a loop is, round by round, if the loop is to be written out."""
-    rounds = _values(loop.iter, keys)
-    if not isinstance(loop.target, str) or rounds is None or len(rounds) > _ROUNDS:
-        return None
-    inside = list(ir.statements(loop.body))
-    if any(isinstance(s, ir.Break | ir.Tried) or loop.target in ir.binds(s) for s in inside):
-        return None
-    concerned = any(_takes_item(s, loop.target, keys) for s in inside)
-    return rounds if concerned and len(inside) * len(rounds) <= _STATEMENTS else None
-
-
-def _values(iterable: ir.Expr, keys: Mapping[str, tuple[Any, ...]]) -> tuple[Any, ...] | None:
-    match iterable:
-        case ir.Var(name) if name in keys and not _is_counted(keys[name]):
-            return keys[name]  # (a dict gives its keys)
-        case ir.Call(args=(size,), kwargs=()) if is_call(iterable, range):
-            count = _count(size, keys)
-            return None if count is None else tuple(range(count))
-    return None
-
-
-def _is_counted(found: tuple[Any, ...]) -> bool:
-    return not isinstance(found[0], str)
-
-
-def _count(size: ir.Expr, keys: Mapping[str, tuple[Any, ...]]) -> int | None:
-    match size:
-        case ir.Const(value) if type(value) is int and value <= _ROUNDS:
-            return value
-        case ir.Call(args=(ir.Var(name),)) if is_call(size, len) and name in keys:
-            return len(keys[name])
-        case ir.Call(args=args) if is_call(size, min):
-            counts = [_count(arg, keys) for arg in args]
-            known = [n for n in counts if n is not None]
-            return min(known) if known and len(known) == len(counts) else None
-    return None
-
-
-def _takes_item(stmt: ir.Stmt, index: str, keys: Mapping[str, tuple[Any, ...]]) -> bool:
-    exprs = list(ir.expressions(stmt))
-    if isinstance(stmt, ir.Store | ir.Update):
-        exprs.append(stmt.target)
-    return any(
-        isinstance(part, ir.Index)
-        and isinstance(part.base, ir.Var)
-        and part.base.name in keys
-        and part.key == ir.Var(index)
-        for expr in exprs
-        for part in ir.walk(expr)
-    )
-
-
 def _round(block: ir.Block, values: dict[str, ir.Expr]) -> ir.Block:
     """The body of a loop for one round: statements of its own."""
 
@@ -188,6 +138,8 @@ def _computed(expr: ir.Expr) -> ir.Expr:
         case ir.Call(ir.Ref(obj=op), (ir.Const(int() as a), ir.Const(int() as b)), ()):
             if op in _WHOLE and not (op is operator.mod and b == 0):
                 return ir.Const(_WHOLE[op](a, b))
+        case ir.Call(ir.Ref(obj=operator.neg), (ir.Const(int() as a),), ()):
+            return ir.Const(-a)
     return expr
 
 
