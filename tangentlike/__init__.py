@@ -6,6 +6,9 @@ gradient = tl.grad(loss, wrt=("w", "b"))    # an ordinary Python function
 print(gradient.source)                      # its text
 """
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from . import testing
 from .api import autodiff, grad, jvp, value_and_grad, vjp
 from .checkpoints import checkpoint, checkpointed
@@ -18,6 +21,10 @@ from .runtime import on_adjoint, stop_gradient
 from .sparse import sparse_hessian, sparse_jacobian
 from .testing import check_grads, check_rule
 
+if TYPE_CHECKING:
+    from . import debugging
+    from .debugging import line_map
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -28,6 +35,7 @@ __all__ = [
     "check_rule",
     "checkpoint",
     "checkpointed",
+    "debugging",
     "grad",
     "hessian",
     "hvp",
@@ -35,6 +43,7 @@ __all__ = [
     "jacobian",
     "jacrev",
     "jvp",
+    "line_map",
     "linearize",
     "nondifferentiable",
     "on_adjoint",
@@ -47,3 +56,13 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+
+_LATE = {"line_map": "debugging"}  # loaded when they are asked for
+
+
+def __getattr__(name: str) -> Any:
+    if name == "debugging":
+        return importlib.import_module(".debugging", __name__)
+    if name in _LATE:
+        return getattr(importlib.import_module(f".{_LATE[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -487,6 +487,19 @@ def walk(expr: Expr) -> Iterator[Expr]:
             stack.extend(reversed(inner(part)))
 
 
+def located(expr: Expr, at: Place | None) -> Expr:
+    """The same expression; its operations that have no place of their own are said to be at `at`.
+
+    What a rule states of an operation belongs to the place of that operation in the user's line.
+    """
+    if at is None or not isinstance(expr, Call | Index | Attribute | Display | Lazy):
+        return expr
+    found = rebuild(expr, lambda e: located(e, at))
+    if isinstance(found, Call | Index | Attribute) and found.at is None:
+        object.__setattr__(found, "at", at)  # (it was just made, nothing else holds it)
+    return found
+
+
 def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
     """Replace local names by expressions."""
     if isinstance(expr, Var):

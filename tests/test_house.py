@@ -44,6 +44,7 @@ LAYERS = [
     {"blocks", "coloring", "sweeps"},
     {"jacobians", "linear", "sparse"},
     {"testing"},
+    {"debugging"},
     {"", "__init__"},
     {"cli"},
     {"__main__"},

@@ -35,7 +35,8 @@ class Line:
 def function_lines(fn: ir.Function, tree: Any, printer: Printer, comments: bool) -> list[Line]:
     """The lines of a function; `tree` is what `to_gast.function` made of it."""
     parameters = printer.parameters(tree.args)
-    lines = [Line(text) for text in folding.signature(fn.name, parameters)]
+    header = ir.Origin(fn.place)
+    lines = [Line(text, header) for text in folding.signature(fn.name, parameters)]
     nodes = tree.body
     if fn.doc:
         lines += [Line(text) for text in _docstring(fn.doc)]

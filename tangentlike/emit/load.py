@@ -14,6 +14,7 @@ import itertools
 import linecache
 import sys
 import types
+from collections.abc import Mapping
 from typing import Any
 
 from .. import ir
@@ -26,6 +27,7 @@ from .verify import definitions
 _FLAGS = __future__.annotations.compiler_flag
 _FILENAMES: dict[tuple[str, str], str] = {}
 _COUNTERS: dict[str, Any] = {}
+_ORIGINS: dict[str, Mapping[int, ir.Origin]] = {}  # of the lines of each file
 
 
 def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.FunctionType]:
@@ -34,6 +36,7 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
     `inspect.getsource`, tracebacks and pdb show the emitted text.
     """
     filename = _register(emitted.module.main.name, emitted.source)
+    _ORIGINS[filename] = emitted.origins
     siblings = {fn.name.partition(".")[0]: types.CellType() for fn in emitted.module.functions}
     trees = dict(definitions(emitted.tree))
     loaded = {}
@@ -52,6 +55,16 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
         classes[owner] = {**members, own: loaded[fn.name]}
         siblings[owner].cell_contents = type(owner, (), classes[owner])
     return loaded
+
+
+def origin_of(filename: str, line: int) -> ir.Origin | None:
+    """Where a line of an emitted text comes from; None for lines and files that are not ours."""
+    return _ORIGINS.get(filename, {}).get(line)
+
+
+def is_emitted(filename: str) -> bool:
+    """Whether a file name stands for a text that we made."""
+    return filename in _ORIGINS
 
 
 def _register(name: str, source: str) -> str:

@@ -34,6 +34,7 @@ class Emitted:
     bindings: Bindings
     scopes: Mapping[str, Scope]
     tree: ast.Module
+    trees: tuple[Any, ...] = dataclasses.field(repr=False)  # of the functions, as they were made
 
     @property
     def namespace_needs(self) -> dict[str, Any]:
@@ -81,7 +82,8 @@ def write(
         lines += map(_indented, printed) if dot else printed
     source = "\n".join(line.text for line in lines) + "\n"
     origins = {n: line.origin for n, line in enumerate(lines, 1) if line.origin is not None}
-    return Emitted(source, origins, module, bindings, scopes, verify.parse_back(source, trees))
+    parsed = verify.parse_back(source, trees)
+    return Emitted(source, origins, module, bindings, scopes, parsed, tuple(trees))
 
 
 def _method(fn: ir.Function, name: str) -> ir.Function:

@@ -103,13 +103,14 @@ def expression(expr: ir.Expr, spell: Speller = plain) -> Any:
         case ir.Var():
             return name(expr.name)
         case ir.Call():
-            return _call(expr, spell)
+            return _at(_call(expr, spell), expr)
         case ir.Const():
             return literal(expr.value, spell)
         case ir.Ref():
             return _reference(expr, spell)
         case ir.Index():
-            return gast.Subscript(expression(expr.base, spell), expression(expr.key, spell), LOAD)
+            base, key = expression(expr.base, spell), expression(expr.key, spell)
+            return _at(gast.Subscript(base, key, LOAD), expr)
         case ir.Slice():
             parts = (expr.lower, expr.upper, expr.step)
             return gast.Slice(*(None if p is None else expression(p, spell) for p in parts))
@@ -122,6 +123,13 @@ def expression(expr: ir.Expr, spell: Speller = plain) -> Any:
         case ir.Opaque():
             return opaque.expression(expr, spell, lambda e: expression(e, spell))
     raise InternalError("emit", f"no spelling for an expression of class {type(expr).__name__}")
+
+
+def _at(node: Any, expr: ir.Call | ir.Index) -> Any:
+    """The tree of an operation, which remembers where the user wrote it (see `emit.places`)."""
+    if expr.at is not None:
+        node.at = expr.at
+    return node
 
 
 def is_unprintable(value: Any) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from .. import ir
 from ..analysis.record_types import record_class, record_names, record_values
 from ..analysis.refusals import unknown_class
-from ..errors import UnsupportedError
+from ..errors import Place, UnsupportedError
 from ..kind import UNKNOWN
 from ..rules.bind import Instance
 from ..rules.index_kinds import key_parts
@@ -43,6 +43,11 @@ class Contribution:
     def substituted(self, values: dict[str, ir.Expr]) -> Contribution:
         narrow = None if self.narrow is None else ir.substitute(self.narrow, values)
         return dataclasses.replace(self, value=ir.substitute(self.value, values), narrow=narrow)
+
+    def located(self, at: Place | None) -> Contribution:
+        """With the place in the user's line of the operation that it is the derivative of."""
+        narrow = None if self.narrow is None else ir.located(self.narrow, at)
+        return dataclasses.replace(self, value=ir.located(self.value, at), narrow=narrow)
 
 
 @dataclass(frozen=True)
@@ -144,7 +149,10 @@ def _by_rule(
         fresh = context.names.fresh(name.lstrip("$"))
         temporaries.append((fresh, ir.substitute(expr, values)))
         values[name] = ir.Var(fresh)
-    return Chain(tuple(c.substituted(values) for c in merged.values()), tuple(temporaries))
+    at = instance.call.at
+    temporaries = [(fresh, ir.located(expr, at)) for fresh, expr in temporaries]
+    found = (c.substituted(values).located(at) for c in merged.values())
+    return Chain(tuple(found), tuple(temporaries))
 
 
 def _target_expr(target: ir.Target) -> ir.Expr:

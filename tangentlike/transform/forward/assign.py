@@ -277,8 +277,9 @@ def tangent_of(
         return None, []
     renamed: dict[str, ir.Expr] = {}
     temporaries: list[tuple[str, ir.Expr]] = []
+    at = instance.call.at
     for placeholder, expr in instance.temporaries_for(tangent):
         name = state.fresh(placeholder.lstrip("$"), state.kind_of(expr))
-        temporaries.append((name, ir.substitute(expr, renamed)))
+        temporaries.append((name, ir.located(ir.substitute(expr, renamed), at)))
         renamed[placeholder] = ir.Var(name)
-    return ir.substitute(tangent, renamed), temporaries
+    return ir.located(ir.substitute(tangent, renamed), at), temporaries
