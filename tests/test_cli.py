@@ -108,22 +108,22 @@ def test_standalone_needs_numpy_only(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "message"),
+    ("target", "status", "message"),
     [
-        ("missing.py:loss", "there is no file missing.py"),
-        ("model.py:nothing", "model.py has no 'nothing'\nIt defines loss, refused"),
-        ("model.py:CONSTANT", "CONSTANT in model.py is a int, not a function"),
-        ("model.py", "expected FILE.py:FUNC"),
-        ("bad.py:f", "bad.py:2: syntax error:"),
-        ("broken.py:f", "broken.py cannot be imported: ZeroDivisionError"),
-        ("model.py:refused", "model.py:14: no derivative rule for zlib.crc32"),
+        ("missing.py:loss", 2, "there is no file missing.py"),
+        ("model.py:nothing", 2, "model.py has no 'nothing'\nIt defines loss, refused"),
+        ("model.py:CONSTANT", 2, "CONSTANT in model.py is a int, not a function"),
+        ("model.py", 2, "expected FILE.py:FUNC"),
+        ("bad.py:f", 1, "bad.py:2: syntax error:"),
+        ("broken.py:f", 1, "broken.py cannot be imported: ZeroDivisionError"),
+        ("model.py:refused", 1, "model.py:14: no derivative rule for zlib.crc32"),
     ],
 )
-def test_refusals(folder: Path, target: str, message: str) -> None:
+def test_refusals(folder: Path, target: str, status: int, message: str) -> None:
     (folder / "bad.py").write_text("def f(x):\n    return (x\n")
     (folder / "broken.py").write_text("def f(x):\n    return x\n\n1 / 0\n")
     done = run(folder, "grad", target, "-o", "made.py")
-    assert done.returncode == 1
+    assert done.returncode == status
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(folder.glob("made.py*"))
@@ -177,10 +177,10 @@ def test_check(folder: Path, how: list[str]) -> None:
 
 def test_check_needs_all_arguments(folder: Path) -> None:
     done = run(folder, "check", "model.py:loss", "--shape", "x=3")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "no value for the parameter 'y'" in done.stderr
-    assert run(folder, "check", "model.py:loss", "--shape", "z=3").returncode == 1
-    assert run(folder, "check", "model.py:loss", "--shape", "x").returncode == 1
+    assert run(folder, "check", "model.py:loss", "--shape", "z=3").returncode == 2
+    assert run(folder, "check", "model.py:loss", "--shape", "x").returncode == 2
 
 
 def test_a_wrong_derivative_fails_the_check(folder: Path) -> None:

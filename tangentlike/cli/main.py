@@ -1,4 +1,6 @@
-"""The commands. Exit status: 0, 1 for a refusal or a failed check, 2 for bad usage."""
+"""The commands. Exit status: 0, 1 for a refusal or a failed check, 2 for bad usage, 130 when
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -11,90 +13,163 @@ from typing import Any
 import click
 
 from ..errors import InternalError, TangentlikeError
-from .printing import print_error, print_source, table, write_file
-from .target import load_function
+from .arguments import At, arguments
+from .files import refuse_to_replace, write_file
+from .orders import Order
+from .printing import print_diff, print_error, print_source, table
+from .target import BadUsage, load_function, parse_wrt
 
 __all__ = ["main"]
 
 STAGES = ("lowered", "derived", "simplified", "emitted")
+_FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+_STDOUT = Path("-")
+_READING = (
+    "FILE.py is imported, so that its names mean what they mean when it runs: what stands "
+    "at its top level is executed."
+)
 
 
 class _Refusals(click.Group):
-    """Turns our errors into messages and exit status 1."""
+    """Turns our errors, and Ctrl-C, into messages and an exit status."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except TangentlikeError as error:
+        except (TangentlikeError, InternalError) as error:
             print_error(error)
-            raise click.exceptions.Exit(1) from None
-        except InternalError as error:
-            print_error(error)
-            raise click.exceptions.Exit(1) from None
+            raise click.exceptions.Exit(2 if isinstance(error, BadUsage) else 1) from None
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(130) from None
 
 
 @click.group(cls=_Refusals, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tangentlike")
 def main() -> None:
-    """Derivatives of NumPy programs, as readable Python source."""
+    """Derivatives of NumPy programs, as readable Python source.
+
+    Exit status: 0, 1 for a refusal or a failed check, 2 for bad usage, 130 when interrupted.
+    """
 
 
-def _derivative_command(name: str, what: str, derive: Callable[[Any, Any], Any]) -> None:
+def _with_options(command: Any, options: list[Callable[[Any], Any]]) -> Any:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+_TARGET = click.argument("target", metavar="FILE.py:FUNC")
+_AT = [
+    click.option(
+        "--args", "maker", default="", help="A function (of FILE) that gives the arguments."
+    ),
+    click.option("--shape", "shapes", multiple=True, help="A random array: --shape w=3,4."),
+    click.option("--value", "values", multiple=True, help="A Python literal: --value n=3."),
+    click.option("--seed", default=0, show_default=True, help="Of random arrays and directions."),
+]
+_MAKING = [
+    click.option("--wrt", default="", help="Parameters, by name: --wrt w,b (default: the first)."),
+    click.option("-o", "--output", type=_FILE, help="Write a file; - is standard output."),
+    click.option("--force", is_flag=True, help="Replace a file that tangentlike did not write."),
+    click.option("--standalone", is_flag=True, help="A file that needs only NumPy."),
+    click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage."),
+    click.option("--diff", is_flag=True, help="Show what -o would change; write nothing."),
+    click.option(
+        "--check",
+        "checked",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Exit with 1, and show the difference, if this file is not what would be written.",
+    ),
+]
+
+
+def _at(maker: str, shapes: tuple[str, ...], values: tuple[str, ...], seed: int) -> At:
+    if maker and (shapes or values):
+        raise click.UsageError("--args gives all arguments; it excludes --shape and --value")
+    return At(maker, shapes, values, seed)
+
+
+def _derivative_command(name: str, what: str, derive: Callable[[Any, Any, Any], Any]) -> None:
     """One of `grad`, `jvp`, `vjp`, `hvp`: they differ in what they ask for."""
 
-    @main.command(name, help=f"Print {what} of a function as Python source.")
-    @click.argument("target", metavar="FILE.py:FUNC")
-    @click.option("--wrt", default="", help="Parameters, by name: --wrt w,b (default: the first).")
-    @click.option(
-        "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write a file."
-    )
-    @click.option("--standalone", is_flag=True, help="A file that needs only NumPy.")
-    @click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage.")
     def command(
-        target: str, wrt: str, output: Path | None, standalone: bool, show: str | None
+        target: str,
+        maker: str,
+        shapes: tuple[str, ...],
+        values: tuple[str, ...],
+        wrt: str,
+        standalone: bool,
+        show: str | None,
+        **how: Any,
     ) -> None:
-        function = derive(load_function(target), _wrt(wrt))
         if show and standalone:
             raise click.UsageError("--show and --standalone exclude each other")
-        if show:
-            text = function.stages[show]
-        elif standalone:
-            text = function.__tangentlike__.derive().derived.standalone()
-        else:
-            text = str(function.source)
-        if output is None:
-            print_source(text)
-        else:
-            _write(output, text)
+        at = _at(maker, shapes, values, 0)
+        _make(Order(name, derive, target, wrt, at, standalone, show), **how)
+
+    about = (
+        f"Print {what} of a function as Python source.\n\n{_READING} Arguments, if some are "
+        "given, tell ranks and shapes, for plainer source."
+    )
+    at = [option for option in _AT if option is not _AT[-1]]
+    main.command(name, help=about)(_with_options(command, [_TARGET, *_MAKING, *at]))
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        write_file(path, text)
-    except OSError as error:
-        raise TangentlikeError(f"cannot write {path}: {error.strerror}") from None
-    click.echo(f"{path}: {len(text.splitlines())} lines", err=True)
+def _make(order: Order, output: Path | None, force: bool, diff: bool, checked: Path | None) -> None:
+    """Print the text, write it to a file, or compare it with one."""
+    to_file = output is not None and output != _STDOUT
+    if checked is not None and (output is not None or diff):
+        raise click.UsageError("--check excludes -o and --diff")
+    if diff and not to_file:
+        raise click.UsageError("--diff compares with a file: give -o OUT.py")
+    if checked is not None:
+        _check(order, checked)
+    elif output is None or not to_file:
+        print_source(order.text(), plain=output is not None)
+    elif diff:
+        _diff(order, output)
+    else:
+        refuse_to_replace(output, order.inputs, force)
+        text = order.file_text(output)
+        write_file(output, text)
+        click.echo(f"{output}: {len(text.splitlines())} lines", err=True)
 
 
-def _wrt(text: str) -> Any:
-    names = [part.strip() for part in text.split(",") if part.strip()]
-    chosen = tuple(int(n) if n.lstrip("-").isdigit() else n for n in names)
-    if not chosen:
-        return 0
-    return chosen[0] if len(chosen) == 1 else chosen
+def _check(order: Order, path: Path) -> None:
+    from .stale import check_file
+
+    if not check_file(order, path):
+        raise click.exceptions.Exit(1)
+
+
+def _diff(order: Order, path: Path) -> None:
+    from .files import read_text
+    from .stale import changes
+
+    before = read_text(path) if path.exists() else ""
+    print_diff(changes(before, order.file_text(path), path))
 
 
 def _register() -> None:
     from .. import api, linear
 
-    _derivative_command("grad", "the gradient", api.grad)
-    _derivative_command(
-        "jvp", "the forward-mode derivative", lambda f, wrt: api.autodiff(f, wrt, "forward")
-    )
-    _derivative_command(
-        "vjp", "the reverse-mode derivative", lambda f, wrt: api.autodiff(f, wrt, "reverse")
-    )
-    _derivative_command("hvp", "the Hessian-vector product", linear.hvp)
+    def forward(fn: Any, wrt: Any, example: Any) -> Any:
+        return api.autodiff(fn, wrt, "forward", example=example)
+
+    def reverse(fn: Any, wrt: Any, example: Any) -> Any:
+        return api.autodiff(fn, wrt, "reverse", example=example)
+
+    def gradient(fn: Any, wrt: Any, example: Any) -> Any:
+        return api.grad(fn, wrt, example=example)
+
+    def product(fn: Any, wrt: Any, example: Any) -> Any:
+        return linear.hvp(fn, wrt, example=example)
+
+    _derivative_command("grad", "the gradient", gradient)
+    _derivative_command("jvp", "the forward-mode derivative", forward)
+    _derivative_command("vjp", "the reverse-mode derivative", reverse)
+    _derivative_command("hvp", "the Hessian-vector product", product)
 
 
 def _at_arguments(command: Callable[..., None]) -> Callable[..., None]:
@@ -110,28 +185,12 @@ def _at_arguments(command: Callable[..., None]) -> Callable[..., None]:
         seed: int,
         **options: Any,
     ) -> None:
-        from .checking import arguments
-
-        if maker and (shapes or values):
-            raise click.UsageError("--args gives all arguments; it excludes --shape and --value")
+        at = _at(maker, shapes, values, seed)
         fn = load_function(target)
-        command(fn, arguments(fn, target, maker, shapes, values, seed), seed, **options)
+        command(fn, arguments(fn, target, at), seed, **options)
 
-    for option in reversed(
-        [
-            click.argument("target", metavar="FILE.py:FUNC"),
-            click.option(
-                "--args", "maker", default="", help="A function (of FILE) that gives the arguments."
-            ),
-            click.option("--shape", "shapes", multiple=True, help="A random array: --shape w=3,4."),
-            click.option("--value", "values", multiple=True, help="A Python literal: --value n=3."),
-            click.option(
-                "--seed", default=0, show_default=True, help="Of random arrays and directions."
-            ),
-        ]
-    ):
-        with_arguments = option(with_arguments)
-    return with_arguments
+    made: Callable[..., None] = _with_options(with_arguments, [_TARGET, *_AT])
+    return made
 
 
 @main.command()
@@ -142,7 +201,7 @@ def check(fn: Any, args: list[Any], seed: int, wrt: str, order: int) -> None:
     """Compare both modes with central differences."""
     from .checking import run_checks
 
-    if not run_checks(fn, args, _wrt(wrt) if wrt else None, order, seed):
+    if not run_checks(fn, args, parse_wrt(wrt) if wrt else None, order, seed):
         sys.exit(1)
 
 
@@ -153,7 +212,26 @@ def saved(fn: Any, args: list[Any], seed: int, wrt: str) -> None:
     """Say what the reverse sweep of the gradient keeps, for each line of the function."""
     from ..api import grad
 
-    click.echo(str(grad(fn, _wrt(wrt)).saved(*args)))
+    click.echo(str(grad(fn, parse_wrt(wrt)).saved(*args)))
+
+
+@main.command()
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
+def stale(paths: tuple[Path, ...]) -> None:
+    """Make files again as their headers say, and show those that are out of date.
+
+    PATHS are files and folders (default: this one); files that tangentlike did not write are
+    passed over. Exit status 1 if one is stale.
+    """
+    from .stale import is_current, written_files
+
+    found = list(written_files(paths or (Path(),)))
+    old = [path for path in found if not is_current(path, main)]
+    for path in old:
+        click.echo(f"stale: {path}")
+    click.echo(f"{len(found)} files written by tangentlike, {len(old)} stale", err=True)
+    if old:
+        raise click.exceptions.Exit(1)
 
 
 @main.command()

@@ -1,27 +1,57 @@
-"""Output: highlighted on a terminal, plain through a pipe, whole files or none."""
+"""Output: highlighted on a terminal, plain through a pipe; lines are never cut."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
-__all__ = ["print_error", "print_source", "write_file"]
+__all__ = ["print_diff", "print_error", "print_source", "table"]
+
+# Each reads well on a light and on a dark terminal: these colours and attributes only.
+_STYLES = {
+    **dict.fromkeys(("Keyword", "Operator.Word", "Name.Function", "Name.Class"), "bold"),
+    "Literal.Number": "magenta",
+    "Literal.String": "red",
+    "Comment": "dim",
+}
+_DIFF = {"+": "green", "-": "red", "@": "magenta"}
 
 
-def print_source(text: str) -> None:
-    """Python source on standard output."""
-    text = text.rstrip("\n")
+def print_source(text: str, plain: bool = False) -> None:
+    """Python source on standard output; always UTF-8 where it may become a file."""
+    if plain or not _colours():
+        _print_plain(text)
+        return
+    from pygments.token import string_to_tokentype
+    from rich.console import Console
+    from rich.style import Style
+    from rich.syntax import ANSISyntaxTheme, Syntax
+
+    styles = {string_to_tokentype(name): Style.parse(style) for name, style in _STYLES.items()}
+    shown = Syntax(text.rstrip("\n"), "python", theme=ANSISyntaxTheme(styles))
+    Console().print(shown.highlight(shown.code), soft_wrap=True, end="")
+
+
+def print_diff(text: str) -> None:
+    """A unified diff on standard output."""
     if not _colours():
-        print(text)
+        _print_plain(text)
         return
     from rich.console import Console
-    from rich.syntax import Syntax
+    from rich.text import Text
 
-    Console().print(Syntax(text, "python", background_color="default", word_wrap=False))
+    for line in text.splitlines():
+        Console().print(Text(line, style=_DIFF.get(line[:1], "")), soft_wrap=True)
+
+
+def _print_plain(text: str) -> None:
+    if sys.stdout.isatty() or not hasattr(sys.stdout, "buffer"):
+        print(text, end="")
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
 
 
 def _colours() -> bool:
@@ -44,25 +74,6 @@ def print_error(error: Exception) -> None:
         console.print(Text(rest))
 
 
-def write_file(path: Path, text: str) -> None:
-    """The whole text or, if anything fails, the file as it was."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text if text.endswith("\n") else text + "\n")
-        if path.exists():
-            os.chmod(temporary, path.stat().st_mode & 0o777)
-        else:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-
-
 def table(title: str, columns: list[tuple[str, str]], rows: list[list[str]]) -> None:
     """A table; in a pipe its columns are separated by tabs."""
     if not sys.stdout.isatty():
@@ -75,7 +86,7 @@ def table(title: str, columns: list[tuple[str, str]], rows: list[list[str]]) -> 
 
     made: Any = Table(title=title, title_justify="left")
     for name, justify in columns:
-        made.add_column(name, justify=justify)
+        made.add_column(name, justify=justify, overflow="fold")
     for row in rows:
         made.add_row(*row)
     Console().print(made)

@@ -12,25 +12,42 @@ from typing import Any
 
 from ..errors import Place, TangentlikeError
 
-__all__ = ["load_function", "module_name"]
+__all__ = ["BadUsage", "load_function", "module_name", "parse_wrt", "split_target"]
+
+
+class BadUsage(TangentlikeError):
+    """What stands on the command line is wrong, not the program it is about."""
+
+
+def split_target(target: str) -> tuple[Path, str]:
+    """The file and the name in it that `FILE.py:FUNC` gives."""
+    file, found, name = target.rpartition(":")
+    if not found or not name or not file:
+        raise BadUsage(f"expected FILE.py:FUNC, got {target!r}", hint="For example: model.py:loss")
+    return Path(file), name
 
 
 def load_function(target: str) -> Any:
     """The function that `FILE.py:FUNC` names; FUNC may be dotted (`Model.loss`)."""
-    file, found, name = target.rpartition(":")
-    if not found or not name or not file:
-        raise TangentlikeError(
-            f"expected FILE.py:FUNC, got {target!r}", hint="For example: model.py:loss"
-        )
-    module = import_file(Path(file))
+    file, name = split_target(target)
+    module = import_file(file)
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
-            raise TangentlikeError(f"{file} has no {name!r}", hint=_known(module, file))
+            raise BadUsage(f"{file} has no {name!r}", hint=_known(module, str(file)))
         value = getattr(value, part)
     if not callable(value):
-        raise TangentlikeError(f"{name} in {file} is a {type(value).__name__}, not a function")
+        raise BadUsage(f"{name} in {file} is a {type(value).__name__}, not a function")
     return value
+
+
+def parse_wrt(text: str) -> Any:
+    """`w,b` or `0,1` as `wrt` takes it; the first parameter if nothing is given."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    chosen = tuple(int(n) if n.lstrip("-").isdigit() else n for n in names)
+    if not chosen:
+        return 0
+    return chosen[0] if len(chosen) == 1 else chosen
 
 
 def _known(module: ModuleType, file: str) -> str:
@@ -55,7 +72,7 @@ def module_name(path: Path) -> tuple[str, Path]:
 def import_file(path: Path) -> ModuleType:
     """Import a file under its own module name; what it prints goes to standard error."""
     if not path.is_file():
-        raise TangentlikeError(f"there is no file {path}")
+        raise BadUsage(f"there is no file {path}")
     path = path.resolve()
     name, folder = module_name(path)
     if str(folder) not in sys.path:

@@ -16,7 +16,11 @@ def header_lines(names: Mapping[str, Binding], annotated: bool) -> list[str]:
     >>> header_lines({**names, "sum2": Binding("builtin", "builtins", "sum", sum)}, False)
     ['import numpy as np', 'from builtins import sum as sum2']
     """
-    modules = [_import(b.module, name) for name, b in names.items() if b.kind == "module"]
+    modules = [
+        _import(b.module, name)
+        for name, b in names.items()
+        if b.kind == "module" and _can_be_said(b.module)
+    ]
     sources: dict[tuple[bool, str], list[str]] = {}
     for name, binding in names.items():
         if binding.kind in ("imported", "global") or (
@@ -26,10 +30,31 @@ def header_lines(names: Mapping[str, Binding], annotated: bool) -> list[str]:
             sources.setdefault(source, []).append(_alias(binding.original, name))
     lines = sorted(set(modules))
     for (_, module), aliases in sorted(sources.items()):
-        lines += _from(module, sorted(aliases))
+        if _can_be_said(module):
+            lines += _from(module, sorted(aliases))
+    lines += _looked_up(names)
     if annotated:  # annotations are for the reader; nobody evaluates them
         lines = ["from __future__ import annotations", *([""] if lines else []), *lines]
     return [*lines, *_comments(names)]
+
+
+def _can_be_said(module: str) -> bool:
+    """Whether an `import` statement can name a module: a file may be called `my-model.py`."""
+    return all(map(str.isidentifier, module.split(".")))
+
+
+def _looked_up(names: Mapping[str, Binding]) -> Iterable[str]:
+    """What comes from modules that no `import` statement can name.
+
+    >>> list(_looked_up({"k": Binding("global", "my-model", "K", 1)}))
+    ["k = __import__('my-model', fromlist=['K']).K"]
+    """
+    for name, binding in sorted(names.items()):
+        found = f"{name} = __import__({binding.module!r}"
+        if binding.kind == "module" and not _can_be_said(binding.module):
+            yield f"{found}, fromlist=[''])"
+        elif binding.kind in ("imported", "global") and not _can_be_said(binding.module):
+            yield f"{found}, fromlist=[{binding.original!r}]).{binding.original}"
 
 
 def _import(module: str, name: str) -> str:

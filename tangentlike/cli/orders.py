@@ -1,0 +1,98 @@
+"""What one call of `grad`, `jvp`, `vjp` or `hvp` asks for: the text it makes, and how to make that
+again.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tangentlike
+
+from .arguments import At, example
+from .files import MARK
+from .target import load_function, parse_wrt, split_target
+
+__all__ = ["Order", "command_in", "without_version"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """`tangentlike NAME TARGET`, with its options."""
+
+    name: str
+    derive: Callable[..., Any]  # (function, wrt, example)
+    target: str
+    wrt: str
+    at: At
+    standalone: bool
+    show: str | None
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that are read."""
+        targets = [self.target, self.at.full_maker(self.target)]
+        return [split_target(target)[0] for target in targets if target]
+
+    def text(self) -> str:
+        """The derivative's text, ending in a newline."""
+        function = load_function(self.target)
+        shown = example(function, self.target, self.at)
+        derived = self.derive(function, parse_wrt(self.wrt), shown)
+        if self.show:
+            text = derived.stages[self.show]
+        elif self.standalone:
+            text = derived.__tangentlike__.derive().derived.standalone()
+        else:
+            text = str(derived.source)
+        return text.rstrip("\n") + "\n"
+
+    def file_text(self, path: Path) -> str:
+        """The text as a file: under a header that says how it was made."""
+        return f"{self._header(path)}\n{self.text()}"
+
+    def _header(self, path: Path) -> str:
+        """Two lines; the command in the second, given in the folder of the file, makes it again."""
+        lost = "changes made here are lost when it is written again."
+        command = shlex.join(["tangentlike", *self._words(path.parent), "-o", path.name])
+        return f"{MARK}{tangentlike.__version__}; {lost}\n# {command}\n"
+
+    def command(self, path: Path) -> str:
+        """The command that writes a file, as it is given here."""
+        return shlex.join(["tangentlike", *self._words(Path()), "-o", str(path)])
+
+    def _words(self, folder: Path) -> list[str]:
+        words = [self.name, _from_folder(self.target, folder)]
+        words += ["--wrt", self.wrt] if self.wrt else []
+        words += self.at.words(lambda target: _from_folder(target, folder))
+        words += ["--standalone"] if self.standalone else []
+        return [*words, "--show", self.show] if self.show else words
+
+
+def _from_folder(target: str, folder: Path) -> str:
+    """`FILE.py:FUNC` with the path from a folder to the file."""
+    path, name = split_target(target)
+    return f"{Path(os.path.relpath(path, folder)).as_posix()}:{name}"
+
+
+def command_in(text: str) -> list[str] | None:
+    """The words of the command that a file's header gives, None if that says none."""
+    lines = text.split("\n", 2)
+    if len(lines) < 3 or not lines[0].startswith(MARK):
+        return None
+    try:
+        words = shlex.split(lines[1].removeprefix("# "))
+    except ValueError:
+        return None
+    return words[1:] if words[:1] == ["tangentlike"] and words[-2:-1] == ["-o"] else None
+
+
+def without_version(text: str) -> str:
+    """A file's text without the version that wrote it: the same text is as good by another."""
+    if not text.startswith(MARK):
+        return text
+    return MARK + text[len(MARK) :].partition(";")[2]
