@@ -10,15 +10,15 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import testing
-from .api import autodiff, grad, jvp, value_and_grad, vjp
-from .checkpoints import checkpoint, checkpointed
-from .containers import register_container
+from .api.calls import autodiff, grad, jvp, value_and_grad, vjp
+from .api.jacobians import hessian, jacfwd, jacobian, jacrev
+from .api.linear import hvp, linearize
+from .api.sparse import sparse_hessian, sparse_jacobian
 from .errors import TangentlikeError, UnsupportedError
-from .jacobians import hessian, jacfwd, jacobian, jacrev
-from .linear import hvp, linearize
+from .frontend.checkpoints import checkpoint, checkpointed
+from .pytree.containers import register_container
 from .rules import nondifferentiable, rule
 from .runtime import on_adjoint, stop_gradient
-from .sparse import sparse_hessian, sparse_jacobian
 from .testing import check_grads, check_rule
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ import numpy as np
 
 from tangentlike import ir
 from tangentlike.analysis.kinds import infer_kinds
-from tangentlike.emit import show
+from tangentlike.codegen.print import show
 from tangentlike.errors import UnsupportedError
-from tangentlike.frontend import lower
-from tangentlike.kind import Kind
+from tangentlike.frontend.lower import lower
+from tangentlike.ir.kind import Kind
 from tangentlike.rules.book import default_book
 
 _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tangentlike import ir
-from tangentlike.kind import Kind
+from tangentlike.ir.kind import Kind
 from tangentlike.rules import default_book
 from tangentlike.rules.bind import Instance, bind
 

@@ -1,4 +1,4 @@
-"""Derived programs from text, for the tests of `tangentlike.simplify`.
+"""Derived programs from text, for the tests of `tangentlike.codegen.optimize`.
 
 What stands above a line `# adjoint` is the user's, what stands below is the transform's
 (below `# adjoint of one line`: as the adjoint of one line of the user's).
@@ -12,11 +12,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from tangentlike import ir, runtime
-from tangentlike.emit import show
-from tangentlike.frontend import program
-from tangentlike.kind import FLOAT, INT, Kind
-from tangentlike.simplify import Facts
-from tangentlike.simplify.rewriting import derived
+from tangentlike.codegen.optimize import Facts
+from tangentlike.codegen.optimize.rewriting import derived
+from tangentlike.codegen.print import show
+from tangentlike.frontend.lower import program
+from tangentlike.ir.kind import FLOAT, INT, Kind
 
 ARRAY = Kind("array", "float")
 BY_LETTER = {"A": ARRAY, "F": FLOAT, "I": INT}

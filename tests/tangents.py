@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 from tangentlike import ir, runtime
+from tangentlike.ad.context import Context
+from tangentlike.ad.forward.functions import forward
+from tangentlike.ad.normalize.inplace import writes_as_stores
+from tangentlike.ad.request import PLAIN_READING
+from tangentlike.ad.specialize.callees import Callees, Request
 from tangentlike.analysis.activity import active_names, refuse_unknown, written_parameters
 from tangentlike.analysis.aliases import Effects
 from tangentlike.analysis.flow import flow_edges
 from tangentlike.analysis.kinds import infer_kinds
-from tangentlike.emit import show
-from tangentlike.frontend import Lowered, lower, names_of
-from tangentlike.kind import Kind
-from tangentlike.request import PLAIN_READING
+from tangentlike.codegen.print import show
+from tangentlike.frontend.lower import Lowered, lower, names_of
+from tangentlike.ir.kind import Kind
 from tangentlike.rules.book import default_book
-from tangentlike.transform.calling.callees import Callees, Request
-from tangentlike.transform.context import Context
-from tangentlike.transform.forward.functions import forward
-from tangentlike.transform.spelling.inplace import writes_as_stores
 
 
 class Builder:

@@ -11,8 +11,8 @@ import tangentlike.runtime as runtime
 from tangentlike.analysis.activity import active_names, refuse_unknown
 from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.errors import UnsupportedError
-from tangentlike.frontend import lower
-from tangentlike.kind import INT, Kind
+from tangentlike.frontend.lower import lower
+from tangentlike.ir.kind import INT, Kind
 from tangentlike.rules.book import default_book
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from tangentlike.check import check, check_program
 from tangentlike.errors import InternalError, Place
-from tangentlike.frontend import flatten, lower_nested, program
+from tangentlike.frontend.flatten import flatten
 from tangentlike.frontend.functions import read_function
+from tangentlike.frontend.lower import lower_nested, program
+from tangentlike.frontend.verify import check, check_program
 from tangentlike.ir import (
     Assign,
     Break,

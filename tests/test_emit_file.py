@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tangentlike import ir
-from tangentlike.emit import emit
+from tangentlike.codegen.print import emit
 from tangentlike.errors import Place
-from tangentlike.frontend import read_function
+from tangentlike.frontend.lower import read_function
 from tangentlike.frontend.resolve import Scope
 from tangentlike.runtime import unbroadcast
 

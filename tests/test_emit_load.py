@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from tangentlike import ir
-from tangentlike.emit import emit, load
-from tangentlike.frontend import lower, read_function
+from tangentlike.codegen.print import emit, load
+from tangentlike.frontend.lower import lower, read_function
 from tangentlike.frontend.resolve import Scope
 from tangentlike.runtime import unbroadcast
 

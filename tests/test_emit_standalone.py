@@ -13,9 +13,9 @@ import pytest
 
 import tangentlike.runtime
 from tangentlike import ir
-from tangentlike.emit import standalone
+from tangentlike.codegen.print import standalone
 from tangentlike.errors import UnsupportedError
-from tangentlike.frontend import lower, read_function
+from tangentlike.frontend.lower import lower, read_function
 from tangentlike.frontend.resolve import Scope
 from tangentlike.runtime import unbroadcast
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from tangentlike import ir
-from tangentlike.emit import emit, show, verify
-from tangentlike.emit.folding import WIDTH
-from tangentlike.emit.printer import Printer
+from tangentlike.codegen.print import emit, show, verify
+from tangentlike.codegen.print.folding import WIDTH
+from tangentlike.codegen.print.printer import Printer
 from tangentlike.errors import InternalError, Place
-from tangentlike.frontend import program, read_function
+from tangentlike.frontend.lower import program, read_function
 from tangentlike.frontend.resolve import Scope
 
 PLACE = Place("model.py", 1, "y = f(x)")

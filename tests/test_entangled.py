@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.codegen.optimize.facts import known_fresh
 from tangentlike.rules.book import default_book
 from tangentlike.runtime import SharedAdjoints, adjoint_of, take_adjoint
-from tangentlike.simplify.facts import known_fresh
 from tests.rule_cases import TABLES
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.ad.forward.functions import tangent_parameters
 from tangentlike.errors import UnsupportedError
-from tangentlike.frontend import lower
-from tangentlike.kind import FLOAT, Kind
-from tangentlike.transform.forward.functions import tangent_parameters
+from tangentlike.frontend.lower import lower
+from tangentlike.ir.kind import FLOAT, Kind
 from tests import agreement
 from tests.tangents import tangent_function, tangent_source
 

@@ -6,9 +6,9 @@ import textwrap
 
 import pytest
 
-from tangentlike.check import check
-from tangentlike.emit import show
-from tangentlike.frontend import lower_nested, program, split_names
+from tangentlike.codegen.print import show
+from tangentlike.frontend.lower import lower_nested, program, split_names
+from tangentlike.frontend.verify import check
 from tangentlike.ir import statements
 
 
@@ -270,7 +270,7 @@ def test_splitting_is_idempotent() -> None:
 
 def test_new_names_avoid_all_names() -> None:
     text = "def f(product2):\n    product = product2 * 2 + total\n    return product * 3 + 1"
-    from tangentlike.frontend import read_function
+    from tangentlike.frontend.lower import read_function
 
     function = lower_nested(read_function(text, {"total": 3})).function
     names = [stmt.target for stmt in statements(function.body) if hasattr(stmt, "target")]

@@ -8,7 +8,7 @@ import textwrap
 import pytest
 
 from tangentlike import UnsupportedError
-from tangentlike.frontend import lower, lower_nested, program, read_function
+from tangentlike.frontend.lower import lower, lower_nested, program, read_function
 
 REFUSED = {
     "while x:\n    try:\n        y = 1\n    finally:\n        break": (

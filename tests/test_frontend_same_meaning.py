@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tangentlike.check import check
-from tangentlike.emit import show
-from tangentlike.frontend import flatten, lower, lower_nested, program, split_names
+from tangentlike.codegen.print import show
+from tangentlike.frontend.flatten import flatten
 from tangentlike.frontend.functions import read_function
 from tangentlike.frontend.lifting import lifted_of
+from tangentlike.frontend.lower import lower, lower_nested, program, split_names
+from tangentlike.frontend.verify import check
 from tangentlike.ir import Function, Ref, expressions, statements, walk
 
 

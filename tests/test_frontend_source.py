@@ -16,8 +16,8 @@ import numpy as xp
 import pytest
 
 from tangentlike import UnsupportedError
-from tangentlike.emit import show
-from tangentlike.frontend import Scope, lower
+from tangentlike.codegen.print import show
+from tangentlike.frontend.lower import Scope, lower
 from tangentlike.ir import Call, Opaque, Ref, expressions, statements, walk
 
 SCALE = 3.0

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tangentlike.pipeline import Request, derive
+from tangentlike.pipeline.stages import Request, derive
 from tests.programs import function_values as programs
 
 

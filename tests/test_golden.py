@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tangentlike.pipeline import Derived, Request, derive
+from tangentlike.pipeline.stages import Derived, Request, derive
 from tests.golden_programs import GOLDEN
 
 FOLDER = Path(__file__).parent / "golden"

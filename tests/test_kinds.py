@@ -14,8 +14,8 @@ import tangentlike as tl
 from tangentlike import ir
 from tangentlike.analysis.kinds import computes_complex, infer_kinds, kinds_from_example
 from tangentlike.errors import UnsupportedError
-from tangentlike.frontend import lower
-from tangentlike.kind import FLOAT, INT, UNKNOWN, Kind
+from tangentlike.frontend.lower import lower
+from tangentlike.ir.kind import FLOAT, INT, UNKNOWN, Kind
 from tangentlike.rules.book import default_book
 from tangentlike.rules.index_kinds import index_kind
 from tests import generator
@@ -74,7 +74,7 @@ def test_indices_and_loop_variables_are_integers() -> None:
 )
 def test_indexing_follows_numpy(key: str, form: str, shape: Any) -> None:
     text = f"def f(a):\n    y = {key}\n    return y\n"
-    from tangentlike.frontend import lower_nested, program
+    from tangentlike.frontend.lower import lower_nested, program
 
     function = lower_nested(program(f"y = {key}; return y")).function
     found = infer_kinds(function, {"a": MATRIX}, default_book())
@@ -341,7 +341,7 @@ def test_a_false_claim_is_noticed() -> None:
 def test_a_long_function_is_inferred_in_linear_time() -> None:
     import time
 
-    from tangentlike.frontend import lower_nested, program
+    from tangentlike.frontend.lower import lower_nested, program
 
     def seconds(n: int) -> float:
         lines = ["y0 = x * 1.0"]

@@ -6,7 +6,7 @@ import pytest
 
 from tangentlike import ir
 from tangentlike.analysis.liveness import liveness
-from tangentlike.frontend import lower, program
+from tangentlike.frontend.lower import lower, program
 
 from . import generator
 

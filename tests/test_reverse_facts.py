@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from tangentlike import ir
+from tangentlike.ad.context import Context
+from tangentlike.ad.loops import backwards, leaves, length
+from tangentlike.ad.specialize.callees import Callees
 from tangentlike.analysis.aliases import analyse_aliases
 from tangentlike.analysis.assigned import definitely_assigned
 from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.analysis.sharing import Sharing
 from tangentlike.analysis.structure import ROOT, structure
-from tangentlike.emit import show
-from tangentlike.frontend import lower
-from tangentlike.names import Names
-from tangentlike.pipeline import Request, derive
+from tangentlike.codegen.print import show
+from tangentlike.frontend.lower import lower
+from tangentlike.ir.names import Names
+from tangentlike.pipeline.stages import Request, derive
 from tangentlike.rules.book import default_book
-from tangentlike.transform.calling.callees import Callees
-from tangentlike.transform.context import Context
-from tangentlike.transform.loops import backwards, leaves, length
 
 
 def _aliases(fn):

@@ -13,16 +13,10 @@ import numpy as np
 import pytest
 
 from tangentlike import ir
-from tangentlike.emit import show
+from tangentlike.codegen.print import show
 from tangentlike.errors import Place, TangentlikeError, UnsupportedError
-from tangentlike.kind import FLOAT, Kind
-from tangentlike.rules import (
-    RuleBook,
-    default_book,
-    nondifferentiable,
-    register_array_module,
-    rule,
-)
+from tangentlike.ir.kind import FLOAT, Kind
+from tangentlike.rules import RuleBook, default_book, nondifferentiable, register_array_module, rule
 from tangentlike.rules.bind import as_kind_of, bind
 from tangentlike.rules.linear import put_tangents
 from tangentlike.rules.template import template_of

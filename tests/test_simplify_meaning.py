@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tangentlike import builder, ir, pipeline
-from tangentlike.emit import show
+from tangentlike import ir
+from tangentlike.codegen.optimize import Facts, simplify
+from tangentlike.codegen.optimize.rewriting import derived
+from tangentlike.codegen.print import show
 from tangentlike.errors import TangentlikeError
-from tangentlike.frontend import lower
-from tangentlike.simplify import Facts, simplify
-from tangentlike.simplify.rewriting import derived
+from tangentlike.frontend.lower import lower
+from tangentlike.pipeline import builder
+from tangentlike.pipeline import stages as pipeline
 
 from . import generator
 from .programs import PROGRAMS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tangentlike.simplify import simplify
+from tangentlike.codegen.optimize import simplify
 
 from .simplify_program import facts, read, text_of
 

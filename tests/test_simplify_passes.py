@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from tangentlike.simplify.accumulate import accumulate_in_place, merge_contributions
-from tangentlike.simplify.branches import sink_zeros, tidy_branches
-from tangentlike.simplify.coalesce import coalesce_names
-from tangentlike.simplify.copies import remove_needless_copies
-from tangentlike.simplify.dead import remove_dead_code
-from tangentlike.simplify.facts import floating_names
-from tangentlike.simplify.fold import fold_algebra
-from tangentlike.simplify.nest import nest_single_uses
-from tangentlike.simplify.propagate import propagate_copies
-from tangentlike.simplify.repeat import repeat_short_reads
-from tangentlike.simplify.restores import delay_restores
-from tangentlike.simplify.stacks import remove_unread_stacks
-from tangentlike.simplify.updates import restore_updates
+from tangentlike.codegen.optimize.accumulate import accumulate_in_place, merge_contributions
+from tangentlike.codegen.optimize.branches import sink_zeros, tidy_branches
+from tangentlike.codegen.optimize.coalesce import coalesce_names
+from tangentlike.codegen.optimize.copies import remove_needless_copies
+from tangentlike.codegen.optimize.dead import remove_dead_code
+from tangentlike.codegen.optimize.facts import floating_names
+from tangentlike.codegen.optimize.fold import fold_algebra
+from tangentlike.codegen.optimize.nest import nest_single_uses
+from tangentlike.codegen.optimize.propagate import propagate_copies
+from tangentlike.codegen.optimize.repeat import repeat_short_reads
+from tangentlike.codegen.optimize.restores import delay_restores
+from tangentlike.codegen.optimize.stacks import remove_unread_stacks
+from tangentlike.codegen.optimize.updates import restore_updates
 
 from .simplify_program import facts, read, text_of
 

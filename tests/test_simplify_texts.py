@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 
 from tangentlike import ir
-from tangentlike.emit import show
-from tangentlike.simplify import simplify
+from tangentlike.codegen.optimize import simplify
+from tangentlike.codegen.print import show
 
 from .simplify_program import facts, read
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..kind import UNKNOWN, Kind
+from ..frontend.structures import OF_ARRAYS
+from ..ir.kind import UNKNOWN, Kind
 from ..runtime import on_adjoint
-from ..structures import OF_ARRAYS
 from .flow import OUTSIDE, EffectsOf, Flow, flow_edges
 from .operations import is_stop_gradient, rule_object
 from .record_types import record_values
@@ -36,7 +36,7 @@ def active_names(
     default the parameters that the function writes in place. `effects(call)` says which
     arguments a user's function may write or return (None where unknown: then any).
 
-    >>> from ..frontend import program
+    >>> from ..frontend.lower import program
     >>> sorted(active_names(program("b = a; n = 2.0; return b"), ["a"], {}, None))
     ['a', 'b']
     """

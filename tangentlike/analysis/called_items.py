@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import ir
-from ..structures import is_function
+from ..frontend.structures import is_function
 
 
 def called_items(function: ir.Function) -> frozenset[str]:

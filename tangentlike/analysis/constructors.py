@@ -22,10 +22,10 @@ from typing import Any
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..frontend import Lowered, lower, names_of
 from ..frontend.lifting import signature_of
-from ..names import Names
-from ..owners import is_machinery, is_numerical, is_ours
+from ..frontend.lower import Lowered, lower, names_of
+from ..frontend.owners import is_machinery, is_numerical, is_ours
+from ..ir.names import Names
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
 from ..runtime import instance

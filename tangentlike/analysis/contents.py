@@ -26,7 +26,7 @@ def contents(function: ir.Function, book: Any) -> dict[str, tuple[ir.Expr, ...]]
     Names whose container may be changed under another name are absent. (Of `list(a)` what is in
     `a` is left out: see `made_of`.)
 
-    >>> from ..frontend import program
+    >>> from ..frontend.lower import program
     >>> contents(program("xs = [a]; xs.append(b)"), None)["xs"]
     (Var(name='a'), Var(name='b'))
     """

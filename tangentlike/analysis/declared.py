@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind
-from ..structures import is_object, structure_of
+from ..frontend.structures import is_object, structure_of
+from ..ir.kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind
 
 COMPLEX = Kind("number", "complex", ())
 _NAMED = {

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import INT, Kind
+from ..ir.kind import INT, Kind
 
 ARRAY = Kind("array")
 VALUE = Kind("value")

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir
-from ..kind import UNKNOWN, Kind
-from ..owners import is_numpy
+from ..frontend.owners import is_numpy
+from ..ir.kind import UNKNOWN, Kind
 from .memory import GIVING_ANY, Effects
 from .operations import (
     bind_actuals,
@@ -99,7 +99,7 @@ def flow_edges(
 ) -> Flow:
     """The flow of a function; `effects` knows what a user's function writes and returns.
 
-    >>> from ..frontend import program
+    >>> from ..frontend.lower import program
     >>> flow_edges(program("b = a; c = b"), {}, None).successors
     {'a': ['b'], 'b': ['c']}
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import UnknownClassError, UnsupportedError
-from ..kind import UNKNOWN, Kind
+from ..ir.kind import UNKNOWN, Kind
 from .operations import is_container_method, operands, rule_object
 
 _BY_NAME = {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ir
-from ..kind import UNKNOWN, Kind
+from ..ir.kind import UNKNOWN, Kind
 from ..rules import iterator_programs as programs
 from ..rules.index_kinds import element_kind
 

@@ -14,12 +14,18 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import BOOL, FLOAT, FUNCTION, INT, NONE, OTHER, SET, UNKNOWN, Kind
-from ..meanings import data_counts
-from ..owners import module_of
+from ..frontend.meanings import data_counts
+from ..frontend.owners import module_of
+from ..frontend.structures import (
+    assigned_attributes,
+    has_own_methods,
+    is_function,
+    is_object,
+    structure_of,
+)
+from ..ir.kind import BOOL, FLOAT, FUNCTION, INT, NONE, OTHER, SET, UNKNOWN, Kind
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
-from ..structures import assigned_attributes, has_own_methods, is_function, is_object, structure_of
 from .iterator_kinds import iterator_kind
 from .operations import is_container_method, is_stop_gradient, rule_object
 from .record_types import is_replace, record_class, record_fields, record_values

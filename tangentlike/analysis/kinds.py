@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from .. import ir
-from ..kind import BOOL, FUNCTION, INT, OTHER, UNKNOWN, Kind
-from ..owners import is_numerical, module_of
+from ..frontend.owners import is_numerical, module_of
+from ..ir.kind import BOOL, FUNCTION, INT, OTHER, UNKNOWN, Kind
 from ..rules.linear import holds_complex
 from .called_items import called_items
 from .contents import contents, made_of
@@ -28,7 +28,7 @@ def infer_kinds(function: ir.Function, given: Mapping[str, Kind], book: Any) -> 
     Names are webs (`frontend.split_names`), so one kind serves all definitions of a name.
     `given` says what is known of parameters beyond their annotations.
 
-    >>> from ..frontend import program
+    >>> from ..frontend.lower import program
     >>> infer_kinds(program("n = x.shape[0]; s = 0.0"), {}, None)["s"].form
     'number'
     """
@@ -42,7 +42,7 @@ def computes_complex(function: ir.Function, kinds: Mapping[str, Kind]) -> bool:
 
     Rules take values of unknown dtype to be real unless this holds.
 
-    >>> from ..frontend import program
+    >>> from ..frontend.lower import program
     >>> computes_complex(program("z = x * 1j"), {}), computes_complex(program("z = x * 1.0"), {})
     (True, False)
     """
@@ -225,7 +225,7 @@ class _Inference:
     def _named(self, name: str, kind: Kind) -> Kind:
         """Name the shape of a value after its name, where the name has one value in a run.
 
-        >>> from ..frontend import program
+        >>> from ..frontend.lower import program
         >>> infer_kinds(program("return x"), {}, None)["x"].shape
         'x'
         """

@@ -23,7 +23,7 @@ def depends_on_layout(function: ir.Function, body: Callable[[Any], ir.Function |
 
     `body` gives the functions called, None where they cannot be read.
 
-    >>> from ..frontend import program
+    >>> from ..frontend.lower import program
     >>> depends_on_layout(program("b = a.ravel(); b[0] = 1.0"), lambda obj: None)
     True
     """

@@ -70,7 +70,7 @@ def liveness(
 
     `known` is an earlier answer for a program with many of the same statements.
 
-    >>> from tangentlike.frontend import program
+    >>> from tangentlike.frontend.lower import program
     >>> f = program("t = a * b; y = t + a; return y")
     >>> live = liveness(f)
     >>> [live.names(live.after[id(stmt)]) for stmt in f.body]

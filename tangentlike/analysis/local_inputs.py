@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..frontend import Lowered, names_of
-from ..kind import UNKNOWN, Kind
+from ..frontend.lower import Lowered, names_of
+from ..ir.kind import UNKNOWN, Kind
 
 
 def refuse_local_inputs(

@@ -32,7 +32,7 @@ SHAPE_ATTRIBUTES = ("shape", "size", "ndim", "dtype")
 def looked_into(expr: ir.Expr) -> frozenset[str]:
     """The names whose content an expression looks at, or hands on.
 
-    >>> from ..frontend import program
+    >>> from ..frontend.lower import program
     >>> (stmt,) = program("return g[where] + len(y) * z.shape[0]").body
     >>> sorted(looked_into(stmt.value))
     ['g', 'where']

@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..leaves import is_matrix
-from ..owners import module_of
+from ..frontend.owners import module_of
+from ..pytree.leaves import is_matrix
 from .operations import is_python_function
 
 __all__ = ["matrix_names", "refuse_matrix_product"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import Kind
+from ..ir.kind import Kind
 from .operations import joins_lists, may_write, rule_object, written_position
 from .record_types import record_values
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import UnsupportedError
-from ..owners import is_numerical, is_ours
+from ..frontend.owners import is_numerical, is_ours
 from .flow import writes_outside
 
 _STORES = frozenset(("STORE_GLOBAL", "DELETE_GLOBAL"))

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import UNKNOWN, Kind
-from ..owners import is_library, is_ours, module_of, package_of
+from ..frontend.owners import is_library, is_ours, module_of, package_of
+from ..ir.kind import UNKNOWN, Kind
 from .inert import differentiable_arguments
 
 SHAPE_QUERIES = frozenset(

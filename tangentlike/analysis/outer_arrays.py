@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir
-from ..kind import FUNCTION
+from ..ir.kind import FUNCTION
 from .memory import MUTATING_METHODS, Sources, base_names, key_parts, surely_fancy
 from .operations import SHAPE_QUERIES
 

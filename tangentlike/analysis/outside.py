@@ -21,8 +21,8 @@ from typing import Any
 
 from .. import ir
 from ..errors import CarriedOutError, Place, UnsupportedError
-from ..owners import is_of_runtime
-from ..structures import is_object
+from ..frontend.owners import is_of_runtime
+from ..frontend.structures import is_object
 from .flow import OUTSIDE, flow_edges
 from .memory import MUTATING_METHODS, Sources
 from .operations import is_python_function, written_position

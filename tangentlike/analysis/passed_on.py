@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import ir
-from ..frontend import Lowered, lower
+from ..frontend.lower import Lowered, lower
 
 _STARRED = ("*", "**")
 

@@ -19,7 +19,7 @@ from collections.abc import Collection
 from typing import Any
 
 from .. import ir
-from ..frontend import Lowered, lower
+from ..frontend.lower import Lowered, lower
 
 _KINDS = {
     inspect.Parameter.POSITIONAL_OR_KEYWORD: "any",

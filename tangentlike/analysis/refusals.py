@@ -11,8 +11,8 @@ from typing import Any
 from .. import ir, runtime
 from ..errors import EnteredError, KeptFunctionError, Place, UnknownClassError, UnsupportedError
 from ..frontend.comprehensions import Comprehension
-from ..kind import Kind
-from ..owners import is_installed, module_of
+from ..frontend.owners import is_installed, module_of
+from ..ir.kind import Kind
 from .advice import advice
 from .constructors import own_way_of_making
 from .flow import writes_outside

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from .. import ir
-from ..kind import Kind
+from ..ir.kind import Kind
 from .affine import Affine, Bounds, Inequalities
 from .memory import key_parts
 from .structure import ROOT, Structure

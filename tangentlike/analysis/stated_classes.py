@@ -14,9 +14,9 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from ..kind import UNKNOWN, Kind
-from ..owners import is_numerical, is_ours, is_pythons
-from ..structures import assigned_attributes, has_methods
+from ..frontend.owners import is_numerical, is_ours, is_pythons
+from ..frontend.structures import assigned_attributes, has_methods
+from ..ir.kind import UNKNOWN, Kind
 
 
 def stated_classes(fn: Any) -> dict[str, Kind]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..claims import UNSTATED
-from ..primal import Primal, primal_of
+from ..dispatch.claims import UNSTATED
+from ..frontend.primal import Primal, primal_of
 from .target import BadUsage, load_function
 
 __all__ = ["At", "arguments", "example"]

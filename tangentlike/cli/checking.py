@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..primal import primal_of
+from ..frontend.primal import primal_of
 from ..testing import Check, compare
 from .printing import table
 

@@ -152,7 +152,8 @@ def _diff(order: Order, path: Path) -> None:
 
 
 def _register() -> None:
-    from .. import api, linear
+    from ..api import calls as api
+    from ..api import linear
 
     def forward(fn: Any, wrt: Any, example: Any) -> Any:
         return api.autodiff(fn, wrt, "forward", example=example)
@@ -210,7 +211,7 @@ def check(fn: Any, args: list[Any], seed: int, wrt: str, order: int) -> None:
 @click.option("--wrt", default="", help="Parameters, by name (default: the first).")
 def saved(fn: Any, args: list[Any], seed: int, wrt: str) -> None:
     """Say what the reverse sweep of the gradient keeps, for each line of the function."""
-    from ..api import grad
+    from ..api.calls import grad
 
     click.echo(str(grad(fn, parse_wrt(wrt)).saved(*args)))
 

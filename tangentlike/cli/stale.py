@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from ..errors import TangentlikeError
-from ..owners import OURS, is_installed
+from ..frontend.owners import OURS, is_installed
 from .files import MARK, is_ours, read_text
 from .orders import Order, command_in, without_version
 from .printing import print_diff

@@ -15,11 +15,11 @@ from functools import cached_property
 from typing import Any
 
 from .. import ir
-from ..derivation import Derivation
-from ..emit import Emitted, emit
-from ..emit.load import is_emitted, origin_of
-from ..emit.places import operation_places
-from ..emit.verify import definitions
+from ..codegen.print import Emitted, emit
+from ..codegen.print.load import is_emitted, origin_of
+from ..codegen.print.places import operation_places
+from ..codegen.print.verify import definitions
+from ..dispatch.derivation import Derivation
 from ..errors import Place, TangentlikeError
 
 __all__ = ["LineMap", "Program", "Statement", "UserFunction", "line_map", "program_of"]

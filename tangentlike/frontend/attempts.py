@@ -39,7 +39,7 @@ from ..ir import (
     Try,
     Var,
 )
-from ..names import Names
+from ..ir.names import Names
 from .exits import without_jumps
 from .jumps import contains_jump, ends_by_raising, names_constant
 from .nested import Assignment, Continue, Star

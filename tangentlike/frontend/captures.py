@@ -63,7 +63,7 @@ class Later:
 def bound_after(function: Function) -> dict[Place, frozenset[str]]:
     """For each statement, by its place, the names that may get a value once it runs.
 
-    >>> from . import program
+    >>> from .lower import program
     >>> [sorted(names) for names in bound_after(program("a = b; c = a")).values()]
     [['a', 'c'], ['c']]
     """

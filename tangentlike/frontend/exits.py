@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import Assign, Block, Break, Const, If, Return, Var
-from ..names import Names
+from ..ir.names import Names
 from .jumps import Jumps, contains_jump, keep_and_set, replace_jumps
 from .nested import Continue
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import ir
-from ..checkpoints import checkpointed
 from ..errors import UnsupportedError
 from ..ir import (
     Assign,
@@ -37,7 +36,8 @@ from ..ir import (
     Var,
     While,
 )
-from ..names import Names
+from ..ir.names import Names
+from .checkpoints import checkpointed
 from .comprehensions import Comprehension, becomes_loop, consumed, is_generator, loop
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..ir import Expr, Function, Opaque, Origin, Param, Ref, Return, Var
-from ..names import Names
+from ..ir.names import Names
 from .expressions import Reader
 from .outer import Outer
 from .places import Source

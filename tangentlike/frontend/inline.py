@@ -13,7 +13,7 @@ from typing import Any
 from .. import ir
 from ..errors import UnsupportedError
 from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var, is_starred
-from ..names import Names
+from ..ir.names import Names
 from .comprehensions import Comprehension, becomes_loop, consumed
 from .jumps import structure_jumps
 from .lifting import lambda_function

@@ -29,7 +29,7 @@ from ..ir import (
     Var,
     While,
 )
-from ..names import Names
+from ..ir.names import Names
 from .nested import Assignment, Continue, in_blocks
 from .operands import is_repeatable
 from .operators import NOT

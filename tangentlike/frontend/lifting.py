@@ -26,7 +26,7 @@ from typing import Any
 from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir import Assign, Call, Const, Expr, Function, Origin, Param, Ref, Return, Var
-from ..names import Names
+from ..ir.names import Names
 from .captures import binding_counts, bound_by, free_names, names_read, rebound_names
 from .keeping import Keeping
 from .nested import Closure, Define

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..ir import Assign, Block, Break, Call, Const, For, If, Var, While
-from ..names import Names
+from ..ir.names import Names
 from .operators import NOT
 
 

@@ -6,7 +6,7 @@ import dataclasses
 
 from .. import ir
 from ..ir import Assign, Attribute, Block, Call, Expr, For, Function, Opaque, Target, Update, Var
-from ..names import Names
+from ..ir.names import Names
 from .naming import names_of, noun
 from .nested import in_blocks
 from .operands import RESIZING, is_atom, is_shape_query

@@ -37,10 +37,10 @@ import gast
 
 from .. import ir, runtime
 from ..ir import Attribute, Block, Call, Const, Do, Expr, Origin, Ref, Var
-from ..names import Names
-from ..owners import is_numerical, is_ours, is_pythons
+from ..ir.names import Names
 from .attempts import Attempt
 from .expressions import Lookup
+from .owners import is_numerical, is_ours, is_pythons
 from .places import Source
 from .resolve import Scope
 from .source import find_definition

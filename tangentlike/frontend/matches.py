@@ -37,7 +37,7 @@ from ..ir import (
     Var,
     is_starred,
 )
-from ..names import Names
+from ..ir.names import Names
 from .expressions import Reader
 from .operators import COMPARE, IN, NOT
 

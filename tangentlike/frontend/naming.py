@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Function, Index, Lazy, Opaque, Ref, Var
-from ..names import Names
+from ..ir.names import Names
 from .comprehensions import Comprehension
 from .nested import Define
 from .operators import is_truth

@@ -13,8 +13,8 @@ import numpy as np
 
 from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
-from ..owners import module_of
 from .operators import is_arithmetic, is_truth
+from .owners import module_of
 
 # Attributes of arrays that are integers, or types: they carry no derivative.
 SHAPE_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides"})

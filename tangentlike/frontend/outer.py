@@ -22,7 +22,7 @@ import gast
 
 from ..errors import Place, UnsupportedError
 from ..ir import Call, Expr, Opaque, OpaqueStmt, Origin, Ref, Var
-from ..names import Names
+from ..ir.names import Names
 from . import nested
 from .operators import BINARY
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ..meanings import contents_of, note_cell, note_data, note_name
-from ..structures import structure_of
 from .imports import Imported
+from .meanings import contents_of, note_cell, note_data, note_name
+from .structures import structure_of
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from ..ir import (
     Update,
     While,
 )
-from ..names import Names
+from ..ir.names import Names
 from . import nested
 from .attempts import Attempt, Handler
 from .comprehensions import loop_over

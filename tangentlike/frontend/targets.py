@@ -23,7 +23,7 @@ from ..ir import (
     Store,
     Var,
 )
-from ..names import Names
+from ..ir.names import Names
 from . import nested, operands
 from .comprehensions import taken_whole
 from .naming import noun

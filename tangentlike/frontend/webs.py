@@ -29,7 +29,7 @@ from ..ir import (
     Var,
     While,
 )
-from ..names import Names
+from ..ir.names import Names
 from .comprehensions import is_generator
 from .expressions import is_closure
 from .jumps import ends_by_raising

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..errors import TangentlikeError, UnsupportedError
-from ..kind import Kind
+from ..ir.kind import Kind
 from . import linear
 from .book import KindOf, Rule, as_function_call, default_book
 from .decisions import Facts, asks_values, decide

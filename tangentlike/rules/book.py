@@ -26,7 +26,7 @@ import numpy as np
 
 from .. import ir
 from ..errors import Place, TangentlikeError
-from ..kind import UNKNOWN, Kind
+from ..ir.kind import UNKNOWN, Kind
 from .twins import twin
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import KindOf, rule
 from .kinds_of import elementwise, float_elementwise
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from .. import ir, runtime
-from ..kind import INT, UNKNOWN, Kind
+from ..ir.kind import INT, UNKNOWN, Kind
 from .book import KindOf, nondifferentiable, rule
 from .kinds_of import integer_elementwise, same_as, unknown
 

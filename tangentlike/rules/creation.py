@@ -3,17 +3,10 @@
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import Kind
+from ..ir.kind import Kind
 from ..runtime import making
 from .book import nondifferentiable, rule
-from .kinds_of import (
-    argument,
-    array_of_rank,
-    dtype_class,
-    first,
-    shape_from_argument,
-    unknown,
-)
+from .kinds_of import argument, array_of_rank, dtype_class, first, shape_from_argument, unknown
 
 
 def _converted(call, kind_of):

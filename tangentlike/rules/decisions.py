@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import KindOf
 from .expressions import Malformed
 

@@ -33,7 +33,7 @@ from .series import series_spelled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..frontend import Lowered
+    from ..frontend.lower import Lowered
 
 __all__ = ["as_defined", "definition", "stands_for"]
 

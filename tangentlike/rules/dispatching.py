@@ -16,11 +16,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .. import ir
-from ..names import Names
+from ..ir.names import Names
 from .book import default_book
 
 if TYPE_CHECKING:
-    from ..frontend import Lowered
+    from ..frontend.lower import Lowered
 
 __all__ = ["dispatch_spelled"]
 

@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import KindOf, rule
 from .kinds_of import elementwise, unknown
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .. import ir
-from ..names import Names
+from ..ir.names import Names
 
 if TYPE_CHECKING:
-    from ..frontend import Lowered
+    from ..frontend.lower import Lowered
 
 __all__ = ["entries_spelled"]
 

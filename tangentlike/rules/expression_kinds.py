@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import ir
-from ..kind import FLOAT, OTHER, UNKNOWN, Kind
+from ..ir.kind import FLOAT, OTHER, UNKNOWN, Kind
 from .book import RuleBook
 from .index_kinds import index_kind
 

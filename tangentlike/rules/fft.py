@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import runtime
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import rule
 from .kinds_of import first
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ..kind import Kind
-from ..owners import is_numpy, module_of
+from ..frontend.owners import is_numpy, module_of
+from ..ir.kind import Kind
 from .book import KindOf, RuleBook, operation
 
 __all__ = ["ForeignBook"]

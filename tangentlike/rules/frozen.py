@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import ir
 
 if TYPE_CHECKING:
-    from ..frontend import Lowered
+    from ..frontend.lower import Lowered
 
 __all__ = ["parameters_given"]
 

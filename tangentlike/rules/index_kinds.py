@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from .. import ir
-from ..kind import OTHER, UNKNOWN, Dim, Kind
+from ..ir.kind import OTHER, UNKNOWN, Dim, Kind
 from .book import KindOf
 from .decisions import is_literal, literal
 
@@ -23,7 +23,7 @@ _TRIMMED = re.compile(r"(?P<whole>.+)-(?P<count>\d+)")
 def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
     """The kind of `base[key]`.
 
-    >>> from ..kind import INT
+    >>> from ..ir.kind import INT
     >>> index_kind(Kind("array", "float", ("n", "m")), ir.Const(0), lambda e: INT).shape
     ('m',)
     """

@@ -5,7 +5,7 @@ import bisect
 import numpy as np
 
 from .. import runtime
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import nondifferentiable, rule
 from .index_kinds import index_kind
 from .kinds_of import array_of_rank, broadcast, integer, same_as, unknown

@@ -25,7 +25,7 @@ import numpy as np
 from .. import ir, runtime
 
 if TYPE_CHECKING:
-    from ..frontend import Lowered
+    from ..frontend.lower import Lowered
 
 __all__ = ["iterators_spelled"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ..kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind, Shape
+from ..ir.kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind, Shape
 from .book import KindOf, ResultKind
 from .decisions import is_literal, literal
 

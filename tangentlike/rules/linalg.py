@@ -8,7 +8,7 @@ symmetric (Hermitian) matrix the adjoint is given as a symmetric matrix.
 import numpy as np
 
 from .. import runtime
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import rule
 from .kinds_of import first, unknown
 

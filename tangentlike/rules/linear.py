@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..leaves import is_complex
+from ..pytree.leaves import is_complex
 from .expressions import BINARY, binary, negative
 from .twins import module_function
 

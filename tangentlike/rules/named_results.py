@@ -9,7 +9,7 @@ from .. import ir
 from .book import resolve
 
 if TYPE_CHECKING:
-    from ..frontend import Lowered
+    from ..frontend.lower import Lowered
 
 __all__ = ["fields_spelled"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from .. import ir
 
 if TYPE_CHECKING:
-    from ..frontend import Lowered
+    from ..frontend.lower import Lowered
 
 __all__ = ["positions_spelled"]
 

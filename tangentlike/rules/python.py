@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from .. import ir
-from ..kind import FLOAT, UNKNOWN, Kind
+from ..ir.kind import FLOAT, UNKNOWN, Kind
 from .book import KindOf, rule
 from .kinds_of import broadcast, elementwise, first
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import ir
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import KindOf, nondifferentiable, rule
 from .kinds_of import argument, other, shape_from_argument
 

@@ -6,7 +6,7 @@ import copy as copying
 import dataclasses
 
 from .. import ir, runtime
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import nondifferentiable, rule
 from .kinds_of import first, other, unknown
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..frontend import Lowered, Scope, lower
+from ..frontend.lower import Lowered, Scope, lower
 from .book import RuleBook
 from .definitions import as_defined
 from .foreign import ForeignBook

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import runtime
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import nondifferentiable, rule
 from .deferred import Deferred
 from .kinds_of import first, same_as, unknown

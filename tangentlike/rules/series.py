@@ -26,7 +26,7 @@ from numpy.polynomial import (
 from .. import ir
 
 if TYPE_CHECKING:
-    from ..frontend import Lowered
+    from ..frontend.lower import Lowered
 
 __all__ = ["series_spelled"]
 

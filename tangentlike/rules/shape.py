@@ -6,7 +6,7 @@
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import Kind
+from ..ir.kind import Kind
 from .book import nondifferentiable, rule
 from .decisions import is_literal, literal
 from .kinds_of import argument, array_of_rank, first, same_as, transpose, unknown

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import ir
-from ..kind import UNKNOWN, Kind
+from ..ir.kind import UNKNOWN, Kind
 from .book import rule
 from .kinds_of import array_of_rank, first
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import UNKNOWN, Kind
+from ..ir.kind import UNKNOWN, Kind
 from .book import KindOf, Rule
 from .decisions import Facts, decide
 from .linear import Substitution

@@ -15,7 +15,7 @@ import numpy as np
 from .. import ir
 
 if TYPE_CHECKING:
-    from ..frontend import Lowered
+    from ..frontend.lower import Lowered
 
 __all__ = ["as_numpy", "module_function", "register_array_module", "spelled_module", "twin"]
 

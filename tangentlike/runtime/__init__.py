@@ -79,12 +79,7 @@ from .containers import (
     without_bar,
 )
 from .functions import asked_of_none, pair_of, plain_function, tangent_of
-from .grids import (
-    grid_dot,
-    steps,
-    unbroadcast_each,
-    ungrid,
-)
+from .grids import grid_dot, steps, unbroadcast_each, ungrid
 from .hooks import hooked, on_adjoint
 from .indexing import (
     chosen_parts,
@@ -175,13 +170,7 @@ from .linalg import (
 )
 from .memory_order import order_of, ravel_as, unravel_as
 from .mutation import accumulate, add_at, copy, part_like, stop_gradient
-from .norms import (
-    cond_slope,
-    matrix_norm_slope,
-    norm_slope,
-    transposed_inverse,
-    vector_norm_slope,
-)
+from .norms import cond_slope, matrix_norm_slope, norm_slope, transposed_inverse, vector_norm_slope
 from .products import (
     convolve_bar,
     correlate_bar_a,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import leaves
 from ..errors import TangentlikeError
+from ..pytree import leaves
 
 __all__ = ["Mismatch", "directional", "double", "inner", "random_like", "unit_direction"]
 

@@ -10,19 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import leaves
 from ..errors import TangentlikeError
-from ..library import library_path
-from ..primal import Primal, Wrt, plain_signature, primal_of, wrt_names
-from .differences import (
-    Mismatch,
-    directional,
-    double,
-    entries,
-    inner,
-    random_like,
-    unit_direction,
-)
+from ..frontend.library import library_path
+from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
+from ..pytree import leaves
+from .differences import Mismatch, directional, double, entries, inner, random_like, unit_direction
 
 __all__ = ["Check", "check_grads", "compare"]
 
@@ -194,7 +186,7 @@ def _first_order(
 
 
 def _tangent(point: _Point, active: list[int], direction: list[Any]) -> Any:
-    from ..api import jvp
+    from ..api.calls import jvp
 
     tangents: list[Any] = [None] * len(point.args)
     for i, part in zip(active, direction, strict=True):
@@ -203,7 +195,7 @@ def _tangent(point: _Point, active: list[int], direction: list[Any]) -> Any:
 
 
 def _adjoints(point: _Point, weights: Any) -> tuple[Any, ...]:
-    from ..api import vjp
+    from ..api.calls import vjp
 
     _, pullback = vjp(point.fn, *point.fresh_args())
     return pullback(weights)
@@ -237,7 +229,7 @@ def _higher_order(
     settings: tuple[float, float, int],
 ) -> Iterator[Check]:
     """The derivative function of the mode is checked as any function is."""
-    from ..api import autodiff
+    from ..api.calls import autodiff
 
     rtol, atol, seed = settings
     wrt = tuple(point.names[i] for i in point.active)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .. import leaves
 from ..errors import TangentlikeError
-from ..library import library_path, one_line_function
+from ..frontend.library import library_path, one_line_function
+from ..pytree import leaves
 from .differences import Mismatch, directional, double, inner, random_like, unit_direction
 from .grads import compare
 
@@ -115,7 +115,7 @@ def _check_values(
     kwargs: dict[str, Any],
 ) -> None:
     """Value as `op` gives it, arguments as they were."""
-    from ..api import vjp
+    from ..api.calls import vjp
 
     fresh = [double(arg) for arg in args]
     expected = op(*fresh, **kwargs) if callable(op) else op.__get__(*fresh)
@@ -142,7 +142,7 @@ def _check_modes(
     fn: Callable[..., Any], values: list[Any], rng: np.random.Generator, rtol: float, atol: float
 ) -> None:
     """Forward against differences entry by entry, reverse against forward to the last digits."""
-    from ..api import jvp, vjp
+    from ..api.calls import jvp, vjp
 
     direction = unit_direction(values, rng)
     slope = directional(lambda vs: fn(*vs), values, direction, 1e-5)
@@ -190,7 +190,7 @@ def _check_single_precision(
     fn: Callable[..., Any], values: list[Any], rng: np.random.Generator
 ) -> None:
     """In float32 the emitted derivative itself stays in float32 where the primal does."""
-    from ..api import jvp, vjp
+    from ..api.calls import jvp, vjp
 
     single = [_single(value) for value in values]
     try:
@@ -241,7 +241,7 @@ def _check_orders(
 
 def _context(fn: Callable[..., Any], op: Callable[..., Any], chosen: tuple[int, ...]) -> str:
     """Which operation and arguments, and the emitted source."""
-    from ..api import autodiff
+    from ..api.calls import autodiff
 
     found = library_path(op)
     name = ".".join(found) if found else getattr(op, "__name__", str(op))

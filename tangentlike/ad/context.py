@@ -1,0 +1,148 @@
+"""What both modes are told about the function they transform."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ir, runtime
+from ..analysis.kinds import kind_of
+from ..analysis.memory import Effects, Sources
+from ..analysis.operations import is_field, is_python_function, rule_object, written_position
+from ..ir.kind import OTHER, Kind
+from ..ir.names import Names
+from ..rules.bind import Instance
+from ..rules.book import Rule, RuleBook
+from ..rules.twins import module_function
+from .specialize.callees import Callees
+
+BINARY_OF = {
+    operator.iadd: ("+", operator.add),
+    operator.isub: ("-", operator.sub),
+    operator.imul: ("*", operator.mul),
+    operator.itruediv: ("/", operator.truediv),
+    operator.ifloordiv: ("//", operator.floordiv),
+    operator.imod: ("%", operator.mod),
+    operator.ipow: ("**", operator.pow),
+    operator.imatmul: ("@", operator.matmul),
+    operator.iand: ("&", operator.and_),
+    operator.ior: ("|", operator.or_),
+    operator.ixor: ("^", operator.xor),
+    operator.ilshift: ("<<", operator.lshift),
+    operator.irshift: (">>", operator.rshift),
+}
+
+ADD = ir.Ref("+", operator.add)
+SUB = ir.Ref("-", operator.sub)
+MUL = ir.Ref("*", operator.mul)
+MERGE = ir.Ref("|", operator.or_)
+BECOMES = ir.Ref(":=", None)  # a container changed as a whole; no program has it in the end
+IADD = ir.Ref("+=", operator.iadd)
+ISUB = ir.Ref("-=", operator.isub)
+RANGE = ir.Ref("range", range)
+REVERSED = ir.Ref("reversed", reversed)
+LEN = ir.Ref("len", len)
+
+
+@dataclass
+class Context:
+    """One function's transformation: kinds by name, rules, callees, and one name allocator.
+
+    `original` says which of the user's names a renamed web had; `temporaries` are the names that
+    lowering and preparation made; `real` says that no complex values occur;
+    `alike` that copies of arguments must lie in memory as these do; `copies` that adjoints read
+    copies of what is written (see `transform.reverse.copied_reads`), `held` then zeros like what
+    an attribute had before it was assigned, by the attribute and the id of the origin.
+    """
+
+    kinds: dict[str, Kind]
+    book: RuleBook
+    callees: Callees
+    names: Names
+    numpy_alias: str = "np"
+    original: dict[str, str] = field(default_factory=dict)
+    temporaries: set[str] = field(default_factory=set)
+    real: bool = True
+    read: frozenset[str] = frozenset()  # names that the function reads
+    alike: bool = False
+    copies: bool = False
+    held: dict[tuple[ir.Expr, int], str] = field(default_factory=dict)
+
+    def kind_of(self, expr: ir.Expr) -> Kind:
+        return kind_of(expr, self.kinds, self.book)
+
+    def rule_for(self, expr: ir.Expr) -> Rule | None:
+        """The derivative rule of a call or attribute, if there is one."""
+        obj = rule_object(expr, self.kinds)
+        return None if obj is None else self.book.find(obj)
+
+    def bind(self, rule: Rule, call: ir.Expr) -> Instance:
+        """The rule's lines for one call of this function."""
+        return rule.bind(call, self.kind_of, self.numpy_alias, self.real)
+
+    def is_constant(self, expr: ir.Expr) -> bool:
+        """Whether an operation's result carries no derivative whatever it is given."""
+        if isinstance(expr, ir.Lazy | ir.Opaque | ir.Const | ir.Ref):
+            return True
+        obj = rule_object(expr, self.kinds)
+        return obj is not None and self.book.is_nondifferentiable(obj)
+
+    def is_part(self, expr: ir.Expr) -> bool:
+        """Whether an expression reads an item or a field of what a name stands for."""
+        if isinstance(expr, ir.Index):
+            return isinstance(expr.base, ir.Var)
+        return (
+            isinstance(expr, ir.Attribute)
+            and isinstance(expr.base, ir.Var)
+            and is_field(expr, self.kinds, self.book)
+        )
+
+    def unread(self) -> str:
+        """A name for what nobody reads: `_`, unless the function reads a `_` of its own."""
+        if "_" not in self.read:
+            self.kinds["_"] = OTHER
+            return "_"
+        name = self.names.fresh("_")
+        self.kinds[name] = OTHER
+        return name
+
+    def numpy(self, name: str) -> ir.Ref:
+        """A function of the program's array module, as it spells that."""
+        return module_function(self.numpy_alias, name)
+
+    def helper(self, name: str) -> ir.Ref:
+        """A function of `tangentlike.runtime`."""
+        return ir.Ref(name, getattr(runtime, name))
+
+    def sources(self) -> Sources:
+        """What the alias analysis asks about expressions."""
+        return Sources(self.kinds, self.kind_of, self._view_of, self._effects, self._bind)
+
+    def _view_of(self, call: ir.Call) -> str:
+        obj = rule_object(call, self.kinds)
+        if obj is None:
+            return "user"
+        rule = self.book.find(obj)
+        if rule is not None:
+            return rule.view_of(call)
+        return "no" if self.book.is_nondifferentiable(obj) or _is_math(obj) else "user"
+
+    def _effects(self, call: ir.Call) -> Effects | None:
+        if not isinstance(call.fn, ir.Ref) or not is_python_function(call.fn.obj):
+            return None  # (a library's may end in code that cannot be read)
+        if self._view_of(call) != "user":
+            return None
+        if written_position(call.fn.obj) is not None:
+            return None  # a function that is known to write its first argument, and no other
+        return self.callees.effects_here(call, self.kind_of)
+
+    def _bind(self, call: ir.Call) -> Mapping[str, ir.Expr]:
+        assert isinstance(call.fn, ir.Ref)
+        return self.callees.bind_loosely(call)
+
+
+def _is_math(obj: Any) -> bool:
+    return getattr(obj, "__module__", None) == math.__name__

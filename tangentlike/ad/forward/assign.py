@@ -1,0 +1,280 @@
+"""The tangent of an assignment: by the operation's rule, mirrored, or from the callee's."""
+
+from __future__ import annotations
+
+from ... import ir
+from ...analysis.operations import is_constant, is_container_method, is_python_function, rule_object
+from ...analysis.record_types import record_class, record_names, record_values
+from ...analysis.refusals import unknown_class
+from ...errors import UnsupportedError
+from ...ir.kind import UNKNOWN
+from ...rules.bind import Instance, bind
+from ...runtime import schedules
+from ...runtime.records import field_order
+from ..fragile import SILENT
+from ..guarding import guarded
+from ..held import taken
+from ..specialize.late import is_late
+from .calls import late_call, user_call
+from .shapes import mirrored, owned, with_shape_of
+from .state import Tangents
+
+
+def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
+    """`y = value` with the statements that compute `y_dot`."""
+    value = stmt.value
+    _refuse_files(stmt, state)
+    if isinstance(value, ir.Call) and is_user_call(value, state):
+        return user_call(stmt, stmt.target, value, state)
+    if isinstance(value, ir.Call) and is_late(value, state.active):
+        return late_call(stmt, value, state)
+    if not any(name in state.active for name in ir.target_names(stmt.target)):
+        return _inactive(stmt, value, state)
+    if not state.operands(value) and not isinstance(value, ir.Display):
+        if isinstance(value, ir.Call) and state.context.sources().joins_lists(value):
+            return _joined(stmt, value, state)
+        return [stmt, *state.zeros_of(stmt.target)]
+    match value:
+        case ir.Call() if is_container_method(value, state.context.kinds):
+            return _mirrored_method(stmt, value, state)
+        case ir.Call() | ir.Attribute() if is_constant(
+            value, state.context.kinds, state.context.book
+        ):
+            return [stmt, *state.zeros_of(stmt.target)]
+        case ir.Call() if isinstance(stmt.target, str) and record_values(value) is not None:
+            return [stmt, state.assign(state.dot(stmt.target), _record(stmt.target, value, state))]
+        case ir.Call():
+            return _by_rule(stmt, value, state)
+        case ir.Attribute() if state.context.rule_for(value) is not None:
+            obj = rule_object(value, state.context.kinds)
+            call = ir.Call(ir.Ref(value.name, obj), (value.base,), at=value.at)
+            return _by_rule(stmt, call, state)
+        case ir.Opaque() | ir.Lazy():
+            raise state.refuse(
+                "this expression is not differentiated",
+                "Write it with a loop or plain statements, or apply tl.stop_gradient.",
+                getattr(value, "at", None),
+            )
+        case _:
+            return _mirrored(stmt, value, state)
+
+
+def _refuse_files(stmt: ir.Assign, state: Tangents) -> None:
+    """States that are files have no tangents beside them."""
+    match stmt:
+        case ir.Assign(str(name), ir.Call(fn=ir.Ref(obj=obj))) if (
+            obj is schedules.stack_on_disk and name in state.active
+        ):
+            raise UnsupportedError(
+                "states that a checkpointed loop keeps on disk carry no tangents",
+                stmt.origin.place,
+                "Leave out `to=` for second derivatives, or take them in reverse mode.",
+            )
+
+
+def _inactive(stmt: ir.Assign, value: ir.Expr, state: Tangents) -> list[ir.Stmt]:
+    """A value without tangent; but `xs.pop()` must shorten the list of tangents as well."""
+    if isinstance(value, ir.Call) and is_container_method(value, state.context.kinds):
+        assert isinstance(value.fn, ir.Attribute)
+        if value.fn.name in ("pop", "popitem", "setdefault"):
+            mirrored = _on_tangents(value, state)
+            if mirrored is not None:
+                return [stmt, ir.Do(mirrored, state.tangent_origin())]
+    return [stmt]
+
+
+def is_user_call(call: ir.Call, state: Tangents) -> bool:
+    obj = rule_object(call, state.context.kinds)
+    if is_container_method(call, state.context.kinds) or obj is None:
+        return False
+    return state.context.book.find(obj) is None and (
+        is_python_function(obj) and not is_constant(call, state.context.kinds, state.context.book)
+    )
+
+
+# --------------------------------------------------------------------------- mirrored
+
+
+def _joined(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+    """`rows = [row] * 2` holds one list twice, and so do its tangents."""
+    held = ("list", "tuple", "dict")
+    args = tuple(state.zeros(a) if state.kind_of(a).form in held else a for a in call.args)
+    mirrored = ir.Call(call.fn, args, call.kwargs, call.at)
+    return [stmt, state.assign(state.target(stmt.target), mirrored)]
+
+
+def _mirrored(stmt: ir.Assign, value: ir.Expr, state: Tangents) -> list[ir.Stmt]:
+    """Copies, items, attributes and displays: the same of the tangents."""
+    tangent = state.tangent_or_zeros(value)
+    line = state.assign(state.target(stmt.target), tangent)
+    if ir.names_in(tangent) & set(ir.target_names(stmt.target)):
+        return [line, stmt]  # the key is about to be rebound
+    return [stmt, line]
+
+
+def _mirrored_method(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+    """`v = xs.pop()` becomes `v_dot = xs_dot.pop()`."""
+    mirrored = _on_tangents(call, state)
+    if mirrored is None:
+        return [stmt, *state.zeros_of(stmt.target)]
+    line = state.assign(state.target(stmt.target), mirrored)
+    if ir.names_in(mirrored) & set(ir.target_names(stmt.target)):
+        return [line, stmt]
+    return [stmt, line]
+
+
+def _on_tangents(call: ir.Call, state: Tangents) -> ir.Call | None:
+    """A container's method applied to its tangents; a default value gives its tangent."""
+    assert isinstance(call.fn, ir.Attribute)
+    base = state.tangent(call.fn.base)
+    if base is None:
+        return None
+    args = call.args
+    if call.fn.name in ("get", "setdefault", "pop") and len(args) == 2:
+        args = (args[0], state.tangent_or_zeros(args[1]))
+    return ir.Call(ir.Attribute(base, call.fn.name), args, call.kwargs, call.at)
+
+
+def _record(name: str, call: ir.Call, state: Tangents) -> ir.Expr:
+    """The tangent of `layer = Layer(w, b)`: a mirror, which has the fields and no code."""
+    given, record = record_values(call) or {}, ir.Var(name)
+    parts = []
+    for field in field_order(record_class(call), record_names(call)):
+        value: ir.Expr = given.get(field, ir.Attribute(record, field))
+        parts.append(state.tangent_or_zeros(value) if field in given else state.zeros(value))
+    return state.call("record_like", record, *parts)
+
+
+# ---------------------------------------------------------------------------- by rule
+
+
+def _by_rule(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:
+    """The tangent of an operation that has a rule."""
+    instance = bound(call, state)
+    if not isinstance(stmt.target, str):
+        return _unpacked(stmt, stmt.target, instance, state)
+    name = stmt.target
+    tangent, temporaries = tangent_of(instance, state)
+    if tangent is None:
+        return [stmt, *state.zeros_of(name)]
+    result = ir.Var(name)
+    tangent = _of_moving(stmt, tangent, state)
+    tangent = mirrored(owned(tangent, instance, name, state), instance, name, state)
+    read = ir.names_in(tangent).union(*(ir.names_in(e) for _, e in temporaries))
+    reads_result = "$y" in read
+    old: list[ir.Stmt] = []
+    if name in read and reads_result:
+        before = state.fresh(f"{name}_old", state.kind_of(result))
+        old.append(ir.Assign(before, result, stmt.origin))
+        renamed: dict[str, ir.Expr] = {name: ir.Var(before)}
+        tangent = ir.substitute(tangent, renamed)
+        temporaries = [(n, ir.substitute(e, renamed)) for n, e in temporaries]
+    put: dict[str, ir.Expr] = {"$y": result}
+    fitted = with_shape_of(result, tangent, instance, state)
+    lines: list[ir.Stmt] = [
+        state.assign(n, ir.substitute(e, put), instance.rule.name) for n, e in temporaries
+    ]
+    dot = state.dot(name)
+    if name in read and not reads_result:
+        lines.append(state.assign(dot, tangent, instance.rule.name))
+        after = [] if fitted is tangent else [_fit_later(dot, name, state)]
+        return [*lines, stmt, *after]
+    lines.append(state.assign(dot, ir.substitute(fitted, put), instance.rule.name))
+    return [*old, stmt, *lines]
+
+
+def _of_moving(stmt: ir.Assign, tangent: ir.Expr, state: Tangents) -> ir.Expr:
+    """The tangent where the operand of a singular operation is held by what came before, or the
+    operand of `maximum`, of an infinite tangent, is not the larger one."""
+    for name, mask in taken(stmt.value).items():
+        if name in state.active and state.discarded.fragility.of(name) == SILENT:
+            dot = ir.Var(state.dot(name))
+            finite = ir.Call(state.context.numpy("where"), (mask, dot, ir.Const(0.0)))
+            tangent = ir.substitute(tangent, {dot.name: finite})
+    moving = state.held.moving(stmt)
+    if moving is None or not isinstance(stmt.value, ir.Call):
+        return tangent
+    moved = state.tangent(stmt.value.args[0])
+    if not isinstance(moved, ir.Var):
+        return tangent
+    return guarded(tangent, moved.name, moving, state.context, held=True)
+
+
+def _fit_later(dot: str, name: str, state: Tangents) -> ir.Stmt:
+    return state.assign(dot, state.call("broadcast_like", ir.Var(dot), ir.Var(name)))
+
+
+def _unpacked(
+    stmt: ir.Assign, target: ir.Target, instance: Instance, state: Tangents
+) -> list[ir.Stmt]:
+    """`q, r = np.linalg.qr(a)`: the result gets a name, since its tangent may read it."""
+    tangent, temporaries = tangent_of(instance, state)
+    if tangent is None:
+        return [stmt, *state.zeros_of(target)]
+    whole = state.fresh("_".join(ir.target_names(target)), instance.result_kind)
+    put: dict[str, ir.Expr] = {"$y": ir.Var(whole)}
+    rule = instance.rule.name
+    return [
+        ir.Assign(whole, stmt.value, stmt.origin),
+        *(state.assign(n, ir.substitute(e, put), rule) for n, e in temporaries),
+        *_unpacked_tangent(whole, target, ir.substitute(tangent, put), rule, state),
+        ir.Assign(target, ir.Var(whole), stmt.origin),
+    ]
+
+
+def _unpacked_tangent(
+    whole: str, target: ir.Target, tangent: ir.Expr, rule: str, state: Tangents
+) -> list[ir.Stmt]:
+    """`q_dot, r_dot = <tangent>`, one by one where the tangent is a display of them."""
+    if not isinstance(tangent, ir.Display):
+        return [state.assign(state.target(target), tangent, rule)]
+    parts = tuple(zip(target, tangent.items, strict=False))
+    dots = {state.dot(name) for name in ir.target_names(target) if name in state.active}
+    if all(isinstance(part, str) for part in target) and not ir.names_in(tangent) & dots:
+        return [
+            state.assign(state.dot(str(part)), item, rule)
+            for part, item in parts
+            if part in state.active
+        ]
+    name = state.fresh(f"{whole}_dot", UNKNOWN)
+    return [
+        state.assign(name, tangent, rule),
+        state.assign(state.target(target), ir.Var(name), rule),
+    ]
+
+
+def bound(call: ir.Call, state: Tangents) -> Instance:
+    """The rule of a call, applied to it; refused where there is none."""
+    rule = state.context.rule_for(call)
+    if rule is None:
+        if isinstance(call.fn, ir.Var | ir.Attribute):
+            raise unknown_class(call.fn, call.at or state.origin.place)
+        what = call.fn.text if isinstance(call.fn, ir.Ref) else "this call"
+        raise state.refuse(
+            f"no derivative rule for {what}",
+            "Add a rule with @tl.rule, or apply tl.stop_gradient to its argument.",
+            call.at,
+        )
+    return bind(rule, call, state.kind_of, state.context.numpy_alias, state.real)
+
+
+def tangent_of(
+    instance: Instance, state: Tangents
+) -> tuple[ir.Expr | None, list[tuple[str, ir.Expr]]]:
+    """The rule's tangent (`$y` still in it) and the shared temporaries it reads, by new names."""
+    dots = {param: state.tangent(actual) for param, actual in instance.arguments.items()}
+    if any(dots.values()) and state.context.sources().joins_lists(instance.call):
+        for param, actual in instance.arguments.items():  # an item without tangent has a place too
+            if dots[param] is None and state.kind_of(actual).form != "number":
+                dots[param] = state.zeros(actual)
+    tangent = instance.tangent_with(dots)
+    if tangent is None:
+        return None, []
+    renamed: dict[str, ir.Expr] = {}
+    temporaries: list[tuple[str, ir.Expr]] = []
+    at = instance.call.at
+    for placeholder, expr in instance.temporaries_for(tangent):
+        name = state.fresh(placeholder.lstrip("$"), state.kind_of(expr))
+        temporaries.append((name, ir.located(ir.substitute(expr, renamed), at)))
+        renamed[placeholder] = ir.Var(name)
+    return ir.located(ir.substitute(tangent, renamed), at), temporaries

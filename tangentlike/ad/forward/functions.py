@@ -1,0 +1,173 @@
+"""Forward mode: beneath each statement, the statement that computes its tangent.
+
+    def f(x):                       def f_jvp(x, x_dot):
+        y = np.sin(x)                   y = np.sin(x)
+        return y                        y_dot = np.cos(x) * x_dot
+                                        return y, y_dot
+
+Every name that carries a derivative has a tangent with the same structure and the same sharing of
+memory: a view has the same view of the tangent's buffer, a write in place is mirrored, a list
+has a list. So nothing needs to be saved, and the primal's effects run once, in order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Sequence
+
+from ... import ir
+from ...analysis.declared import kind_from_annotation
+from ...analysis.flow import Flow, flow_edges
+from ...analysis.structure import block_key, structure
+from ...ir.names import Names
+from ..context import Context
+from ..held import Held
+from .assign import assignment
+from .attempts import attempt
+from .discarded import Discarded
+from .loops import loop_header
+from .state import Tangents
+from .writes import effect, store, update
+
+
+def forward(
+    function: ir.Function,
+    wrt: Sequence[str],
+    active: Collection[str],
+    context: Context,
+    name: str = "",
+    protect: bool = True,
+) -> ir.Function:
+    """The tangent function `<f>_jvp`: f's parameters, then a tangent for each of `wrt`.
+
+    It returns `(value, tangent)`. With `protect`, parameters that f writes in place are copied
+    first, so that the caller's objects stay as they are; a callee's are not.
+
+    Before: `def f(a): b = np.sin(a); return b`. After: `def f_jvp(a, a_dot): b = np.sin(a);
+    b_dot = np.cos(a) * a_dot; return b, b_dot`.
+    """
+    flow = flow_edges(function, context.kinds, context.book, context.sources().effects)
+    named = tangent_parameters(function, wrt)
+    context.names.take(named.values())
+    discarded = Discarded(function, frozenset(active), context)
+    held = Held(function, frozenset(active), context, flow.is_written)
+    state = Tangents(context, frozenset(active), flow, discarded, held, dict(named))
+    state.parameters = frozenset() if protect else frozenset(function.param_names)
+    state.real = context.real
+    state.adopt_kinds(named)
+    state.caught = _caught(function)
+    head = _entry(function, wrt, state, flow, protect)
+    body = tuple(s for stmt in function.body for s in _statement(stmt, state))
+    return dataclasses.replace(
+        function,
+        name=name or context.names.fresh(f"{function.name}_jvp"),
+        params=_signature(function, named),
+        body=(*head, *body),
+        doc="",
+        empties=(*function.empties, *(named[p] for p in function.empties if p in named)),
+    )
+
+
+def tangent_only(function: ir.Function) -> ir.Function:
+    """A tangent function that keeps the value to itself; what only that needs is dead code.
+
+    Before: `...; return y, y_dot`. After: `...; return y_dot`.
+    """
+    *body, end = function.body
+    if not isinstance(end, ir.Return) or not isinstance(end.value, ir.Display):
+        return function
+    end = dataclasses.replace(end, value=end.value.items[1])
+    return dataclasses.replace(function, body=(*body, end))
+
+
+def _caught(function: ir.Function) -> dict[int, frozenset[str]]:
+    """For each `try`, the names that are live where its exception is caught."""
+    found = [s for s in ir.statements(function.body) if isinstance(s, ir.Try)]
+    live = structure(function).live_in if found else {}
+    return {id(stmt): live[block_key(stmt, 1)] for stmt in found}
+
+
+def tangent_parameters(function: ir.Function, wrt: Sequence[str]) -> dict[str, str]:
+    """The names of the tangent parameters; they follow from the function alone.
+
+    So that a caller knows them before (or while) the callee's tangent function is made.
+    """
+    names = Names((*function.param_names, *function.free))
+    for stmt in ir.statements(function.body):
+        names.take(ir.binds(stmt))
+        names.take(ir.reads(stmt))
+        for expr in ir.expressions(stmt):
+            refs = (e for e in ir.walk(expr) if isinstance(e, ir.Ref))
+            names.take(ref.text.partition(".")[0] for ref in refs)
+    return {name: names.fresh(f"{name}_dot") for name in wrt}
+
+
+def _signature(function: ir.Function, named: dict[str, str]) -> tuple[ir.Param, ...]:
+    """Tangents are ordinary parameters where f has only such, else keyword-only ones."""
+    plain = all(p.kind in ("any", "positional") and p.default is None for p in function.params)
+    kind = "any" if plain else "keyword"
+    annotations = {p.name: p.annotation for p in function.params}
+    dots = tuple(
+        ir.Param(dot, kind, annotation=_of_tangent(annotations.get(name, "")))
+        for name, dot in named.items()
+    )
+    rest = tuple(p for p in function.params if p.kind == "**")
+    return (*(p for p in function.params if p.kind != "**"), *dots, *rest)
+
+
+def _of_tangent(annotation: str) -> str:
+    """The annotation of a tangent: that of its value, if this is a number or an array."""
+    known = kind_from_annotation(annotation).form in ("number", "array")
+    return annotation if known else ""
+
+
+def _entry(
+    function: ir.Function, wrt: Sequence[str], state: Tangents, flow: Flow, protect: bool
+) -> list[ir.Stmt]:
+    """Protective copies, and zero tangents of parameters that become active only later."""
+    out: list[ir.Stmt] = []
+    primal = ir.Origin(function.place, "primal")
+    tangent = ir.Origin(function.place, "tangent")
+    for name in function.param_names:
+        written = flow.is_written(name) or flow.is_written(f"{name}[*]")
+        if written and protect:
+            out.append(ir.Assign(name, state.copy_of(ir.Var(name), name), primal))
+        if name not in state.active:
+            continue
+        dot = state.dot(name)
+        if name not in wrt:
+            out.append(ir.Assign(dot, state.zeros(ir.Var(name)), tangent))
+        elif written and protect:
+            out.append(ir.Assign(dot, state.copy_of(ir.Var(dot), name), tangent))
+    return out
+
+
+def _statement(stmt: ir.Stmt, state: Tangents) -> list[ir.Stmt]:
+    """A primal statement with its tangent statements, in the order in which they must run."""
+    state.origin = stmt.origin
+    match stmt:
+        case ir.Assign():
+            return state.discarded.wrapped(stmt, assignment(stmt, state))
+        case ir.Store():
+            return store(stmt, state)
+        case ir.Update():
+            return state.discarded.wrapped(stmt, update(stmt, state))
+        case ir.Do():
+            return effect(stmt, state)
+        case ir.For():
+            target, iterable = loop_header(stmt.target, stmt.iter, state)
+            body = _block(stmt.body, state)
+            return [dataclasses.replace(stmt, target=target, iter=iterable, body=body)]
+        case ir.Try():
+            seen = state.caught[id(stmt)]
+            return [attempt(stmt, seen, state.context, lambda inner: _block(inner, state))]
+        case ir.Return():
+            value = stmt.value if stmt.value is not None else ir.Const(None)
+            both = ir.Display("tuple", (value, state.tangent_or_zeros(value)))
+            return [dataclasses.replace(stmt, value=both)]
+        case _:
+            return [ir.map_statement(stmt, block=lambda inner: _block(inner, state))]
+
+
+def _block(block: ir.Block, state: Tangents) -> ir.Block:
+    return tuple(s for stmt in block for s in _statement(stmt, state))

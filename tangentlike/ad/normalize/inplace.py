@@ -1,0 +1,385 @@
+"""Library calls that write an argument, spelled as the stores they are.
+
+`np.copyto(a, b)`, `a.fill(v)`, `a.sort()`, `np.add(x, y, out=a)` and their like become
+`a[...] = <value>`, so that both modes meet in-place writes in one form only. `np.add.at` stays:
+it accumulates, which is a form of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ... import ir
+from ...analysis.operations import is_python_function
+from ...errors import UnsupportedError
+from ...frontend.owners import is_numpy
+from ...ir.kind import INT, UNKNOWN
+from ..context import IADD, Context
+from ..loops import indexed, sources_of
+from .elsewhere import calm_elsewhere
+from .flat_iterators import flat_spelled
+from .iterators import iterators_as_lists, keys_as_lists
+from .scatter import scatter_stores
+
+
+def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
+    """Rewrite every statement that writes through a library call.
+
+    `np.copyto(a, b)` -> `a[...] = b`; `np.exp(x, out=y)` -> `exp = np.exp(x); y[...] = exp`.
+    """
+    listed = keys_as_lists(iterators_as_lists(function, context), context)
+    plain = flat_spelled(listed, context)
+    body = _Rewriter(context, _tuples(plain)).block(plain.body)
+    return function if body == function.body else dataclasses.replace(function, body=body)
+
+
+class _Rewriter:
+    def __init__(self, context: Context, tuples: Mapping[str, tuple[ir.Expr, ...]]) -> None:
+        self.context = context
+        self.tuples = tuples  # what stands in tuples that have one definition
+
+    def block(self, block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            out.extend(self.statement(stmt))
+        return tuple(out)
+
+    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        if isinstance(stmt, ir.Do | ir.Assign):
+            stmt = dataclasses.replace(stmt, value=_known_method(stmt.value))
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var() as base, "extend"), args=(items,))):
+                if {self.context.kind_of(e).form for e in (base, items)} == {"list"}:
+                    return [ir.Update(base, IADD, items, stmt.origin)]
+                return [stmt]
+            case ir.Do(value=ir.Call() as call):
+                return self._call(stmt, call, None) or [stmt]
+            case ir.Assign(value=ir.Call() as call):
+                given_back = self._given_back(call)
+                if given_back is not None:
+                    effect = ir.Do(call, stmt.origin)
+                    return [effect, dataclasses.replace(stmt, value=given_back)]
+                return self._call(stmt, call, stmt.target) or [stmt]
+            case (
+                ir.Store(target=ir.Attribute(base, "real" | "imag" as part))
+                | ir.Update(target=ir.Attribute(base, "real" | "imag" as part))
+            ) if self.context.kind_of(base).form in ("array", "value"):
+                view = self.context.names.fresh(part)
+                self.context.kinds[view] = self.context.kind_of(stmt.target)
+                named = ir.Assign(view, stmt.target, stmt.origin)
+                if isinstance(stmt, ir.Update):
+                    return [named, dataclasses.replace(stmt, target=ir.Var(view))]
+                return [named, self._store(stmt, ir.Var(view), stmt.value)]
+            case ir.For() if self._writes_items(stmt):
+                index = self.context.names.fresh("index")
+                self.context.kinds[index] = INT
+                return [indexed(stmt, index, self.block(stmt.body))]
+            case ir.If() | ir.For() | ir.While():
+                return [ir.map_statement(stmt, block=self.block)]
+            case _:
+                return [stmt]
+
+    def _writes_items(self, stmt: ir.For) -> bool:
+        """Whether a loop writes through its variable, or the sequence that it runs over."""
+        sources = self.context.sources()
+        concerned = {*ir.target_names(stmt.target), *sources_of(stmt.iter)}
+        if self._may_be_keys(stmt):
+            return False
+        self._refuse_resizing(stmt)
+        for inner in ir.statements(stmt.body):
+            match inner:
+                case ir.Assign(target=str(name), value=ir.Var(other)) if other in concerned:
+                    concerned.add(name)
+        return any(concerned & set(sources.written(s)) for s in ir.statements(stmt.body))
+
+    def _may_be_keys(self, stmt: ir.For) -> bool:
+        """Whether the loop may run over the keys of a dict: a key is no item by its number."""
+        forms = {self.context.kind_of(ir.Var(name)).form for name in sources_of(stmt.iter)}
+        if "dict" in forms:
+            return True
+        keys = frozenset(ir.target_names(stmt.target))
+        return "unknown" in forms and any(
+            isinstance(part, ir.Index)
+            and ir.names_in(part.base) & frozenset(sources_of(stmt.iter))
+            and isinstance(part.key, ir.Var)
+            and part.key.name in keys
+            for inner in ir.statements(stmt.body)
+            for part in _places(inner)
+        )
+
+    def _refuse_resizing(self, stmt: ir.For) -> None:
+        for inner in ir.statements(stmt.body):
+            match getattr(inner, "value", None):
+                case ir.Call(fn=ir.Attribute(ir.Var(base), method)):
+                    if method in _RESIZING and base in sources_of(stmt.iter):
+                        raise UnsupportedError(
+                            f"`{method}` of `{base}` in a loop over `{base}`",
+                            inner.origin.place,
+                            f"Run over a copy, `for item in list({base})`, or use `while`.",
+                        )
+
+    def _given_back(self, call: ir.Call) -> ir.Expr | None:
+        """The argument that a user's function writes and returns as it is: `y = g(x)` is
+        `g(x); y = x`."""
+        effects = self.context.sources().effects(call)
+        if effects is None or effects.identity not in effects.written:
+            return None
+        return self.context.sources().bind(call).get(effects.identity)
+
+    def _call(self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None) -> list[ir.Stmt] | None:
+        match call.fn:
+            case ir.Attribute(base, method) if target is None and self._is_array(base, method):
+                return self._method(stmt, call, base, method)
+            case ir.Ref(obj=obj) if is_python_function(obj):
+                return None  # (a user's parameter `out` is like any other)
+            case ir.Ref(obj=obj):
+                call = _with_out_named(call, out_position(obj))
+                if any(name == "out" for name, _ in call.kwargs):
+                    return self._out(stmt, call, target)
+                if target is None and _is_numpy(obj):
+                    return self._function(stmt, call, obj)
+            case ir.Attribute(_, "shuffle"):
+                raise UnsupportedError(
+                    "`shuffle` writes its argument in an order that only the run knows",
+                    call.at,
+                    "Draw a permutation and index with it: `x = x[rng.permutation(len(x))]`.",
+                )
+            case ir.Attribute(base, method) if self._may_be_array(base):
+                call = _with_out_named(call, _METHOD_OUT.get(method))
+                if any(name == "out" for name, _ in call.kwargs):
+                    return self._out(stmt, call, target)
+        return None
+
+    def _may_be_array(self, base: ir.Expr) -> bool:
+        return self.context.kind_of(base).form in ("array", "value", "unknown")
+
+    def _is_array(self, base: ir.Expr, method: str) -> bool:
+        if method in ("fill", "partition"):
+            return True
+        form = self.context.kind_of(base).form
+        return method in ("sort", "put") and form not in ("list", "other")
+
+    def _method(
+        self, stmt: ir.Stmt, call: ir.Call, base: ir.Expr, method: str
+    ) -> list[ir.Stmt] | None:
+        if method == "put":
+            whole = dataclasses.replace(call, args=(base, *call.args))
+            return scatter_stores(stmt, whole, np.ndarray.put, self.context)
+        if method == "fill":
+            return [self._store(stmt, base, call.args[0])]
+        value = ir.Call(self.context.numpy(method), (base, *call.args), call.kwargs, call.at)
+        return self._named_store(stmt, base, value)
+
+    def _function(self, stmt: ir.Stmt, call: ir.Call, obj: Any) -> list[ir.Stmt] | None:
+        options = dict(call.kwargs)
+        if obj is np.copyto and len(call.args) == 2:
+            target, value = call.args
+            mask = options.get("where")
+            if mask is None:
+                return [self._store(stmt, target, value)]
+            return self._masked(stmt, target, mask, value)
+        repeats = len(call.args) == 3 and self.context.kind_of(call.args[2]).form != "number"
+        if obj is np.putmask and len(call.args) == 3 and not repeats:
+            return self._masked(stmt, *call.args)
+        if _is_for_effect(obj):
+            return None
+        stores = scatter_stores(stmt, call, obj, self.context)
+        if stores is not None:
+            return stores
+        raise UnsupportedError(
+            f"`{call.fn.text}` as a statement" if isinstance(call.fn, ir.Ref) else "this call",
+            call.at,
+            "What it writes, if it writes anything, is not known. Write `a[k] = v`, `a[...] = v` "
+            "or `np.add.at(a, k, v)`.",
+        )
+
+    def _masked(
+        self, stmt: ir.Stmt, target: ir.Expr, mask: ir.Expr, value: ir.Expr
+    ) -> list[ir.Stmt]:
+        merged = ir.Call(self.context.numpy("where"), (mask, value, target), at=stmt.origin.place)
+        return self._named_store(stmt, target, merged)
+
+    def _out(self, stmt: ir.Stmt, call: ir.Call, target: ir.Target | None) -> list[ir.Stmt] | None:
+        options = dict(call.kwargs)
+        out = options.pop("out", None)
+        if out is None:
+            return None
+        if out == ir.Const(None):
+            plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+            assert isinstance(stmt, ir.Assign | ir.Do)
+            return [dataclasses.replace(stmt, value=plain)]
+        written = self._written(out, call)
+        if len(written) > 1:
+            plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+            return self._several(stmt, written, plain, target)
+        (out,) = written
+        if "where" in options and _selects_entries(call.fn):
+            mask = options.pop("where")
+            plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+            calm, plain = calm_elsewhere(plain, mask, stmt.origin, self.context)
+            name = self._fresh(plain)
+            first = ir.Assign(name, plain, stmt.origin)
+            stores = [*calm, first, *self._masked(stmt, out, mask, ir.Var(name))]
+        else:
+            plain = dataclasses.replace(call, kwargs=tuple(options.items()))
+            stores = self._named_store(stmt, out, plain)
+        if target is not None:
+            stores.append(ir.Assign(target, out, stmt.origin))
+        return stores
+
+    def _written(self, out: ir.Expr, call: ir.Call) -> tuple[ir.Expr, ...]:
+        """The arrays that `out=` gives: `(z,)` is `z`."""
+        items = (out,)
+        if isinstance(out, ir.Display):
+            items = out.items
+        elif isinstance(out, ir.Var) and out.name in self.tuples:
+            items = self.tuples[out.name]
+        plain = all(isinstance(item, ir.Var) for item in items)
+        if not items or not plain or any(self.context.kind_of(i).form == "tuple" for i in items):
+            raise UnsupportedError(
+                "`out=` with something other than arrays that can be seen",
+                call.at,
+                "Store the result: `out[...] = f(x)`.",
+            )
+        return items
+
+    def _several(
+        self, stmt: ir.Stmt, outs: tuple[ir.Expr, ...], call: ir.Call, target: ir.Target | None
+    ) -> list[ir.Stmt]:
+        """`np.divmod(x, y, out=(q, r))` -> `divmod = np.divmod(x, y); q[...] = divmod[0]; ...`"""
+        if any(name == "where" for name, _ in call.kwargs):
+            raise UnsupportedError(
+                "`where=` beside several arrays in `out=`",
+                call.at,
+                "Store the results one by one: `out[mask] = f(x[mask])`.",
+            )
+        names = tuple(self._fresh(call) for _ in outs)
+        self.context.kinds.update(dict.fromkeys(names, UNKNOWN))
+        stores = [
+            ir.Assign(names, call, stmt.origin),
+            *(self._store(stmt, out, ir.Var(n)) for out, n in zip(outs, names, strict=True)),
+        ]
+        if isinstance(target, tuple) and all(isinstance(part, str) for part in target):
+            pairs = zip(target, outs, strict=True)
+            stores += [ir.Assign(part, out, stmt.origin) for part, out in pairs]
+        elif target is not None:
+            stores.append(ir.Assign(target, ir.Display("tuple", outs), stmt.origin))
+        return stores
+
+    def _named_store(self, stmt: ir.Stmt, target: ir.Expr, value: ir.Call) -> list[ir.Stmt]:
+        name = self._fresh(value)
+        return [ir.Assign(name, value, stmt.origin), self._store(stmt, target, ir.Var(name))]
+
+    def _store(self, stmt: ir.Stmt, target: ir.Expr, value: ir.Expr) -> ir.Stmt:
+        where = ir.Index(target, ir.Const(Ellipsis), stmt.origin.place)
+        return ir.Store(where, value, stmt.origin)
+
+    def _fresh(self, value: ir.Call) -> str:
+        word = value.fn.text.rpartition(".")[2] if isinstance(value.fn, ir.Ref) else "value"
+        name = self.context.names.fresh(word if word.isidentifier() else "value")
+        self.context.kinds[name] = self.context.kind_of(value)
+        return name
+
+
+def _selects_entries(fn: ir.Expr) -> bool:
+    """Whether `where=` beside `out=` says which entries are written, as it does for ufuncs; for
+    a reduction it says which entries are read."""
+    match fn:
+        case ir.Ref(obj=obj):
+            return isinstance(obj, np.ufunc) or obj is np.clip
+        case ir.Attribute(name=method):
+            return method == "clip"
+    return False
+
+
+def _tuples(function: ir.Function) -> dict[str, tuple[ir.Expr, ...]]:
+    """What stands in the tuples of a function that have a name, and one definition."""
+    bound = ir.bindings(ir.statements(function.body))
+    return {
+        stmt.target: stmt.value.items
+        for stmt in ir.statements(function.body)
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Display)
+        if isinstance(stmt.target, str) and stmt.value.form == "tuple" and bound[stmt.target] == 1
+    }
+
+
+def _places(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+    """All expressions of a statement, the place that it writes among them."""
+    target = getattr(stmt, "target", None)
+    for expr in (*ir.expressions(stmt), *([target] if isinstance(target, ir.Index) else [])):
+        yield from ir.walk(expr)
+
+
+def _known_method(expr: ir.Expr) -> ir.Expr:
+    """`np.add.at(...)`: a method of a known ufunc is itself a known object."""
+    match expr:
+        case ir.Call(fn=ir.Attribute(ir.Ref(text=text, obj=np.ufunc() as ufunc), name)):
+            fn = ir.Ref(f"{text}.{name}", getattr(ufunc, name))
+            return dataclasses.replace(expr, fn=fn)
+    return expr
+
+
+_RESIZING = ("append", "extend", "insert", "pop", "remove", "clear")
+
+# Where array methods, and functions whose signature cannot be read, take `out`.
+_METHOD_OUT = (
+    dict.fromkeys(("max", "min", "all", "any", "argmax", "argmin", "dot", "round", "choose"), 1)
+    | dict.fromkeys(("sum", "mean", "prod", "std", "var", "cumsum", "cumprod", "take", "clip"), 2)
+    | {"compress": 2, "trace": 4, "conj": 0, "conjugate": 0}
+)
+_FUNCTION_OUT = {np.dot: 2, np.concatenate: 2, np.where: None, np.putmask: None}
+_UFUNC_METHOD_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
+_HARMLESS = ("seed", "seterr", "seterrcall", "set_printoptions", "setbufsize")
+
+
+def out_position(obj: Any) -> int | None:
+    """The position at which a NumPy function takes `out`; None where it takes none.
+
+    >>> out_position(np.cumsum), out_position(np.add), out_position(np.reshape), out_position(len)
+    (3, 2, None, None)
+    """
+    return _out_position(obj) if _is_numpy(obj) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _out_position(obj: Any) -> int | None:
+    if isinstance(obj, np.ufunc):
+        return obj.nin
+    if isinstance(getattr(obj, "__self__", None), np.ufunc):
+        return _UFUNC_METHOD_OUT.get(obj.__name__)
+    if obj in _FUNCTION_OUT:
+        return _FUNCTION_OUT.get(obj)
+    try:
+        params = list(inspect.signature(obj).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    for position, param in enumerate(params):
+        if param.name == "out" and param.kind is not inspect.Parameter.KEYWORD_ONLY:
+            return position
+    return None
+
+
+def _with_out_named(call: ir.Call, position: int | None) -> ir.Call:
+    """`np.cumsum(x, 0, None, y)` -> `np.cumsum(x, 0, None, out=y)`."""
+    if position is None or len(call.args) <= position:
+        return call
+    given = call.args[position:]
+    out = (("out", given[0] if len(given) == 1 else ir.Display("tuple", given)),)
+    return dataclasses.replace(call, args=call.args[:position], kwargs=call.kwargs + out)
+
+
+def _is_numpy(obj: Any) -> bool:
+    return is_numpy(obj) or isinstance(getattr(obj, "__self__", None), np.ufunc)
+
+
+def _is_for_effect(obj: Any) -> bool:
+    """Whether calling a NumPy function as a statement is understood: it scatters or sets modes."""
+    name = getattr(obj, "__name__", "")
+    scatter = name == "at" and isinstance(getattr(obj, "__self__", None), np.ufunc)
+    return scatter or name in _HARMLESS or name.startswith("assert_")

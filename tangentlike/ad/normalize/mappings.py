@@ -1,0 +1,304 @@
+"""Reads of dicts spelled out: the key first, then the entry at that key.
+
+What `d.items()` yields mixes keys, which carry no derivative, with values, which do. A loop over
+the keys that reads `d[key]` says the same and leaves one way to read a dict:
+
+    for name, p in d.items(): B         for name in list(d.keys()): p = d[name]; B
+    v = d.get(name, other)              if name in d: v = d[name]  else: v = other
+    xs = list(d.values())               vs = []; for key in ...: vs.append(d[key]);  xs = list(vs)
+
+Only dicts that carry derivatives are rewritten, and `get` with a default that does. What a loop
+takes from another one is made a list where that may change, and where it may be something else
+than a dict: the reverse sweep goes through it again.
+
+    for k, n in counts.items(): B       items = list(counts.items());  for k, n in items: B
+
+Everything else stays as it was written.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import operator
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from ... import ir
+from ...analysis.memory import MUTATING_METHODS
+from ...ir.names import Names
+from ..context import Context
+from ..loops import is_call
+
+_VIEWS = ("items", "values")
+_LIST = ir.Ref("list", list)
+_IN = ir.Ref("in", operator.contains)
+
+
+@dataclass(frozen=True)
+class _View:
+    """`items` or `values` of a dict, perhaps sorted (by key)."""
+
+    method: str
+    source: ir.Var
+    is_sorted: bool = False
+
+
+def reads_by_key(function: ir.Function, varied: Collection[str], context: Context) -> ir.Function:
+    """`for k, v in d.items(): s = s * v` -> `for k in list(d.keys()): v = d[k]; s = s * v`."""
+    dicts = {name for name, kind in context.kinds.items() if kind.form == "dict"}
+    steady = frozenset(dicts - _changed(function))
+    looped = _looped(function)
+    speller = _Speller(frozenset(varied), context.temporaries, context.names, looped, steady)
+    body = speller.block(function.body)
+    if not speller.changed:
+        return function
+    read = frozenset(n for s in ir.statements(body) for n in ir.reads(s))
+    return dataclasses.replace(function, body=_without(speller.made - read, body))
+
+
+def reads_dicts(function: ir.Function) -> bool:
+    """Whether anything in a function is written as `reads_by_key` would not have it."""
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(), method))):
+                if method in (*_VIEWS, "keys", "get"):
+                    return True
+    return False
+
+
+@dataclass
+class _Speller:
+    varied: frozenset[str]
+    temporaries: set[str]
+    names: Names
+    looped: frozenset[str] = frozenset()  # names that loops run over, sorted or not
+    steady: frozenset[str] = frozenset()  # dicts in which nothing is changed
+    made: set[str] = field(default_factory=set)  # names that stand for views of dicts
+    changed: bool = False
+
+    def block(self, block: ir.Block) -> ir.Block:
+        views: dict[str, _View] = {}
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            out += self.statement(stmt, views)
+            bound = {n for s in ir.statements((stmt,)) for n in ir.binds(s)}
+            for name in [n for n, v in views.items() if n in bound or v.source.name in bound]:
+                del views[name]
+            self.remember(stmt, views)
+        return tuple(out)
+
+    def remember(self, stmt: ir.Stmt, views: dict[str, _View]) -> None:
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call() as call):
+                found = self.view(call, views)
+                if found is not None:
+                    views[name] = found
+                    self.made.add(name)
+
+    def view(self, call: ir.Call, views: dict[str, _View]) -> _View | None:
+        match call:
+            case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method), args=(), kwargs=()):
+                known = method in _VIEWS and name in self.varied
+                return _View(method, base) if known else None
+            case ir.Call(fn=ir.Ref(obj=builtins.sorted), args=(ir.Var(name),), kwargs=()):
+                found = views.get(name)
+                if found is None or found.method != "items":
+                    return None
+                return dataclasses.replace(found, is_sorted=True)
+        return None
+
+    def statement(self, stmt: ir.Stmt, views: dict[str, _View]) -> list[ir.Stmt]:
+        match stmt:
+            case ir.For():
+                return self.loop(stmt, views)
+            case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, "get"), args=args)):
+                carried = {name, *(n for arg in args for n in ir.names_in(arg))} & self.varied
+                if carried and args and not stmt.value.kwargs:  # type: ignore[union-attr]
+                    return [self.get(stmt, base, args)]
+            case ir.Assign(target=str(name), value=ir.Call() as call) if name in self.temporaries:
+                found = self.view(call, views)
+                if found is not None and (found.method == "values" or name not in self.looped):
+                    return self.listed(name, found, stmt.origin)
+                if found is None and name in self.looped and self.is_strange(call):
+                    return self.gathered(stmt, name, call)
+            case ir.Assign(target=tuple(), value=ir.Call() as call):
+                found = self.view(call, views)
+                if found is not None:
+                    name = self.temporary(found.method)
+                    unpacked = ir.Assign(stmt.target, ir.Var(name), stmt.origin)
+                    return [*self.listed(name, found, stmt.origin), unpacked]
+        return [ir.map_statement(stmt, block=self.block)]
+
+    def is_strange(self, call: ir.Call) -> bool:
+        """Whether it is a view of a dict that may change, or of what may be no dict."""
+        match call:
+            case ir.Call(fn=ir.Attribute(ir.Var(name), method), args=(), kwargs=()):
+                return method in (*_VIEWS, "keys") and name not in self.steady
+        return False
+
+    def gathered(self, stmt: ir.Assign, name: str, call: ir.Call) -> list[ir.Stmt]:
+        """`items = counts.items()` as the list of these."""
+        self.changed = True
+        view = self.temporary(f"{name}_view")
+        listed = ir.Call(_LIST, (ir.Var(view),), at=call.at)
+        return [ir.Assign(view, call, stmt.origin), ir.Assign(name, listed, stmt.origin)]
+
+    def get(self, stmt: ir.Assign, base: ir.Var, args: tuple[ir.Expr, ...]) -> ir.Stmt:
+        """`v = d.get(k, other)` as a branch."""
+        self.changed = True
+        key, other = args[0], args[1] if len(args) > 1 else ir.Const(None)
+        found = ir.Assign(stmt.target, ir.Index(base, key, stmt.origin.place), stmt.origin)
+        missing = ir.Assign(stmt.target, other, stmt.origin)
+        return ir.If(ir.Call(_IN, (key, base)), (found,), (missing,), stmt.origin)
+
+    def listed(self, name: str, view: _View, origin: ir.Origin) -> list[ir.Stmt]:
+        """`vs = d.values()` as the list of these values, `d.items()` as that of pairs."""
+        self.changed = True
+        before, keys = self.keys(view, origin)
+        key, value = self.temporary("key"), self.temporary("value")
+        read: tuple[ir.Stmt, ...] = (
+            ir.Assign(value, ir.Index(view.source, ir.Var(key), origin.place), origin),
+        )
+        item = value
+        if view.method == "items":
+            item = self.temporary("pair")
+            pair = ir.Display("tuple", (ir.Var(key), ir.Var(value)))
+            read = (*read, ir.Assign(item, pair, origin))
+        append = ir.Call(ir.Attribute(ir.Var(name), "append"), (ir.Var(item),))
+        body = (*read, ir.Do(append, origin))
+        empty = ir.Assign(name, ir.Display("list", ()), origin)
+        return [*before, empty, ir.For(key, keys, body, origin)]
+
+    def loop(self, stmt: ir.For, views: dict[str, _View]) -> list[ir.Stmt]:
+        before: list[ir.Stmt] = []
+        reads: list[ir.Stmt] = []
+        target, iterable = self.header(stmt.target, stmt.iter, views, stmt.origin, before, reads)
+        body = (*reads, *self.block(stmt.body))
+        return [*before, ir.For(target, iterable, body, stmt.origin)]
+
+    def header(
+        self,
+        target: ir.Target,
+        iterable: ir.Expr,
+        views: dict[str, _View],
+        origin: ir.Origin,
+        before: list[ir.Stmt],
+        reads: list[ir.Stmt],
+    ) -> tuple[ir.Target, ir.Expr]:
+        """A loop's header over keys; `before` and `reads` take what must stand before the loop
+        and at the head of its body."""
+
+        def inner(part: ir.Target, arg: ir.Expr) -> tuple[ir.Target, ir.Expr]:
+            return self.header(part, arg, views, origin, before, reads)
+
+        match iterable:
+            case ir.Var(name) if name in views:
+                return self.entries(target, iterable, views[name], origin, before, reads)
+            case ir.Call(args=(first, *rest)) if is_call(iterable, reversed):
+                target, first = inner(target, first)
+            case ir.Call(args=(first, *rest)) if is_call(iterable, enumerate):
+                if not isinstance(target, tuple) or len(target) != 2:
+                    return target, iterable
+                second, first = inner(target[1], first)
+                target = (target[0], second)
+            case ir.Call(args=args) if is_call(iterable, zip) and isinstance(target, tuple):
+                if len(args) != len(target):
+                    return target, iterable
+                pairs = [inner(part, arg) for part, arg in zip(target, args, strict=True)]
+                target = tuple(part for part, _ in pairs)
+                return target, dataclasses.replace(iterable, args=tuple(arg for _, arg in pairs))
+            case _:
+                return target, iterable
+        return target, dataclasses.replace(iterable, args=(first, *rest))
+
+    def entries(
+        self,
+        target: ir.Target,
+        iterable: ir.Expr,
+        view: _View,
+        origin: ir.Origin,
+        before: list[ir.Stmt],
+        reads: list[ir.Stmt],
+    ) -> tuple[ir.Target, ir.Expr]:
+        """The header over the keys of one dict; the entry is read at the head of the body."""
+        items = view.method == "items"
+        if items and not (isinstance(target, tuple) and len(target) == 2):
+            return target, iterable
+        self.changed = True
+        made, keys = self.keys(view, origin)
+        before += made
+        key: ir.Target = ""
+        value: ir.Target = target
+        if items and isinstance(target, tuple):
+            key, value = target
+        name = key if isinstance(key, str) and key else self.temporary("key")
+        if isinstance(key, tuple):
+            self.unpack(key, ir.Var(name), origin, reads)
+        self.unpack(value, ir.Index(view.source, ir.Var(name), origin.place), origin, reads)
+        return name, keys
+
+    def unpack(
+        self, target: ir.Target, value: ir.Expr, origin: ir.Origin, out: list[ir.Stmt]
+    ) -> None:
+        """Bind a target, nested ones in steps."""
+        if isinstance(target, str):
+            out.append(ir.Assign(target, value, origin))
+            return
+        parts = [p if isinstance(p, str) else self.temporary("part") for p in target]
+        out.append(ir.Assign(tuple(parts), value, origin))
+        for name, part in zip(parts, target, strict=True):
+            if not isinstance(part, str):
+                self.unpack(part, ir.Var(name), origin, out)
+
+    def keys(self, view: _View, origin: ir.Origin) -> tuple[list[ir.Stmt], ir.Expr]:
+        """The list of keys that a loop runs over, by a name of its own."""
+        seen, keys = self.temporary("keys_view"), self.temporary(f"{view.source.name}_keys")
+        call = ir.Call(ir.Attribute(view.source, "keys"), (), at=origin.place)
+        ordered = ir.Ref("sorted", sorted) if view.is_sorted else _LIST
+        listed = ir.Call(ordered, (ir.Var(seen),), at=origin.place)
+        return [ir.Assign(seen, call, origin), ir.Assign(keys, listed, origin)], ir.Var(keys)
+
+    def temporary(self, wanted: str) -> str:
+        name = self.names.fresh(wanted)
+        self.temporaries.add(name)
+        return name
+
+
+def _changed(function: ir.Function) -> set[str]:
+    """The names of containers that get other items, or whose items are changed."""
+    found: set[str] = set()
+    items: dict[str, str] = {}  # (what is bound to an item, and of what)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Index(ir.Var(base), _)):
+                items[name] = base
+            case ir.Store(target=target) | ir.Update(target=target):
+                found |= ir.names_in(target)
+            case ir.Do(value=ir.Call(fn=ir.Attribute(base, _))):
+                found |= ir.names_in(base)
+            case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method))):
+                found |= ir.names_in(base) if method in MUTATING_METHODS else set()
+    return found | {items[name] for name in found & items.keys()}
+
+
+def _looped(function: ir.Function) -> frozenset[str]:
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.For):
+            found |= ir.names_in(stmt.iter)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=builtins.sorted))):
+                if name in found:
+                    found |= ir.reads(stmt)
+    return frozenset(found)
+
+
+def _without(names: set[str] | frozenset[str], block: ir.Block) -> ir.Block:
+    """A block without the assignments of names that nobody reads any more."""
+    return tuple(
+        ir.map_statement(stmt, block=lambda inner: _without(names, inner))
+        for stmt in block
+        if not (isinstance(stmt, ir.Assign) and stmt.target in names)
+    )

@@ -1,0 +1,55 @@
+"""What is asked for when a derivative is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.kind import Kind
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What of a program is read the longer way, because it was refused the shorter one.
+
+    `objects`: functions that capture values are objects of classes of their own; `managers`:
+    context managers are written out; `data`: what outer data is counts.
+    """
+
+    objects: bool = False
+    managers: bool = False
+    data: bool = False
+
+
+PLAIN_READING = Reading()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of one function.
+
+    `mode`: "grad", "value_and_grad", "adjoint", "tangent", "change" (the tangent without the
+    value), "pair", or "callee" (a pair for
+    emitted code to call); `wrt` are names; `bare`: a single gradient is returned by itself;
+    `has_complex`: some argument is complex (the derivative then allows for it everywhere);
+    `has_foreign`: some argument is an array that is not NumPy's; `structures`: what is known of
+    arguments that hold objects, or dicts with numbers for keys; `copies`: its adjoint reads copies
+    (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls.
+    """
+
+    mode: str
+    wrt: tuple[str, ...]
+    bare: bool = True
+    has_aux: bool = False
+    example: tuple[Any, ...] | None = field(default=None, compare=False)
+    target: str = "numpy"
+    has_complex: bool = False
+    has_foreign: bool = False
+    structures: tuple[tuple[str, Kind], ...] = ()
+    copies: bool = False
+    inside: bool = False
+
+    @property
+    def tells_ranks(self) -> bool:
+        """Whether it says which arguments are numbers."""
+        return any(kind.tells_ranks for _, kind in self.structures)

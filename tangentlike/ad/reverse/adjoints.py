@@ -1,0 +1,333 @@
+"""Adjoint variables: which exist at a point of the sweep, and who owns their memory.
+
+A name without an entry in the state has adjoint zero and no variable. "owned" means the variable
+refers to memory that nothing else refers to, so it may be accumulated in place; "borrowed" that
+it may be shared (with a seed, with another adjoint). "narrow" means that a scalar stands for a
+full array of that value (the adjoint of `np.sum`), until somebody needs the array.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ... import ir
+from ...analysis.aliases import SHARED, Aliases, rebased
+from ...analysis.memory import VIEW_ATTRIBUTES, base_names, surely_basic
+from ...errors import Place
+from ...frontend.owners import is_numerical, is_ours
+from ...ir.kind import UNKNOWN
+from ..context import ADD, IADD, Context
+from ..contributions import BROADCAST
+from ..loops import is_call
+
+OWNED, BORROWED, NARROW = "owned", "borrowed", "narrow"
+State = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Field:
+    """The step from an object to one of its fields."""
+
+    name: str
+
+
+Step = ir.Expr | Field  # the step from a value to a part of it: the key of an item, or a field
+_WHOLE = (ir.Display("tuple", ()), ir.Const(Ellipsis))  # keys of all that an array holds
+# Helpers that may give a list (or a dict) though their annotations do not say so.
+_MAY_MAKE_LISTS = (
+    *("sum_items_bar", "scale_items", "dot_items", "join_items", "accumulate", "put_items"),
+    *("without", "without_bar", "dict_bar", "entries_left", "replaced_bar", "part_like", "copy"),
+    *("unblock", "nest_like", "deepcopy_dot", "shallow_dot", "unnested_bar", "field_bar"),
+    *("attributes_bar", "named_items_bar"),
+)
+
+
+class Adjoints:
+    """Prints contributions to adjoints, keeping `state` true. Statements go to `self.out`."""
+
+    def __init__(self, context: Context, aliases: Aliases) -> None:
+        self.context = context
+        self.aliases = aliases
+        self.state: State = {}
+        self.given: frozenset[str] = frozenset()  # names whose adjoint buffer is the caller's
+        self.masks: dict[str, ir.Expr] = {}  # see masks.py
+        self.bars: dict[str, str] = {}
+        self.out: list[ir.Stmt] = []
+        self.shared = ""  # the variable that holds the adjoints of entangled arrays
+        self.origin = ir.Origin(Place("", 0), "adjoint")
+
+    # ------------------------------------------------------------------------------- names
+
+    def bar(self, name: str) -> ir.Var:
+        """The adjoint variable of a name."""
+        if name not in self.bars:
+            self.bars[name] = self.context.names.fresh(f"{name}_bar")
+        return ir.Var(self.bars[name])
+
+    def adjoint(self, name: str) -> ir.Expr:
+        """The adjoint of a name: its variable, or a view of its base's for a path; found by its
+        memory for an entangled array."""
+        if name in self.aliases.entangled:
+            helper = self.context.helper("adjoint_of")
+            return ir.Call(helper, (ir.Var(self.shared), ir.Var(name)))
+        if name not in self.aliases.paths:
+            return self.bar(name)
+        view = self.aliases.paths[name]
+        (base,) = base_names(view)
+        return rebased(view, self.adjoint(base))
+
+    def present(self, name: str) -> bool:
+        return self.aliases.root(name) in self.state
+
+    def place(self, place: Place, rule: str = "") -> None:
+        """Say which primal line the next statements belong to."""
+        self.origin = ir.Origin(place, "adjoint", rule)
+
+    # ------------------------------------------------------------------------ printing
+
+    def assign(self, target: str, value: ir.Expr) -> None:
+        self.out.append(ir.Assign(target, value, self.origin))
+
+    def contribute(self, name: str, value: ir.Expr, inherit: str = "") -> None:
+        """`name_bar += value`; `inherit` is the status of a value that hands itself over."""
+        if not self.aliases.has_variable(name):
+            self.own(self.aliases.root(name))
+            target = self.adjoint(name)
+            if isinstance(target, ir.Attribute) and self._is_container(name, value):
+                total = ir.Call(self.context.helper("accumulate"), (target, value))
+                self.out.append(ir.Store(target, total, self.origin))
+                return
+            if self._is_container(name, value):
+                call = ir.Call(self.context.helper("add_at"), (target, ir.Const(Ellipsis), value))
+                self.out.append(ir.Do(call, self.origin))
+                return
+            self.update(target, self._strip(value, name))
+            return
+        self.masks.pop(name, None)
+        if name in self.aliases.rigid:  # the memory layout is that of zeros_like(name)
+            self.own(name)
+        bar, status = self.bar(name), self.state.get(name)
+        stripped = self._strip(value, name)
+        narrow = stripped is not value or inherit == NARROW
+        if status is None:
+            self.assign(bar.name, stripped)
+            fresh = OWNED if self.fresh(value) else (inherit or BORROWED)
+            self.state[name] = NARROW if narrow else fresh
+        elif self._is_container(name, value) and name in self.given:
+            call = ir.Call(self.context.helper("add_at"), (bar, ir.Const(Ellipsis), value))
+            self.out.append(ir.Do(call, self.origin))
+        elif self._is_container(name, value):
+            self.assign(bar.name, ir.Call(self.context.helper("accumulate"), (bar, value)))
+            self.state[name] = OWNED
+        elif status == OWNED:
+            self.update(bar, stripped)
+        else:
+            # (`bar = bar + e` may become `bar += e` later, which a narrow `bar` has no room for.)
+            terms = (stripped, bar) if status == NARROW else (bar, stripped)
+            self.assign(bar.name, ir.Call(ADD, terms))
+            if not (status == NARROW and narrow):  # else both stand for a full array still
+                self.state[name] = OWNED
+
+    def share(self) -> None:
+        """Begin with adjoints of zero for all entangled arrays."""
+        if self.aliases.entangled and not self.shared:
+            self.shared = self.context.names.fresh("shared")
+            self.context.kinds[self.shared] = UNKNOWN
+            self.state[SHARED] = OWNED
+            self.assign(self.shared, ir.Call(self.context.helper("SharedAdjoints")))
+
+    def sharing(self, names: Iterable[str]) -> list[str]:
+        """Those of the names whose adjoints are found by memory, be it as views of others."""
+        return sorted(name for name in names if self.aliases.root(name) == SHARED)
+
+    def take(self, name: str, makers: Iterable[str] = ()) -> None:
+        """Give an entangled array's adjoint, when the statement that made the array of `makers`
+        is reversed, to the variable of the name."""
+        operands: tuple[ir.Expr, ...] = (ir.Var(self.shared), ir.Var(name))
+        sources = tuple(ir.Var(maker) for maker in makers)
+        if sources:
+            operands = (*operands, ir.Display("tuple", sources))
+        self.assign(self.bar(name).name, ir.Call(self.context.helper("take_adjoint"), operands))
+        self.state[name] = OWNED
+
+    def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = IADD) -> None:
+        assert isinstance(target, ir.Var | ir.Index | ir.Attribute | ir.Call)
+        field = isinstance(target, ir.Attribute) and target.name not in VIEW_ATTRIBUTES
+        if isinstance(target, ir.Call | ir.Attribute) and not field:  # a view: write all of it
+            target = ir.Index(target, ir.Const(Ellipsis))
+        self.out.append(ir.Update(target, op, value, self.origin))
+
+    def store(self, target: ir.Index, value: ir.Expr) -> None:
+        self.out.append(ir.Store(target, value, self.origin))
+
+    def accumulate_at(self, base: str, steps: tuple[Step, ...], item: str) -> None:
+        """`base_bar[key] += item_bar` (`base_bar[i][j]` for two steps, `base_bar.w` for a field):
+        repeated indices count, and items that may be containers are added entry by entry."""
+        self.own(self.aliases.root(base))
+        target, last = self.adjoint(base), steps[-1]
+        for outer in steps[:-1]:
+            target = _part(target, outer)
+        numeric = self.context.kind_of(ir.Var(item)).form in ("number", "array", "value")
+        if isinstance(last, Field):
+            self._add_to_field(ir.Attribute(target, last.name), self.bar(item), numeric)
+            return
+        basic = surely_basic(last, self.context.kind_of)
+        form = self.context.kind_of(ir.Var(base)).form
+        own = len(steps) == 1 and self.aliases.has_variable(base)  # (not a list of views)
+        if own and form in ("list", "tuple", "dict"):
+            # (Who differentiates `t_bar[k] += e` has to ask if the sum is larger than the item.)
+            numeric = self.context.kind_of(ir.Var(item)).form == "number"
+        single = numeric and not isinstance(last, ir.Slice)
+        if basic and (form == "array" or single):
+            self.update(ir.Index(target, last), self.bar(item))
+        else:
+            helper = self.context.helper("add_at")
+            call = ir.Call(helper, (target, as_value(last), self.bar(item)))
+            self.out.append(ir.Do(call, self.origin))
+
+    def is_whole(self, base: str, key: Step) -> bool:
+        """Whether `A[()]` reads all of an array whose adjoint is a variable of its own: a number
+        where A has rank 0, and then the adjoint of A may be a number as well."""
+        array = self.context.kind_of(ir.Var(base)).form in ("array", "value")
+        return array and key in _WHOLE and self.aliases.has_variable(base)
+
+    def _add_to_field(self, field: ir.Attribute, item_bar: ir.Var, numeric: bool) -> None:
+        if numeric:
+            self.out.append(ir.Update(field, IADD, item_bar, self.origin))
+            return
+        total = ir.Call(self.context.helper("accumulate"), (field, item_bar))
+        self.out.append(ir.Store(field, total, self.origin))
+
+    # ------------------------------------------------------------------- ownership and shape
+
+    def zeros(self, name: str) -> ir.Expr:
+        """A zero of the shape of a name's value."""
+        kind = self.context.kinds.get(name)
+        if kind is not None and kind.form == "number":
+            return ir.Const(0.0)
+        like = ir.Var(name)
+        if kind is not None and kind.form == "array":
+            return ir.Call(self.context.numpy("zeros_like"), (like,))
+        return ir.Call(self.context.helper("zeros_like"), (like,))
+
+    def own(self, name: str) -> None:
+        """Make the adjoint of `name` exist in memory of its own."""
+        if name == SHARED:
+            return
+        self.masks.pop(name, None)
+        status = self.state.get(name)
+        bar = self.bar(name)
+        if status is None:
+            self.assign(bar.name, self.zeros(name))
+        elif status == NARROW:
+            self.materialise(name)
+        if self.state.get(name) == BORROWED and not self._is_number(name):
+            kind = self.context.kinds.get(name)
+            if kind is not None and kind.form == "array":
+                copy: ir.Expr = ir.Call(ir.Attribute(bar, "copy"))
+            else:
+                copy = ir.Call(self.context.helper("copy"), (bar,))
+            self.assign(bar.name, copy)
+        self.state[name] = OWNED
+
+    def materialise(self, name: str) -> None:
+        """Give a narrow adjoint its full shape."""
+        if self.state.get(name) != NARROW:
+            return
+        bar, like = self.bar(name), ir.Var(name)
+        if self._is_number(name):
+            self.state[name] = OWNED
+            return
+        kind = self.context.kinds.get(name)
+        if kind is not None and kind.form == "array":
+            self.assign(bar.name, ir.Call(self.context.numpy("full_like"), (like, bar)))
+            self.state[name] = OWNED
+        else:
+            self.assign(bar.name, ir.Call(self.context.helper(BROADCAST), (bar, like)))
+            self.state[name] = BORROWED
+
+    def zero(self, name: str) -> None:
+        """Set the adjoint of `name` to zero where a zero must be there to be read."""
+        self.assign(self.bar(name).name, self.zeros(name))
+        self.state[name] = OWNED
+
+    def fresh(self, value: ir.Expr) -> bool:
+        """Whether evaluating `value` makes an object nobody else refers to."""
+        if isinstance(value, ir.Const):
+            return True
+        if not isinstance(value, ir.Call) or not isinstance(value.fn, ir.Ref):
+            return False
+        if not value.fn.text.replace(".", "_").isidentifier():
+            return True
+        rule = self.context.rule_for(value)
+        if rule is not None:
+            return rule.view_of(value) == "no"
+        return value.fn.text.rpartition(".")[2] in ("zeros_like", "ones_like", "zeros", "full_like")
+
+    def _strip(self, value: ir.Expr, name: str) -> ir.Expr:
+        """`broadcast_like(e, x)` as a contribution to `x` is just `e`."""
+        if is_call(value, self.context.helper(BROADCAST).obj):
+            assert isinstance(value, ir.Call)
+            if len(value.args) == 2 and value.args[1] == ir.Var(name):
+                return value.args[0]
+        return value
+
+    def _is_container(self, name: str, value: ir.Expr) -> bool:
+        """Whether adjoints of `name` are lists or dicts, which `+` would join."""
+        kind = self.context.kinds.get(name)
+        if kind is not None and kind.form in ("list", "tuple", "dict", "object"):
+            return True
+        if kind is not None and kind.form != "unknown":
+            return False
+        if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
+            return _may_make_list(value.fn) or _is_of_user(value.fn.obj)
+        unknown = ir.Var | ir.Index | ir.Attribute | ir.Call | ir.Display
+        return isinstance(value, unknown)
+
+    def _is_number(self, name: str) -> bool:
+        kind = self.context.kinds.get(name)
+        return kind is not None and kind.form == "number"
+
+
+def _may_make_list(fn: ir.Ref) -> bool:
+    """Whether a helper may give a list or a dict: two such are not added by `+`."""
+    if fn.text in _MAY_MAKE_LISTS:
+        return True
+    result = getattr(fn.obj, "__annotations__", {}).get("return", "")
+    return str(result).startswith(("list", "dict", "tuple"))
+
+
+def _is_of_user(obj: Any) -> bool:
+    """Whether it is a Python function of the user's, as rules of theirs may call."""
+    return isinstance(obj, types.FunctionType) and not is_numerical(obj) and not is_ours(obj)
+
+
+def _part(whole: ir.Expr, step: Step) -> ir.Expr:
+    if isinstance(step, Field):
+        return ir.Attribute(whole, step.name)
+    return ir.Index(whole, step)
+
+
+def as_value(key: ir.Expr) -> ir.Expr:
+    """A key outside of brackets: `:` is `slice(None)` there."""
+    if isinstance(key, ir.Slice):
+        parts = (key.lower, key.upper, key.step)[: 2 if key.step is None else 3]
+        if parts[0] is None and len(parts) == 2:
+            parts = parts[1:]
+        given = tuple(ir.Const(None) if p is None else p for p in parts)
+        return ir.Call(ir.Ref("slice", slice), given)
+    if isinstance(key, ir.Display) and key.form == "tuple":
+        return ir.Display("tuple", tuple(map(as_value, key.items)))
+    return key
+
+
+def weakest(first: Mapping[str, str], second: Mapping[str, str]) -> State:
+    """What holds of both states, for names present in both."""
+    return {
+        name: first[name] if first[name] == second[name] else BORROWED
+        for name in first
+        if name in second
+    }

@@ -1,0 +1,137 @@
+"""Active calls of user functions become calls of their forward functions, which keep a tape."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ... import ir
+from ...analysis.aliases import Aliases
+from ...analysis.operations import is_python_function, rule_object, written_position
+from ...errors import UnsupportedError
+from ...ir.kind import OTHER
+from ..context import Context
+from ..specialize.callees import CallSite, Effects, Pair
+from ..specialize.late import is_late, late_pair
+
+
+class CallConversion:
+    """Rewrites `y = g(a)` to `y, tape = g_fwd(a)` where adjoints or writes pass through it."""
+
+    def __init__(
+        self,
+        active: frozenset[str],
+        aliases: Aliases,
+        context: Context,
+        counters: dict[int, str],
+    ) -> None:
+        self.active = active
+        self.aliases = aliases
+        self.context = context
+        self.counters = counters
+        self.sites: dict[int, CallSite] = {}
+
+    def function(self, function: ir.Function) -> ir.Function:
+        return dataclasses.replace(function, body=self._block(function.body))
+
+    def _block(self, block: ir.Block) -> ir.Block:
+        return tuple(s for stmt in block for s in self._statement(stmt))
+
+    def _statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        match stmt:
+            case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
+                if self._converts(call, stmt):
+                    return (*self._guards(call), self._convert(stmt, call))
+                if isinstance(stmt, ir.Assign) and is_late(call, self.active):
+                    made, site = late_pair(stmt, call, self.active, self.context)
+                    self.sites[id(made[-1])] = site
+                    return made
+        new = ir.map_statement(stmt, block=self._block)
+        if id(stmt) in self.counters:
+            self.counters[id(new)] = self.counters[id(stmt)]
+        return (new if ir.blocks(stmt) else stmt,)
+
+    def _converts(self, call: ir.Call, stmt: ir.Stmt) -> bool:
+        obj = rule_object(call, self.context.kinds)
+        book = self.context.book
+        if not isinstance(call.fn, ir.Ref) or not is_python_function(obj):
+            return False
+        if book.find(obj) is not None or book.is_nondifferentiable(obj):
+            return False
+        if written_position(obj) is not None:
+            return False  # `add_at` accumulates: a statement of its own
+        actuals = self.context.callees.bind(call)
+        taken = {f for f, a in actuals.items() if ir.names_in(a) & self.active}
+        effects = self._effects(call)
+        gives = bool(set(ir.binds(stmt)) & self.active)
+        return bool(taken) and (gives or bool(taken & effects.written))
+
+    def _effects(self, call: ir.Call) -> Effects:
+        context = self.context
+        return context.callees.effects_here(call, context.kind_of) or Effects()
+
+    def _guards(self, call: ir.Call) -> list[ir.Stmt]:
+        """A callee takes its parameters for different arrays: what it writes must be apart from
+        its other arguments. The same name twice is refused; views are compared when it runs."""
+        assert isinstance(call.fn, ir.Ref) and call.at is not None
+        actuals = self.context.callees.bind(call)
+        effects = self._effects(call)
+        guards: list[ir.Stmt] = []
+        for formal in sorted(effects.written & actuals.keys()):
+            for other in actuals:
+                first, second = actuals[formal], actuals[other]
+                if other == formal or not self._may_share(first, second):
+                    continue
+                if first == second:
+                    raise UnsupportedError(
+                        f"`{call.fn.text}` writes its argument `{formal}`, and is given the same "
+                        f"array as `{other}`",
+                        call.at,
+                        "Pass a copy of one of them.",
+                    )
+                check = ir.Call(self.context.helper("require_apart"), (first, second))
+                guards.append(ir.Do(check, ir.Origin(call.at)))
+        return guards
+
+    def _may_share(self, first: ir.Expr, second: ir.Expr) -> bool:
+        if not isinstance(first, ir.Var) or not isinstance(second, ir.Var):
+            return False
+        kinds = (self.context.kind_of(first).form, self.context.kind_of(second).form)
+        if "number" in kinds or "other" in kinds:
+            return False
+        return self.aliases.class_of(first.name) == self.aliases.class_of(second.name)
+
+    def _convert(self, stmt: ir.Assign | ir.Do, call: ir.Call) -> ir.Assign:
+        context = self.context
+        assert isinstance(call.fn, ir.Ref)
+        wanted = isinstance(stmt, ir.Assign)
+        pair = context.callees.pair(call, self.active, context.kind_of, wanted)
+        actuals = context.callees.bind(call)
+        tape = context.names.fresh(f"{call.fn.text.rpartition('.')[2]}_tape")
+        context.kinds[tape] = OTHER
+        if isinstance(stmt, ir.Do):
+            result: ir.Target = context.unread()
+        else:
+            result = stmt.target
+        new = ir.Assign((result, tape), dataclasses.replace(call, fn=pair.fwd), stmt.origin)
+        self.sites[id(new)] = CallSite(
+            pair,
+            result,
+            tape,
+            tuple(_name(actuals[f]) for f in pair.adjoints),
+            tuple(_name(actuals[f]) for f in pair.written),
+            self._changed(call, pair),
+        )
+        return new
+
+    def _changed(self, call: ir.Call, pair: Pair) -> tuple[str, ...]:
+        """What a callee writes that carries no derivative, by the caller's names."""
+        assert isinstance(call.fn, ir.Ref)
+        effects = self._effects(call)
+        actuals = self.context.callees.bind(call)
+        values = (actuals.get(f) for f in sorted(effects.written - set(pair.written)))
+        return tuple(v.name for v in values if isinstance(v, ir.Var))
+
+
+def _name(expr: ir.Expr) -> str:
+    assert isinstance(expr, ir.Var)
+    return expr.name

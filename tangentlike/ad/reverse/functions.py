@@ -1,0 +1,393 @@
+"""Reverse mode: a primal function in, functions that also compute adjoints out.
+
+    sweep (what the adjoint statements are) -> recording (what they need saved) -> weaving
+
+`Reverse` is the transform of one function, step by step; `reverse` builds one function with the
+primal and the reverse sweep in it. `transform.reverse.pairs` builds two, with a tape between them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ... import ir
+from ...analysis.aliases import Aliases
+from ...analysis.looking import looked_into
+from ...analysis.newly_made import NewlyMade
+from ...analysis.parts import Parts
+from ...analysis.recompute import Recomputed, Rematerialisation
+from ...analysis.regions import Regions
+from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
+from ...analysis.structure import ROOT, Structure, structure
+from ...errors import UnsupportedError
+from ...ir.kind import UNKNOWN
+from ..context import Context
+from ..specialize.callees import CallSite
+from .adjoints import BORROWED, OWNED, Adjoints
+from .costs import Costs
+from .hooks import without_hooks
+from .recorded import Recorder, condition
+from .results import kept_value, loss_and_aux, named_before
+from .sweep import Reversed, ReversedBlock, Sweep
+
+
+@dataclass(frozen=True)
+class Primal:
+    """A prepared primal and the facts about it that the reverse transform reads.
+
+    `wrt` are parameters, or local names whose incoming edges are then cut; `written` the
+    parameters it may write; `shared` those of them whose writes a caller sees.
+    """
+
+    function: ir.Function
+    aliases: Aliases
+    active: frozenset[str]
+    calls: dict[int, CallSite]
+    counters: dict[int, str]
+    wrt: tuple[str, ...]
+    written: tuple[str, ...]
+    shared: tuple[str, ...] = ()
+
+
+class Reverse:
+    """One function's reverse transform, step by step."""
+
+    def __init__(self, primal: Primal, context: Context) -> None:
+        self.primal = primal
+        self.context = context
+        self.facts: Structure = structure(primal.function, primal.shared)
+        self.adjoints = Adjoints(context, primal.aliases)
+        params = primal.function.param_names
+        self.severed = frozenset(n for n in primal.wrt if n not in params)
+        self._refuse_cut_calls()
+        self.sweep = Sweep(
+            self.adjoints,
+            self.facts,
+            primal.active,
+            primal.calls,
+            primal.counters,
+            self.severed,
+            context,
+        )
+
+    def _refuse_cut_calls(self) -> None:
+        """A callee that writes arguments must be reversed, also where its result is cut off."""
+        for stmt in ir.statements(self.primal.function.body):
+            site = self.primal.calls.get(id(stmt))
+            if site is not None and site.written and self.severed & set(site.results):
+                raise UnsupportedError(
+                    f"`{site.results[0]}` comes from a call that writes its arguments in place",
+                    stmt.origin.place,
+                    "Give a copy of the result a name, and differentiate by that.",
+                )
+
+    @property
+    def result(self) -> ir.Return | None:
+        last = self.primal.function.body[-1] if self.primal.function.body else None
+        return last if isinstance(last, ir.Return) else None
+
+    # ------------------------------------------------------------------------------- seeds
+
+    def seed_scalar(self, value: ir.Expr) -> list[ir.Stmt]:
+        """`y_bar = 1.0` for a scalar result, checked at run time where it is not known."""
+        function = self.primal.function
+        if value == ir.Const(None):
+            raise UnsupportedError(
+                f"no gradient of {function.name}: it returns nothing",
+                function.place,
+                "Return the number whose derivative is wanted.",
+            )
+        adjoints, out = self._begin()
+        kind = self.context.kind_of(value)
+        seed: ir.Expr = ir.Const(1.0)
+        real = kind.dtype == "float" or (kind.dtype == "?" and self.context.real)
+        if not (kind.form == "number" and real):
+            seed = ir.Call(self.context.helper("scalar_seed"), (value,))
+        if not isinstance(value, ir.Var) or value.name not in self.primal.active:
+            if isinstance(seed, ir.Call) and not kind.discrete:
+                check = ir.Call(self.context.helper("require_scalar"), (value,))
+                out.append(ir.Do(check, adjoints.origin))
+            return out
+        if not self.primal.aliases.has_variable(value.name):
+            adjoints.contribute(value.name, seed)
+        else:
+            adjoints.assign(adjoints.bar(value.name).name, seed)
+            adjoints.state[value.name] = OWNED if isinstance(seed, ir.Const) else BORROWED
+        return out
+
+    def seed(self, value: ir.Expr | None, seed: ir.Expr) -> list[ir.Stmt]:
+        """Contributions of a given adjoint of the result, whatever its structure."""
+        adjoints, out = self._begin()
+        match value:
+            case ir.Var(name) if name in self.primal.active:
+                adjoints.contribute(name, seed)
+            case ir.Display():
+                for position, item in enumerate(value.items):
+                    key = value.keys[position] if value.form == "dict" else ir.Const(position)
+                    out.extend(self.seed(item, ir.Index(seed, key)))
+                adjoints.out = out
+        return out
+
+    def seed_shared(self, written: Iterable[str]) -> list[ir.Stmt]:
+        """Start the adjoints of entangled parameters from the buffers that the caller gives."""
+        adjoints, out = self._begin()
+        for name in written:
+            if name in self.primal.aliases.entangled:
+                whole = ir.Index(adjoints.adjoint(name), ir.Const(Ellipsis))
+                adjoints.store(whole, adjoints.bar(name))
+        return out
+
+    def _give_back(self, written: Iterable[str]) -> None:
+        """Hand the adjoints of entangled parameters back in the caller's buffers."""
+        for name in written:
+            if name in self.primal.aliases.entangled:
+                bar = self.adjoints.bar(name)
+                self.adjoints.store(ir.Index(bar, ir.Const(Ellipsis)), self.adjoints.adjoint(name))
+
+    def _begin(self) -> tuple[Adjoints, list[ir.Stmt]]:
+        out: list[ir.Stmt] = []
+        self.adjoints.out = out
+        if self.result is not None:
+            self.adjoints.place(self.result.origin.place)
+        self.adjoints.share()
+        return self.adjoints, out
+
+    # ------------------------------------------------------------------------------ the sweep
+
+    def run(
+        self, seeds: list[ir.Stmt], results: Iterable[str], written: Iterable[str] = ()
+    ) -> tuple[ir.Block, ir.Block]:
+        """(primal statements with their saves, seeds and reverse statements).
+
+        `results` are the names whose adjoints are returned, `written` parameters whose adjoints
+        are the caller's buffers.
+        """
+        body = self.primal.function.body
+        if self.result is not None:
+            body = body[:-1]
+        tree = self.sweep.block(body, ROOT)
+        self.adjoints.out = []
+        self.adjoints.place(self.primal.function.place)
+        for name in results:
+            if name in self.primal.aliases.entangled:
+                self.adjoints.take(name)
+            self.adjoints.materialise(name)
+            if not self.adjoints.present(name):
+                self.adjoints.zero(name)
+        self._give_back(written)
+        tree.tail = self.adjoints.out
+        saves, recomputed = self._record(tree)
+        recorder = Recorder(
+            self.facts, self.primal.aliases, saves, recomputed, self.context, self._writes
+        )
+        primal = without_hooks(recorder.primal(tree), self.primal.active)
+        return primal, tuple(seeds) + recorder.reverse(tree)
+
+    def _record(self, tree: ReversedBlock) -> tuple[Saves, Recomputed]:
+        reads = Reads()
+        known = self.facts.home.__contains__
+        aliases = self.primal.aliases
+        regions = Regions(self.facts, self.context.kind_of)
+        all_parts = Parts(regions, aliases, self._writes)
+        parts = None if self.context.copies else all_parts
+
+        def block(reversed_block: ReversedBlock) -> None:
+            reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
+            for step in reversed_block.steps:
+                reads.entry[id(step.stmt)] = statement_needs(step.entry, aliases, known, parts)
+                if id(step.stmt) in self.primal.calls and (step.entry or step.exit):
+                    reads.entry[id(step.stmt)] |= self._taped(step.stmt)
+                header = statement_needs(self._header(step), aliases, known)
+                reads.headers[id(step.stmt)] = header if step.blocks else frozenset()
+                if step.blocks and any(map(_prints, step.blocks)):
+                    reads.entry[id(step.stmt)] |= header
+                reads.exit[id(step.stmt)] = statement_needs(step.exit, aliases, known, parts)
+                for inner in step.blocks:
+                    block(inner)
+
+        block(tree)
+        reads.places = self._places()
+        costs = Costs(aliases, self.context).predicates()
+        recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts).run()
+        virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed)
+        restored = self._restored_for_caller(reads)
+        made = NewlyMade(self.facts, self.context.sources())
+        recording = Recording(
+            self.facts, aliases, reads, virtual, self._written, restored, all_parts, made
+        )
+        return recording.run(), recomputed
+
+    def _only_shapes(self, tree: ReversedBlock, recomputed: Recomputed) -> frozenset[str]:
+        """Names of which the sweep asks only the shape, which is one in all rounds: whatever value
+        a name was given last will do."""
+        looked: frozenset[str] = frozenset()
+        read: frozenset[str] = frozenset()
+        work = [tree]
+        while work:
+            block = work.pop()
+            printed = list(block.tail)
+            for step in block.steps:
+                printed += (*step.entry, *step.exit, *self._header(step))
+                work += step.blocks
+            for stmt in ir.statements(printed):
+                read |= ir.reads(stmt)
+                looked = looked.union(*map(looked_into, ir.expressions(stmt)))
+        for again in (*recomputed.entry.values(), *recomputed.exit.values()):
+            looked = looked.union(*map(ir.reads, again))
+        looked = looked.union(*self._places().values())
+        looked |= self.primal.aliases.entangled  # (of these it asks where they lie)
+        return frozenset(n for n in read - looked if self._has_one_shape(n))
+
+    def _has_one_shape(self, name: str) -> bool:
+        kind = self.context.kinds.get(name, UNKNOWN)
+        known = isinstance(kind.shape, tuple) and kind.shape and None not in kind.shape
+        return bool(known) and kind.form == "array" and kind.dtype in ("float", "complex")
+
+    def _places(self) -> dict[int, frozenset[str]]:
+        """The names that say where each write in place puts what it writes."""
+        aliases, found = self.primal.aliases, {}
+        for stmt in ir.statements(self.primal.function.body):
+            written = self._written(stmt)
+            if written:
+                exprs = (*place_of(stmt), *map(aliases.through, written))
+                found[id(stmt)] = frozenset().union(*map(ir.names_in, exprs))
+        return found
+
+    def _restored_for_caller(self, reads: Reads) -> tuple[str, ...]:
+        """The written parameters that must be at the end what they were: all of them, unless no
+        adjoint reads what is written but a copy of it."""
+        if not self.context.copies:
+            return self.primal.shared
+        found = (reads.entry, reads.exit, reads.headers, reads.tails)
+        needed = frozenset().union(*(names for kept in found for names in kept.values()))
+        for name in self.primal.shared:
+            if needed & content(name, self.primal.aliases):
+                raise UnsupportedError(
+                    f"`{name}` is written in place, and the adjoint reads what it held",
+                    self.primal.function.place,
+                    "The gradient is not differentiated in reverse mode: use forward mode over "
+                    "it, as hvp does, or give a copy a name and read that.",
+                )
+        return ()
+
+    def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:
+        """What a statement writes and its reversal restores (a pair's `bwd` restores what it has
+        adjoints for)."""
+        if id(stmt) in self.primal.calls:
+            return self.primal.calls[id(stmt)].changed
+        nodes = self.context.sources().written(stmt)
+        return tuple(dict.fromkeys(node.removesuffix("[*]") for node in nodes))
+
+    def _writes(self, stmt: ir.Stmt) -> tuple[str, ...]:
+        """What a statement writes in place, whoever restores it."""
+        site = self.primal.calls.get(id(stmt))
+        return self._written(stmt) if site is None else site.written
+
+    def _taped(self, stmt: ir.Stmt) -> frozenset[str]:
+        """Contents that a callee's tape may refer to: its arguments and its result."""
+        names = (*ir.binds(stmt), *sorted(ir.reads(stmt)))
+        if self.context.copies:  # (it refers to what is written, but nobody looks into that)
+            names = tuple(n for n in names if n not in self.primal.calls[id(stmt)].written)
+        return frozenset().union(*(content(n, self.primal.aliases) for n in names))
+
+    def _header(self, step: Reversed) -> list[ir.Stmt]:
+        """What running a compound statement backwards evaluates first."""
+        origin = step.stmt.origin
+        if isinstance(step.stmt, ir.If):
+            test = condition(step.stmt)
+            return [] if test is None else [ir.Do(test, origin)]
+        if step.header is None:
+            return []
+        items = (leaf.item for leaf in step.header.bindings)
+        return [ir.Do(expr, origin) for expr in (step.header.iterable, *items)]
+
+    # --------------------------------------------------------------------------- results
+
+    def gradient(self) -> tuple[ir.Expr, ...]:
+        """The adjoints of `wrt`."""
+        return tuple(map(self.result_adjoint, self.primal.wrt))
+
+    def result_adjoint(self, name: str) -> ir.Expr:
+        """The adjoint of a parameter, when the sweep has ended."""
+        entangled = name in self.primal.aliases.entangled
+        return self.adjoints.bar(name) if entangled else self.adjoints.adjoint(name)
+
+    def protect(self) -> ir.Block:
+        """Copies of the parameters the function writes: the caller's arrays are left alone."""
+        out: list[ir.Stmt] = []
+        for name in self.primal.written:
+            origin = ir.Origin(self.primal.function.place, "primal")
+            if self.context.kinds[name].form == "array" and not self.context.alike:
+                copy: ir.Expr = ir.Call(ir.Attribute(ir.Var(name), "copy"))
+            else:
+                copy = ir.Call(self.context.helper("copy"), (ir.Var(name),))
+            out.append(ir.Assign(name, copy, origin))
+        return tuple(out)
+
+
+def _prints(block: ReversedBlock) -> bool:
+    return bool(block.tail) or any(
+        s.entry or s.exit or any(map(_prints, s.blocks)) for s in block.steps
+    )
+
+
+def reverse(
+    primal: Primal, context: Context, name: str, mode: str, bare: bool, has_aux: bool = False
+) -> ir.Function:
+    """The function that runs the primal and then the reverse sweep.
+
+    `mode` is "grad" (returns the gradient), "value_and_grad" (value, gradient), or "adjoint"
+    (takes the result's adjoint as last parameter; returns value, gradient). `bare` is a gradient
+    by one parameter, that is not in a tuple.
+    """
+    transform = Reverse(primal, context)
+    result = transform.result
+    value = result.value if result is not None and result.value is not None else ir.Const(None)
+    params, aux = primal.function.params, None
+    loss = value
+    if has_aux:
+        loss, aux = loss_and_aux(value, primal.function)
+    if mode == "adjoint":
+        seed = context.names.fresh(seed_name(value, transform.adjoints))
+        seeds = transform.seed(value, ir.Var(seed))
+        params = _with_parameter(params, seed)
+    else:
+        seeds = transform.seed_scalar(loss)
+    beside = aux if mode == "grad" else value  # what is returned with the gradient
+    kept, beside = kept_value(beside, primal, context)
+    before, after = transform.run(seeds, primal.wrt)
+    if not kept:
+        kept, beside = named_before(beside, after, primal, context)
+    gradient = bundle(transform.gradient(), bare)
+    if mode == "grad":
+        returned = gradient if beside is None else ir.Display("tuple", (gradient, beside))
+    else:
+        assert beside is not None
+        returned = ir.Display("tuple", (beside, gradient))
+    origin = ir.Origin(primal.function.place, "adjoint")
+    body = (*transform.protect(), *before, *kept, *after, ir.Return(returned, origin))
+    return dataclasses.replace(primal.function, name=name, params=params, body=body, doc="")
+
+
+def bundle(bars: tuple[ir.Expr, ...], bare: bool) -> ir.Expr:
+    if bare and len(bars) == 1:
+        return bars[0]
+    return ir.Display("tuple", bars)
+
+
+def seed_name(value: ir.Expr, adjoints: Adjoints) -> str:
+    """The seed is the adjoint of the result; a name of its own, since it is borrowed."""
+    if isinstance(value, ir.Var):
+        return f"{value.name}_seed"
+    return "y_bar"
+
+
+def _with_parameter(params: tuple[ir.Param, ...], name: str) -> tuple[ir.Param, ...]:
+    plain = all(p.kind in ("any", "positional") and p.default is None for p in params)
+    kind = "any" if plain else "keyword"
+    extra = ir.Param(name, kind)
+    if params and params[-1].kind == "**":
+        return (*params[:-1], extra, params[-1])
+    return (*params, extra)

@@ -1,0 +1,271 @@
+"""Entries that are not taken let no NaN or infinity through.
+
+In `np.where(x > 0, np.log(x), 0.0)` the logarithm's derivative is infinite where it is not
+selected, and zero times infinity is NaN. The adjoint of a value that is used under a mask only is
+zero outside of it *by construction*; while it is carried back through elementwise operations,
+what it is multiplied or divided by is replaced there (`guarding.py`).
+
+A mask says where an adjoint *may* be other than zero: a larger one is right as well. It comes from
+`np.where`, from a write (`r[m] = v`: what `r` held there is used no more), from a read (`r[m]`),
+and from `where=` of a reduction. It holds until something else is added to the adjoint. That an
+adjoint happens to be zero says nothing: `np.sqrt(x)**2` has derivative 1 at 0, and its adjoint of
+the root is zero there.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+
+import numpy as np
+
+from ... import ir
+from ...ir.kind import Kind
+from ..context import Context
+from ..contributions import Chain, Contribution
+from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility
+from ..guarding import guarded
+from ..held import Held, taken
+from .adjoints import Adjoints, as_value
+from .presence import Presence
+
+NOWHERE = ir.Const(False)  # the mask of an adjoint that is all zeros
+
+
+class Masks:
+    """The masks of the adjoints that a sweep prints; `adjoints.masks` has those that hold now."""
+
+    def __init__(
+        self, adjoints: Adjoints, fragility: Fragility, held: Held, context: Context
+    ) -> None:
+        self.adjoints = adjoints
+        self.fragility = fragility
+        self.held = held
+        self.context = context
+        self._names: dict[tuple[int, str], str] = {}
+
+    # ------------------------------------------------------------------------ assignments
+
+    def under(
+        self, stmt: ir.Assign, chain: Chain, names: tuple[str, ...]
+    ) -> tuple[tuple[Contribution, ...], dict[str, ir.Expr]]:
+        """Contributions under the result's mask, and the masks that the operands inherit."""
+        mask = self.adjoints.masks.pop(names[0], None) if len(names) == 1 else None
+        silent = {n: m for n, m in taken(stmt.value).items() if self.fragility.of(n) == SILENT}
+        selected = {**_selections(stmt, self.context), **self._reduced(stmt), **silent}
+        selected.update(self._picked(stmt, chain))
+        if mask == NOWHERE:
+            mask = None
+        if isinstance(stmt.value, ir.Display):
+            return chain.contributions, _chosen(stmt.value, mask)
+        if selected or not isinstance(stmt.target, str):
+            return chain.contributions, self._within(selected, mask)
+        moving = self.held.moving(stmt)
+        found = tuple(self._under_mask(c, names[0], mask, moving) for c in chain.contributions)
+        if mask is None:
+            return found, {}
+        whole = self.context.kind_of(ir.Var(names[0]))
+        inherited = {c.name: self._fitting(mask, c.name, whole) for c in found if c.elementwise}
+        return found, inherited
+
+    def _within(self, selected: dict[str, ir.Expr], mask: ir.Expr | None) -> dict[str, ir.Expr]:
+        if mask is None:
+            return selected
+        both = self.context.numpy("logical_and")
+        return {name: ir.Call(both, (inner, mask)) for name, inner in selected.items()}
+
+    def _under_mask(
+        self, c: Contribution, result: str, mask: ir.Expr | None, moving: ir.Expr | None
+    ) -> Contribution:
+        """A contribution under a mask, of an operand of which only some entries move."""
+        outer, inner = mask is not None, moving is not None
+        if (
+            not c.elementwise
+            or not (outer or inner)
+            or (not c.full and isinstance(c.value, ir.Var))
+        ):
+            return c
+        if mask is not None and moving is not None:
+            mask = ir.Call(self.context.numpy("logical_and"), (mask, moving))
+        bar = self.adjoints.bar(result).name
+        within = moving if mask is None else mask
+        assert within is not None
+        value = guarded(c.value, bar, within, self.context, moving is not None)
+        return dataclasses.replace(c, value=value)
+
+    def _picked(self, stmt: ir.Assign, chain: Chain) -> dict[str, ir.Expr]:
+        """For what picks entries (`np.triu`, `np.compress`): where an adjoint of ones arrives."""
+        obj = getattr(getattr(stmt.value, "fn", None), "obj", None)
+        if obj is np.choose and isinstance(stmt.value, ir.Call) and len(stmt.value.args) == 2:
+            index, choices = stmt.value.args
+            if isinstance(choices, ir.Var) and self.fragility.of(choices.name) >= SINGULAR:
+                return {choices.name: ir.Display("tuple", (index,))}
+        least = next((level for fn, level in PICKING.items() if fn is obj), None)
+        if not isinstance(stmt.target, str) or least is None:
+            return {}
+        bar = self.adjoints.bar(stmt.target)
+        ones: dict[str, ir.Expr] = {bar.name: ir.Call(self.context.numpy("ones_like"), (bar,))}
+        return {
+            c.name: ir.Call(ir.Ref("!=", operator.ne), (ir.substitute(c.value, ones), ir.Const(0)))
+            for c in chain.contributions
+            if self.fragility.of(c.name) >= least
+        }
+
+    def _reduced(self, stmt: ir.Assign) -> dict[str, ir.Expr]:
+        """For `y = np.sum(r, where=m)`: `r` is used under `m`."""
+        call = stmt.value
+        if not isinstance(call, ir.Call) or isinstance(getattr(call.fn, "obj", None), np.ufunc):
+            return {}
+        operands = (call.fn.base,) if isinstance(call.fn, ir.Attribute) else call.args
+        base = operands[0] if operands else None
+        mask = dict(call.kwargs).get("where")
+        if not isinstance(base, ir.Var) or not isinstance(mask, ir.Var):
+            return {}
+        return {base.name: mask} if self.fragility.of(base.name) > LINEAR else {}
+
+    def before(self, name: str) -> ir.Expr | None:
+        """The mask of an adjoint to which something is about to be added; None if it has none."""
+        return self.adjoints.masks.get(name) if self.adjoints.present(name) else NOWHERE
+
+    def add(self, name: str, before: ir.Expr | None, mask: ir.Expr | None, stmt: ir.Stmt) -> None:
+        """Say that what was added to an adjoint with a mask `before` is zero outside `mask`."""
+        if before is None or mask is None or not self.adjoints.aliases.has_variable(name):
+            return
+        if isinstance(mask, ir.Display):  # (what chooses among the items of a list)
+            index = self._name("chosen", stmt, name)
+            self.context.kinds[index] = self.context.kind_of(mask.items[0])
+            self.adjoints.assign(index, ir.Call(self.context.helper("copy"), mask.items))
+            self.adjoints.masks[name] = ir.Display("tuple", (ir.Var(index),))
+            return
+        inverted = isinstance(mask, ir.Call) and mask.fn == self.context.numpy("logical_not")
+        word = "unselected" if inverted else "selected"
+        fitting: ir.Expr = self._named(word, self._reaching(mask, name), stmt, name)
+        if before != NOWHERE:
+            fitting = self._both("logical_or", before, fitting, stmt, name)
+        self.adjoints.masks[name] = fitting
+
+    def hand_over(self, base: str, before: ir.Expr | None, name: str) -> None:
+        """`base[...] = name` reversed gave the adjoint of `base` to that of `name`."""
+        same = self.context.kind_of(ir.Var(base)).same_shape(self.context.kind_of(ir.Var(name)))
+        if before is not None and same and self.adjoints.aliases.has_variable(name):
+            self.adjoints.masks[name] = before
+
+    # ---------------------------------------------------------------------- writes and reads
+
+    def written(self, name: str, key: ir.Expr, before: ir.Expr | None, stmt: ir.Stmt) -> None:
+        """What `name` held under `key` before a write is used no more (`before`: the mask of what
+        it held after)."""
+        if not self.adjoints.aliases.has_variable(name):
+            return
+        if not self.fragility.worth_masking(name, key):
+            return
+        if key == ir.Const(Ellipsis) or before == NOWHERE:
+            self.adjoints.masks[name] = NOWHERE
+            return
+        bar = self.adjoints.bar(name)
+        if self._same_shape(key, name):
+            left: ir.Expr = ir.Call(self.context.numpy("logical_not"), (key,))
+        else:
+            left = ir.Call(self.context.helper("places_left"), (bar, as_value(key)))
+        mask = self._named("kept", left, stmt, name)
+        if before is not None:
+            mask = self._both("logical_and", before, mask, stmt, name)
+        self.adjoints.masks[name] = mask
+
+    def read(self, name: str, key: ir.Expr, before: ir.Expr | None, stmt: ir.Stmt) -> None:
+        """`t = A[k]` reversed added to the adjoint of `A` under `k` only."""
+        if before is None or not self.adjoints.aliases.has_variable(name):
+            return
+        if self.fragility.worth_masking(name, key):
+            mask: ir.Expr = key
+            if not self._same_shape(key, name):
+                helper = self.context.helper("places_taken")
+                mask = ir.Call(helper, (self.adjoints.bar(name), as_value(key)))
+            self.add(name, before, mask, stmt)
+
+    # ------------------------------------------------------------------------------ shapes
+
+    def _same_shape(self, mask: ir.Expr, name: str) -> bool:
+        kind = self.context.kind_of(mask)
+        return kind.dtype == "bool" and kind.same_shape(self.context.kind_of(ir.Var(name)))
+
+    def _fitting(self, mask: ir.Expr, name: str, whole: Kind) -> ir.Expr:
+        """A mask of the shape `whole` for an operand, which may have been broadcast."""
+        if self.context.kind_of(ir.Var(name)).same_shape(whole):
+            return mask
+        return ir.Call(self.context.helper("reached"), (mask, self.adjoints.bar(name)))
+
+    def _reaching(self, mask: ir.Expr, name: str) -> ir.Expr:
+        made = isinstance(mask, ir.Call) and mask.fn == self.context.helper("reached")
+        ours = isinstance(mask, ir.Var) and mask.name in self._names.values()
+        if made or ours or self._same_shape(mask, name):
+            return mask
+        if isinstance(mask, ir.Call) and mask.fn == self.context.helper("places_taken"):
+            return mask
+        return ir.Call(self.context.helper("reached"), (mask, self.adjoints.bar(name)))
+
+    # ------------------------------------------------------------------------------- names
+
+    def _named(self, word: str, mask: ir.Expr, stmt: ir.Stmt, of: str) -> ir.Var:
+        """A mask by a name of the sweep's own: it is used where the primal has not made it yet."""
+        if isinstance(mask, ir.Var) and mask.name in self._names.values():
+            return mask
+        name = self._name(word, stmt, of)
+        self.context.kinds[name] = dataclasses.replace(
+            self.context.kind_of(ir.Var(of)), dtype="bool"
+        )
+        if isinstance(mask, ir.Var) and self.adjoints.aliases.is_written(mask.name):
+            mask = ir.Call(self.context.helper("copy"), (mask,))
+        self.adjoints.assign(name, mask)
+        return ir.Var(name)
+
+    def _both(self, op: str, first: ir.Expr, second: ir.Expr, stmt: ir.Stmt, of: str) -> ir.Expr:
+        if first == second:
+            return first
+        joined = ir.Call(self.context.numpy(op), (first, second))
+        return self._named("either" if op == "logical_or" else "both", joined, stmt, of)
+
+    def _name(self, word: str, stmt: ir.Stmt, of: str) -> str:
+        """The same name each time that a statement is reversed (a loop's body is, repeatedly)."""
+        key = (id(stmt), f"{word} {of}")
+        if key not in self._names:
+            self._names[key] = self.context.names.fresh(word)
+        return self._names[key]
+
+
+def masks_of(presence: Presence) -> Masks:
+    """The masks of one function's sweep."""
+    function, active = presence.facts.function, presence.active
+    adjoints, context = presence.adjoints, presence.context
+    held = Held(function, active, context, adjoints.aliases.is_written, presence.severed)
+    return Masks(adjoints, Fragility(function, active, context), held, context)
+
+
+def _chosen(items: ir.Display, mask: ir.Expr | None) -> dict[str, ir.Expr]:
+    """The masks of the items of a list among which `np.choose` chose by an index."""
+    if not isinstance(mask, ir.Display) or items.form == "dict":
+        return {}
+    names = [item.name if isinstance(item, ir.Var) else "" for item in items.items]
+    return {
+        name: ir.Call(ir.Ref("==", operator.eq), (*mask.items, ir.Const(position)))
+        for position, name in enumerate(names)
+        if name and names.count(name) == 1
+    }
+
+
+def _selections(stmt: ir.Assign, context: Context) -> dict[str, ir.Expr]:
+    """For `y = np.where(c, a, b)`: under which mask each of `a` and `b` is used."""
+    call = stmt.value
+    if not isinstance(call, ir.Call) or not isinstance(call.fn, ir.Ref) or len(call.args) != 3:
+        return {}
+    if context.book.find(call.fn.obj) is not context.book.find(np.where):
+        return {}
+    mask, first, second = call.args
+    if not isinstance(mask, ir.Var) or first == second:
+        return {}
+    found: dict[str, ir.Expr] = {}
+    if isinstance(first, ir.Var):
+        found[first.name] = mask
+    if isinstance(second, ir.Var):
+        found[second.name] = ir.Call(context.numpy("logical_not"), (mask,))
+    return found

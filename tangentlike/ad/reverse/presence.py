@@ -1,0 +1,190 @@
+"""Which names have an adjoint variable at each point of the reverse sweep, and why.
+
+Worked out without printing anything, so that the sweep knows before a branch or a loop which
+adjoints must exist there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ... import ir
+from ...analysis.saving import is_scatter
+from ...analysis.structure import BlockKey, Structure, block_key
+from ..context import Context
+from ..contributions import Chain, chain_of
+from ..loops import leaves
+from ..specialize.callees import CallSite
+from .adjoints import Adjoints
+from .fields import added_to_fields
+
+
+class Presence:
+    """Answers for one function. `severed` are local names whose incoming edges are cut."""
+
+    def __init__(
+        self,
+        adjoints: Adjoints,
+        facts: Structure,
+        active: frozenset[str],
+        calls: dict[int, CallSite],
+        severed: frozenset[str],
+        context: Context,
+    ) -> None:
+        self.adjoints = adjoints
+        self.facts = facts
+        self.active = active
+        self.calls = calls
+        self.severed = severed
+        self.context = context
+        self._chains: dict[int, Chain] = {}
+        self._by_position = _by_position(facts.function)
+        self.added = dict(added_to_fields(facts.function.body, context.sources().written))
+
+    def chain(self, stmt: ir.Assign) -> Chain:
+        """The chain rule of an assignment, worked out once."""
+        if id(stmt) not in self._chains:
+            bar = self.result_bar(stmt.target)
+            chain = chain_of(stmt, self.active, bar, self.context, self._by_position)
+            self._chains[id(stmt)] = chain
+        return self._chains[id(stmt)]
+
+    def result_bar(self, target: ir.Target) -> ir.Expr:
+        if isinstance(target, str):
+            entangled = target in self.adjoints.aliases.entangled
+            return self.adjoints.bar(target) if entangled else self.adjoints.adjoint(target)
+        return ir.Display("tuple", tuple(map(self.result_bar, target)))
+
+    def roots(self, names: frozenset[str] | tuple[str, ...]) -> frozenset[str]:
+        return frozenset(map(self.adjoints.aliases.root, names))
+
+    def before(self, stmt: ir.Stmt, present: frozenset[str]) -> frozenset[str]:
+        """Names with an adjoint variable after reversing `stmt`, from those before."""
+        match stmt:
+            case ir.Assign() if id(stmt) in self.calls:
+                return self._call(stmt, present)
+            case ir.Assign():
+                targets = self._killed(stmt)
+                bound = frozenset(ir.target_names(stmt.target))
+                if not self.roots(tuple(bound)) & present:
+                    return present
+                present = present - targets
+                return present | self.roots(self._operands(stmt))
+            case ir.Store() | ir.Update():
+                base = self.written_base(stmt)
+                value = self.added.get(id(stmt), stmt.value)
+                if base in present and isinstance(value, ir.Var):
+                    present |= self.roots(frozenset({value.name}) & self.active)
+                return present
+            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(ir.Var(v),))):
+                return self._read(base, v, present)
+            case ir.Do(value=ir.Call(args=(ir.Var(base), _, ir.Var(v)))) if is_scatter(stmt):
+                return self._read(base, v, present)
+            case ir.If():
+                keys = (block_key(stmt, 0), block_key(stmt, 1))
+                ends = [
+                    self.block(b, present, k) for b, k in zip(ir.blocks(stmt), keys, strict=True)
+                ]
+                return ends[0] | ends[1]
+            case ir.For() | ir.While():
+                return self.loop(stmt, present)[0]
+            case _:
+                return present
+
+    def _read(self, base: str, value: str, present: frozenset[str]) -> frozenset[str]:
+        if self.adjoints.aliases.root(base) in present and value in self.active:
+            return present | self.roots((value,))
+        return present
+
+    def block(self, block: ir.Block, present: frozenset[str], key: BlockKey) -> frozenset[str]:
+        for stmt in reversed(block):
+            present = self.before(stmt, present)
+        return frozenset(n for n in present if not self.facts.is_local(n, key))
+
+    def loop(
+        self, stmt: ir.For | ir.While, present: frozenset[str]
+    ) -> tuple[frozenset[str], frozenset[str]]:
+        """(present at the head of each reversed round, present at its end)."""
+        sources = self.roots(tuple(self.active_sources(stmt)))
+        head = present
+        while True:
+            end = self.block(stmt.body, head, block_key(stmt, 0)) | sources
+            if end <= head:
+                return head, end
+            head = head | end
+
+    def active_sources(self, stmt: ir.For | ir.While) -> list[str]:
+        if isinstance(stmt, ir.While):
+            return []
+        found = []
+        for leaf in leaves(stmt.target, stmt.iter, ir.Const(0)):
+            active = set(ir.target_names(leaf.target)) & self.active
+            if active and isinstance(leaf.source, ir.Var):
+                found.append(leaf.source.name)
+        return found
+
+    def _call(self, stmt: ir.Assign, present: frozenset[str]) -> frozenset[str]:
+        site = self.calls[id(stmt)]
+        written = self.roots(site.written)
+        if not (self.roots(site.results) & present or written):
+            return present
+        present = present - self.roots(site.results)
+        return present | written | self.roots(site.operands)
+
+    def _operands(self, stmt: ir.Assign) -> frozenset[str]:
+        if self.context.is_part(stmt.value):
+            return ir.names_in(ir.children(stmt.value)[0]) & self.active
+        if isinstance(stmt.target, tuple) and isinstance(stmt.value, ir.Var):
+            return frozenset((stmt.value.name,)) & self.active
+        if popped_from(stmt):
+            return frozenset((popped_from(stmt),)) & self.active
+        return frozenset(c.name for c in self.chain(stmt).contributions)
+
+    def _killed(self, stmt: ir.Assign) -> frozenset[str]:
+        names = frozenset(ir.target_names(stmt.target)) - self.severed
+        return frozenset(n for n in names if self.adjoints.aliases.has_variable(n))
+
+    def written_base(self, stmt: ir.Store | ir.Update) -> str:
+        """The name whose adjoint a write concerns; "" for what lives outside of the function."""
+        target: ir.Expr = stmt.target
+        while not isinstance(target, ir.Var):
+            inner = ir.children(target)
+            if not inner:
+                return ""
+            target = inner[0]
+        return self.adjoints.aliases.root(target.name)
+
+    def contributed(self, stmt: ir.Stmt) -> frozenset[str]:
+        """Names that statements inside may contribute to."""
+        found: set[str] = set()
+        for inner in ir.statements((stmt,)):
+            found |= ir.reads(inner)
+        return self.roots(frozenset(found & self.active))
+
+
+def popped_from(stmt: ir.Assign) -> str:
+    """The list a statement `v = xs.pop()` takes from, or ''."""
+    match stmt.value:
+        case ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=()):
+            return base
+    return ""
+
+
+def _by_position(function: ir.Function) -> frozenset[str]:
+    """Names that are used otherwise than by their attributes: unpacked, indexed, passed on or
+    returned. The adjoint of such a namedtuple may be a plain tuple or list."""
+    return frozenset(
+        name
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for name in _whole(expr)
+    )
+
+
+def _whole(expr: ir.Expr) -> Iterator[str]:
+    """The names of which an expression reads more than attributes."""
+    if isinstance(expr, ir.Var):
+        yield expr.name
+    elif not (isinstance(expr, ir.Attribute) and isinstance(expr.base, ir.Var)):
+        for part in ir.children(expr):
+            yield from _whole(part)

@@ -1,0 +1,395 @@
+"""Reversing one simple statement: its adjoint statements, printed through `Adjoints`."""
+
+from __future__ import annotations
+
+import dataclasses
+from operator import neg
+
+import numpy as np
+
+from ... import ir
+from ...analysis.aliases import is_sure_view
+from ...analysis.memory import MUTATING_METHODS, surely_basic, surely_fancy
+from ...analysis.refusals import unknown_class
+from ...analysis.saving import is_scatter
+from ...errors import UnsupportedError
+from ...ir.kind import Kind
+from ..context import ISUB, MUL, Context
+from ..contributions import Chain, Contribution
+from ..specialize.callees import CallSite
+from .adjoints import BORROWED, NARROW, Adjoints, Field, Step, as_value
+from .fields import refuse_array_field, refuse_slice_of_list, reverse_addition, reverse_store
+from .masks import masks_of
+from .presence import Presence, popped_from
+from .sums import plain_sum
+
+_CONTAINERS = ("list", "tuple", "dict", "object")
+_MAY_HOLD = ("unknown", *_CONTAINERS)
+
+
+class Statements:
+    """The reversal of statements without blocks."""
+
+    def __init__(
+        self,
+        adjoints: Adjoints,
+        presence: Presence,
+        calls: dict[int, CallSite],
+        context: Context,
+    ) -> None:
+        self.adjoints = adjoints
+        self.presence = presence
+        self.calls = calls
+        self.context = context
+        self.active = presence.active
+        self.severed = presence.severed
+        self.masks = masks_of(presence)
+
+    def reverse(self, stmt: ir.Stmt) -> None:
+        """Print the adjoint statements of `stmt`; the state moves to before it."""
+        match stmt:
+            case ir.Assign() if id(stmt) in self.calls:
+                if not self._cut_off(ir.target_names(stmt.target)):
+                    self._call(stmt)
+            case ir.Assign():
+                self._assign(stmt)
+            case ir.Store():
+                self._store(stmt)
+            case ir.Update():
+                self._update(stmt)
+            case ir.Do():
+                self._do(stmt)
+            case ir.Leave(context=context) if context is not None:
+                enter = ir.Enter(context, "", True, self.adjoints.origin)
+                self.adjoints.out.append(enter)
+            case ir.Enter(context=context, again=True):
+                self.adjoints.out.append(ir.Leave(context, self.adjoints.origin))
+
+    def _assign(self, stmt: ir.Assign) -> None:
+        adjoints = self.adjoints
+        names = ir.target_names(stmt.target)
+        shortened = popped_from(stmt)
+        if shortened and adjoints.present(shortened) and not adjoints.present(names[0]):
+            adjoints.zero(names[0])  # its place in the list's adjoint
+        if self._cut_off(names) or not any(adjoints.present(n) for n in names):
+            return
+        if all(n in adjoints.aliases.paths for n in names):  # (entangled ones: see `_take`)
+            return  # its adjoint is a view of the base's: everything is there already
+        if adjoints.aliases.entangled & set(names) and not self._take(stmt, names):
+            return
+        if self.context.is_part(stmt.value):
+            self._read_part(stmt)
+        elif isinstance(stmt.target, tuple) and isinstance(stmt.value, ir.Var):
+            self._unpack(stmt.target, stmt.value.name)
+        elif popped_from(stmt):
+            self._popped(popped_from(stmt), names[0])
+        else:
+            self._chain_rule(stmt, names)
+            return
+        for name in names:
+            adjoints.state.pop(name, None)
+
+    def _take(self, stmt: ir.Assign, names: tuple[str, ...]) -> bool:
+        """The adjoint of an entangled array at its definition; False where there is nothing to
+        hand on: a view's adjoint is in that of its base."""
+        entangled = self.adjoints.aliases.entangled
+        sources = self.context.sources()
+        if not self.active & set(names) or is_sure_view(stmt.value, sources):
+            return False
+        made_of = self.adjoints.sharing(sources.nodes(stmt.value))
+        for name in names:
+            if name in entangled:
+                self.adjoints.take(name, made_of)
+        return True
+
+    def _cut_off(self, names: tuple[str, ...]) -> bool:
+        """Whether an adjoint is wanted here and goes no further; then it is complete."""
+        for name in names:
+            if name in self.severed:
+                self.adjoints.materialise(name)
+                if not self.adjoints.present(name):
+                    self.adjoints.zero(name)
+        return bool(self.severed & set(names))
+
+    def _chain_rule(self, stmt: ir.Assign, names: tuple[str, ...]) -> None:
+        adjoints = self.adjoints
+        chain = self.presence.chain(stmt)
+        if isinstance(stmt.target, tuple):
+            for name in names:
+                if name not in adjoints.state:
+                    adjoints.zero(name)
+        chain = self._narrowed(chain, names)
+        for name in names:
+            if not all(c.whole for c in chain.contributions):
+                adjoints.materialise(name)
+        for name, value in chain.temporaries:
+            adjoints.assign(name, value)
+        contributions, masks = self.masks.under(stmt, chain, names)
+        contributions = tuple(self._summed(c, stmt) for c in contributions)
+        own = [c for c in contributions if c.name in names]
+        sharing = [c for c in contributions if not adjoints.fresh(c.value)]
+        status = adjoints.state.get(names[0], "") if len(names) == 1 else ""
+        for c in contributions:
+            if c.name not in names:
+                before = self.masks.before(c.name)
+                alone = len(sharing) == 1 and c is sharing[0]
+                adjoints.contribute(c.name, c.value, self._handed_on(c, status, alone))
+                self.masks.add(c.name, before, masks.get(c.name), stmt)
+        for name in names:
+            adjoints.state.pop(name, None)
+        for c in own:  # an adjoint that updates itself comes last, and is assigned
+            if c.value == adjoints.bar(c.name):
+                adjoints.state[c.name] = status or BORROWED
+            else:
+                adjoints.contribute(c.name, c.value)
+
+    def _narrowed(self, chain: Chain, names: tuple[str, ...]) -> Chain:
+        """The chain with what it adds while the result's adjoint is a scalar for all entries."""
+        scalar = len(names) == 1 and self.adjoints.state.get(names[0]) == NARROW
+        sure = all(c.whole or c.narrow is not None for c in chain.contributions)
+        bar = self.adjoints.bar(names[0]).name
+        if not scalar or not sure or any(bar in ir.names_in(e) for _, e in chain.temporaries):
+            return chain
+        found = (
+            c if c.narrow is None else dataclasses.replace(c, value=c.narrow, whole=True)
+            for c in chain.contributions
+        )
+        return Chain(tuple(found), chain.temporaries)
+
+    def _summed(self, c: Contribution, stmt: ir.Assign) -> Contribution:
+        """The contribution of an elementwise operation with sums that say what they sum."""
+        if not c.elementwise or not isinstance(stmt.target, str):
+            return c
+        whole = self.context.kind_of(ir.Var(stmt.target))
+        return dataclasses.replace(c, value=plain_sum(c.value, whole, self.context))
+
+    def _handed_on(self, c: Contribution, status: str, alone: bool) -> str:
+        """The status of `c.value` as an adjoint, given that of the result's adjoint."""
+        if status == NARROW:
+            return "" if c.full else NARROW
+        return status if alone else BORROWED
+
+    def _read_part(self, stmt: ir.Assign) -> None:
+        """`t = A[k]` (or `a, b = A[k]`) reversed: `A_bar[k] += t_bar`; fields are like items."""
+        assert isinstance(stmt.value, ir.Index | ir.Attribute)
+        assert isinstance(stmt.value.base, ir.Var)
+        base = stmt.value.base.name
+        key = stmt.value.key if isinstance(stmt.value, ir.Index) else Field(stmt.value.name)
+        if base not in self.active:
+            return
+        if isinstance(stmt.target, str) and self.adjoints.is_whole(base, key):
+            status = self.adjoints.state.get(stmt.target, "")
+            self.adjoints.contribute(base, self.adjoints.bar(stmt.target), status)
+        elif isinstance(stmt.target, str):
+            before = self.masks.before(base)
+            self.adjoints.accumulate_at(base, (key,), stmt.target)
+            if not isinstance(key, Field):
+                self.masks.read(base, key, before, stmt)
+        else:
+            self._unpack(stmt.target, base, (key,))
+
+    def _unpack(self, target: ir.Target, base: str, keys: tuple[Step, ...] = ()) -> None:
+        """`a, b = t` reversed: `t_bar[0] += a_bar; t_bar[1] += b_bar`."""
+        if base not in self.active:
+            return
+        for position, part in enumerate(target):
+            assert isinstance(part, str)  # nested targets were unpacked in steps
+            if self.adjoints.present(part):
+                self.adjoints.accumulate_at(base, (*keys, ir.Const(position)), part)
+
+    def _store(self, stmt: ir.Store) -> None:
+        adjoints, base = self.adjoints, self.presence.written_base(stmt)
+        if base not in adjoints.state:
+            return
+        if isinstance(stmt.target, ir.Attribute):
+            added = self.presence.added.get(id(stmt))
+            if added is None:
+                reverse_store(
+                    stmt, stmt.target, self._active_name(stmt.value), adjoints, self.context
+                )
+            elif self._active_name(added):
+                reverse_addition(stmt.target, self._active_name(added), adjoints, self.context)
+            return
+        assert isinstance(stmt.target.base, ir.Var)
+        before = self.masks.before(base)
+        adjoints.own(base)
+        refuse_slice_of_list(stmt, stmt.target, self.context)
+        entry = ir.Index(adjoints.adjoint(stmt.target.base.name), stmt.target.key)
+        element = self.context.kind_of(stmt.target)
+        containers = self.context.kind_of(stmt.target.base), self.context.kind_of(stmt.value)
+        basic = containers[0].form == "dict" or containers[1].form in _CONTAINERS
+        basic = basic or surely_basic(stmt.target.key, self.context.kind_of)
+        given, own = stmt.value, ""
+        if isinstance(given, ir.Var) and given.name in self.active:
+            taken = self._taken(stmt, entry, element.form, basic)
+            if adjoints.aliases.root(given.name) == base:  # `a[::-1][:] = a`: zero comes first
+                own = self.context.names.fresh(f"{given.name}_part")
+                adjoints.assign(own, taken)
+            else:
+                first = not adjoints.present(given.name)
+                adjoints.contribute(given.name, taken)
+                if first and stmt.target.key == ir.Const(Ellipsis):
+                    self.masks.hand_over(stmt.target.base.name, before, given.name)
+        zero: ir.Expr = ir.Const(0.0)
+        arrays = self.context.kind_of(stmt.target.base).form == "array"
+        if not arrays and element.form != "number":  # an item of a list may be an array
+            zero = ir.Call(self.context.helper("zeros_like"), (entry,))
+        adjoints.store(entry, zero)
+        if stmt.target.base.name == base:
+            self.masks.written(base, stmt.target.key, before, stmt)
+        if own and isinstance(given, ir.Var):
+            adjoints.contribute(given.name, ir.Var(own))
+
+    def _active_name(self, value: ir.Expr) -> str:
+        """The name that a value is, if it carries derivatives; else ""."""
+        return value.name if isinstance(value, ir.Var) and value.name in self.active else ""
+
+    def _taken(self, stmt: ir.Store, entry: ir.Index, form: str, basic: bool) -> ir.Expr:
+        """The adjoint of the stored value: what the entries hold, copied before they are zeroed."""
+        value: ir.Expr = entry
+        kind_of = self.context.kind_of
+        one_place = kind_of(stmt.target.base).form in ("list", "dict")
+        if not basic and not one_place:  # of repeated indices only the last one written counts
+            last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
+            value = ir.Call(MUL, (entry, last))
+        elif form == "unknown" and kind_of(stmt.value).form in _MAY_HOLD:
+            return ir.Call(self.context.helper("part_like"), (entry, stmt.value))
+        elif form == "array":
+            value = ir.Call(ir.Attribute(entry, "copy"))
+        elif form != "number":
+            value = ir.Call(self.context.helper("copy"), (entry,))
+        stored = kind_of(stmt.value)
+        if form in _CONTAINERS or stored.form in _CONTAINERS:
+            return value  # (what is stored there is all that it holds)
+        if self._fits(stored, kind_of(stmt.target)):
+            return value
+        summed = ir.Call(self.context.helper("unbroadcast"), (value, stmt.value))
+        return plain_sum(summed, kind_of(stmt.target), self.context)
+
+    def _fits(self, stored: Kind, written: Kind) -> bool:
+        """Whether the adjoint of the entries is that of the value as it is: of its shape, and
+        not complex where the value is real."""
+        same_type = self.context.real or stored.dtype == "complex" or written.dtype == "float"
+        return same_type and (written.form == "number" or stored.same_shape(written))
+
+    def _update(self, stmt: ir.Update) -> None:
+        """`A[k] += v` (and `-=`): the entries' adjoint stays, the value gets its share."""
+        adjoints, base = self.adjoints, self.presence.written_base(stmt)
+        if base in self.active:
+            refuse_array_field(stmt, base, self.context)
+        name = self._active_name(stmt.value)
+        if base not in adjoints.state or not name:
+            return
+        adjoints.own(base)
+        entry: ir.Expr = adjoints.adjoint(_name_of(stmt.target))
+        if isinstance(stmt.target, ir.Index):
+            entry = ir.Index(entry, stmt.target.key)
+        written = self.context.kind_of(stmt.target)
+        stored = self.context.kind_of(stmt.value)
+        if stmt.op.obj is ISUB.obj:
+            entry = ir.Call(ir.Ref("-", neg), (entry,))
+        if not self._fits(stored, written):
+            entry = ir.Call(self.context.helper("unbroadcast"), (entry, stmt.value))
+            entry = plain_sum(entry, written, self.context)
+        if name not in adjoints.state and not adjoints.fresh(entry) and written.form != "number":
+            entry = ir.Call(self.context.helper("copy"), (entry,))
+        adjoints.contribute(name, entry)
+
+    def _do(self, stmt: ir.Do) -> None:
+        if is_scatter(stmt):
+            self._scatter(stmt.value)
+            return
+        match stmt.value:
+            case ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(value,)):
+                if not self.adjoints.present(base):
+                    return
+                self.adjoints.own(self.adjoints.aliases.root(base))
+                popped = ir.Call(ir.Attribute(self.adjoints.adjoint(base), "pop"))
+                if isinstance(value, ir.Var) and value.name in self.active:
+                    self.adjoints.contribute(value.name, popped)
+                else:
+                    self.adjoints.out.append(ir.Do(popped, self.adjoints.origin))
+            case ir.Call(fn=ir.Attribute(ir.Var(base), method)) if method in MUTATING_METHODS:
+                if base in self.active and method != "pop":
+                    raise UnsupportedError(
+                        f"`{method}` of a container that carries derivatives",
+                        stmt.origin.place,
+                        "Which item goes where is not followed backwards. Use `append`, `pop()` "
+                        "and stores to items, or build a new container.",
+                    )
+            case ir.Call(fn=ir.Attribute(ir.Var(base), "__setitem__")) if base in self.active:
+                raise UnsupportedError(
+                    "`__setitem__` is called by its name",
+                    stmt.origin.place,
+                    f"Write `{base}[k] = v`.",
+                )
+            case ir.Call(fn=ir.Attribute(ir.Var(base)) | ir.Var(base) as fn) if base in self.active:
+                raise unknown_class(fn, stmt.origin.place)
+
+    def _scatter(self, call: ir.Expr) -> None:
+        """`np.add.at(a, k, v)` reversed: `v_bar += a_bar[k]`."""
+        assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
+        array, key, value = call.args
+        assert isinstance(array, ir.Var)
+        if not self.adjoints.present(array.name):
+            return
+        if not isinstance(value, ir.Var) or value.name not in self.active:
+            return
+        bar = self.adjoints.adjoint(array.name)
+        entry: ir.Expr = bar if key == ir.Const(Ellipsis) else ir.Index(bar, key)
+        fresh = surely_fancy(key, self.context.kind_of)
+        if call.fn.obj == np.subtract.at:
+            entry, fresh = ir.Call(ir.Ref("-", neg), (entry,)), True
+        fit = self.context.helper("unbroadcast" if fresh else "part_like")
+        self.adjoints.contribute(value.name, ir.Call(fit, (entry, value)))
+
+    def _popped(self, base: str, name: str) -> None:
+        self.adjoints.own(self.adjoints.aliases.root(base))
+        push = ir.Attribute(self.adjoints.adjoint(base), "append")
+        call = ir.Call(push, (self.adjoints.bar(name),))
+        self.adjoints.out.append(ir.Do(call, self.adjoints.origin))
+
+    def _call(self, stmt: ir.Assign) -> None:
+        """`y, tape = g_fwd(a)` reversed: `a_bar = g_bwd(tape, y_bar)`."""
+        adjoints, site = self.adjoints, self.calls[id(stmt)]
+        touched = self.presence.roots(site.results)
+        if not (touched & frozenset(adjoints.state) or site.written):
+            return  # (what a callee wrote, its bwd must restore in any case)
+        arguments: list[ir.Expr] = [ir.Var(site.tape)]
+        for name in site.results:
+            if name in adjoints.aliases.entangled:
+                adjoints.take(name, adjoints.sharing(ir.names_in(stmt.value)))
+        if site.pair.result_active:
+            for name in site.results:
+                if name not in adjoints.state:
+                    adjoints.zero(name)
+                adjoints.materialise(name)
+            arguments.append(self.presence.result_bar(site.result))
+        for name in site.written:
+            adjoints.own(adjoints.aliases.root(name))
+            arguments.append(adjoints.adjoint(name))
+        call = ir.Call(site.pair.bwd, tuple(arguments))
+        for name in site.results:
+            adjoints.state.pop(name, None)
+        if not site.operands:
+            adjoints.out.append(ir.Do(call, adjoints.origin))
+            return
+        own = [n for n in site.operands if adjoints.aliases.has_variable(n)]
+        direct = [n for n in own if not adjoints.present(n) and own.count(n) == 1]
+        parts = [
+            adjoints.bar(n).name if n in direct else self.context.names.fresh(f"{n}_part")
+            for n in site.operands
+        ]
+        target: ir.Target = tuple(parts) if len(parts) > 1 else parts[0]
+        adjoints.out.append(ir.Assign(target, call, adjoints.origin))
+        for name, part in zip(site.operands, parts, strict=True):
+            if name in direct:
+                adjoints.state[name] = BORROWED
+            else:
+                adjoints.contribute(name, ir.Var(part))
+
+
+def _name_of(target: ir.Expr) -> str:
+    while not isinstance(target, ir.Var):
+        target = ir.children(target)[0]
+    return target.name

@@ -1,0 +1,374 @@
+"""The functions a derivative calls: each emitted once, as a pair or as a tangent function.
+
+A call `y = g(a, b)` in the primal becomes `y, tape = g_fwd(a, b)`, and in the reverse sweep
+`a_bar, b_bar = g_bwd(tape, y_bar)`; in forward mode `y, y_dot = g_jvp(a, b, a_dot=a_dot)`.
+A parameter that `g` writes in place is passed its adjoint buffer instead of having one returned:
+`g_bwd(tape, y_bar, p_bar)` restores the parameter and updates the buffer, both in place.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ... import ir
+from ...analysis.evidence import told_apart
+from ...analysis.memory import Effects
+from ...errors import InternalError, UnsupportedError
+from ...frontend.checkpoints import inside_checkpoint
+from ...frontend.lower import Lowered
+from ...frontend.primal import emitted_of
+from ...ir.kind import FLOAT, FUNCTION, UNKNOWN, Kind
+from ...ir.names import Names
+from ...rules.ruled import lower_ruled
+from ..request import Reading
+from .arguments import bind, bind_loosely
+from .class_cases import checked_classes, of_class
+from .effects import CalleeEffects
+from .own_stacks import stacks_by_position
+from .variants import Variants
+
+_MOST_RESULTS = 500  # (function, kinds of arguments) pairs followed in one transform
+
+
+class Emitted:
+    """Stands for a function of the module being emitted, which does not exist yet."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __repr__(self) -> str:
+        return f"<emitted function {self.__name__}>"
+
+
+def emitted(name: str) -> ir.Ref:
+    return ir.Ref(name, Emitted(name))
+
+
+@dataclass
+class Pair:
+    """`g_fwd` and `g_bwd`. `adjoints`: formals whose adjoints `g_bwd` returns, in order (a bare
+    value when there is one); `written`: formals whose adjoint buffers it is passed; `restores`:
+    `g_bwd` may give earlier entries to what `g_fwd` returned; `recursive`: it was asked for while
+    it was being made, so its shape cannot change any more."""
+
+    fwd: ir.Ref
+    bwd: ir.Ref
+    adjoints: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    result_active: bool = True
+    restores: bool = True
+    recursive: bool = False
+
+
+@dataclass(frozen=True)
+class CallSite:
+    """One call of a pair in the primal: `result, tape = fwd(...)`.
+
+    `operands` are the caller's names for `pair.adjoints`, `written` those for `pair.written`;
+    `changed` are names it writes as well, which carry no derivative: the caller restores them.
+    """
+
+    pair: Pair
+    result: ir.Target
+    tape: str
+    operands: tuple[str, ...]
+    written: tuple[str, ...]
+    changed: tuple[str, ...] = ()
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names that the result is bound to."""
+        return ir.target_names(self.result)
+
+
+class Builder(Protocol):
+    """What the pipeline gives: how to make the functions a request stands for, and the rules."""
+
+    book: Any
+    reading: Reading
+
+    def pair(self, pair: Pair, request: Request) -> tuple[ir.Function, ir.Function]: ...
+
+    def tangent(self, name: str, request: Request) -> ir.Function: ...
+
+    def effects(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects: ...
+
+    def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind: ...
+
+
+@dataclass(frozen=True)
+class Request:
+    """A callee, which formals are active, and what is known of all formals; `callee` is the
+    function object (a checkpointed one gets a pair of its own kind)."""
+
+    lowered: Lowered
+    active: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    callee: Any = field(default=None, compare=False)
+
+    def annotated(self, function: ir.Function) -> ir.Function:
+        """A function made of the callee, with the user's annotations for its readers."""
+        params = tuple(
+            dataclasses.replace(p, annotation=self.annotations.get(p.name, ""))
+            for p in function.params
+        )
+        return dataclasses.replace(function, params=params)
+
+
+@dataclass
+class Callees:
+    """Everything the main function calls; functions in the order they must be printed."""
+
+    builder: Builder | None = None
+    names: Names = field(default_factory=Names)
+    reverses: bool = True  # whether derivatives are made in reverse mode
+    of_copies: bool = False  # whether derivatives that are called are read as `for_reversal`
+    functions: list[ir.Function] = field(default_factory=list)
+    _lowered: dict[int, Lowered] = field(default_factory=dict)
+    _annotations: dict[int, dict[str, str]] = field(default_factory=dict)
+    _pairs: dict[Any, Pair] = field(default_factory=dict)
+    _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
+    _results: dict[Any, Kind] = field(default_factory=dict)
+    _unfinished: list[Any] = field(default_factory=list)
+    _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
+    read: Callable[[Lowered], Lowered] = field(default=lambda lowered: lowered)
+    made: dict[int, Lowered] = field(default_factory=dict)  # of functions that we made, by id
+
+    def __post_init__(self) -> None:
+        self.variants = Variants(self.lowered)
+        self._effects = CalleeEffects(self.lowered, self._effects_given)
+        self.variants.effects = self._sure_effects
+
+    def lowered(self, obj: Any) -> Lowered:
+        """The callee's lowered form (refused with a place in the callee, if it must be).
+
+        Without its annotations: what a call passes is known from the call, and nothing checks
+        that it keeps them. A function that we emitted is read instead of what guards it.
+        """
+        if id(obj) in self.variants.lowered:
+            return self.variants.lowered[id(obj)]
+        if id(obj) in self.made:
+            return self.made[id(obj)]
+        if hasattr(obj, "__derives__"):
+            raise _operator_unresolved(obj, None)
+        if id(obj) not in self._lowered:
+            assert self.builder is not None
+            self._keep.append(obj)
+            plain = emitted_of(obj, self.of_copies) or inside_checkpoint(obj) or obj
+            found = lower_ruled(plain, self.builder.book, self.builder.reading.managers)
+            empties = getattr(obj, "__empties__", ())
+            if self.reverses:
+                found = stacks_by_position(found, empties)
+            self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}
+            params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
+            function = dataclasses.replace(found.function, params=params, empties=empties)
+            found = dataclasses.replace(found, function=function)
+            self._lowered[id(obj)] = found  # (what reads it may come back to it)
+            try:
+                self._lowered[id(obj)] = self.read(found)
+            except UnsupportedError:
+                del self._lowered[id(obj)]  # what is refused is refused each time
+                raise
+        return self._lowered[id(obj)]
+
+    bind = staticmethod(bind)
+    bind_loosely = staticmethod(bind_loosely)
+
+    def state(self) -> tuple[Any, ...]:
+        """What has been made so far, for `restore`."""
+        return list(self.functions), dict(self._pairs), dict(self._tangents), list(self._unfinished)
+
+    def restore(self, state: tuple[Any, ...]) -> None:
+        """Forget what has been made since."""
+        self.functions[:], self._pairs, self._tangents, self._unfinished = state
+
+    def _annotations_of(self, obj: Any) -> dict[str, str]:
+        return self._annotations.get(id(self.variants.original.get(id(obj), obj)), {})
+
+    def effects(self, obj: Any) -> Effects | None:
+        """What a call may write and return of its arguments; None if it has no source."""
+        return self._effects.of(obj)
+
+    def _sure_effects(self, obj: Any) -> Effects:
+        """The effects of a function that is differentiated: one that is refused is refused here."""
+        effects = self.effects(obj)
+        if effects is None:
+            self.lowered(obj)  # (this says why)
+            raise InternalError("calls", f"the effects of {obj.__name__} are not known")
+        return effects
+
+    def _effects_given(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects:
+        assert self.builder is not None
+        return self.builder.effects(lowered, kinds)
+
+    def effects_here(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Effects | None:
+        """The effects of one call, given what is known of its arguments."""
+        assert isinstance(call.fn, ir.Ref)
+        effects = self.effects(call.fn.obj)
+        if effects is None or not effects.written | effects.returned:
+            return effects
+        return self._effects.here(call.fn.obj, self.kinds_given(call, kind_of))
+
+    def kinds_given(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> dict[str, Kind]:
+        """What is known of the arguments of a call, by parameter, without names of the caller."""
+        return {f: _rough(kind_of(e)) for f, e in self.bind_loosely(call).items()}
+
+    def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
+        """What is known of the result of a user's function, given what is known of arguments.
+
+        A recursive call is taken to give a float; if the function then does give one, that was
+        right at every depth, and if not, nothing is claimed.
+        """
+        assert isinstance(call.fn, ir.Ref) and self.builder is not None
+        try:
+            actuals = self.bind(call)
+            lowered = self.lowered(call.fn.obj)
+        except UnsupportedError:
+            return UNKNOWN
+        kinds = _known({p: kind_of(e) for p, e in actuals.items()}, lowered)
+        key = (id(call.fn.obj), tuple(sorted(kinds.items(), key=lambda i: i[0])))
+        if key not in self._results:
+            if len(self._results) > _MOST_RESULTS:
+                return UNKNOWN
+            before = set(self._results)
+            self._results[key] = FLOAT
+            found = _rough(self.builder.result_kind(lowered, kinds))
+            if found != FLOAT:  # the assumption may have been used: claim nothing from it
+                self._results = {k: v for k, v in self._results.items() if k in before}
+                self._results[key] = UNKNOWN
+                found = _rough(self.builder.result_kind(lowered, kinds))
+            self._results[key] = found
+        return self._results[key]
+
+    def pair(
+        self,
+        call: ir.Call,
+        active: frozenset[str],
+        kind_of: Callable[[ir.Expr], Kind],
+        wanted: bool = True,
+        added: frozenset[str] = frozenset(),
+    ) -> Pair:
+        """The forward and backward functions for a call whose active names are given; `wanted`
+        says whether the caller has a use for the result; `added` are formals whose adjoints are
+        added up in buffers that are passed, as if they were written."""
+        assert isinstance(call.fn, ir.Ref) and self.builder is not None
+        request = self._request(call, active, kind_of)
+        wanted = wanted or not _gives_value(request.lowered.function)
+        written = (self.effects_here(call, kind_of) or Effects()).written | added
+        key = (wanted, written, self._key(call.fn.obj, request))
+        if not wanted:
+            request = dataclasses.replace(request, lowered=_without_result(request.lowered))
+        if key not in self._pairs:
+            again = "checkpointed_" if is_checkpointed(call.fn.obj, self.variants) else ""
+            name = again + request.lowered.function.name
+            pair = Pair(
+                emitted(self.names.fresh(f"{name}_fwd")), emitted(self.names.fresh(f"{name}_bwd"))
+            )
+            self._pairs[key] = pair
+            pair.adjoints = tuple(p for p in request.active if p not in written)
+            pair.written = tuple(p for p in request.active if p in written)
+            pair.result_active = _gives_value(request.lowered.function)
+            self._unfinished.append(key)
+            self.functions.extend(self.builder.pair(pair, request))
+            self._unfinished.remove(key)
+        elif key in self._unfinished:
+            self._pairs[key].recursive = True
+        return self._pairs[key]
+
+    def tangent(
+        self, obj: Any, active: tuple[str, ...], kinds: Mapping[str, Kind] | None = None
+    ) -> ir.Ref:
+        """The tangent function of a callee, with tangents for the active formals."""
+        assert self.builder is not None
+        lowered = self.lowered(obj)
+        known = _known(kinds or {}, lowered)
+        request = Request(lowered, active, known, self._annotations_of(obj))
+        key = self._key(obj, request)
+        if key not in self._tangents:
+            name = self.names.fresh(f"{lowered.function.name}_jvp")
+            self._tangents[key] = emitted(name)
+            self.functions.append(self.builder.tangent(name, request))
+        return self._tangents[key]
+
+    def _request(
+        self, call: ir.Call, active: frozenset[str], kind_of: Callable[[ir.Expr], Kind]
+    ) -> Request:
+        assert isinstance(call.fn, ir.Ref)
+        if hasattr(call.fn.obj, "__derives__"):
+            raise _operator_unresolved(call.fn.obj, call.at)
+        lowered = self.lowered(call.fn.obj)
+        actuals = self.bind(call)
+        formals = lowered.function.param_names
+        for actual in actuals.values():
+            if isinstance(actual, ir.Display) and ir.names_in(actual) & active:
+                raise InternalError("calls", f"several arguments for one parameter in {call}")
+        chosen = tuple(
+            p
+            for p in formals
+            if isinstance(actuals.get(p), ir.Var) and actuals[p].name in active  # type: ignore[union-attr]
+        )
+        kinds = _known({p: kind_of(e) for p, e in actuals.items()}, lowered)
+        callee = call.fn.obj
+        return Request(lowered, chosen, kinds, self._annotations_of(callee), callee)
+
+    def _key(self, obj: Any, request: Request) -> Any:
+        self._keep.append(obj)
+        return id(obj), request.active, tuple(sorted(request.kinds.items(), key=lambda i: i[0]))
+
+
+def _known(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
+    """What a callee is told of its arguments: nothing of those that it tells apart itself."""
+    apart = told_apart(lowered.function)
+    checked = checked_classes(lowered.function)
+    told = {p: of_class(kind, checked[p]) if p in checked else kind for p, kind in kinds.items()}
+    return {p: UNKNOWN if p in apart else _rough(kind) for p, kind in told.items()}
+
+
+def _without_result(lowered: Lowered) -> Lowered:
+    """A function that is called for what it does to its arguments."""
+    *body, last = lowered.function.body
+    assert isinstance(last, ir.Return)
+    ended = (*body, dataclasses.replace(last, value=None))
+    return dataclasses.replace(lowered, function=dataclasses.replace(lowered.function, body=ended))
+
+
+def _gives_value(function: ir.Function) -> bool:
+    """Whether a function returns anything but None."""
+    last = function.body[-1] if function.body else None
+    return isinstance(last, ir.Return) and last.value not in (None, ir.Const(None))
+
+
+def _rough(kind: Kind) -> Kind:
+    """A kind without the caller's names in it, so that equal requests are recognised."""
+    if kind.form == "object" or kind == FUNCTION:
+        return kind
+    shape = kind.shape
+    if isinstance(shape, tuple):
+        shape = tuple(1 if d == 1 else None for d in shape)
+    else:
+        shape = None
+    items = None if kind.items is None else tuple(map(_rough, kind.items))
+    item = None if kind.item is None else _rough(kind.item)
+    cls = kind.cls if kind.has_methods else None
+    return Kind(kind.form, kind.dtype, shape, items, item, cls=cls)
+
+
+def is_checkpointed(obj: Any, variants: Variants) -> bool:
+    """Whether a function is, or is a variant of, one that `checkpoint` made."""
+    if id(obj) not in variants.original:
+        return inside_checkpoint(obj) is not None
+    original = variants.original[id(obj)]
+    return inside_checkpoint(original) is not None
+
+
+def _operator_unresolved(operator: Any, place: Any) -> UnsupportedError:
+    """`tl.grad` itself is no function of the user's, to be read like one."""
+    return UnsupportedError(
+        f"which function `tl.{operator.__name__}` is given here cannot be seen",
+        place,
+        "Write a function that calls it: `tl.grad(lambda x: system.energy(x))`.",
+    )

@@ -1,0 +1,370 @@
+"""Calls of functions that are values: which function it is, seen before the program runs.
+
+before::                                    after::
+    f = functools.partial(decay, rate=k)        y = decay(x, rate=k)
+    y = f(x)                                    z = solve(x, rate=k)
+    z = solve(f, x)
+
+where the second `solve` is a variant of the user's, made for `decay` (`variants`). A call whose
+result is such a value is spelled out, so that what it captures can be seen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import ir
+from ...errors import UnsupportedError
+from ...frontend.lifting import lifted_of
+from ...frontend.lower import Lowered, names_of
+from ...ir.names import Names
+from .bound_methods import with_bound_methods
+from .function_objects import refuse_compared
+from .function_values import FUNCTIONS, FunctionValues, is_partial, starred_name, unwrapped
+from .linear_maps import pullback_parts, tangent_map_parts
+from .operators import apart, operator_name, tangent_call
+
+if TYPE_CHECKING:
+    from .variants import Variants
+
+_DEEPEST = 8  # functions made of functions, or functions spelled out in functions
+_EXPLAIN = "Python would use the value of the moment of the call. Pass it as a default: `{0}={0}`."
+
+
+def with_known_functions(lowered: Lowered, variants: Variants) -> Lowered:
+    """A function in which calls of function values say which function that is."""
+    lowered = with_bound_methods(lowered)
+    function = lowered.function
+    if not any(map(_concerns, ir.statements(function.body))):
+        return lowered
+    refuse_compared(function)
+    resolver = _Resolver(function, variants, set(lowered.temporaries))
+    body = _without_unread(resolver.block(function.body), resolver.known)
+    return dataclasses.replace(
+        lowered,
+        function=dataclasses.replace(function, body=body),
+        temporaries=frozenset(resolver.temporaries),
+    )
+
+
+def _concerns(stmt: ir.Stmt) -> bool:
+    """Whether a statement has to do with functions other than calling one by its name."""
+    for expr in ir.expressions(stmt):
+        for part in ir.walk(expr):
+            match part:
+                case ir.Call(fn=ir.Ref(obj=obj)) if obj is functools.partial:
+                    return True
+                case ir.Call(fn=ir.Ref(obj=obj)) if not isinstance(obj, np.ufunc):
+                    if unwrapped(part.fn) is not part.fn or inspect.isfunction(obj):
+                        return True
+                case ir.Call(fn=ir.Var()):
+                    return True
+                case ir.Opaque() if ir.is_starred(part):
+                    return True
+    return False
+
+
+class _Resolver(FunctionValues):
+    """Goes through one function in order and rewrites its calls."""
+
+    def __init__(self, function: ir.Function, variants: Variants, temporaries: set[str]) -> None:
+        super().__init__(function)
+        self.variants = variants
+        self.temporaries = temporaries
+        self.names: Names = names_of(function)
+        self.depth = 0
+        self.latest: dict[str, ir.Display] = {}  # temporaries that still hold what they show
+
+    def block(self, block: ir.Block) -> ir.Block:
+        return tuple(new for stmt in block for new in self.statement(stmt))
+
+    def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        before: list[ir.Stmt] = []
+        applied = self.operator(stmt)
+        if applied is not None:
+            for new in applied:
+                yield from self.statement(new)
+            return
+        match stmt:
+            case ir.Assign(value=value) if is_partial(value):
+                stmt = dataclasses.replace(stmt, value=self.kept_values(value, stmt, before))
+            case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
+                new = self.call(call, stmt.origin, before)
+                before += [ir.Do(check, stmt.origin) for check in apart(new)]
+                made = self.spelled_out(new, stmt)
+                if made is not None:
+                    yield from before
+                    yield from made
+                    return
+                self.refuse_kept(new)
+                stmt = dataclasses.replace(stmt, value=new)
+            case ir.Assign(value=ir.Display() as value):
+                self.refuse_kept(value)
+            case ir.Store(value=value):
+                self.refuse_kept(ir.Display("tuple", (value,)))
+        if not isinstance(stmt, ir.Assign | ir.Do):
+            stmt = ir.map_statement(stmt, expr=self.inside, block=self.block)
+        yield from before
+        yield stmt
+        self.learn(stmt)
+        self.notice(stmt)
+
+    def notice(self, stmt: ir.Stmt) -> None:
+        """Remember the items of a display until one of them, or the name, is bound again."""
+        bound = {n for s in ir.statements((stmt,)) for n in ir.binds(s)}
+        gone = [n for n, d in self.latest.items() if bound & (ir.names_in(d) | {n})]
+        for name in gone:
+            del self.latest[name]
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Display() as value):
+                if name in self.temporaries:
+                    self.latest[name] = value
+
+    def operator(self, stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        """A statement that applies `tl.grad` and the like to a known function, without them."""
+        if not isinstance(stmt, ir.Assign) or not operator_name(stmt.value):
+            return None
+        call = stmt.value
+        assert isinstance(call, ir.Call)
+        value = self.value_of(call.args[0])
+        if not isinstance(value, ir.Ref | ir.Call):
+            return None
+        name = operator_name(call)
+        if name == "function":
+            made = self.value_of(call)
+            if made is None or not isinstance(stmt.target, str):
+                return None
+            if stmt.target not in self.temporaries:
+                self.refuse_kept(ir.Display("tuple", (value,)))
+            return [ir.Assign(stmt.target, made, stmt.origin)]
+        if name == "tangent" and len(call.args) == 3 and not call.kwargs:
+            primals, tangents = map(self.items_of, call.args[1:])
+            if primals is not None and tangents is not None:
+                new = tangent_call(call, value, primals, tangents)
+                return None if new is None else [ir.Assign(stmt.target, new, stmt.origin)]
+        parts_of = {"pullback": pullback_parts, "linear": tangent_map_parts}.get(name)
+        if parts_of is not None and isinstance(stmt.target, tuple) and len(stmt.target) == 2:
+            known = self.variants.effects
+            parts = None if call.kwargs else parts_of(call, value, call.args[1:], known)
+            if parts is not None:
+                self.refuse_kept(ir.Display("tuple", (value,)))
+                both = zip(stmt.target, parts, strict=True)
+                return [ir.Assign(target, part, stmt.origin) for target, part in both]
+        return None
+
+    def items_of(self, expr: ir.Expr) -> tuple[ir.Expr, ...] | None:
+        """The items of a tuple or list that can be seen."""
+        known = self.latest.get(expr.name) if isinstance(expr, ir.Var) else expr
+        return known.items if isinstance(known, ir.Display) and not known.keys else None
+
+    def inside(self, expr: ir.Expr) -> ir.Expr:
+        """Calls inside an expression that stays whole."""
+        if is_partial(expr):
+            return expr
+        expr = ir.rebuild(expr, self.inside)
+        return self.direct(expr) if isinstance(expr, ir.Call) else expr
+
+    def kept_values(self, value: ir.Expr, stmt: ir.Assign, before: list[ir.Stmt]) -> ir.Expr:
+        """A partial takes the values of its arguments now; a name that is bound again later is
+        given another name. What a local function captures is used at once or refused."""
+        assert isinstance(value, ir.Call)
+        target = value.args[0]
+        lifted = lifted_of(target.obj) if isinstance(target, ir.Ref) else None
+        if lifted is not None:
+            if stmt.target not in self.temporaries:
+                self.refuse_kept(value)
+            return value
+
+        def fixed(e: ir.Expr) -> ir.Expr:
+            if not isinstance(e, ir.Var) or e.name not in self.rebound:
+                return e
+            name = self.names.fresh(e.name)
+            self.temporaries.add(name)
+            self.counts[name] = 1
+            before.append(ir.Assign(name, e, stmt.origin))
+            return ir.Var(name)
+
+        kwargs = tuple((word, fixed(e)) for word, e in value.kwargs)
+        return dataclasses.replace(value, args=tuple(map(fixed, value.args)), kwargs=kwargs)
+
+    def refuse_kept(self, expr: ir.Expr) -> None:
+        """A local function that is kept, where a name it uses is bound again."""
+        match expr:
+            case ir.Call(fn=ir.Ref(obj=obj)) if isinstance(obj, FUNCTIONS):
+                return  # (it calls what it is given, or is read itself)
+            case ir.Display(items=items):
+                parts: tuple[ir.Expr, ...] = items
+            case ir.Call() if is_partial(expr):
+                parts = (expr, *expr.args[1:], *(v for _, v in expr.kwargs))
+            case ir.Call():
+                parts = (*expr.args, *(v for _, v in expr.kwargs))
+            case _:
+                return
+        for part in parts:
+            value = self.value_of(part)
+            if isinstance(value, ir.Call) and isinstance(value.args[0], ir.Ref):
+                lifted = lifted_of(value.args[0].obj)
+                if lifted is not None and lifted.rebound:
+                    name = min(lifted.rebound)
+                    raise UnsupportedError(
+                        f"a function that uses `{name}` is kept, and `{name}` is bound more than "
+                        "once",
+                        getattr(expr, "at", None) or lifted.function.place,
+                        _EXPLAIN.format(name),
+                    )
+
+    # ------------------------------------------------------------------------------- calls
+
+    def direct(self, call: ir.Call) -> ir.Call:
+        """`f(x)` with the function that `f` is."""
+        value = self.value_of(call.fn)
+        if value is None or value is call.fn or isinstance(value, ir.Display):
+            return call
+        if isinstance(value, ir.Ref):
+            return dataclasses.replace(call, fn=value)
+        assert isinstance(value, ir.Call)
+        target, *args = value.args
+        assert isinstance(target, ir.Ref)
+        kwargs = {**dict(value.kwargs), **dict(call.kwargs)}
+        lifted = lifted_of(target.obj)
+        if lifted is not None:  # a parameter that is given by position needs no default
+            names = [p.name for p in lifted.function.params if p.kind in ("positional", "any")]
+            for name in names[: len(call.args)]:
+                if name in lifted.defaults and name not in dict(call.kwargs):
+                    kwargs.pop(name, None)
+        return ir.Call(target, (*args, *call.args), tuple(kwargs.items()), call.at)
+
+    def call(self, call: ir.Call, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Call:
+        """A call with the functions that it calls, and that it is given, made known."""
+        call = self.unstarred(ir.Call(call.fn, *_mapped(call, self.inside), call.at))
+        call = self.direct(call)
+        if isinstance(call.fn, ir.Ref) and inspect.isfunction(call.fn.obj):
+            call = self.variants.of_call(call, self.value_of)
+        return ir.Call(call.fn, *_mapped(call, lambda e: self.named(e, origin, before)), call.at)
+
+    def unstarred(self, call: ir.Call) -> ir.Call:
+        """`f(x, *args, **options)` with the items of both, where these can be seen."""
+        args: list[ir.Expr] = []
+        kwargs = dict(call.kwargs)
+        for arg in call.args:
+            items = self.known.get(starred_name(arg))
+            if not isinstance(items, ir.Display):
+                args.append(arg)
+            elif items.form != "dict":
+                args += items.items
+            elif all(isinstance(k, ir.Const) and isinstance(k.value, str) for k in items.keys):
+                words = [k.value for k in items.keys if isinstance(k, ir.Const)]
+                if set(words) & kwargs.keys():
+                    return call
+                kwargs.update(zip(words, items.items, strict=True))
+            else:
+                args.append(arg)
+        return ir.Call(call.fn, tuple(args), tuple(kwargs.items()), call.at)
+
+    def named(self, expr: ir.Expr, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Expr:
+        """A name for an argument that is no atom any more."""
+        wanted = is_partial(expr) or (isinstance(expr, ir.Index) and isinstance(expr.base, ir.Ref))
+        if not wanted:
+            return expr
+        if isinstance(expr, ir.Call):
+            args, kwargs = _mapped(expr, lambda e: self.named(e, origin, before))
+            expr = ir.Call(expr.fn, args, kwargs, expr.at)
+            ref = expr.args[0]
+            wish = ref.text.rpartition(".")[2] if isinstance(ref, ir.Ref) else "function"
+        else:
+            wish = "given"
+        name = self.names.fresh(f"{wish}_")
+        self.temporaries.add(name)
+        self.counts[name] = 1
+        before.append(ir.Assign(name, expr, origin))
+        self.learn(before[-1])
+        return ir.Var(name)
+
+    def spelled_out(self, call: ir.Expr, stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        """The body of a function that returns a function, in place of its call."""
+        if not isinstance(stmt, ir.Assign) or not isinstance(call, ir.Call):
+            return None
+        if not isinstance(call.fn, ir.Ref) or not inspect.isfunction(call.fn.obj):
+            return None
+        found = self.variants.function_result(call.fn.obj)
+        if found is None:
+            return None
+        if self.depth > _DEEPEST:
+            raise UnsupportedError(
+                f"`{call.fn.text}` gives functions that are made of functions, without end",
+                call.at,
+                "Bound the depth, or write a loop.",
+            )
+        body = self._body_of(found, call)
+        if body is None:
+            return None
+        *statements, last = body
+        assert isinstance(last, ir.Return) and last.value is not None
+        statements.append(ir.Assign(stmt.target, last.value, stmt.origin))
+        self.depth += 1
+        made = [new for s in statements for new in self.statement(s)]
+        self.depth -= 1
+        if stmt.target not in self.temporaries:
+            self.refuse_kept(ir.Display("tuple", (last.value,)))
+        return made
+
+    def _body_of(self, lowered: Lowered, call: ir.Call) -> ir.Block | None:
+        """The body of a callee by names of this function, its parameters bound."""
+        assert isinstance(call.fn, ir.Ref)
+        function = lowered.function
+        try:
+            signature = inspect.signature(call.fn.obj, follow_wrapped=False)
+            actuals = signature.bind(*call.args, **dict(call.kwargs)).arguments
+        except (TypeError, ValueError):
+            return None
+        head: list[ir.Assign] = []
+        origin = ir.Origin(function.place)
+        for param in function.params:
+            value = actuals.get(param.name, param.default)
+            if param.kind in ("*", "**") or not isinstance(value, ir.Atom):
+                return None
+            head.append(ir.Assign(param.name, value, origin))
+        bound = {n for s in (*head, *ir.statements(function.body)) for n in ir.binds(s)}
+        new = {name: self.names.fresh(name) for name in sorted(bound)}
+        for name in new.values():
+            self.temporaries.add(name)
+        given = (dataclasses.replace(stmt, target=new[stmt.target]) for stmt in head)
+        body = ir.renamed(function.body, {name: ir.Var(to) for name, to in new.items()})
+        renamed = (*given, *body)
+        for name, count in ir.bindings(ir.statements(renamed)).items():
+            self.counts[name] = self.counts.get(name, 0) + count
+        return renamed
+
+
+def _mapped(call: ir.Call, fn: Any) -> tuple[Any, Any]:
+    return tuple(map(fn, call.args)), tuple((word, fn(v)) for word, v in call.kwargs)
+
+
+def _without_unread(body: ir.Block, known: Mapping[str, ir.Expr]) -> ir.Block:
+    """Without the names for functions that nobody reads any more."""
+    while True:
+        read = {n for s in ir.statements(body) for n in ir.reads(s)}
+
+        def kept(stmt: ir.Stmt, read: set[str] = read) -> bool:
+            match stmt:
+                case ir.Assign(target=str(name), value=value):
+                    part = isinstance(value, ir.Index) and isinstance(value.base, ir.Ref)
+                    return name in read or not (name in known or is_partial(value) or part)
+            return True
+
+        def block(stmts: ir.Block, kept: Any = kept) -> ir.Block:
+            return tuple(ir.map_statement(s, block=block) for s in stmts if kept(s))
+
+        smaller = block(body)
+        if smaller == body:
+            return body
+        body = smaller
+
+
+__all__ = ["with_known_functions"]

@@ -1,0 +1,70 @@
+"""Calls of functions that only the running program knows.
+
+before::                     after (reverse)::
+    y = f(x, n)                  f_fwd, f_bwd = pair_of(f, 2, (0,))
+                                 y, f_tape = f_fwd(x, n)
+
+`pair_of` derives `f` when the program comes there, and refuses a function that writes its
+arguments: the text around the call takes them for unchanged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+
+from ... import ir
+from ...ir.kind import OTHER
+from ..context import Context
+from .callees import CallSite, Pair
+
+_Place = int | str  # of an argument: its position, or its keyword
+
+
+def is_late(call: ir.Call, active: Collection[str]) -> bool:
+    """Whether what carries derivatives is given to a function that is not known now. (It must be
+    seen to write nothing even where its result carries none.)"""
+    if not isinstance(call.fn, ir.Var) or any(map(ir.is_starred, call.args)):
+        return False
+    if call.fn.name in active:
+        return False  # an object with values of its own: its class must be known
+    return bool(late_places(call, active))
+
+
+def late_places(call: ir.Call, active: Collection[str]) -> tuple[_Place, ...]:
+    """Where the arguments of a call that carry derivatives stand."""
+    places: list[tuple[_Place, ir.Expr]] = [*enumerate(call.args), *call.kwargs]
+    return tuple(p for p, e in places if isinstance(e, ir.Var) and e.name in active)
+
+
+def late_request(
+    call: ir.Call, places: tuple[_Place, ...], helper: str, context: Context
+) -> ir.Call:
+    """`pair_of(f, 2, (0,))`: what is asked of the function when the program runs."""
+    wrt = ir.Display("tuple", tuple(map(ir.Const, places)))
+    words = tuple(ir.Const(word) for word, _ in call.kwargs)
+    named = (ir.Display("tuple", words),) if words else ()
+    args = (call.fn, ir.Const(len(call.args)), wrt, *named)
+    return ir.Call(context.helper(helper), args, (), call.at)
+
+
+def function_name(call: ir.Call) -> str:
+    assert isinstance(call.fn, ir.Var)
+    return call.fn.name
+
+
+def late_pair(
+    stmt: ir.Assign, call: ir.Call, active: Collection[str], context: Context
+) -> tuple[tuple[ir.Stmt, ...], CallSite]:
+    """The statements for one such call, and the call as the reverse sweep sees it."""
+    places = late_places(call, active)
+    name = function_name(call)
+    fwd, bwd, tape = (context.names.fresh(f"{name}_{end}") for end in ("fwd", "bwd", "tape"))
+    context.kinds.update(dict.fromkeys((fwd, bwd, tape), OTHER))
+    request = late_request(call, places, "pair_of", context)
+    made = ir.Assign((fwd, bwd), request, stmt.origin)
+    new = ir.Assign((stmt.target, tape), dataclasses.replace(call, fn=ir.Var(fwd)), stmt.origin)
+    arguments = dict(enumerate(call.args)) | dict(call.kwargs)
+    operands = tuple(e.name for e in (arguments[p] for p in places) if isinstance(e, ir.Var))
+    pair = Pair(ir.Var(fwd), ir.Var(bwd), adjoints=operands)
+    return (made, new), CallSite(pair, stmt.target, tape, operands, ())

@@ -1,0 +1,366 @@
+"""Which method stands behind an expression: `layer(x)`, `a + b`, `layer.norm`, `Layer(w, b)`.
+
+The class of the object says it. What is found is a Python function and the arguments that it is
+given, `self` among them, so that it can be read and called like any other function.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import operator
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ... import ir
+from ...analysis.constructors import constructor, initialiser, with_class
+from ...analysis.post_init import made_by_factories, post_initialiser
+from ...analysis.record_types import record_class
+from ...errors import Place, UnsupportedError
+from ...frontend.lifting import signature_of
+from ...frontend.lower import Lowered, lower
+from ...frontend.owners import is_library
+from ...frontend.structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object
+from ...ir.kind import UNKNOWN, Kind
+from ...rules.definitions import as_defined
+from ...rules.twins import as_numpy, twin
+from .declining import may_decline, raising
+
+BINARY = {
+    **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
+    **{operator.truediv: "truediv", operator.pow: "pow", operator.matmul: "matmul"},
+    **{operator.floordiv: "floordiv", operator.mod: "mod"},
+}
+UNARY = {operator.neg: "__neg__", operator.pos: "__pos__", abs: "__abs__", len: "__len__"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """A method and its arguments. `style` says how the call was written: "method", "property",
+    "call", "item", "setter", "function", or the text of an operator ("r+" for the reflected
+    one); `text` is a name for what is emitted."""
+
+    fn: types.FunctionType
+    args: tuple[ir.Expr, ...]
+    kwargs: tuple[tuple[str, ir.Expr], ...]
+    text: str
+    style: str
+    name: str
+    original: Any
+
+    def call(self, at: Any) -> ir.Call:
+        return ir.Call(ir.Ref(self.text, self.fn), self.args, self.kwargs, at)
+
+
+def _as_argument(key: ir.Expr) -> ir.Expr:
+    """What a method is given for the key in `w[1:, 0]`: `(slice(1, None), 0)`."""
+    if isinstance(key, ir.Display) and key.form == "tuple":
+        return dataclasses.replace(key, items=tuple(map(_as_argument, key.items)))
+    if not isinstance(key, ir.Slice):
+        return key
+    bounds = (key.lower, key.upper) if key.step is None else (key.lower, key.upper, key.step)
+    values = (ir.Const(None) if bound is None else bound for bound in bounds)
+    return ir.Call(ir.Ref("slice", slice), tuple(values))
+
+
+def objects(lowered: Lowered, class_of: Callable[[ir.Expr], type | None]) -> set[str]:
+    """The names that an assignment or an argument makes objects of a class that is known."""
+    found = {name for name in lowered.function.param_names if class_of(ir.Var(name)) is not None}
+    for stmt in ir.statements(lowered.function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=value) if class_of(value) is not None:
+                found.add(name)
+    return found
+
+
+def refuse_operator(what: str, place: Place) -> NoReturn:
+    raise UnsupportedError(
+        what, place, "Write it as a method, or as a function of the object's attributes."
+    )
+
+
+class MethodLookup:
+    """Finds methods; functions that stand for classes are made once. `made` is told of them."""
+
+    def __init__(self, made: dict[int, Lowered]) -> None:
+        self._made = made
+        self._of_class: dict[Any, types.FunctionType | None] = {}
+
+    def behind(self, expr: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> Found | None:
+        """The method that an expression calls, where the class of the object is known."""
+
+        def class_of(e: ir.Expr) -> type | None:
+            kind = kind_of(e)
+            return kind.cls if kind.has_methods and not is_library(kind.cls) else None
+
+        found: Found | None = None
+        match expr:
+            case ir.Call(args=args) if any(map(ir.is_starred, args)):
+                return None
+            case ir.Call(fn=ir.Attribute(base, name), args=args, kwargs=kwargs):
+                found = self._of_object(class_of(base), base, name, args, kwargs)
+            case ir.Call(fn=ir.Var() as base, args=args, kwargs=kwargs):
+                cls = class_of(base)
+                found = self.method(cls, "__call__", (base, *args), kwargs, "call")
+            case ir.Call(fn=ir.Ref(obj=obj)):
+                found = self._of_reference(expr, obj, class_of)
+            case ir.Attribute(base, name):
+                cls = class_of(base)
+                value = None if cls is None else inspect.getattr_static(cls, name, None)
+                if isinstance(value, property) and isinstance(value.fget, types.FunctionType):
+                    assert cls is not None
+                    text = f"{cls.__name__}_{name}"
+                    found = Found(value.fget, (base,), (), text, "property", name, value.fget)
+            case ir.Index(base, key):
+                given = (base, _as_argument(key))
+                found = self.method(class_of(base), "__getitem__", given, (), "item")
+        return found
+
+    def setter(self, cls: type | None, name: str, args: tuple[ir.Expr, ...]) -> Found | None:
+        """What `obj.name = value` calls, where the attribute is a property."""
+        value = None if cls is None else inspect.getattr_static(cls, name, None)
+        if not isinstance(value, property) or not isinstance(value.fset, types.FunctionType):
+            return None
+        assert cls is not None
+        text = f"{cls.__name__}_set_{name}"
+        return Found(value.fset, args, (), text, "setter", name, value.fset)
+
+    def method(
+        self,
+        cls: type | None,
+        name: str,
+        args: tuple[ir.Expr, ...],
+        kwargs: tuple[tuple[str, ir.Expr], ...],
+        style: str,
+        operation: Any = None,
+        alone: bool = True,
+    ) -> Found | None:
+        """What a class has by this name; None where it has nothing that can be read. `alone`
+        says that nothing else is tried where the method gives `NotImplemented`."""
+        found = None if cls is None else inspect.getattr_static(cls, name, None)
+        if not isinstance(found, types.FunctionType):
+            return None
+        assert cls is not None
+        text, original = f"{cls.__name__}_{name.strip('_')}", operation or found
+        if may_decline(found):
+            if not alone:
+                return None
+            found = self._raising(found, style.removeprefix("r"))
+        return Found(found, args, kwargs, text, style, name, original)
+
+    def _raising(self, fn: types.FunctionType, operator_text: str) -> types.FunctionType:
+        """A method that raises where it would decline."""
+        key = (fn, operator_text)
+        if key not in self._of_class:
+            lowered = raising(as_defined(as_numpy(lower(fn))), operator_text)
+            self._of_class[key] = self._standing(fn, fn.__name__, lowered)
+        made = self._of_class[key]
+        assert made is not None
+        return made
+
+    def _of_object(
+        self,
+        cls: type | None,
+        base: ir.Expr,
+        name: str,
+        args: tuple[ir.Expr, ...],
+        kwargs: tuple[tuple[str, ir.Expr], ...],
+    ) -> Found | None:
+        """`layer.name(...)`: of static and class methods without the object."""
+        value = None if cls is None else inspect.getattr_static(cls, name, None)
+        if cls is not None and issubclass(cls, tuple) and name in OF_NAMEDTUPLES:
+            return None
+        if name == "__iter__" and cls is not None:
+            made = self.iteration(cls)
+            text = f"{cls.__name__}_iter"
+            return made and Found(made, (base,), (), text, "function", "list", list)
+        if isinstance(value, functools.partialmethod) and cls is not None:
+            return _of_partial(value, cls, base, name, args, kwargs)
+        if isinstance(value, (staticmethod, classmethod)):
+            assert cls is not None
+            fn: Any = value.__func__
+            if isinstance(value, classmethod):
+                fn = self._with_class(fn, cls)
+            if not isinstance(fn, types.FunctionType):
+                return None
+            owner = next(c for c in cls.__mro__ if name in vars(c))
+            original = getattr(cls, name)
+            spelled = f"{owner.__name__}.{name}"
+            return Found(fn, args, kwargs, f"{cls.__name__}_{name}", "function", spelled, original)
+        return self.method(cls, name, (base, *args), kwargs, "method")
+
+    def _of_reference(
+        self, call: ir.Call, obj: Any, class_of: Callable[[ir.Expr], type | None]
+    ) -> Found | None:
+        """An operator of an object, a class, a method of a class, or an object that is called."""
+        assert isinstance(call.fn, ir.Ref)
+        args, text = call.args, call.fn.text
+        if isinstance(obj, type):
+            omitted = _made_by_factories(obj, call)
+            made = self._constructor(obj, omitted)
+            if made is None:
+                return None
+            return Found(made, args, call.kwargs, obj.__name__, "function", text, obj)
+        if isinstance(obj, types.MethodType) and isinstance(obj.__self__, type):
+            fn = self._with_class(obj.__func__, obj.__self__)
+            name = f"{obj.__self__.__name__}_{obj.__name__}"
+            return fn and Found(fn, args, call.kwargs, name, "function", text, obj)
+        if isinstance(obj, types.FunctionType | types.BuiltinFunctionType):
+            return self._of_operator(text, obj, args, class_of) if len(args) in (1, 2) else None
+        if twin(obj) is not None:
+            return None  # a function of another array module, whatever it is made of
+        return self.method(class_of(call.fn), "__call__", (call.fn, *args), call.kwargs, "call")
+
+    def _of_operator(
+        self,
+        text: str,
+        obj: Any,
+        args: tuple[ir.Expr, ...],
+        class_of: Callable[[ir.Expr], type | None],
+    ) -> Found | None:
+        if obj in BINARY and len(args) == 2:
+            (a, b), name = args, BINARY[obj]
+            if class_of(a) is not None:
+                reflected = getattr(class_of(b), f"__r{name}__", None)
+                alone = reflected is None or class_of(a) is class_of(b)
+                return self.method(class_of(a), f"__{name}__", (a, b), (), text, obj, alone)
+            return self.method(class_of(b), f"__r{name}__", (b, a), (), f"r{text}", obj)
+        if obj in UNARY and len(args) == 1:
+            return self.method(class_of(args[0]), UNARY[obj], args, (), text, obj)
+        return None
+
+    def _constructor(self, cls: type, omitted: frozenset[str]) -> types.FunctionType | None:
+        """The function that stands for a class whose `__init__` computes (`constructors`)."""
+        key = (cls, omitted)
+        if key not in self._of_class:
+            init = initialiser(cls)
+            plain = record_class(ir.Call(ir.Ref(cls.__name__, cls))) is not None
+            self._of_class[key] = None
+            if init is not None and not plain:
+                try:
+                    lowered = constructor(cls, omitted)
+                except UnsupportedError:
+                    lowered = None
+                if lowered is not None:
+                    self._of_class[key] = self._standing(init, cls.__name__, lowered)
+        return self._of_class[key]
+
+    def _with_class(self, fn: Any, cls: type) -> types.FunctionType | None:
+        """A class method as a function without its first parameter, which is the class."""
+        key = (cls, fn)
+        if key not in self._of_class:
+            self._of_class[key] = None
+            if isinstance(fn, types.FunctionType):
+                lowered = with_class(fn, cls)
+                if lowered is not None:
+                    self._of_class[key] = self._standing(fn, fn.__name__, lowered)
+        return self._of_class[key]
+
+    def iteration(self, cls: type) -> types.FunctionType | None:
+        """A function that gives the list of what objects of a class yield; None where that is no
+        `iter(...)` that `__iter__` returns."""
+        key = (cls, "__iter__")
+        if key not in self._of_class:
+            self._of_class[key] = None
+            fn = None if is_library(cls) else inspect.getattr_static(cls, "__iter__", None)
+            if isinstance(fn, types.FunctionType) and not inspect.isgeneratorfunction(fn):
+                lowered = _listing(as_defined(as_numpy(lower(fn))))
+                if lowered is not None:
+                    self._of_class[key] = self._standing(fn, f"{cls.__name__}_iter", lowered)
+        return self._of_class[key]
+
+    def _standing(self, fn: types.FunctionType, name: str, lowered: Lowered) -> types.FunctionType:
+        """A function object for what was read, with the signature that this has."""
+        made: Any = types.FunctionType(
+            fn.__code__, fn.__globals__, name, fn.__defaults__, fn.__closure__
+        )
+        made.__module__, made.__qualname__ = fn.__module__, name
+        made.__kwdefaults__ = fn.__kwdefaults__
+        made.__signature__ = signature_of(lowered.function)
+        self._made[id(made)] = lowered
+        return made  # type: ignore[no-any-return]
+
+
+def _made_by_factories(cls: type, call: ir.Call) -> frozenset[str]:
+    """The fields of a dataclass that a call does not give, and a `default_factory` makes."""
+    if post_initialiser(cls) is None:
+        return frozenset()
+    try:
+        given = inspect.signature(cls).bind(*call.args, **dict(call.kwargs)).arguments
+    except TypeError:
+        return frozenset()
+    return made_by_factories(cls, given)
+
+
+def _listing(lowered: Lowered) -> Lowered | None:
+    """A function that returns `list(xs)` where it returned `iter(xs)`; None for any other."""
+    function = lowered.function
+    match function.body:
+        case (*body, ir.Assign(str(name), ir.Call(fn=ir.Ref(obj=obj), args=(_,))) as last, end):
+            if obj is iter and isinstance(end, ir.Return) and end.value == ir.Var(name):
+                assert isinstance(last, ir.Assign) and isinstance(last.value, ir.Call)
+                listed = dataclasses.replace(last.value, fn=ir.Ref("list", list))
+                made = (*body, dataclasses.replace(last, value=listed), end)
+                function = dataclasses.replace(function, body=made)
+                return dataclasses.replace(lowered, function=function)
+    return None
+
+
+def _of_partial(
+    value: functools.partialmethod[Any],
+    cls: type,
+    base: ir.Expr,
+    name: str,
+    args: tuple[ir.Expr, ...],
+    kwargs: tuple[tuple[str, ir.Expr], ...],
+) -> Found | None:
+    """`square = partialmethod(power, n=2)`: the method that it is of, with what it adds."""
+    added = (*value.args, *value.keywords.values())
+    plain = all(v is None or isinstance(v, (bool, int, float, str)) for v in added)
+    if not plain or not isinstance(value.func, types.FunctionType):
+        return None
+    words = {**{word: ir.Const(v) for word, v in value.keywords.items()}, **dict(kwargs)}
+    given = (base, *map(ir.Const, value.args), *args)
+    owner = next(c for c in cls.__mro__ if name in vars(c))
+    spelled = f"{owner.__name__}.{value.func.__name__}"
+    text = f"{cls.__name__}_{name}"
+    return Found(value.func, given, tuple(words.items()), text, "function", spelled, value.func)
+
+
+def may_call_methods(function: ir.Function) -> bool:
+    """Whether a function calls a class of the user's, a method of one, or names an object of
+    the module, or a module."""
+    values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
+    return any(_of_user(part) for v in values if v is not None for part in ir.walk(v))
+
+
+def _of_user(part: ir.Expr) -> bool:
+    match part:
+        case ir.Call(fn=ir.Ref(obj=type() as cls)):
+            return initialiser(cls) is not None or record_class(part) is not None
+        case ir.Ref(obj=types.FunctionType() | types.BuiltinFunctionType() | np.ufunc()):
+            return False
+        case ir.Ref(obj=types.MethodType() | types.ModuleType()):
+            return True
+        case ir.Ref(obj=obj):
+            return is_object(obj)
+    return False
+
+
+def refuse_properties_like_arrays(function: ir.Function, kinds: Mapping[str, Kind]) -> None:
+    """`box.size` is taken for the size of an array, which has no derivative."""
+    for stmt in ir.statements(function.body):
+        for part in (p for expr in ir.expressions(stmt) for p in ir.walk(expr)):
+            if not isinstance(part, ir.Attribute) or part.name not in OF_ARRAYS:
+                continue
+            kind = kinds.get(part.base.name, UNKNOWN) if isinstance(part.base, ir.Var) else UNKNOWN
+            if isinstance(inspect.getattr_static(kind.cls, part.name, None), property):
+                raise UnsupportedError(
+                    f"the property `{part.name}` is also an attribute of arrays",
+                    stmt.origin.place,
+                    f"Rename it: `{part.name}_` could be told apart.",
+                )

@@ -1,0 +1,395 @@
+"""Methods of objects whose classes are known, called like any other function.
+
+before::                         after::
+    h = layer(x)                     h = Layer_call(layer, x)
+    n = layer.norm                   n = Layer_norm(layer)         (a property)
+    c = a + b                        c = Vector_add(a, b)
+
+A method is read once for each set of classes that its arguments have, and begins with
+`require_class(self, Layer)`, so that an object of another class is refused when it comes there.
+Where a call carries no derivative it is spelled as the user did again (`restored`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ... import ir
+from ...analysis.kind_of import kind_of
+from ...analysis.operations import is_python_function
+from ...errors import UnknownClassError
+from ...frontend.checkpoints import inside_checkpoint
+from ...frontend.lower import Lowered
+from ...ir.kind import NONE, Kind
+from ...ir.names import Names
+from ...runtime import asked_of_none
+from ..all_names import all_names
+from .callees import Callees
+from .class_cases import by_class
+from .guards import guarded
+from .held_calls import held_calls_as_reads, methods_by_name
+from .iterated_objects import objects_as_lists
+from .known_callees import KnownCallees
+from .looked_up_classes import made_by_class
+from .method_lookup import (
+    BINARY,
+    UNARY,
+    Found,
+    may_call_methods,
+    objects,
+    refuse_operator,
+    refuse_properties_like_arrays,
+)
+from .module_values import functions_of_modules
+from .operators import Waiting, apart, calls_untold, untold, waiting_of
+from .replaced_records import replaced_as_made
+from .summed_objects import sums_of_objects
+from .updated_objects import updates_as_methods
+
+Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
+_NOTHING = ir.Ref("asked_of_none", asked_of_none)
+_MOST_ROUNDS = 100  # each makes the result of one more call known
+
+
+@dataclasses.dataclass(frozen=True)
+class _Method:
+    """What a call stood for: how it is printed where it carries no derivative."""
+
+    style: str  # as in `Found`
+    name: str
+    original: Any
+
+
+class Methods:
+    """The methods of one transform. `infer` knows the kinds of a function's names."""
+
+    def __init__(self, callees: Callees, infer: Infer, book: KnownCallees) -> None:
+        self.callees = callees
+        self.infer = infer
+        self.book = book
+        self._made: dict[Any, types.FunctionType] = {}
+        self._spelled: dict[int, _Method] = {}
+        self.lookup = book.methods
+
+    def kind_of(self, expr: ir.Expr, kinds: Mapping[str, Kind]) -> Kind:
+        return kind_of(expr, kinds, self.book)
+
+    def resolved(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool = False) -> Lowered:
+        """A function in which methods of objects of known classes are called as functions;
+        with `guard` it begins by checking the classes that it is given."""
+        if guard:
+            lowered = guarded(lowered, given)
+        lowered = made_by_class(lowered)
+        for _ in range(_MOST_ROUNDS):
+            kinds = self.infer(lowered.function, given)
+            known = any(kind.holds_objects for kind in kinds.values())
+            if not (known or may_call_methods(lowered.function) or calls_untold(lowered.function)):
+                break
+            refuse_properties_like_arrays(lowered.function, kinds)
+            kind = functools.partial(self.kind_of, kinds=kinds)
+            read = replaced_as_made(functions_of_modules(lowered, kinds), kinds)
+            read = updates_as_methods(read, kinds)
+            read = objects_as_lists(read, kinds, kind, self.lookup)
+            read = sums_of_objects(read, kind)
+            read = methods_by_name(held_calls_as_reads(read, kinds), kinds)
+            if read is not lowered:
+                lowered = read
+                continue
+            body = _Spelling(self, lowered, kinds).block(lowered.function.body)
+            if body == lowered.function.body:
+                break
+            function = dataclasses.replace(lowered.function, body=body)
+            lowered = dataclasses.replace(lowered, function=function)
+        return lowered
+
+    def variant(
+        self, fn: types.FunctionType, method: _Method, name: str, given: Mapping[str, Kind]
+    ) -> ir.Ref:
+        """A function made for arguments of these classes."""
+        key = (id(fn), method.style, tuple(given.items()))
+        if key not in self._made:
+            made = types.FunctionType(
+                fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__
+            )
+            made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
+            made.__kwdefaults__ = fn.__kwdefaults__
+            made.__dict__.update(fn.__dict__)
+            inside = inside_checkpoint(fn)
+            if inside is not None:
+                plain = dataclasses.replace(method, name=inside.__name__, original=inside)
+                made.__dict__["__checkpoint__"] = self.variant(inside, plain, name, given).obj
+            self._made[key] = made
+            self._spelled[id(made)] = method
+            lowered = self.callees.lowered(fn)
+            function = dataclasses.replace(lowered.function, name=name)
+            lowered = dataclasses.replace(lowered, function=function)
+            self.callees.made[id(made)] = lowered  # (it may call itself)
+            self.callees.made[id(made)] = self.resolved(lowered, given, guard=True)
+        return ir.Ref(name, self._made[key])
+
+    def restored(self, function: ir.Function) -> ir.Function:
+        """A function in which calls that carry no derivative are spelled as the user did."""
+        _refuse_parents(function)
+        if not self._spelled:
+            return function
+
+        def expr(e: ir.Expr) -> ir.Expr:
+            e = ir.rebuild(e, expr)
+            if (
+                isinstance(e, ir.Call)
+                and isinstance(e.fn, ir.Ref)
+                and id(e.fn.obj) in self._spelled
+            ):
+                return _as_written(e, self._spelled[id(e.fn.obj)])
+            return e
+
+        def block(b: ir.Block) -> ir.Block:
+            return tuple(self._setter(s) or ir.map_statement(s, expr=expr, block=block) for s in b)
+
+        return dataclasses.replace(function, body=block(function.body))
+
+    def _setter(self, stmt: ir.Stmt) -> ir.Stmt | None:
+        """`Model_set_rate(model, v)` as `model.rate = v`."""
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=(base, value))):
+                method = self._spelled.get(id(obj))
+                if method is not None and method.style == "setter":
+                    return ir.Store(ir.Attribute(base, method.name), value, stmt.origin)
+        return None
+
+
+def _refuse_parents(function: ir.Function) -> None:
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.Assign) and _is_super(stmt.value) and not stmt.value.args:  # type: ignore[union-attr]
+            raise UnknownClassError(
+                "what `super()` stands for is not known, or is not written in Python",
+                stmt.origin.place,
+                "Call the derivative, whose arguments tell the classes of objects.",
+            )
+
+
+def _as_written(call: ir.Call, method: _Method) -> ir.Expr:
+    first = call.args[0] if call.args else ir.Const(None)
+    match method.style:
+        case "method":
+            return ir.Call(ir.Attribute(first, method.name), call.args[1:], call.kwargs, call.at)
+        case "call":
+            return ir.Call(first, call.args[1:], call.kwargs, call.at)
+        case "property":
+            return ir.Attribute(first, method.name, call.at)
+        case "item":
+            return ir.Index(first, call.args[1], call.at)
+        case "function":
+            return dataclasses.replace(call, fn=ir.Ref(method.name, method.original))
+    text = method.style.removeprefix("r")
+    args = call.args[::-1] if method.style.startswith("r") else call.args
+    return ir.Call(ir.Ref(text, method.original), args, at=call.at)
+
+
+class _Spelling:
+    """One walk through a function whose names have these kinds."""
+
+    def __init__(self, methods: Methods, lowered: Lowered, kinds: Mapping[str, Kind]) -> None:
+        self.methods = methods
+        self.lowered = lowered
+        self.kinds = kinds
+        self.parents = {
+            stmt.target
+            for stmt in ir.statements(lowered.function.body)
+            if isinstance(stmt, ir.Assign) and _is_super(stmt.value)
+        }
+        self.classes = dict(self._named_classes())
+
+    def _named_classes(self) -> Iterator[tuple[str, type]]:
+        """The names for `type(self)` and `self.__class__`."""
+        stmts = list(ir.statements(self.lowered.function.body))
+        counts = ir.bindings(stmts)
+        for stmt in stmts:
+            match stmt:
+                case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(of,))):
+                    cls = self._class(of) if obj is type else None
+                case ir.Assign(target=str(name), value=ir.Attribute(of, "__class__")):
+                    cls = self._class(of)
+                case _:
+                    continue
+            if cls is not None and counts[name] == 1:
+                yield name, cls
+
+    def kind(self, expr: ir.Expr) -> Kind:
+        return self.methods.kind_of(expr, self.kinds)
+
+    def block(self, block: ir.Block) -> ir.Block:
+        made = tuple(new for stmt in block for new in self._checked(stmt))
+        used = frozenset().union(*(ir.reads(s) for s in ir.statements(made)))
+        return tuple(s for s in made if not self._unused_parent(s, used))
+
+    def _checked(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        """A statement, after the checks of what a derivative that waited is given."""
+        new = self.statement(stmt)
+        match stmt:
+            case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj))) if waiting_of(obj) is not None:
+                assert isinstance(new, ir.Assign) and isinstance(new.value, ir.Call)
+                yield from (ir.Do(check, stmt.origin) for check in apart(new.value))
+        yield new
+
+    def _unused_parent(self, stmt: ir.Stmt, used: frozenset[str]) -> bool:
+        """Whether it is `parent = super()`, and all that is asked of it was found."""
+        return isinstance(stmt, ir.Assign) and _is_super(stmt.value) and stmt.target not in used
+
+    def statement(self, stmt: ir.Stmt) -> ir.Stmt:
+        if any(kind.among for kind in self.kinds.values()):
+            names = Names(all_names(self.lowered.function))
+            branches = by_class(stmt, self.kinds, self.spelled, names)
+            if branches is not None:
+                return branches
+        match stmt:
+            case ir.Assign(value=value) | ir.Do(value=value):
+                new = self.expression(value, stmt.origin)
+                return stmt if new is value else dataclasses.replace(stmt, value=new)
+            case ir.Store(target=ir.Index(base, key), value=value) if self._class(base) is not None:
+                parts = (base, key, value)
+                lookup = self.methods.lookup
+                found = lookup.method(self._class(base), "__setitem__", parts, (), "method")
+                return self._done(found, stmt)
+            case ir.Update(target=ir.Var(name)) if name in objects(self.lowered, self._class):
+                refuse_operator(f"`{stmt.op.text}` of an object", stmt.origin.place)
+            case ir.Store(target=ir.Attribute(base, name), value=value):
+                found = self.methods.lookup.setter(self._class(base), name, (base, value))
+                return self._done(found, stmt)
+        return ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt
+
+    def spelled(self, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
+        """A statement where names have these kinds."""
+        return _Spelling(self.methods, self.lowered, kinds).statement(stmt)
+
+    def _done(self, found: Found | None, stmt: ir.Store) -> ir.Stmt:
+        """A store as the call of the method that it is; itself where there is none."""
+        call = None if found is None else self._called(found, stmt.value, stmt.origin)
+        return stmt if call is None else ir.Do(call, stmt.origin)
+
+    def expression(self, value: ir.Expr, origin: ir.Origin) -> ir.Expr:
+        """A call, an attribute or an item as a call of the method behind it."""
+        match value:
+            case ir.Call(fn=ir.Attribute(ir.Var(name), method)) if name in self.parents:
+                return self._parent(value, method, origin) or value
+            case ir.Call(fn=ir.Var(name)) if name in self.classes:
+                cls = self.classes[name]
+                value = dataclasses.replace(value, fn=ir.Ref(cls.__name__, cls))
+            case ir.Call(fn=ir.Ref(obj=obj)) if self._is_resolved(obj):
+                return value
+            case ir.Call(fn=ir.Attribute(base, method)) if self.kind(base).cls is NONE.cls:
+                return ir.Call(_NOTHING, (base, ir.Const(method)), at=value.at)
+            case ir.Call(fn=ir.Var() as called) if self.kind(called).cls is NONE.cls:
+                return ir.Call(_NOTHING, (called, ir.Const("__call__")), at=value.at)
+        found = self.methods.lookup.behind(value, self.kind)
+        if found is not None:
+            return self._called(found, value, origin)
+        if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
+            self._refuse_operator(value, value.fn, origin)
+            return self._with_objects(value, value.fn) or value
+        return value
+
+    def _class(self, expr: ir.Expr) -> type | None:
+        kind = self.kind(expr)
+        return kind.cls if kind.has_methods else None
+
+    def _is_resolved(self, obj: Any) -> bool:
+        """Whether a function was made here already, or has a rule, or carries no derivatives."""
+        known = self.methods._spelled.keys() | self.methods.callees.variants.original.keys()
+        if id(obj) in known:
+            return True
+        builder = self.methods.callees.builder
+        assert builder is not None
+        book = builder.book  # type: ignore[attr-defined]
+        if obj in BINARY or obj in UNARY:
+            return False
+        return book.find(obj) is not None or bool(book.is_nondifferentiable(obj))
+
+    def _with_objects(self, call: ir.Call, fn: ir.Ref) -> ir.Call | None:
+        """A call of a function that is given objects."""
+        if not is_python_function(fn.obj) or any(map(ir.is_starred, call.args)):
+            return None
+        given = self._given(fn.obj, call)
+        waiting = untold(fn.obj)
+        if not given:
+            return None if waiting is None else self._with_ranks(call, waiting)
+        told = waiting and waiting.told(tuple(given.items()))
+        if waiting is not None and told is not None:
+            fn, call = told, waiting.given(call, told)
+        elif waiting_of(fn.obj) is not None:
+            return None
+        method = _Method("function", fn.text, fn.obj)
+        name = self.methods.callees.lowered(fn.obj).function.name
+        return dataclasses.replace(call, fn=self.methods.variant(fn.obj, method, name, given))
+
+    def _with_ranks(self, call: ir.Call, waiting: Waiting) -> ir.Call | None:
+        """A call of a derivative that asks what its arguments are, as one of that for these."""
+        kinds = self.methods.callees.kinds_given(call, self.kind)
+        told = tuple((name, kind) for name, kind in kinds.items() if kind.tells_ranks)
+        found = waiting.told(told) if told else None
+        return None if found is None else waiting.given(call, found)
+
+    def _refuse_operator(self, call: ir.Call, fn: ir.Ref, origin: ir.Origin) -> None:
+        """Refuse an operator of an object whose class has none that can be read."""
+        if fn.obj not in BINARY and fn.obj not in UNARY:
+            return
+        if any(self.kind(arg).form == "object" and self._class(arg) for arg in call.args):
+            what = f"`{fn.text}` of an object, whose class does not say in Python what that is"
+            refuse_operator(what, origin.place)
+
+    def _parent(self, call: ir.Call, name: str, origin: ir.Origin) -> ir.Expr | None:
+        """`super().name(...)`: the method that comes next for the class of `self`."""
+        cell = self.lowered.scope.cells.get("__class__")
+        params = self.lowered.function.param_names
+        cls = self._class(ir.Var(params[0])) if params else None
+        if cell is None or cls is None:
+            return None
+        owner = cell.cell_contents
+        if not issubclass(cls, owner):
+            return None
+        later = cls.__mro__[cls.__mro__.index(owner) + 1 :]
+        for base in later:
+            if name in vars(base):
+                fn = vars(base)[name]
+                if not isinstance(fn, types.FunctionType):
+                    return None
+                text = f"{base.__name__}_{name.strip('_')}"
+                args = (ir.Var(params[0]), *call.args)
+                spelled = f"{base.__name__}.{name}"
+                found = Found(fn, args, call.kwargs, text, "function", spelled, fn)
+                return self._called(found, call, origin)
+        return None
+
+    def _called(self, found: Found, expr: ir.Expr, origin: ir.Origin) -> ir.Call:
+        """The call of a method, made for the classes that it is given here."""
+        at = expr.at if isinstance(expr, ir.Call) else origin.place
+        plain = self.methods.callees.variants.of_call(found.call(at))  # (starred parameters)
+        assert isinstance(plain.fn, ir.Ref)
+        method = _Method(found.style, found.name, found.original)
+        given = self._given(plain.fn.obj, plain)
+        fn = self.methods.variant(plain.fn.obj, method, found.text, given)
+        return dataclasses.replace(plain, fn=fn)
+
+    def _bound(self, fn: Any, call: ir.Call) -> dict[str, Any]:
+        """The arguments of a call by parameter."""
+        try:
+            signature = inspect.signature(fn, follow_wrapped=False)
+            return dict(signature.bind(*call.args, **dict(call.kwargs)).arguments)
+        except (TypeError, ValueError):
+            return {}
+
+    def _given(self, fn: Any, call: ir.Call) -> dict[str, Kind]:
+        """What is known of the objects among the arguments, by parameter."""
+        bound = self._bound(fn, call)
+        atoms = (item for item in bound.items() if isinstance(item[1], ir.Var | ir.Ref))
+        kinds = ((name, self.kind(value)) for name, value in atoms)
+        return {name: kind for name, kind in kinds if kind.holds_objects}
+
+
+def _is_super(value: ir.Expr) -> bool:
+    return isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) and value.fn.obj is super

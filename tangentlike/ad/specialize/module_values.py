@@ -1,0 +1,70 @@
+"""Modules that are values: `def model(xp, w): return xp.tanh(w)`, and `xp = np` in a function.
+
+before::                         after::
+    y = xp.tanh(x)                   y = np.tanh(x)
+
+Which module a name stands for is a fact about it (`Kind.module`), told by the call for a parameter,
+so that a function which is given one is read once for each module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from ... import ir
+from ...frontend.lower import Lowered, Scope
+from ...ir.kind import UNKNOWN, Kind
+from ...rules.definitions import as_defined
+from ...rules.twins import as_numpy
+from ...runtime import require_module
+
+
+def functions_of_modules(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
+    """The function with what it takes from modules that are values, by the modules' names."""
+
+    def module_of(expr: ir.Expr) -> types.ModuleType | None:
+        match expr:
+            case ir.Var(name):
+                return kinds.get(name, UNKNOWN).module
+            case ir.Attribute(ir.Var(name), field):
+                of = kinds.get(name, UNKNOWN)
+                return dict(of.fields).get(field, UNKNOWN).module
+        return None
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        e = ir.rebuild(e, expr)
+        module = module_of(e.base) if isinstance(e, ir.Attribute) else None
+        if module is None or not isinstance(e, ir.Attribute) or not hasattr(module, e.name):
+            return e
+        return ir.Ref(f"{_spelled(module, lowered.scope)}.{e.name}", getattr(module, e.name))
+
+    body = _mapped(lowered.function.body, expr)
+    if body == lowered.function.body:
+        return lowered
+    function = dataclasses.replace(lowered.function, body=body)
+    return as_defined(as_numpy(dataclasses.replace(lowered, function=function)))
+
+
+def module_check(name: str, kind: Kind, function: ir.Function, scope: Scope) -> ir.Stmt | None:
+    """The check that a parameter is the module it was taken for."""
+    if kind.module is None or name not in function.param_names:
+        return None
+    expected = ir.Ref(_spelled(kind.module, scope), kind.module)
+    check = ir.Ref(require_module.__name__, require_module)
+    return ir.Do(
+        ir.Call(check, (ir.Var(name), expected), at=function.place), ir.Origin(function.place)
+    )
+
+
+def _mapped(body: ir.Block, expr: Callable[[ir.Expr], ir.Expr]) -> ir.Block:
+    return tuple(ir.map_statement(s, expr=expr, block=lambda b: _mapped(b, expr)) for s in body)
+
+
+def _spelled(module: types.ModuleType, scope: Scope) -> str:
+    """How a function calls a module: NumPy by its alias, others by their names."""
+    root, dot, rest = module.__name__.partition(".")
+    return f"{scope.numpy_alias if root == np.__name__ else root}{dot}{rest}"

@@ -1,0 +1,310 @@
+"""Operators inside a function that is differentiated: `tl.grad`, `tl.jvp` and the like.
+
+A derivative is a function like any other, so its name stands for it, with what the function
+inside captures as arguments of its own:
+
+before::                                    after::
+    def loss(w):                                g = loss_grad(w, q=q)
+        return np.sum((w - q) ** 2)
+    g = tl.grad(loss)(w)                    and `loss_grad(w, *, q)` was emitted for `loss(w, *, q)`
+
+The inner derivative is by `w` alone, `q` being another argument: perturbations cannot be
+confused, however deeply operators are nested.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import itertools
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ... import ir
+from ...errors import UnknownClassError
+from ...frontend.lifting import PARTIAL, lifted_of
+from ...ir.kind import Kind
+from ...ir.required_types import asks_for_ranks
+from ...runtime import pair_of, require_apart, tangent_of
+
+_count = itertools.count(1)
+_unfinished: set[tuple[int, int]] = set()  # (operator, function) that are being derived now
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def operator_name(expr: Any) -> str:
+    """The name of the operator that an expression calls, "" if it calls none.
+
+    Operators say so themselves (`__derives__`): they are made of what stands here.
+    """
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(_, *_)):
+            return str(getattr(obj, "__derives__", ""))
+    return ""
+
+
+def derivative_value(call: ir.Call, value: ir.Expr) -> ir.Expr | None:
+    """The function value that `tl.grad(f, ...)` is, where `value` is that of `f`; None where
+    the options are no literals."""
+    ref, given, words = taken_apart(value)
+    options = _literals(call, len(given), words)
+    if options is None or not isinstance(call.fn, ir.Ref):
+        return None
+    made = derivative_of(call.fn.obj, ref, options, may_wait=True)
+    return None if made is None else with_given(made, given, words)
+
+
+def tangent_call(
+    call: ir.Call, value: ir.Expr, primals: Sequence[ir.Expr], tangents: Sequence[ir.Expr]
+) -> ir.Call | None:
+    """`tl.jvp(f, (x,), (v,))` as a call of the tangent function of `f`."""
+    ref, given, words = taken_apart(value)
+    names = positional(ref.obj)[len(given) :]
+    if len(primals) != len(tangents) or len(primals) > len(names):
+        return None
+    moved = [i for i, v in enumerate(tangents) if v != ir.Const(None)]
+    wrt = tuple(names[i] for i in moved)
+    if not wrt:
+        return None
+    assert isinstance(call.fn, ir.Ref)
+    options = {"wrt": wrt, "mode": "forward"}
+    made = derivative_of(call.fn.obj.__with__, ref, options, may_wait=True)
+    if made is None:
+        return None
+    dots = zip(seeds_of(made.obj, ref.obj), moved, strict=True)
+    kwargs = (*words.items(), *((name, tangents[i]) for name, i in dots))
+    return ir.Call(made, (*given, *primals), tuple(kwargs), call.at)
+
+
+def taken_apart(value: ir.Expr) -> tuple[ir.Ref, tuple[ir.Expr, ...], dict[str, ir.Expr]]:
+    """A function value: the function, and what it is given by position and by name."""
+    if isinstance(value, ir.Ref):
+        return value, (), {}
+    assert isinstance(value, ir.Call) and isinstance(value.args[0], ir.Ref)
+    return value.args[0], value.args[1:], dict(value.kwargs)
+
+
+def with_given(ref: ir.Ref, given: tuple[ir.Expr, ...], words: Mapping[str, ir.Expr]) -> ir.Expr:
+    return ir.Call(PARTIAL, (ref, *given), tuple(words.items())) if given or words else ref
+
+
+def seeds_of(made: Any, function: Any) -> list[str]:
+    """The parameters of a derivative that its function has not."""
+    own = inspect.signature(function, follow_wrapped=False).parameters
+    return [n for n in inspect.signature(made, follow_wrapped=False).parameters if n not in own]
+
+
+def positional(fn: Any) -> list[str]:
+    parameters = inspect.signature(fn, follow_wrapped=False).parameters.values()
+    return [p.name for p in parameters if p.kind in _POSITIONAL]
+
+
+def _literals(call: ir.Call, given: int, words: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The options of an operator, positions counted from the first parameter of the function."""
+    assert isinstance(call.fn, ir.Ref)
+    try:
+        bound = inspect.signature(call.fn.obj).bind(*call.args, **dict(call.kwargs)).arguments
+    except TypeError:
+        return None
+    options: dict[str, Any] = {}
+    for name, expr in list(bound.items())[1:]:
+        found = _literal(expr)
+        if found is _UNKNOWN:
+            return None
+        options[name] = found
+    if given:
+        wrt = options.get("wrt", 0)
+        many = wrt if isinstance(wrt, tuple) else (wrt,)
+        moved = tuple(w + given if isinstance(w, int) and w >= 0 else w for w in many)
+        options["wrt"] = moved if isinstance(wrt, tuple) else moved[0]
+    return options
+
+
+_UNKNOWN = object()
+
+
+def _literal(expr: ir.Expr) -> Any:
+    match expr:
+        case ir.Const(value):
+            return value
+        case ir.Display(form="tuple", items=items):
+            found = tuple(map(_literal, items))
+            return _UNKNOWN if _UNKNOWN in found else found
+    return _UNKNOWN
+
+
+def derivative_of(
+    operator: Callable[..., Any], ref: ir.Ref, options: dict[str, Any], may_wait: bool = False
+) -> ir.Ref | None:
+    """What an operator makes of a function; None where the function calls that of itself: the
+    program then derives it each time it comes there. With `may_wait` it is one that waits where
+    only a call tells the classes of objects."""
+    waiting = waiting_of(ref.obj)
+    function = ref.obj if waiting is None else waiting.function
+    if not isinstance(function, types.FunctionType):
+        return None
+    key = (id(operator), id(function))
+    if key in _unfinished:
+        raise _OfItself(key)
+    _unfinished.add(key)
+    try:
+        made = operator(function, **options)
+        inner = made.__tangentlike__.emitted
+    except UnknownClassError as error:
+        if not may_wait:
+            raise
+        return ir.Ref(made.__name__, _waiting(made, error, _seeds_to_come(options)))
+    except _OfItself as found:
+        if found.key != key:
+            raise
+        return None
+    finally:
+        _unfinished.discard(key)
+    return ir.Ref(inner.__name__, made)
+
+
+_NOT_TOLD = UnknownClassError("what is called shows only when the program runs")
+
+
+@dataclasses.dataclass(frozen=True)
+class Waiting:
+    """Stands for what a derivative says of itself, where nothing tells yet the classes of the
+    objects that `function`, the derivative, is given: it cannot be emitted."""
+
+    function: types.FunctionType
+    error: UnknownClassError
+
+    @property
+    def inner(self) -> Any:
+        raise self.error.with_traceback(None)
+
+    emitted = inner
+
+    def told(self, structures: tuple[tuple[str, Kind], ...]) -> ir.Ref | None:
+        """The derivative for arguments of these structures; None if they do not tell enough, or
+        if it is being made (a function that takes a derivative of itself)."""
+        own = inspect.signature(self.function, follow_wrapped=False).parameters
+        structures = tuple((name, kind) for name, kind in structures if name in own)
+        key = (id(self.function), hash(structures))
+        if key in _unfinished:
+            return None
+        _unfinished.add(key)
+        try:
+            operator = self.function.__tangentlike__  # type: ignore[attr-defined]
+            made = operator.for_structures(self.function, structures)
+        except UnknownClassError:
+            return None
+        finally:
+            _unfinished.discard(key)
+        return ir.Ref(made.__tangentlike__.emitted.__name__, made)
+
+    def given(self, call: ir.Call, told: ir.Ref) -> ir.Call:
+        """A call of it, as one of what took its place: by the names that this has for seeds."""
+        assert isinstance(call.fn, ir.Ref)
+        named = dict(
+            zip(
+                seeds_of(call.fn.obj, self.function),
+                seeds_of(told.obj, self.function),
+                strict=False,
+            )
+        )
+        kwargs = tuple((named.get(word, word), value) for word, value in call.kwargs)
+        return dataclasses.replace(call, fn=told, kwargs=kwargs)
+
+
+def waiting_of(obj: Any) -> Waiting | None:
+    """Whether a function is a derivative that cannot be emitted yet, and what is known of it."""
+    found = getattr(obj, "__tangentlike__", None)
+    return found if isinstance(found, Waiting) else None
+
+
+def _seeds_to_come(options: Mapping[str, Any]) -> int:
+    """How many seeds a derivative takes that was asked for with these options."""
+    wrt = options.get("wrt", 0)
+    if options.get("mode") == "forward":
+        return len(wrt) if isinstance(wrt, tuple) else 1
+    return int(options.get("mode") == "reverse")
+
+
+def untold(obj: Any) -> Waiting | None:
+    """A derivative that would be another one if it were known what its arguments are: it waits
+    for that, leaves to the run what it calls, or checks when it runs what it is given."""
+    derivative = getattr(obj, "__tangentlike__", None)
+    if derivative is None or isinstance(derivative, Waiting):
+        return derivative
+    derived = getattr(derivative.inner, "derived", None)
+    functions = () if derived is None else derived.module.functions
+    calls = any(
+        isinstance(part, ir.Ref) and (part.obj is pair_of or part.obj is tangent_of)
+        for function in functions
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+    )
+    asks = functions and not derivative.inner.request.tells_ranks
+    asks = asks and any(map(asks_for_ranks, functions))
+    return Waiting(obj, _NOT_TOLD) if calls or asks else None
+
+
+def calls_untold(function: ir.Function) -> bool:
+    """Whether a function calls a derivative that would be another one if more were known."""
+    calls = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
+    refs = (call.fn for call in calls if isinstance(call, ir.Call))
+    return any(isinstance(ref, ir.Ref) and untold(ref.obj) is not None for ref in refs)
+
+
+def _waiting(made: Any, error: UnknownClassError, seeds: int) -> types.FunctionType:
+    """A derivative that waits for the classes of its arguments; its seeds have no names yet."""
+    code, closure = made.__code__, made.__closure__
+    function = types.FunctionType(code, made.__globals__, made.__name__, None, closure)
+    function.__module__, function.__qualname__ = made.__module__, made.__qualname__
+    function.__dict__.update(made.__dict__, __tangentlike__=Waiting(made, error))
+    if seeds:
+        signature = inspect.signature(made, follow_wrapped=False)
+        own = list(signature.parameters.values())
+        plain = all(p.kind in _POSITIONAL and p.default is p.empty for p in own)
+        kind = _POSITIONAL[1] if plain else inspect.Parameter.KEYWORD_ONLY
+        words = (f"seed_{k}_to_come" for k in range(seeds))
+        parameters = [*own, *(inspect.Parameter(word, kind) for word in words)]
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return function
+
+
+class _OfItself(Exception):
+    """A function was found to take a derivative of itself; caught where it was asked for."""
+
+    def __init__(self, key: tuple[int, int]) -> None:
+        self.key = key
+
+
+def is_inner(ref: ir.Ref) -> bool:
+    """Whether a function exists for one transform only, so that its code must be printed."""
+    if lifted_of(ref.obj) is not None or getattr(ref.obj, "__inner__", False) is True:
+        return True
+    derivative = getattr(ref.obj, "__tangentlike__", None)
+    return derivative is not None and ref.text == getattr(derivative.emitted, "__name__", "")
+
+
+def apart(call: ir.Call) -> list[ir.Expr]:
+    """Checks before a call of a derivative whose function writes an argument: it is copied
+    there, so that no other argument may share its memory."""
+    fn = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    derivation = getattr(fn, "__tangentlike__", None)
+    if derivation is None or not isinstance(fn, types.FunctionType):
+        return []
+    if isinstance(derivation, Waiting):
+        return []  # (they come with what takes its place: `Methods`)
+    written = getattr(getattr(derivation.inner, "derived", None), "written_params", ())
+    if not written:
+        return []
+    try:
+        bound = inspect.signature(fn, follow_wrapped=False).bind(*call.args, **dict(call.kwargs))
+    except TypeError:
+        return []
+    own = derivation.inner.derived.lowered.function.param_names  # (a seed is only read)
+    actuals = {n: e for n, e in bound.arguments.items() if n in own and isinstance(e, ir.Var)}
+    pairs = ((w, n) for w in written for n in actuals if w in actuals and n != w)
+    ordered = dict.fromkeys(tuple(sorted(pair)) for pair in pairs)
+    helper = ir.Ref("require_apart", require_apart)
+    return [ir.Call(helper, (actuals[a], actuals[b])) for a, b in ordered]

@@ -1,0 +1,400 @@
+"""Callees made for one way of calling them: starred parameters and functions passed as arguments.
+
+`total(*parts)` called with two arguments is the function
+
+    def total(parts_0, parts_1):  parts = (parts_0, parts_1);  ...
+
+and `twice(f, x)` called with `np.sin` is `twice` with `np.sin` where it says `f`. Such a variant
+is called just as the original is, so nothing else has to know of it. Where a call of a variant
+carries no derivative it becomes a call of the original again (`restored`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from ... import ir
+from ...analysis.memory import Effects
+from ...analysis.operations import is_python_function
+from ...errors import UnsupportedError
+from ...frontend.lifting import PARAMETER_KINDS, signature_of
+from ...frontend.lower import Lowered, names_of
+from ...ir.names import Names
+from .function_objects import FunctionClasses
+from .function_values import is_function, is_partial, known_result
+from .known_functions import with_known_functions
+
+_KINDS = PARAMETER_KINDS
+_DEEPEST = 8  # variants made for functions that themselves capture functions
+
+
+class Variants:
+    """The variants of one transform, each made once. `lowered` gives a function's own form."""
+
+    def __init__(self, lowered: Callable[[Any], Lowered]) -> None:
+        self._lowered_of = lowered
+        self._made: dict[Any, types.FunctionType] = {}
+        self._keep: list[Any] = []  # so that ids stay unique
+        self.lowered: dict[int, Lowered] = {}  # of variants, by id
+        self.original: dict[int, Any] = {}  # variant (by id) -> the function it was made from
+        self.given: dict[int, dict[str, ir.Expr]] = {}  # variant -> functions it has been given
+        self.depth = 0
+        self.is_operation: Callable[[Any], bool] = lambda obj: False  # it has a rule of its own
+        self.effects: Callable[[Any], Effects] = lambda obj: Effects()
+        self.classes: FunctionClasses | None = None  # where functions that are kept are objects
+
+    def resolved(self, lowered: Lowered) -> Lowered:
+        """A function in which calls of function values say which function that is."""
+        known = with_known_functions(lowered, self)
+        return known if self.classes is None else self.classes.with_objects(known)
+
+    def function_result(self, obj: Any) -> Lowered | None:
+        """A function that returns a function value, in the normal form; None for any other."""
+        if not is_python_function(obj) or self.is_operation(obj):
+            return None
+        try:
+            lowered = self.lowered.get(id(obj)) or self._lowered_of(obj)
+        except UnsupportedError:
+            return None
+        return None if known_result(lowered.function) is None else lowered
+
+    def of_call(
+        self, call: ir.Call, value_of: Callable[[ir.Expr], ir.Expr | None] | None = None
+    ) -> ir.Call:
+        """The same call, of the variant that fits it; itself where the function does as it is.
+
+        `value_of` says which function an argument is, where that can be seen.
+        """
+        assert isinstance(call.fn, ir.Ref)
+        fn = call.fn.obj
+        if any(map(ir.is_starred, call.args)) or id(fn) in self.original or self.is_operation(fn):
+            return call
+        if not is_python_function(fn):
+            return call  # a library's function has a rule, or is refused
+        bound = _bind(fn, call)
+        if bound is None:
+            return call
+        signature, arguments = bound
+        starred = {
+            name: value
+            for name, value in arguments.items()
+            if signature.parameters[name].kind in (_KINDS["*"], _KINDS["**"])
+        }
+        missing = _starred_names(signature) - starred.keys()
+        functions = _functions_among(arguments, value_of)
+        if not starred and not missing and not functions:
+            return call
+        shapes = tuple((n, *_placeholders(value)) for n, value in functions.items())
+        key = (
+            id(fn),
+            tuple((n, tuple(v) if isinstance(v, dict) else len(v)) for n, v in starred.items()),
+            tuple((name, shape) for name, shape, _ in shapes),
+        )
+        if key not in self._made:
+            if not self._has_source(fn):
+                return call  # (refused where derivatives go into it)
+            self._make(key, call.fn, starred, functions)
+        variant = self._made[key]
+        called = _without_arguments(call, signature, self.given[id(variant)])
+        captured = [v for name, _, vs in shapes if name in self.given[id(variant)] for v in vs]
+        names = [p for v in self.given[id(variant)].values() for p in _leaves(v)]
+        extra = tuple(zip(names, map(ir.Var, captured), strict=True))
+        fn_ref = ir.Ref(call.fn.text, variant)
+        return ir.Call(fn_ref, called.args, (*called.kwargs, *extra), call.at)
+
+    def _has_source(self, fn: Any) -> bool:
+        try:
+            self._lowered_of(fn)
+        except UnsupportedError as error:
+            if error.place is None:
+                return False
+            raise
+        return True
+
+    def _make(
+        self, key: Any, fn: ir.Ref, starred: dict[str, Any], functions: dict[str, ir.Expr]
+    ) -> None:
+        lowered = self._lowered_of(fn.obj)
+        function = _with_plain_parameters(lowered.function, starred)
+        plain = {n: f for n, f in functions.items() if isinstance(f, ir.Ref)}
+        function = _with_functions(function, plain)
+        made = {n: f for n, f in functions.items() if not isinstance(f, ir.Ref)}
+        function, given = _with_partials(function, made)
+        obj = fn.obj
+        variant = _copy_of(obj, function)
+        self._keep.append(obj)
+        self._made[key] = variant
+        self.given[id(variant)] = given
+        self.original[id(variant)] = obj
+        temporaries = lowered.temporaries | given.keys()  # (bound where their values are)
+        self.lowered[id(variant)] = dataclasses.replace(
+            lowered, function=function, temporaries=temporaries
+        )
+        if functions:
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                raise UnsupportedError(
+                    f"`{fn.text}` passes itself functions that are made of functions, without end",
+                    function.place,
+                    "Bound the depth, or write a loop.",
+                )
+            self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
+            self.depth -= 1
+        else:
+            self.lowered[id(variant)] = self.resolved(self.lowered[id(variant)])
+
+    def is_plain(self, obj: Any) -> bool:
+        """Whether a function is no variant, and has no rule of its own."""
+        return id(obj) not in self.original and not self.is_operation(obj)
+
+    def of_same(self, call: ir.Call, same: Mapping[str, str], arrays: bool) -> ir.Call:
+        """The call of a variant that has one parameter where this one gives one array to several:
+        `same` says which parameter is which other one; `arrays`: surely arrays, no numbers."""
+        assert isinstance(call.fn, ir.Ref)
+        fn = call.fn.obj
+        key = (id(fn), arrays, tuple(same.items()))
+        if key not in self._made:
+            lowered = self._lowered_of(fn)
+            function = _with_one_parameter(lowered.function, same, arrays)
+            variant = _copy_of(fn, function)
+            self._keep.append(fn)
+            self._made[key] = variant
+            self.original[id(variant)] = fn
+            self.given[id(variant)] = {formal: ir.Var(first) for formal, first in same.items()}
+            self.lowered[id(variant)] = dataclasses.replace(lowered, function=function)
+        signature = inspect.signature(fn, follow_wrapped=False)
+        called = _without_arguments(call, signature, same)
+        return dataclasses.replace(called, fn=ir.Ref(call.fn.text, self._made[key]))
+
+    def twin_of(self, variant: Any, original: Any) -> Any:
+        """The same variant of another function with the same text (one without its checkpoint)."""
+        key = (id(variant), id(original))
+        if key not in self._made:
+            code, known, name = variant.__code__, variant.__globals__, variant.__name__
+            twin = types.FunctionType(code, known, name, variant.__defaults__, variant.__closure__)
+            twin.__module__, twin.__qualname__ = variant.__module__, variant.__qualname__
+            twin.__signature__ = variant.__signature__  # type: ignore[attr-defined]
+            self._made[key] = twin
+            self.lowered[id(twin)] = self.lowered[id(variant)]
+            self.given[id(twin)] = self.given[id(variant)]
+            self.original[id(twin)] = original
+        return self._made[key]
+
+    def restored(self, function: ir.Function) -> ir.Function:
+        """A function in which what calls a variant calls the original."""
+        if not self.original:
+            return function
+
+        def expr(e: ir.Expr) -> ir.Expr:
+            if isinstance(e, ir.Call) and isinstance(e.fn, ir.Ref) and id(e.fn.obj) in self.given:
+                e = self._original_call(e)
+            if isinstance(e, ir.Ref) and id(e.obj) in self.original:
+                return ir.Ref(e.text, self.original[id(e.obj)])
+            return ir.rebuild(e, expr)
+
+        def block(b: ir.Block) -> ir.Block:
+            return tuple(ir.map_statement(s, expr=expr, block=block) for s in b)
+
+        return dataclasses.replace(function, body=block(function.body))
+
+    def _original_call(self, call: ir.Call) -> ir.Call:
+        """The call of the original that a call of a variant stands for."""
+        assert isinstance(call.fn, ir.Ref)
+        given = self.given[id(call.fn.obj)]
+        original = self.original[id(call.fn.obj)]
+        fn = ir.Ref(call.fn.text, original)
+        if not given:
+            return dataclasses.replace(call, fn=fn)
+        words = dict(call.kwargs)
+        parameters = inspect.signature(original, follow_wrapped=False).parameters
+        bound = inspect.signature(call.fn.obj).bind(*call.args, **words).arguments
+        leaves = [leaf for value in given.values() for leaf in _leaves(value)]
+        values = {n: bound[n] if n in parameters else words.pop(n) for n in leaves}
+        functions = {n: ir.substitute(value, values) for n, value in given.items()}
+        positional = [
+            n for n, p in parameters.items() if p.kind in (_KINDS["positional"], _KINDS["any"])
+        ]
+        args: list[ir.Expr] = list(call.args)
+        for place, name in enumerate(positional):
+            if name in functions and place <= len(args):
+                args.insert(place, functions.pop(name))
+        return ir.Call(fn, tuple(args), (*words.items(), *functions.items()), call.at)
+
+
+def _copy_of(obj: types.FunctionType, function: ir.Function) -> types.FunctionType:
+    """A function like another one, with the signature of what was made of that."""
+    made = types.FunctionType(
+        obj.__code__, obj.__globals__, obj.__name__, obj.__defaults__, obj.__closure__
+    )
+    made.__module__, made.__qualname__ = obj.__module__, obj.__qualname__
+    made.__kwdefaults__ = obj.__kwdefaults__
+    made.__signature__ = signature_of(function)  # type: ignore[attr-defined]
+    return made
+
+
+def _with_one_parameter(
+    function: ir.Function, same: Mapping[str, str], arrays: bool
+) -> ir.Function:
+    """`def axpy(y, x): y += x` as `def axpy_same(y): y += y`; with `x = y` at its head where that
+    may bind one of them to something else."""
+    stmts = ir.statements(function.body)
+    bound = {n for s in stmts if not (arrays and isinstance(s, ir.Update)) for n in ir.binds(s)}
+    kept = [formal for formal, first in same.items() if {formal, first} & bound]
+    values: dict[str, ir.Expr] = {f: ir.Var(n) for f, n in same.items() if f not in kept}
+
+    def block(b: ir.Block) -> ir.Block:
+        return tuple(
+            ir.map_statement(s, lambda e: ir.substitute(e, values), block, target) for s in b
+        )
+
+    def target(t: ir.Target) -> ir.Target:
+        return same.get(t, t) if isinstance(t, str) and t not in kept else t
+
+    head = (ir.Assign(f, ir.Var(same[f]), ir.Origin(function.place)) for f in kept)
+    params = tuple(p for p in function.params if p.name not in same)
+    name, body = f"{function.name}_same", (*head, *block(function.body))
+    return dataclasses.replace(function, name=name, params=params, body=body)
+
+
+def _functions_among(
+    arguments: dict[str, Any], value_of: Callable[[ir.Expr], ir.Expr | None] | None
+) -> dict[str, ir.Expr]:
+    """The arguments that are functions, as references or as partials of them."""
+    found: dict[str, ir.Expr] = {}
+    for name, value in arguments.items():
+        known = value if isinstance(value, ir.Ref) else None
+        if value_of is not None and not isinstance(value, tuple | dict):
+            known = value_of(value)
+        if is_function(known) or (known is not None and is_partial(known)):
+            found[name] = known
+    return found
+
+
+def _leaves(value: ir.Expr) -> list[str]:
+    """The names that a function value captures, in order."""
+    return list(dict.fromkeys(p.name for p in ir.walk(value) if isinstance(p, ir.Var)))
+
+
+def _placeholders(value: ir.Expr) -> tuple[ir.Expr, list[str]]:
+    """A function value with numbers for the names that it captures, and these names."""
+    names = _leaves(value)
+    return ir.substitute(value, {n: ir.Var(str(i)) for i, n in enumerate(names)}), names
+
+
+def _without_arguments(
+    call: ir.Call, signature: inspect.Signature, names: Collection[str]
+) -> ir.Call:
+    """A call that does not give certain parameters."""
+    if not names:
+        return call
+    positional = [
+        n
+        for n, p in signature.parameters.items()
+        if p.kind in (_KINDS["positional"], _KINDS["any"])
+    ]
+    places = {positional.index(n) for n in names if n in positional}
+    args = tuple(a for place, a in enumerate(call.args) if place not in places)
+    kwargs = tuple((word, v) for word, v in call.kwargs if word not in names)
+    return ir.Call(call.fn, args, kwargs, call.at)
+
+
+def _with_partials(
+    function: ir.Function, functions: dict[str, ir.Expr]
+) -> tuple[ir.Function, dict[str, ir.Expr]]:
+    """`def solve(f, x)` as `def solve(x, *, k): f = partial(g, k=k)`; and, for each parameter
+    that is left out, what it is in terms of the new ones."""
+    names = names_of(function)
+    given: dict[str, ir.Expr] = {}
+    head: list[ir.Stmt] = []
+    added: list[ir.Param] = []
+    for name, value in functions.items():
+        new = {leaf: names.fresh(leaf) for leaf in _leaves(value)}
+        given[name] = ir.substitute(value, {leaf: ir.Var(n) for leaf, n in new.items()})
+        added += [ir.Param(n, "keyword") for n in new.values()]
+        head.append(ir.Assign(name, given[name], ir.Origin(function.place)))
+    left = [p for p in function.params if p.name not in given]
+    end = [p for p in left if p.kind == "**"]
+    params = (*(p for p in left if p.kind != "**"), *added, *end)
+    return dataclasses.replace(function, params=params, body=(*head, *function.body)), given
+
+
+def _bind(fn: Any, call: ir.Call) -> tuple[inspect.Signature, dict[str, Any]] | None:
+    try:
+        signature = inspect.signature(fn, follow_wrapped=False)
+        return signature, dict(signature.bind(*call.args, **dict(call.kwargs)).arguments)
+    except (TypeError, ValueError):
+        return None  # refused where the call is differentiated
+
+
+def _starred_names(signature: inspect.Signature) -> set[str]:
+    kinds = (_KINDS["*"], _KINDS["**"])
+    return {name for name, p in signature.parameters.items() if p.kind in kinds}
+
+
+def _with_plain_parameters(function: ir.Function, starred: dict[str, Any]) -> ir.Function:
+    """`def f(*xs)` as `def f(xs_0, xs_1): xs = (xs_0, xs_1)`."""
+    names = Names(function.param_names)
+    for stmt in ir.statements(function.body):
+        names.take((*ir.binds(stmt), *ir.reads(stmt)))
+    origin = ir.Origin(function.place)
+    params: list[ir.Param] = []
+    head: list[ir.Stmt] = []
+    for param in function.params:
+        if param.kind == "*":
+            count = len(starred.get(param.name, ()))
+            items = [names.fresh(f"{param.name}_{n}") for n in range(count)]
+            params += [ir.Param(item) for item in items]
+            value: ir.Expr = ir.Display("tuple", tuple(map(ir.Var, items)))
+        elif param.kind == "**":
+            items = list(starred.get(param.name, ()))
+            _refuse_taken(items, function, names)
+            params += [ir.Param(item, "keyword") for item in items]
+            keys = tuple(map(ir.Const, items))
+            value = ir.Display("dict", tuple(map(ir.Var, items)), keys)
+        else:
+            params.append(param)
+            continue
+        head.append(ir.Assign(param.name, value, origin))
+    # (What stands before a `*` cannot be left out any more: it is given by position.)
+    if any(p.kind == "*" for p in function.params):
+        params = _without_early_defaults(params)
+    return dataclasses.replace(function, params=tuple(params), body=(*head, *function.body))
+
+
+def _without_early_defaults(params: Sequence[ir.Param]) -> list[ir.Param]:
+    last = max((i for i, p in enumerate(params) if p.kind != "keyword"), default=-1)
+    plain = last >= 0 and params[last].default is None
+    return [
+        dataclasses.replace(p, default=None) if plain and i < last and p.kind != "keyword" else p
+        for i, p in enumerate(params)
+    ]
+
+
+def _refuse_taken(items: Sequence[str], function: ir.Function, names: Names) -> None:
+    for item in items:
+        if names.fresh(item) != item:
+            raise UnsupportedError(
+                f"the keyword argument `{item}` has the name of a local variable of "
+                f"{function.name}",
+                function.place,
+                "Rename the variable: derivatives pass each keyword argument by its name.",
+            )
+
+
+def _with_functions(function: ir.Function, functions: dict[str, ir.Ref]) -> ir.Function:
+    """A function with the functions it is given where it says the parameter's name."""
+    bound = {name for stmt in ir.statements(function.body) for name in ir.binds(stmt)}
+    values: dict[str, ir.Expr] = {n: f for n, f in functions.items() if n not in bound}
+    if not values:
+        return function
+
+    def block(b: ir.Block) -> ir.Block:
+        return tuple(
+            ir.map_statement(s, expr=lambda e: ir.substitute(e, values), block=block) for s in b
+        )
+
+    return dataclasses.replace(function, body=block(function.body))

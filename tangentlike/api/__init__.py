@@ -1,0 +1,1 @@
+"""The public calls: gradients, tangents and cotangents, Jacobians, Hessians, linear maps."""

@@ -1,0 +1,398 @@
+"""The public calls: each finds the function behind what it got, has it differentiated once,
+and hands back a plain Python function or the numbers asked for.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..dispatch.derivation import Derivation, derivation_of, functions_of
+from ..dispatch.derived import OPERATORS, encode
+from ..errors import InternalError, TangentlikeError
+from ..frontend.library import is_operation, library_path, literals_of
+from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
+from ..pytree import leaves
+from ..pytree.gradients import like
+from ..pytree.seeds import seed_like, with_all_keys, with_lists
+from ..runtime.functions import derived_by
+from ..runtime.tape import fresh_tape
+from .handback import Operator, finish, hand_back
+
+__all__ = ["autodiff", "grad", "jvp", "value_and_grad", "vjp"]
+
+Function = Callable[..., Any]
+_FLOAT = frozenset((float,))
+F = TypeVar("F", bound=Function)
+
+
+# ------------------------------------------------------------------------------- gradients
+
+
+def grad(
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+) -> Any:
+    """The gradient of a real scalar function, as a function with the same signature.
+
+    `wrt` is a position, a parameter name, or a tuple of them (then the gradient is a tuple). The
+    name of a local variable that `fn` assigns once gives the adjoint of that value, as if
+    it did not depend on anything.
+    With `has_aux`, `fn` returns `(value, aux)` and the result is `(gradient, aux)`. `example`
+    arguments tell ranks and shapes, for plainer source. The result's `.source` is its text.
+    Also a decorator: `@grad`, `@grad(wrt="w")`.
+
+    >>> import numpy as np
+    >>> def loss(x):
+    ...     return np.sum(x * x)
+    >>> grad(loss)(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
+    options = {"has_aux": has_aux, "example": example, "target": target}
+    if fn is None:
+        return lambda f: _gradient("grad", f, wrt, **options)
+    return _gradient("grad", fn, wrt, **options)
+
+
+def value_and_grad(
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+) -> Any:
+    """Like `grad`, returning `(value, gradient)`: the value comes with no extra work.
+
+    With `has_aux` the result is `((value, aux), gradient)`.
+
+    >>> value_and_grad(lambda x: x**3)(2.0)
+    (8.0, 12.0)
+    """
+    options = {"has_aux": has_aux, "example": example, "target": target}
+    if fn is None:
+        return lambda f: _gradient("value_and_grad", f, wrt, **options)
+    return _gradient("value_and_grad", fn, wrt, **options)
+
+
+def _gradient(
+    mode: str, fn: Function, wrt: Wrt, has_aux: Any, example: Any, target: Any
+) -> types.FunctionType:
+    primal = primal_of(fn)
+    names, single = wrt_names(primal, wrt, allow_locals=True)
+    derivation = _derivation(primal, mode, names, single, has_aux, example, target)
+    options = {
+        "wrt": names[0] if single else names,
+        "has_aux": True if has_aux else None,
+        "target": None if target == "numpy" else target,
+        "example": None if example is None else "<example>",
+    }
+    qualname = encode(mode, primal.origin, **options)
+    if qualname in derivation.handed and not _bound(primal):
+        return derivation.handed[qualname]
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        if library and _calls_differently(primal, args, kwargs):
+            called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
+            return _gradient(mode, called, wrt, has_aux, example, target)(*args)
+        if bound:
+            args, kwargs = _complete(primal, args, kwargs)
+        values = derivation.values(args, kwargs)
+        chosen = derivation.suited(args, kwargs)
+        result = chosen.call(args, kwargs)
+        finish(gradient, chosen)
+        return shaped(args, kwargs, result, values)
+
+    def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:
+        values = derivation.values(args, kwargs) if values is None else values
+        value, bars, aux = _parts(result, mode, has_aux)
+        others = (*args, *kwargs.values(), value, aux) if kwargs else (*args, value, aux)
+        bars = finished(values, [bars] if single else bars, others)
+        found = bars[0] if single else tuple(bars)
+        if mode == "grad":
+            return (found, aux) if has_aux else found
+        return ((value, aux), found) if has_aux else (value, found)
+
+    library, bound = library_path(primal.origin) is not None, _bound(primal)
+    dressed = _dress(gradient, mode, primal, lambda: derivation, qualname, shaped)
+    if target == "numba":
+        dressed = _plain(dressed)
+    if not bound:
+        derivation.handed[qualname] = dressed
+    return dressed
+
+
+def _parts(result: Any, mode: str, has_aux: bool) -> tuple[Any, Any, Any]:
+    """Value, adjoints and aux from what the emitted function returns."""
+    if mode == "grad":
+        return (None, *result) if has_aux else (None, result, None)
+    value, bars = result
+    return (value[0], bars, value[1]) if has_aux else (value, bars, None)
+
+
+def _plain(dressed: types.FunctionType) -> types.FunctionType:
+    """A compiler wants the emitted function itself, with no Python around it."""
+    emitted = dressed.__dict__["__tangentlike__"].emitted
+    assert isinstance(emitted, types.FunctionType)
+    for name in ("source", "stages", "__tangentlike__"):
+        setattr(emitted, name, getattr(dressed, name))
+    emitted.__module__, emitted.__qualname__ = dressed.__module__, dressed.__qualname__
+    return emitted
+
+
+def autodiff(
+    fn: Function | None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None
+) -> Any:
+    """The derivative function itself, seeds and all.
+
+    Reverse: `(parameters..., y_bar) -> (value, gradient)`, y_bar the adjoint of the result.
+    Forward: `(parameters..., x_dot) -> (value, tangent)`, one seed for each of `wrt`.
+
+    >>> autodiff(lambda x: 3.0 * x)(2.0, 1.0)
+    (6.0, 3.0)
+    """
+    if fn is None:
+        return lambda f: autodiff(f, wrt, mode, example=example)
+    if mode not in ("reverse", "forward"):
+        raise TangentlikeError(f"mode is 'reverse' or 'forward', not {mode!r}")
+    primal = primal_of(fn)
+    names, single = wrt_names(primal, wrt, allow_locals=mode == "reverse")
+    emitted_mode = "adjoint" if mode == "reverse" else "tangent"
+    derivation = _derivation(primal, emitted_mode, names, single, False, example, "numpy")
+    shown = None if example is None else "<example>"
+    qualname = encode(
+        "autodiff", primal.origin, wrt=names[0] if single else names, mode=mode, example=shown
+    )
+    if qualname in derivation.handed and not _bound(primal):
+        return derivation.handed[qualname]
+
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _complete(primal, args, kwargs)
+        values = derivation.values(args, kwargs)
+        chosen = derivation.suited(args, kwargs)
+        result = chosen.call(args, kwargs)
+        finish(derivative, chosen)
+        return shaped(args, kwargs, result, values)
+
+    def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:
+        values = derivation.values(args, kwargs) if values is None else values
+        value, change = result
+        others = (*args, *kwargs.values(), value)
+        if mode == "forward":
+            return value, finished([value], [change], others)[0]
+        bars = finished(values, [change] if single else change, others)
+        return value, bars[0] if single else tuple(bars)
+
+    dressed = _dress(derivative, "autodiff", primal, lambda: derivation, qualname, shaped)
+    if not _bound(primal):
+        derivation.handed[qualname] = dressed
+    return dressed
+
+
+# ------------------------------------------------------------------- products at one point
+
+
+def jvp(
+    fn: Function, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
+) -> tuple[Any, Any]:
+    """Value and tangent at a point: forward mode.
+
+    `tangents` has one entry for each of `primals`, of the same structure; None is zero.
+    Keyword arguments are passed on to `fn` as constants.
+
+    >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, None))
+    (6.0, 3.0)
+    """
+    args, given = tuple(primals), tuple(tangents)
+    if len(args) != len(given):
+        raise TangentlikeError(
+            f"jvp got {len(args)} primals and {len(given)} tangents",
+            hint="Give one tangent for each primal; None stands for a zero tangent.",
+        )
+    primal = _called(fn, args, kwargs)
+    names = _positional(primal, len(args))
+    wanted = [i for i, tangent in enumerate(given) if _moves(args[i], tangent)]
+    wrt = tuple(dict.fromkeys(names[i] for i in wanted))
+    seeds = _by_name(primal, names, given)
+    full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
+    if not wrt:
+        value = primal.function(*full_args, **full_kwargs)
+        return value, like(value, None)
+    derivation = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
+    values = derivation.values(full_args, full_kwargs)
+    dots = {
+        dot: seed_like(value, seeds[name], f"the tangent of `{name}`")
+        for dot, name, value in zip(seed_names(derivation), wrt, values, strict=True)
+    }
+    value, tangent = derivation.call(full_args, {**full_kwargs, **dots})
+    # (A zero that was folded is a float; shaping must not take its type for that of a value.)
+    found = value, finished([value], [tangent], (*args, *dots.values(), value))[0]
+    value, tangent = (primal.shaped(full_args, full_kwargs, part) for part in found)
+    others = (*args, *dots.values(), value)
+    return value, finished([value], [tangent], others)[0]
+
+
+def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """Value and pullback at a point: reverse mode.
+
+    `pullback(seed)` gives a tuple with one gradient for each argument (None where an argument
+    carries no derivative) and may be called as often as wanted; the seed has the structure of
+    the value. Leave the arguments as they are until the last call of the pullback.
+    Keyword arguments are passed on to `fn` as constants.
+
+    >>> value, pullback = vjp(lambda x, y: x * y, 2.0, 3.0)
+    >>> value, pullback(1.0), pullback(10.0)
+    (6.0, (3.0, 2.0), (30.0, 20.0))
+    """
+    primal = _called(fn, args, kwargs)
+    names = _positional(primal, len(args))
+    given = _by_name(primal, names, args)
+    wrt = tuple(name for name, value in given.items() if leaves.has_leaf(value))
+    full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
+    if not wrt:
+        nothing = (None,) * len(args)
+        return primal.function(*full_args, **full_kwargs), lambda y_bar: nothing
+    derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
+    forward, backward = functions_of(derivation.derived)
+    emitted_value, tape = derivation.run(forward, full_args, full_kwargs)
+    value = primal.shaped(full_args, full_kwargs, emitted_value)
+    value = leaves.own_memory([value], [tape, *args])[0]  # (the caller may write it)
+
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        seed = with_all_keys(emitted_value, with_lists(seed_like(value, y_bar)))
+        again = fresh_tape(tape, derivation.writes_tape)
+        bars = derivation.guarded(backward, (again, seed), {})
+        found = dict(zip(wrt, finished([given[n] for n in wrt], bars, (*args, seed)), strict=True))
+        spread = {name: iter(found[name]) for name in wrt if name == primal.starred}
+        return tuple(next(spread[n]) if n in spread else found.get(n) for n in names)
+
+    return value, pullback
+
+
+# ------------------------------------------------------------------------ shared with others
+
+
+def finished(values: Sequence[Any], bars: Any, others: Sequence[Any]) -> list[Any]:
+    """Adjoints as the caller gets them: structured like the values, memory of their own."""
+    if len(values) != len(bars):
+        raise InternalError("reverse", f"{len(bars)} adjoints for {len(values)} values")
+    shaped = list(map(like, values, bars))
+    if _FLOAT.issuperset(map(type, shaped)):
+        return shaped
+    return leaves.own_memory(shaped, others)
+
+
+def seed_names(derivation: Derivation) -> tuple[str, ...]:
+    """The parameters of an emitted forward function that take the tangents, in order of wrt."""
+    return derivation.seeds
+
+
+def _derivation(
+    primal: Primal,
+    mode: str,
+    wrt: tuple[str, ...],
+    bare: bool = False,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+) -> Derivation:
+    from ..ad.request import Request
+
+    return derivation_of(primal, Request(mode, wrt, bare, has_aux, example, target))
+
+
+def _dress(
+    function: Any,
+    operator: str,
+    primal: Primal,
+    derive: Callable[[], Derivation],
+    qualname: str,
+    shaped: Callable[..., Any],
+) -> types.FunctionType:
+    made = Operator(operator, primal, derive, seeds=operator == "autodiff", shaped=shaped)
+    return hand_back(function, made, qualname, primal.signature)
+
+
+def _bound(primal: Primal) -> bool:
+    return bool(primal.args or primal.kwargs)
+
+
+def _complete(
+    primal: Primal, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of the function itself: what is bound already, then the caller's."""
+    if not primal.args and not primal.kwargs:
+        return args, kwargs
+    return (*primal.args, *args), {**primal.kwargs, **kwargs}
+
+
+def _called(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Primal:
+    if not isinstance(fn, types.FunctionType) or is_operation(fn):
+        return _called_object(fn, args, kwargs)
+    primal = primal_of(fn)
+    if primal.waits:
+        return primal.around(primal.inner.suited(*_complete(primal, args, dict(kwargs))))
+    return primal
+
+
+def _called_object(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Primal:
+    if library_path(fn) is not None:
+        return primal_of(fn, len(args), literals_of(fn, kwargs))
+    return primal_of(fn)
+
+
+def _calls_differently(primal: Primal, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    return bool(kwargs) or len(args) != len(primal.free_names)
+
+
+def _non_literals(fn: Function, kwargs: dict[str, Any]) -> dict[str, Any]:
+    if not kwargs:
+        return kwargs
+    return {} if library_path(fn) is not None else kwargs
+
+
+def _positional(primal: Primal, count: int) -> list[str]:
+    """For each positional argument of a call the parameter it goes to."""
+    if count <= len(primal.positional):
+        return list(primal.positional[:count])
+    if primal.starred is None:
+        raise TangentlikeError(
+            f"{primal.name} takes {len(primal.positional)} positional arguments, got {count}"
+        )
+    return [*primal.positional, *[primal.starred] * (count - len(primal.positional))]
+
+
+def _by_name(primal: Primal, names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """Parameter to its value; a `*` parameter has the tuple of what it takes."""
+    found: dict[str, Any] = {}
+    for name, value in zip(names, values, strict=True):
+        found[name] = (*found.get(name, ()), value) if name == primal.starred else value
+    return found
+
+
+def _moves(value: Any, tangent: Any) -> bool:
+    """Whether a tangent makes its primal an input of the derivative."""
+    return tangent is not None and (leaves.has_leaf(value) or leaves.has_leaf(tangent))
+
+
+# What each gives where it is called in a function that is differentiated (transform.operators).
+_derived_functions: tuple[Any, ...] = (grad, value_and_grad, autodiff)
+for _operator in _derived_functions:
+    _operator.__derives__ = "function"
+jvp.__derives__, vjp.__derives__ = "tangent", "pullback"  # type: ignore[attr-defined]
+jvp.__with__ = vjp.__with__ = autodiff  # type: ignore[attr-defined]
+OPERATORS.update(grad=grad, value_and_grad=value_and_grad, autodiff=autodiff)
+
+
+def _derive_call(*call: Any) -> Any:
+    from ..dispatch.called import derive_call
+
+    return derive_call(*call)
+
+
+derived_by(_derive_call)  # emitted code may meet functions that only the run knows

@@ -1,0 +1,351 @@
+"""Whole Jacobians and Hessians, one seed at a time.
+
+A result has the structure of the value and, at each leaf of that, the structure of the
+arguments: `{"a": y}` by `(w, b)` gives `{"a": (dy_dw, dy_db)}`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..dispatch.derivation import Derivation
+from ..dispatch.derived import OPERATORS, encode
+from ..errors import TangentlikeError, UnsupportedError
+from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
+from ..pytree import leaves
+from ..pytree.blocks import Blocks, flat, shaped_like, size_of, units
+from .calls import _bound, _complete, _derivation
+from .composed import Again, jacobian_text
+from .handback import Operator, finish, hand_back
+from .sweeps import Forward, Reverse
+
+__all__ = [
+    "OF_REAL",
+    "gradient_tangent",
+    "handed",
+    "hessian",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "refuse_unsuited",
+    "suited_inputs",
+]
+
+Function = Callable[..., Any]
+OF_REAL = "The Hessian is of a real function."  # what is said where an argument is complex
+
+
+def jacobian(
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    mode: str = "auto",
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
+) -> Any:
+    """The Jacobian of a function: for arrays an array of shape `value.shape + x.shape`.
+
+    Containers nest: the result has the structure of the value and, at each of its leaves, that
+    of the argument (a tuple for a tuple `wrt`). "reverse" makes one sweep for each entry of the
+    value, "forward" one for each entry of the arguments; "auto" takes the smaller number.
+    With `has_aux`, `fn` returns `(value, aux)` and the result is `(jacobian, aux)`.
+    `holomorphic` is for complex functions: the complex derivative, checked to exist.
+    `example` arguments tell ranks and shapes, as in `grad`.
+
+    >>> import numpy as np
+    >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    if fn is None:
+        options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
+        return lambda f: jacobian(f, wrt, mode, **options)
+    if mode not in ("auto", "forward", "reverse"):
+        raise TangentlikeError(f"mode is 'auto', 'forward' or 'reverse', not {mode!r}")
+    primal = primal_of(fn)
+    names, single = wrt_names(primal, wrt)
+    task = _Task(primal, names, single, mode, has_aux, holomorphic, example)
+
+    def matrix(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _complete(primal, args, kwargs)
+        found = task.at(args, kwargs)
+        finish(matrix, task.derive().suited(args, kwargs))
+        return found
+
+    told = {
+        "wrt": names[0] if single else names,
+        "mode": mode,
+        "has_aux": True if has_aux else None,
+        "holomorphic": True if holomorphic else None,
+        "example": None if example is None else "<example>",
+    }
+    again = Again(task.derive_again, jacobian_text)
+    plain = single and not has_aux and not holomorphic
+    operator = Operator("jacobian", primal, task.derive, False, again=again if plain else None)
+    qualname = encode("jacobian", primal.origin, **told)
+    return handed(matrix, operator, qualname, primal.signature, example)
+
+
+def jacfwd(
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
+) -> Any:
+    """`jacobian` in forward mode: one sweep for each entry of the arguments."""
+    options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
+    return jacobian(fn, wrt, "forward", **options)
+
+
+def jacrev(
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
+) -> Any:
+    """`jacobian` in reverse mode: one primal sweep, then one sweep for each entry of the value."""
+    options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
+    return jacobian(fn, wrt, "reverse", **options)
+
+
+def hessian(
+    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, example: Any = None
+) -> Any:
+    """The Hessian of a real scalar function: an array of shape `x.shape + x.shape`.
+
+    A tuple `wrt` gives a tuple of tuples: block i, j is the derivative by i, then by j.
+    Containers nest likewise. Computed forward over reverse. With `has_aux`, `fn` returns
+    `(value, aux)` and the result is `(hessian, aux)`. `example` is as in `grad`.
+
+    >>> import numpy as np
+    >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    if fn is None:
+        return lambda f: hessian(f, wrt, has_aux=has_aux, example=example)
+    primal = primal_of(fn)
+    names, single = wrt_names(primal, wrt)
+
+    @functools.cache
+    def derive(along: tuple[str, ...] = names) -> Derivation:
+        return gradient_tangent(primal, names, single, has_aux, along, example=example)
+
+    def matrix(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _complete(primal, args, kwargs)
+        outer = derive(names).suited(args, kwargs)
+        inputs = suited_inputs(outer, args, kwargs, OF_REAL)
+        both = inputs[0] if single else tuple(inputs)
+        sweeps = [Forward(derive((name,)), args, kwargs, has_aux, like=both) for name in names]
+        blocks = _by_columns(sweeps, inputs, single)
+        finish(matrix, outer)
+        return (blocks.nested(), sweeps[0].aux) if has_aux else blocks.nested()
+
+    qualname = encode(
+        "hessian",
+        primal.origin,
+        wrt=names[0] if single else names,
+        has_aux=True if has_aux else None,
+        example=None if example is None else "<example>",
+    )
+    again = Again(derive, jacobian_text) if single and not has_aux else None
+    operator = Operator("hessian", primal, derive, False, again=again)
+    return handed(matrix, operator, qualname, primal.signature, example)
+
+
+def gradient_tangent(
+    primal: Primal,
+    names: tuple[str, ...],
+    single: bool,
+    has_aux: bool,
+    along: tuple[str, ...],
+    mode: str = "tangent",
+    example: Any = None,
+) -> Derivation:
+    """Forward over reverse: the gradient by `names`, differentiated `along` some or all."""
+    gradient = _derivation(primal, "grad", names, single, has_aux, example)
+    emitted = Primal(primal.function, primal.name, None).around(gradient)
+    return _derivation(emitted, mode, along, example=example)
+
+
+def handed(
+    function: Any,
+    operator: Operator,
+    qualname: str,
+    signature: inspect.Signature,
+    example: Any = None,
+) -> types.FunctionType:
+    """The function dressed, the same one each time where it can be told by its name."""
+    primal = operator.primal
+    known = _derivation(primal, "tangent", primal.free_names[:1], example=example).handed
+    if qualname in known and not _bound(primal):
+        return known[qualname]
+    dressed = hand_back(function, operator, qualname, signature)
+    if not _bound(primal):
+        known[qualname] = dressed
+    return dressed
+
+
+# ------------------------------------------------------------------------- all the seeds
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What `jacobian` was asked for."""
+
+    primal: Primal
+    names: tuple[str, ...]
+    single: bool
+    mode: str
+    has_aux: bool
+    holomorphic: bool
+    example: Any
+
+    def derive(self) -> Derivation:
+        mode = "tangent" if self.mode == "forward" else "pair"
+        return _derivation(self.primal, mode, self.names, example=self.example)
+
+    def derive_again(self) -> Derivation:
+        """What the text of the Jacobian calls, where that is differentiated in its turn."""
+        return self._tangent(self.names)
+
+    def _tangent(self, names: tuple[str, ...]) -> Derivation:
+        return _derivation(self.primal, "tangent", names, example=self.example)
+
+    def at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        inputs = self.derive().values(args, dict(kwargs))
+        for name, value in zip(self.names, inputs, strict=True):
+            self._refuse_unsuited(f"`{name}`", value)
+        if self.mode == "forward":
+            return self._forward(inputs, args, kwargs)
+        sweep = Reverse(self.derive(), args, kwargs, self.has_aux)
+        real_to_complex = leaves.is_complex(sweep.value) and not self.holomorphic
+        if self.mode == "auto" and (real_to_complex or size_of(sweep.value) > size_of(inputs)):
+            return self._forward(inputs, args, kwargs)
+        return self._reverse(sweep)
+
+    def _forward(self, inputs: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        sweeps = [
+            Forward(self._tangent((name,)), args, kwargs, self.has_aux) for name in self.names
+        ]
+        blocks = _by_columns(sweeps, inputs, self.single)
+        if self.holomorphic:
+            self._refuse_unsuited("its value", sweeps[0].value)
+            direction = [_complex_direction(x) for x in flat(inputs)]
+            parts = iter(direction)
+            seeds = [shaped_like(x, [next(parts) for _ in flat(x)]) for x in inputs]
+            changes = [sweep([seed]) for sweep, seed in zip(sweeps, seeds, strict=True)]
+            found = [sum(column) for column in zip(*changes, strict=True)]
+            self._check_complex_linear(blocks.times(direction), found)
+        return self._answer(blocks, sweeps[0].aux)
+
+    def _reverse(self, sweep: Reverse) -> Any:
+        self._refuse_unsuited("its value", sweep.value, 'Use mode="forward".')
+        blocks = Blocks(sweep.value, _columns(sweep.inputs, self.single))
+        for number, index, seed in units(sweep.value):
+            bars = sweep(seed)
+            # (An adjoint is the conjugate of the derivative: see docs/semantics.md.)
+            blocks.put_row(number, index, [np.conj(b) for b in bars] if self.holomorphic else bars)
+        if self.holomorphic:
+            direction = [_complex_direction(y) for y in flat(sweep.value)]
+            found = sweep(shaped_like(sweep.value, direction))
+            expected = blocks.transposed_times([np.conj(v) for v in direction])
+            self._check_complex_linear([np.conj(v) for v in expected], found)
+        return self._answer(blocks, sweep.aux)
+
+    def _answer(self, blocks: Blocks, aux: Any) -> Any:
+        return (blocks.nested(), aux) if self.has_aux else blocks.nested()
+
+    def _refuse_unsuited(self, what: str, value: Any, hint: str = "") -> None:
+        if not self.holomorphic:
+            return refuse_unsuited(self.primal, what, value, hint)
+        if not all(map(leaves.is_complex, flat(value))):
+            raise TangentlikeError(
+                f"the Jacobian of {self.primal.name}: {what} is not complex",
+                hint="holomorphic=True is for functions of complex numbers with complex values.",
+            )
+        return None
+
+    def _check_complex_linear(self, expected: list[Any], found: list[Any]) -> None:
+        """The sweep along a complex direction must be what the complex derivative says."""
+        for a, b in zip(expected, found, strict=True):
+            size = float(np.max(np.abs(a), initial=0.0) + np.max(np.abs(b), initial=0.0))
+            epsilon = float(np.finfo(np.asarray(b).dtype).eps)
+            if not np.allclose(a, b, rtol=0.0, atol=size * epsilon**0.5, equal_nan=True):
+                raise TangentlikeError(
+                    f"{self.primal.name} is not holomorphic: it has no complex derivative here",
+                    hint="Differentiate it by real and imaginary part, or use tl.jvp and tl.vjp.",
+                )
+
+
+def _columns(inputs: list[Any], single: bool) -> Any:
+    return inputs[0] if single else tuple(inputs)
+
+
+def _by_columns(sweeps: list[Forward], inputs: list[Any], single: bool) -> Blocks:
+    """One forward sweep for each entry of each input, which has a map of its own."""
+    blocks: Blocks | None = None
+    first = 0
+    for sweep, x in zip(sweeps, inputs, strict=True):
+        for number, index, seed in units(x):
+            tangents = sweep([seed])
+            if blocks is None:
+                blocks = Blocks(sweep.value, _columns(inputs, single))
+            blocks.put_column(first + number, index, tangents)
+        first += len(flat(x))
+    if blocks is None:  # the inputs have no entries
+        sweeps[0]([None])
+        blocks = Blocks(sweeps[0].value, _columns(inputs, single))
+    return blocks
+
+
+def _complex_direction(leaf: Any) -> Any:
+    """Fixed numbers with no pattern to them, and not real."""
+    k = np.arange(1.0, np.size(leaf) + 1.0).reshape(np.shape(leaf))
+    return np.cos(k * k) + 1j * np.sin(1.0 + k * k)
+
+
+def refuse_unsuited(primal: Primal, what: str, value: Any, hint: str = "") -> None:
+    if not leaves.has_leaf(value):
+        raise TangentlikeError(
+            f"the Jacobian of {primal.name}: {what} is a {type(value).__name__} and has no "
+            "floating entries",
+            hint="Jacobians are of, and by, floats, arrays of them, and containers of these.",
+        )
+    if leaves.is_complex(value):
+        raise UnsupportedError(
+            f"the Jacobian of {primal.name}: {what} is complex",
+            hint=hint
+            or "Say holomorphic=True for a complex derivative, or split it into real and "
+            "imaginary part.",
+        )
+
+
+def suited_inputs(
+    derivation: Derivation,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    hint: str = "",
+) -> list[Any]:
+    """The arguments by which a Jacobian is taken, refused where they are not of real numbers."""
+    inputs = derivation.values(args, kwargs)
+    for name, value in zip(derivation.request.wrt, inputs, strict=True):
+        refuse_unsuited(derivation.primal, f"`{name}`", value, hint)
+    return inputs
+
+
+for _operator in (jacobian, hessian, jacfwd, jacrev):
+    _operator.__derives__ = "function"  # type: ignore[attr-defined]
+OPERATORS.update(jacobian=jacobian, hessian=hessian)

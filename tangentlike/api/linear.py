@@ -1,0 +1,295 @@
+"""Derivatives as linear maps at a point: products with the Hessian, and the tangent map."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from .. import ir
+from ..dispatch.derivation import Derivation, functions_of
+from ..dispatch.derived import OPERATORS, encode
+from ..errors import InternalError, TangentlikeError
+from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
+from ..pytree import leaves
+from ..pytree.gradients import like
+from ..pytree.seeds import seed_like, with_all_keys, with_lists
+from ..runtime.tape import fresh_tape
+from .calls import (
+    _by_name,
+    _called,
+    _complete,
+    _derivation,
+    _non_literals,
+    _positional,
+    autodiff,
+    finished,
+    jvp,
+    seed_names,
+)
+from .composed import Again, hvp_text
+from .handback import Operator, finish
+from .jacobians import gradient_tangent, handed
+from .sweeps import same_values
+
+if TYPE_CHECKING:
+    from ..pipeline.stages import Derived
+
+__all__ = ["hvp", "linearize"]
+
+Function = Callable[..., Any]
+
+
+def hvp(
+    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, example: Any = None
+) -> Any:
+    """The product of the Hessian with a vector, without the Hessian: `hvp(f)(x, v)`.
+
+    The result takes the arguments of `fn` and then `v`, which has the structure of the gradient
+    (a tuple for a tuple `wrt`). Computed forward over reverse, at the cost of a few gradients.
+    With `has_aux`, `fn` returns `(value, aux)` and the result is `(product, aux)`.
+    `example` arguments, without v, tell ranks and shapes, as in `grad`.
+
+    >>> hvp(lambda x: x**3)(2.0, 10.0)
+    120.0
+    """
+    if fn is None:
+        return lambda f: hvp(f, wrt, has_aux=has_aux, example=example)
+    primal = primal_of(fn)
+    names, single = wrt_names(primal, wrt)
+
+    @functools.cache
+    def derive() -> Derivation:
+        mode = "tangent" if has_aux else "change"
+        return gradient_tangent(primal, names, single, has_aux, names, mode, example)
+
+    def product(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs, v = _vector(args, kwargs)
+        args, kwargs = _complete(primal, args, kwargs)
+        outer = derive().suited(args, kwargs)
+        values = outer.values(args, kwargs)
+        vectors = (v,) if single else tuple(v)
+        if len(vectors) != len(names):
+            raise TangentlikeError(f"v must have {len(names)} parts, one for each of {names}")
+        parts = zip(seed_names(outer), names, values, vectors, strict=True)
+        dots = {dot: seed_like(x, part, f"v for `{name}`") for dot, name, x, part in parts}
+        found = outer.call(args, {**kwargs, **dots})
+        finish(product, outer)
+        # With aux, what is differentiated returns (gradient, aux), and this (value, tangent).
+        change, aux = (found[1][0], found[0][1]) if has_aux else (found, None)
+        others = (*args, *dots.values(), aux)
+        found = finished(values, [change] if single else change, others)
+        answer = found[0] if single else tuple(found)
+        return (answer, aux) if has_aux else answer
+
+    wanted = names[0] if single else names
+    shown = None if example is None else "<example>"
+    aux_shown = True if has_aux else None
+    qualname = encode("hvp", primal.origin, wrt=wanted, has_aux=aux_shown, example=shown)
+    again = None if has_aux else Again(derive, hvp_text)
+    operator = Operator("hvp", primal, derive, exact=False, again=again)
+    return handed(product, operator, qualname, _with_vector(primal.signature), example)
+
+
+def _vector(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+    if "v" in kwargs:
+        return args, {k: value for k, value in kwargs.items() if k != "v"}, kwargs["v"]
+    if not args:
+        raise TypeError("the vector v, the last argument, is missing")
+    return args[:-1], kwargs, args[-1]
+
+
+def _with_vector(signature: inspect.Signature) -> inspect.Signature:
+    """The signature with `v` as the last positional parameter."""
+    Parameter = inspect.Parameter
+    own = [p.replace(default=p.empty) for p in signature.parameters.values()]
+    before = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    after = [p for p in own if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    kind = Parameter.POSITIONAL_ONLY if "v" in signature.parameters else None
+    if kind is not None:  # f has a v of its own: ours is by position only, so all before are
+        before = [p.replace(kind=kind) for p in before]
+    v = Parameter("v_" if kind is not None else "v", kind or Parameter.POSITIONAL_OR_KEYWORD)
+    return inspect.Signature([*before, v, *after])
+
+
+# ------------------------------------------------------------------------------- linearize
+
+
+def linearize(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
+    """Value and tangent map at a point: one primal sweep, then tangents as often as asked.
+
+    `tangent(*x_dots)` takes one tangent for each argument (None is zero) and gives that of the
+    value. The backward function of `fn` is a linear map, and the tangent map is its transpose:
+    it is made by reverse mode over that, runs no primal statement again, and its text is
+    `tangent.source`. Where that second transform is refused, the tangent map is forward mode
+    at the point, primal included (`tangent.runs_primal` is then True). Leave the arguments as
+    they are until its last call. Keyword arguments are passed on to `fn` as constants.
+
+    >>> value, tangent = linearize(lambda x, y: x * y, 2.0, 3.0)
+    >>> value, tangent(1.0, None), tangent(0.0, 1.0)
+    (6.0, 3.0, 2.0)
+    """
+    primal = _called(fn, args, kwargs)
+    names = _positional(primal, len(args))
+    given = _by_name(primal, names, args)
+    wrt = tuple(name for name, value in given.items() if leaves.has_leaf(value))
+    if not wrt:
+        value = fn(*args, **kwargs)
+        return value, lambda *x_dots: like(value, None)
+    full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
+    derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
+    transposed = _transposed(derivation)
+    forward, _ = functions_of(derivation.derived)
+    value, tape = derivation.run(forward, full_args, full_kwargs)
+    if transposed is not None:
+        restores = derivation.writes_tape
+        ready = _prepared(transposed, fresh_tape(tape, restores), value, restores)
+        if ready is not None:
+            value = leaves.own_memory([value], [tape, *args])[0]
+            return value, _tangent_map(ready, primal, given, names, wrt, value)
+
+    def again(*x_dots: Any) -> Any:
+        repeated, found = jvp(fn, args, x_dots, **kwargs)
+        if not same_values(value, repeated):
+            raise TangentlikeError(
+                f"{primal.name} gives another value each time it is called, and its tangent map "
+                "calls it again",
+                hint="Draw random numbers outside of it.",
+            )
+        return found
+
+    repeating = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
+    return value, _dressed(again, True, repeating.derived.source)
+
+
+def _dressed(tangent: Any, runs_primal: bool, source: str) -> Callable[..., Any]:
+    tangent.runs_primal, tangent.source = runs_primal, source
+    return cast(Callable[..., Any], tangent)
+
+
+@dataclass(frozen=True)
+class _Transpose:
+    """A backward function, its tape as parameters, differentiated by its seed."""
+
+    taken: int | None  # how many names the tape was unpacked into; None if it was not
+    derivation: Derivation
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A transpose at a point: the adjoints that its primal gave, which belong to the zero seed, and
+    the tape of its own."""
+
+    derivation: Derivation
+    bars: Any
+    tape: Any
+
+
+_TRANSPOSES: weakref.WeakKeyDictionary[Derivation, _Transpose | None] = weakref.WeakKeyDictionary()
+
+
+def _transposed(derivation: Derivation) -> _Transpose | None:
+    """The pair of the backward function by its seed; None where that is refused."""
+    if derivation not in _TRANSPOSES:
+        taken, backward = _unpacked(derivation.derived)
+        seed = plain_signature(backward).parameters
+        primal = Primal(backward, derivation.primal.name, None)
+        made = _derivation(primal, "pair", (list(seed)[-1],))
+        made = made.for_complex if derivation.request.has_complex else made
+        made = made.for_foreign if derivation.request.has_foreign else made
+        try:
+            functions_of(made.derived)
+            _TRANSPOSES[derivation] = _Transpose(taken, made)
+        except (TangentlikeError, InternalError):
+            _TRANSPOSES[derivation] = None
+    return _TRANSPOSES[derivation]
+
+
+def _unpacked(derived: Derived) -> tuple[int | None, Any]:
+    """The backward function with what it takes from its tape as parameters of its own.
+
+    Before: `def f_bwd(tape, y_bar): a, b_saved = tape; ...`.
+    After: `def f_bwd(a, b_saved, y_bar): ...`, whose parameters may be taken to lie apart.
+    """
+    from ..codegen.print import emit, load
+
+    *others, backward = derived.module.functions
+    first = backward.body[0] if backward.body else None
+    tape = backward.params[0].name
+    if not isinstance(first, ir.Assign) or first.value != ir.Var(tape):
+        return None, functions_of(derived)[-1]
+    names = first.target if isinstance(first.target, tuple) else (first.target,)
+    taken = tuple(map(str, names))
+    params = (*map(ir.Param, taken), *backward.params[1:])
+    flat = dataclasses.replace(backward, params=params, body=backward.body[1:], empties=taken)
+    scope = derived.lowered.scope
+    loaded = load(emit(ir.Module((*others, flat)), scope, derived.scopes), scope)
+    return len(names), loaded[flat.name]
+
+
+def _prepared(
+    transposed: _Transpose, tape: tuple[Any, ...], value: Any, restores: bool
+) -> _Prepared | None:
+    """The transpose at a point. None where memory is shared that the backward function writes:
+    arrays that it `restores`, or a list that is on the tape twice."""
+    zero = with_lists(seed_like(value, None))
+    arguments = (*tape, zero) if transposed.taken is not None else (tape, zero)
+    try:
+        derivation = transposed.derivation.suited(arguments, {})
+        forward, _ = functions_of(derivation.derived)
+        run = derivation.run if restores or _has_list_twice(tape, set()) else derivation.guarded
+        bars, again = run(forward, arguments, {})
+    except (TangentlikeError, InternalError):
+        return None
+    return _Prepared(derivation, bars, again)
+
+
+def _has_list_twice(value: Any, seen: set[int]) -> bool:
+    if not isinstance(value, (list, tuple, dict)):
+        return False
+    if not isinstance(value, tuple):
+        if id(value) in seen:
+            return True
+        seen.add(id(value))
+    items = value.values() if isinstance(value, dict) else value
+    return any(_has_list_twice(item, seen) for item in items)
+
+
+def _tangent_map(
+    ready: _Prepared,
+    primal: Primal,
+    given: dict[str, Any],
+    names: list[str],
+    wrt: tuple[str, ...],
+    value: Any,
+) -> Callable[..., Any]:
+    derivation = ready.derivation
+    backward = functions_of(derivation.derived)[-1]
+
+    def tangent(*x_dots: Any) -> Any:
+        if len(x_dots) != len(names):
+            raise TangentlikeError(
+                f"the tangent map takes {len(names)} tangents, one for each argument, "
+                f"got {len(x_dots)}"
+            )
+        seeds = _by_name(primal, names, x_dots)
+        dots = [
+            with_lists(seed_like(given[name], seeds[name], f"the tangent of `{name}`"))
+            for name in wrt
+        ]
+        again = fresh_tape(ready.tape, derivation.writes_tape)
+        (found,) = derivation.guarded(backward, (again, with_all_keys(ready.bars, dots)), {})
+        return finished([value], [found], dots)[0]
+
+    return _dressed(tangent, False, derivation.derived.source)
+
+
+hvp.__derives__ = "function"  # type: ignore[attr-defined]
+linearize.__derives__, linearize.__with__ = "linear", autodiff  # type: ignore[attr-defined]
+OPERATORS.update(hvp=hvp)

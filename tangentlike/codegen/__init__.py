@@ -1,0 +1,1 @@
+"""A derived program to text: `optimize/` shortens it, `print/` writes and loads it."""

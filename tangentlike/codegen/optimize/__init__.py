@@ -1,0 +1,91 @@
+"""Passes that turn a derived program into one that a person would have written.
+
+Each pass is a function from a program and facts to a program, in a file of its own; they run in
+the order below until nothing changes (at most a few rounds). None of them knows which mode made the
+program, and none changes what it means: in-place writes, aliases and the order of effects stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ... import ir
+from .absorb import absorb_reductions
+from .accumulate import accumulate_in_place, merge_contributions
+from .branches import sink_zeros, tidy_branches
+from .coalesce import coalesce_names
+from .copies import remove_needless_copies
+from .dead import remove_dead_code
+from .facts import Facts, derived_kinds, floating_names
+from .fold import fold_algebra
+from .nest import nest_single_uses
+from .propagate import propagate_copies
+from .quotients import share_quotients
+from .reality import drop_real_parts
+from .repeat import repeat_short_reads
+from .restores import delay_restores
+from .rewriting import distinct
+from .stacks import remove_unread_stacks
+from .taking import take_entries
+from .updates import restore_updates
+
+__all__ = ["PASSES", "Facts", "simplify"]
+
+Pass = Callable[[ir.Function, Facts], ir.Function]
+PASSES: tuple[Pass, ...] = (
+    propagate_copies,
+    fold_algebra,
+    remove_dead_code,
+    remove_unread_stacks,
+    delay_restores,
+    sink_zeros,
+    merge_contributions,
+    take_entries,
+    absorb_reductions,
+    remove_needless_copies,
+    tidy_branches,
+    nest_single_uses,
+    share_quotients,
+    repeat_short_reads,
+)
+_FINISHING: tuple[Pass, ...] = (accumulate_in_place, restore_updates)
+_ROUNDS = 4
+
+
+def simplify(function: ir.Function, facts: Facts) -> ir.Function:
+    """The same program, as a person would write it.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("y_bar = 1.0; p_bar = y_bar * r; w_bar = p_bar * 2.0; return w_bar"))
+    >>> print(show(simplify(f, Facts()).body))
+    w_bar = 2.0 * r
+    return w_bar
+    """
+    function = distinct(function)
+    kinds = {**facts.kinds, **derived_kinds(function, facts)}
+    floating = facts.floating | floating_names(function, facts)
+    facts = replace(facts, kinds=kinds, floating=floating, cache={})
+    function = _rounds(drop_real_parts(function, facts), facts)
+    function, facts = coalesce_names(function, facts)
+    nested = nest_single_uses(function, facts)  # the user's names are shorter: more fits a line
+    if nested is not function:
+        function = _rounds(nested, facts)
+    for finish in _FINISHING:
+        function = finish(function, facts)
+    return function
+
+
+def _rounds(function: ir.Function, facts: Facts) -> ir.Function:
+    done: dict[Pass, ir.Function] = {}
+    for _ in range(_ROUNDS):
+        before = function
+        for change in PASSES:
+            if done.get(change) is not function:
+                function = change(function, facts)
+                done[change] = function
+        if function is before:
+            break
+    return function

@@ -1,0 +1,345 @@
+"""Contributions to one adjoint: the first is assigned, neighbours are added in one line.
+
+A zero that is only added to, `x_bar = 0.0` then `x_bar += e`, is `x_bar = e`; that the value
+may be updated in place afterwards must stay true, so `e` has to be an object of its own.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from ... import ir, runtime
+from .algebra import ADD, NEG, SUB
+from .analyses import analyses
+from .effects import Effect, effect_of, expr_effect, root_names
+from .facts import Facts, numpy_name, runtime_name, words
+from .measure import LINE, depth, statement_width
+from .rewriting import map_block, map_stmt, with_body
+from .sharing import is_float, sources
+
+IADD = ir.Ref("+=", operator.iadd)
+ISUB = ir.Ref("-=", operator.isub)
+_DEEPEST = 4
+
+
+def merge_contributions(function: ir.Function, facts: Facts) -> ir.Function:
+    """Assign first contributions, and add those of one line together.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("x_bar = 0.0; a_bar = g * x; x_bar += a_bar * 2.0; return x_bar"))
+    >>> print(show(merge_contributions(f, Facts(floating=frozenset(["a_bar"]))).body))
+    a_bar = g * x
+    x_bar = a_bar * 2.0
+    return x_bar
+    >>> f = derived(program("A[i] = 0.0; A[i + 1] += s; A[i] += s * t; return A"))
+    >>> from ...ir.kind import FLOAT
+    >>> print(show(merge_contributions(f, Facts(kinds={"s": FLOAT, "t": FLOAT})).body))
+    A[i] = s * t
+    A[i + 1] += s
+    return A
+    """
+    return with_body(function, _Merging(function, facts).block(function.body, 4))
+
+
+@dataclass(frozen=True)
+class Zero:
+    """Where a place was set to zero, and where something was first added to its array since."""
+
+    at: int
+    added: int | None = None
+
+    def shifted(self, position: int) -> Zero:
+        """The same after a statement was put in at a position."""
+        added = self.added
+        return Zero(
+            self.at + (self.at >= position),
+            None if added is None else added + (added >= position),
+        )
+
+
+class _Merging:
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        self.facts = facts
+        known = analyses(function, facts)
+        self.shapes, self.sharing = known.shapes, known.sharing
+
+    def block(self, block: ir.Block, indentation: int) -> ir.Block:
+        out: list[ir.Stmt | None] = []
+        zeros: dict[ir.Expr, Zero] = {}  # by the place that was set to zero
+        changed = False
+        for stmt in block:
+            new = map_stmt(stmt, block=lambda b: self.block(b, indentation + 4))
+            new = self._first_contribution(new, zeros, out)
+            if isinstance(new, ir.Store) and self._moved_up(new, stmt, zeros, out):
+                changed = True
+                continue
+            last = out[-1] if out else None
+            joined = None if last is None else self._joined(last, new, indentation)
+            changed = changed or new is not stmt or joined is not None
+            if joined is not None:
+                out[-1] = new = joined
+            else:
+                out.append(new)
+            self._forget(zeros, new, len(out) - 1)
+            place = _zeroed(new, self.facts)
+            if place is not None:
+                zeros[place] = Zero(len(out) - 1)
+        return tuple(s for s in out if s is not None) if changed else block
+
+    # ---------------------------------------------------------------- first contributions
+
+    def _first_contribution(
+        self, stmt: ir.Stmt, zeros: dict[ir.Expr, Zero], out: list[ir.Stmt | None]
+    ) -> ir.Stmt:
+        old = stmt
+        if not isinstance(stmt, ir.Update) or stmt.target not in zeros:
+            return stmt
+        if stmt.op == ISUB and is_float(stmt.value, self.facts):
+            stmt = ir.Update(stmt.target, IADD, ir.Call(NEG, (stmt.value,)), stmt.origin)
+            new = self._first_contribution(stmt, zeros, out)
+            return old if new is stmt else new
+        if stmt.op != IADD:
+            return stmt
+        if not expr_effect(stmt.value, self.facts, True).silent:
+            return stmt
+        found = zeros[stmt.target]
+        zero = out[found.at]
+        if isinstance(stmt.target, ir.Index) and isinstance(zero, ir.Store):
+            read = expr_effect(stmt.value, self.facts, True)
+            if self.sharing.meet(read.content, ir.names_in(stmt.target.base)):
+                return stmt
+            if found.added is not None and not self._is_ready(read, out[found.added :]):
+                return stmt
+            out[found.at] = None
+            return ir.Store(stmt.target, stmt.value, stmt.origin)
+        if isinstance(stmt.target, ir.Var) and isinstance(zero, ir.Assign):
+            name = stmt.target.name
+            value = self._first_value(zero.value, stmt.value)
+            if value is None or name in ir.names_in(stmt.value):
+                return stmt
+            out[zeros.pop(stmt.target).at] = None
+            return ir.Assign(name, value, stmt.origin)
+        return stmt
+
+    def _is_ready(self, read: Effect, between: list[ir.Stmt | None]) -> bool:
+        """Whether what is read has its value before the statements."""
+        effects = [effect_of(s, self.facts) for s in between if s is not None]
+        return not any(
+            e.binds & read.reads or self.sharing.meet(read.content, e.writes) for e in effects
+        )
+
+    def _moved_up(
+        self,
+        new: ir.Store,
+        old: ir.Stmt,
+        zeros: dict[ir.Expr, Zero],
+        out: list[ir.Stmt | None],
+    ) -> bool:
+        """Put what is stored for a zero before what was added to the array in between."""
+        zero = None if new is old else zeros.pop(new.target, None)
+        if zero is None or zero.added is None:
+            return False
+        out.insert(zero.added, new)
+        for place, other in zeros.items():
+            zeros[place] = other.shifted(zero.added)
+        return True
+
+    def _first_value(self, zero: ir.Expr, value: ir.Expr) -> ir.Expr | None:
+        """What zero plus the value is, as an object of its own; None where that is not known."""
+        if isinstance(zero, ir.Const):
+            return None if sources(value, self.facts, True) else value
+        assert isinstance(zero, ir.Call) and isinstance(zero.fn, ir.Ref)
+        like = zero.args[0]
+        if self.shapes.is_number(value):
+            return self._filled(zero.fn, like, value)
+        shape = self.shapes.of(like)
+        names = {n for n in ir.names_in(value) if self.facts.kind(n).form != "number"}
+        if shape is None or shape != self.shapes.of(value) or names != ir.names_in(like):
+            return None  # another array may have another dtype
+        return None if sources(value, self.facts, True) else value
+
+    def _filled(self, zeros_like: ir.Ref, like: ir.Expr, value: ir.Expr) -> ir.Expr | None:
+        if runtime_name(zeros_like.obj):
+            ones = getattr(runtime, "ones_like", None)
+            if ones is None or value != ir.Const(1.0):
+                return None
+            return ir.Call(ir.Ref("ones_like", ones), (like,))
+        if value == ir.Const(1.0):
+            return ir.Call(self.facts.numpy_function("ones_like"), (like,))
+        return ir.Call(self.facts.numpy_function("full_like"), (like, value))
+
+    def _forget(self, zeros: dict[ir.Expr, Zero], stmt: ir.Stmt, at: int) -> None:
+        """A zero that may have been read or written is no pending zero any more.
+
+        What is only added to the array, at whatever entries, may as well be added later."""
+        if not zeros:
+            return
+        effect = effect_of(stmt, self.facts)
+        touched = effect.reads | effect.binds
+        content = effect.content | effect.writes
+        for place, zero in list(zeros.items()):
+            names = root_names(place)
+            if _adds_to(stmt, place) and self._is_apart(stmt, names):
+                zeros[place] = zero if zero.added is not None else Zero(zero.at, at)
+            elif (
+                not names.isdisjoint(touched)
+                or not effect.binds.isdisjoint(ir.names_in(place))
+                or self.sharing.meet(ir.names_in(place), effect.writes)
+                or self.sharing.meet(names, content)
+            ):
+                del zeros[place]
+
+    def _is_apart(self, stmt: ir.Update, array: frozenset[str]) -> bool:
+        """Whether what a statement adds to an array is computed without it."""
+        read = expr_effect(stmt.value, self.facts, True)
+        return read.silent and not self.sharing.meet(read.content, array)
+
+    # ------------------------------------------------------------------------- neighbours
+
+    def _joined(self, first: ir.Stmt, second: ir.Stmt, indentation: int) -> ir.Stmt | None:
+        """Two contributions to one place, next to each other and of one line of the user's."""
+        if not isinstance(second, ir.Update) or second.op not in (IADD, ISUB):
+            return None
+        if not _of_one_line(first, second) or not self._is_silent(second):
+            return None
+        target = second.target
+        read = expr_effect(second.value, self.facts, True)
+        names = root_names(target)
+        if not names.isdisjoint(read.reads) or self.sharing.meet(read.content, names):
+            return None
+        subtract = second.op == ISUB
+        if isinstance(first, ir.Update) and first.target == target and first.op in (IADD, ISUB):
+            flip = first.op == ISUB
+            op = SUB if subtract != flip else ADD
+            value = ir.Call(op, (first.value, second.value))
+            new: ir.Stmt = ir.Update(target, first.op, value, second.origin)
+        elif isinstance(first, ir.Assign) and target == _var(first.target):
+            if not _is_arithmetic(first.value):
+                return None
+            value = ir.Call(SUB if subtract else ADD, (first.value, second.value))
+            new = ir.Assign(first.target, value, second.origin)
+        else:
+            return None
+        fits = statement_width(new, indentation) <= LINE and depth(value) <= _DEEPEST
+        return new if fits and self._is_silent(first) else None
+
+    def _is_silent(self, stmt: ir.Stmt) -> bool:
+        return all(expr_effect(e, self.facts, True).silent for e in ir.expressions(stmt))
+
+
+def _adds_to(stmt: ir.Stmt, place: ir.Expr) -> TypeGuard[ir.Update]:
+    """Whether a statement of ours adds to some entries of the array that a place is in."""
+    match stmt, place:
+        case ir.Update(target=ir.Index(base=ir.Var() as base), op=op), ir.Index(base=array):
+            return base == array and op in (IADD, ISUB) and stmt.origin.role == "adjoint"
+    return False
+
+
+def _var(target: ir.Target) -> ir.Expr | None:
+    return ir.Var(target) if isinstance(target, str) else None
+
+
+def _of_one_line(first: ir.Stmt, second: ir.Stmt) -> bool:
+    derived = first.origin.role == second.origin.role == "adjoint"
+    return derived and first.origin.place.line == second.origin.place.line
+
+
+def _is_arithmetic(expr: ir.Expr) -> bool:
+    """A computed value, not a zero to accumulate into."""
+    return (
+        isinstance(expr, ir.Call)
+        and isinstance(expr.fn, ir.Ref)
+        and (
+            expr.fn.text in ("+", "-", "*", "/", "**", "@")
+            or runtime_name(expr.fn.obj) == "unbroadcast"
+        )
+    )
+
+
+def _zeroed(stmt: ir.Stmt, facts: Facts) -> ir.Expr | None:
+    """The place that a statement of ours sets to zero."""
+    if stmt.origin.role not in ("adjoint", "tangent"):
+        return None
+    match stmt:
+        case ir.Assign(target=str(name), value=ir.Const(value)):
+            return ir.Var(name) if type(value) is float and value == 0.0 else None
+        case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(),))):
+            zeros = (runtime_name(obj) or numpy_name(obj)) == "zeros_like"
+            return ir.Var(name) if zeros else None
+        case ir.Store(target=ir.Index(base=ir.Var()) as place, value=ir.Const(value)):
+            return place if type(value) is float and value == 0.0 else None
+        case _:
+            return None
+
+
+def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
+    """`x_bar = x_bar + e` becomes `x_bar += e` where the object is nobody else's.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("x_bar = 2.0 * g; x_bar = x_bar + x_bar * s; return x_bar"))
+    >>> print(show(accumulate_in_place(f, Facts(floating=frozenset(["x_bar"]))).body))
+    x_bar = 2.0 * g
+    x_bar += x_bar * s
+    return x_bar
+    """
+    if _may_be_complex(function, facts):
+        return function
+    sharing = analyses(function, facts).sharing
+    rebound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
+    given = _parts_of_parameters(function)
+
+    def one(stmt: ir.Stmt) -> tuple[ir.Stmt]:
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(fn=fn, args=(ir.Var(same), value))):
+                if name == same and fn in (ADD, SUB) and stmt.origin.role == "adjoint":
+                    op = IADD if fn == ADD else ISUB
+                    if (
+                        name in rebound - given
+                        and sharing.members(name) == [name]
+                        and not (
+                            name in function.param_names or sources(value, facts, True) & {name}
+                        )
+                    ):
+                        return (ir.Update(ir.Var(name), op, value, stmt.origin),)
+        return (map_stmt(stmt, block=lambda b: map_block(b, one)),)
+
+    return with_body(function, map_block(function.body, one))
+
+
+def _parts_of_parameters(function: ir.Function) -> frozenset[str]:
+    """What is taken out of a parameter: a number may be, but who reads `a_bar = y_bar[0]` and then
+    `a_bar += e`, be it we who differentiate it, has to ask whether `y_bar` is written."""
+    found = set(function.param_names)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=target, value=ir.Index() | ir.Var() as value):
+                if not found.isdisjoint(root_names(value)):
+                    found.update(ir.target_names(target))
+    return frozenset(found)
+
+
+_COMPLEX = words("real imag conj conjugate angle complex real_if_close iscomplex")
+
+
+def _may_be_complex(function: ir.Function, facts: Facts) -> bool:
+    """Whether a real adjoint may meet a complex contribution, which no real array takes in."""
+    if any(kind.dtype == "complex" for kind in facts.kinds.values()):
+        return True
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                match part:
+                    case ir.Const(value) if isinstance(value, complex):
+                        return True
+                    case ir.Ref(text=text):
+                        if "fft" in text or text.rpartition(".")[2] in _COMPLEX:
+                            return True
+                    case ir.Attribute(name=name) if name in _COMPLEX:
+                        return True
+    return False

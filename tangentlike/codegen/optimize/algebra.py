@@ -1,0 +1,172 @@
+"""Sums and products in the order people write them: numbers first, signs outermost.
+
+A product is a sign and number, its factors, and divisors that numbers stood over; a sum is a
+list of such terms. Both are rebuilt only if that changes something.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ... import ir
+
+ADD = ir.Ref("+", operator.add)
+SUB = ir.Ref("-", operator.sub)
+MUL = ir.Ref("*", operator.mul)
+DIV = ir.Ref("/", operator.truediv)
+NEG = ir.Ref("-", operator.neg)
+
+_ADJOINT_NAME = re.compile(r"_bar\d*$")
+Predicate = Callable[[ir.Expr], bool]
+
+
+@dataclass(frozen=True)
+class Product:
+    """`coefficient * factors[0] * ... / divisors[0] / ...`; the coefficient is a number."""
+
+    coefficient: float | int
+    factors: tuple[ir.Expr, ...]
+    divisors: tuple[ir.Expr, ...] = ()
+
+
+def is_operation(expr: ir.Expr, ref: ir.Ref) -> bool:
+    """Whether an expression applies the operator `ref`."""
+    return isinstance(expr, ir.Call) and expr.fn == ref
+
+
+def is_literal(expr: ir.Expr) -> bool:
+    """A number as literal (no bool; complex ones stay where they are)."""
+    return isinstance(expr, ir.Const) and type(expr.value) in (int, float)
+
+
+def product_of(expr: ir.Expr) -> Product:
+    """Take a product apart along its left spine; of other factors only sign and number."""
+    if is_literal(expr):
+        assert isinstance(expr, ir.Const)
+        return Product(expr.value, ())
+    if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref):
+        return Product(1, (expr,))
+    if expr.fn == NEG:
+        inner = product_of(expr.args[0])
+        return Product(-inner.coefficient, inner.factors, inner.divisors)
+    if expr.fn == MUL:
+        left, right = product_of(expr.args[0]), _as_factor(expr.args[1])
+        return Product(
+            left.coefficient * right.coefficient,
+            left.factors + right.factors,
+            left.divisors + right.divisors,
+        )
+    if expr.fn == DIV:
+        over = product_of(expr.args[0])
+        if (not over.factors and not over.divisors) or over.coefficient == -1:
+            return Product(over.coefficient, over.factors, (*over.divisors, expr.args[1]))
+    return Product(1, (expr,))
+
+
+def _as_factor(expr: ir.Expr) -> Product:
+    """A right operand keeps its own brackets, but gives up its sign and number."""
+    inner = product_of(expr)
+    if len(inner.factors) <= 1:
+        return inner
+    if inner.coefficient == 1:
+        return Product(1, (expr,))
+    whole = build(Product(1, inner.factors, inner.divisors), lambda e: False)
+    return Product(inner.coefficient, (whole,))
+
+
+def build(product: Product, floating: Predicate) -> ir.Expr:
+    """The product as an expression: `-a * b`, `2.0 * a / b`, `1.0 / b`.
+
+    The sign goes to the first factor only if that is no boolean or unsigned array.
+    """
+    number, factors = product.coefficient, list(product.factors)
+    outer_sign = False
+    if not factors:
+        result: ir.Expr = ir.Const(number)
+    else:
+        if number == -1 and floating(factors[0]):
+            factors[0] = _minus(factors[0], floating)
+        elif number == -1:
+            outer_sign = True
+        elif number != 1:
+            factors.insert(0, ir.Const(number))
+        result = factors[0]
+        for factor in factors[1:]:
+            result = ir.Call(MUL, (result, factor))
+    for divisor in product.divisors:
+        result = ir.Call(DIV, (result, divisor))
+    return ir.Call(NEG, (result,)) if outer_sign else result
+
+
+def _minus(factor: ir.Expr, floating: Predicate) -> ir.Expr:
+    """`-a`; of a quotient `-a / b`, which needs no brackets."""
+    if isinstance(factor, ir.Call) and factor.fn == DIV and floating(factor.args[0]):
+        over = _minus(factor.args[0], floating)
+        return ir.Call(DIV, (over, factor.args[1]), (), factor.at)
+    return ir.Call(NEG, (factor,))
+
+
+def ordered(product: Product) -> Product:
+    """Adjoints before the other factors, else as they stood."""
+    late = tuple(f for f in product.factors if not is_adjoint(f))
+    early = tuple(f for f in product.factors if is_adjoint(f))
+    return Product(product.coefficient, early + late, product.divisors)
+
+
+def is_adjoint(expr: ir.Expr) -> bool:
+    """Whether a factor is the adjoint that a partial derivative multiplies."""
+    match expr:
+        case ir.Var(name):
+            return _ADJOINT_NAME.search(name) is not None
+        case ir.Index(base, _) | ir.Attribute(base, _):
+            return is_adjoint(base)
+        case ir.Call(fn=ir.Attribute(base, _)):
+            return is_adjoint(base)
+        case ir.Call(fn=ir.Ref(text=text), args=(first, *_)):
+            return text.isidentifier() and is_adjoint(first)
+        case _:
+            return False
+
+
+def terms_of(expr: ir.Expr) -> list[Product]:
+    """Take a sum apart along its left spine."""
+    if is_operation(expr, ADD):
+        return [*terms_of(expr.args[0]), product_of(expr.args[1])]  # type: ignore[union-attr]
+    if is_operation(expr, SUB):
+        left, right = expr.args  # type: ignore[union-attr]
+        term = product_of(right)
+        return [*terms_of(left), Product(-term.coefficient, term.factors, term.divisors)]
+    return [product_of(expr)]
+
+
+def merge_terms(terms: list[Product], may_merge: Callable[[Product], bool]) -> list[Product]:
+    """Add the numbers of equal terms: `r + r` is `2.0 * r`."""
+    merged: dict[object, int] = {}
+    out: list[Product] = []
+    for term in terms:
+        key = (term.factors, term.divisors)
+        if key in merged and may_merge(term):
+            at = merged[key]
+            total = out[at].coefficient + term.coefficient
+            out[at] = Product(float(total), term.factors, term.divisors)
+            continue
+        merged.setdefault(key, len(out))
+        out.append(term)
+    return out
+
+
+def build_sum(terms: list[Product], floating: Predicate) -> ir.Expr:
+    """`a + b - c`, beginning with a positive term if there is one."""
+    first = next((i for i, t in enumerate(terms) if t.coefficient > 0), 0)
+    terms = [terms[first], *terms[:first], *terms[first + 1 :]]
+    result = build(terms[0], floating)
+    for term in terms[1:]:
+        if term.coefficient < 0:
+            positive = Product(-term.coefficient, term.factors, term.divisors)
+            result = ir.Call(SUB, (result, build(positive, floating)))
+        else:
+            result = ir.Call(ADD, (result, build(term, floating)))
+    return result

@@ -1,0 +1,192 @@
+"""Names that were split come together again: `a2` is printed `a` where their lives do not meet.
+
+Lowering gives every value of straight-line code a name of its own. In the derived program two of
+these may be needed at once (the adjoint reads both); where they are not, the user's name serves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from ... import ir
+from ...analysis.liveness import Liveness
+from .analyses import analyses
+from .facts import Facts
+from .rewriting import map_block, map_stmt, replace_names, with_body
+
+_TRIED = 16  # how many names of one name of the user's are tried before another is given
+
+
+def coalesce_names(function: ir.Function, facts: Facts) -> tuple[ir.Function, Facts]:
+    """Merge the webs of one name of the user's again; facts follow the merged names.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> f = program("a2 = a * 2; a3 = a2 * a; b = a3 + a; return b")
+    >>> merged, _ = coalesce_names(f, Facts(original={"a2": "a", "a3": "a"}))
+    >>> print(show(merged.body))
+    a2 = a * 2
+    a2 = a2 * a
+    b = a2 + a
+    return b
+    """
+    groups = _groups(function, facts)
+    if not groups:
+        return function, facts
+    live = analyses(function, facts).live
+    conflicts = _conflicts(function, live, groups)
+    renaming: dict[str, str] = {}
+    for group in groups:
+        renaming.update(_merged(group, function, conflicts, live, facts))
+    if not renaming:
+        return function, facts
+    return _renamed(function, renaming), _facts_after(facts, renaming)
+
+
+def user_name(name: str, original: Mapping[str, str]) -> str:
+    """The name that a web, or the adjoint or tangent of a web, would best be printed as.
+
+    >>> user_name("a2_bar", {"a2": "a"}), user_name("a2", {"a2": "a"}), user_name("b", {})
+    ('a_bar', 'a', 'b')
+    """
+    if name in original:
+        return original[name]
+    for suffix in ("_bar", "_dot", "_saved"):
+        primal, found, number = name.rpartition(suffix)
+        if found and primal in original and (not number or number.isdigit()):
+            return f"{original[primal]}{suffix}"
+    return name
+
+
+def _groups(function: ir.Function, facts: Facts) -> list[list[str]]:
+    """Names that go back to one name of the user's, each group in order of appearance."""
+    pinned = analyses(function, facts).pinned
+    found: dict[str, list[str]] = {}
+    for name in _bound_names(function):
+        if name not in pinned:
+            found.setdefault(user_name(name, facts.original), []).append(name)
+    return [group for group in found.values() if len(group) > 1]
+
+
+def _bound_names(function: ir.Function) -> list[str]:
+    names = dict.fromkeys(function.param_names)
+    for stmt in ir.statements(function.body):
+        names.update(dict.fromkeys(ir.binds(stmt)))
+    return list(names)
+
+
+def _conflicts(function: ir.Function, live: Liveness, groups: list[list[str]]) -> dict[str, int]:
+    """For each name of a group: the mask of its group's names that live where it is bound."""
+    mates = dict.fromkeys((name for group in groups for name in group), 0)
+    for group in groups:
+        mates.update(dict.fromkeys(group, live.mask(group)))
+    conflicts = dict.fromkeys(mates, 0)
+
+    def define(names: Iterable[str], after: int, source: str = "") -> None:
+        names = tuple(names)
+        for name in names:
+            if name not in mates:
+                continue
+            together = after | (live.mask(names) if len(names) > 1 else 0)
+            clash = together & mates[name] & ~live.mask((name,))
+            if source in mates:
+                clash &= ~live.mask((source,))
+            conflicts[name] |= clash
+
+    define(function.param_names, live.entry)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.For(target=target, body=body):
+                entry = live.before[id(body[0])] if body else live.after[id(stmt)]
+                define(ir.target_names(target), entry | live.after[id(stmt)])
+            case ir.Assign(target=str(name), value=ir.Var(source)):
+                define((name,), live.after[id(stmt)], source)
+            case _:
+                if ir.binds(stmt):
+                    define(ir.binds(stmt), live.after[id(stmt)])
+    return conflicts
+
+
+def _merged(
+    group: list[str],
+    function: ir.Function,
+    conflicts: dict[str, int],
+    live: Liveness,
+    facts: Facts,
+) -> dict[str, str]:
+    """Put each name into the first class of names none of which conflicts with it."""
+    wanted = user_name(group[0], facts.original)
+    order = sorted(group, key=lambda name: name != wanted)
+    classes: list[_Class] = []
+    for name in order:
+        bit = live.mask((name,))
+        for found in classes[:_TRIED]:
+            apart = conflicts[name] & found.mask or found.conflicts & bit
+            if not apart and _may_meet(name, found.members, function):
+                break
+        else:
+            found = _Class([])
+            classes.append(found)
+        found.members.append(name)
+        found.mask |= bit
+        found.conflicts |= conflicts[name]
+    return {name: found.members[0] for found in classes for name in found.members[1:]}
+
+
+@dataclass
+class _Class:
+    """Names that will be one: the mask of them, and of the names that live while they are bound."""
+
+    members: list[str]
+    mask: int = 0
+    conflicts: int = 0
+
+
+def _may_meet(name: str, members: list[str], function: ir.Function) -> bool:
+    """A parameter keeps its name, so two of them never meet."""
+    params = function.param_names
+    return name not in params or not any(m in params for m in members)
+
+
+def _renamed(function: ir.Function, renaming: Mapping[str, str]) -> ir.Function:
+    values: dict[str, ir.Expr] = {old: ir.Var(new) for old, new in renaming.items()}
+
+    def one(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        stmt = map_stmt(
+            stmt,
+            expr=lambda e: replace_names(e, values),
+            block=lambda b: map_block(b, one),
+        )
+        if any(name in renaming for name in ir.binds(stmt)):
+            stmt = ir.map_statement(
+                stmt, target=lambda t: ir.map_target(t, lambda n: renaming.get(n, n))
+            )
+        if isinstance(stmt, ir.Assign) and stmt.value == _target_var(stmt.target):
+            return ()
+        return (stmt,)
+
+    return with_body(function, map_block(function.body, one))
+
+
+def _target_var(target: ir.Target) -> ir.Expr | None:
+    return ir.Var(target) if isinstance(target, str) else None
+
+
+def _facts_after(facts: Facts, renaming: Mapping[str, str]) -> Facts:
+    """Facts of a merged name are what is true of all its parts."""
+    kinds, floating, temporaries = dict(facts.kinds), set(facts.floating), set(facts.temporaries)
+    for old, new in renaming.items():
+        if new in kinds:
+            kinds[new] = kinds[new].join(facts.kind(old))
+        if old not in floating:
+            floating.discard(new)
+        if old not in temporaries:
+            temporaries.discard(new)
+    return replace(
+        facts,
+        kinds=kinds,
+        floating=frozenset(floating),
+        temporaries=frozenset(temporaries),
+        cache={},
+    )

@@ -1,0 +1,110 @@
+"""Copies that protect nothing: neither the copy nor its source is written while it lives."""
+
+from __future__ import annotations
+
+import operator
+
+from ... import ir
+from .analyses import analyses
+from .effects import effect_of, expr_effect
+from .facts import Facts, runtime_name
+from .rewriting import map_expr, map_stmt, with_body
+from .sharing import sources
+
+_ARITHMETIC = ("+", "-", "*", "/", "**", "@")
+_IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv)
+_OURS = ("adjoint", "tangent")
+
+
+def remove_needless_copies(function: ir.Function, facts: Facts) -> ir.Function:
+    """Read the original instead of a copy that is consumed before anything is written.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("s_bar = A[k].copy(); x = s_bar * s_bar; A[k] = 0.0; return x"))
+    >>> facts = Facts(floating=frozenset(["s_bar"]))
+    >>> print(show(remove_needless_copies(f, facts).body))
+    s_bar = A[k]
+    x = s_bar * s_bar
+    A[k] = 0.0
+    return x
+    """
+    return with_body(function, _Copies(function, facts).block(function.body))
+
+
+class _Copies:
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        self.facts = facts
+        known = analyses(function, facts)
+        self.live, self.sharing = known.live, known.sharing
+
+    def block(self, block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        for position, stmt in enumerate(block):
+            new = map_stmt(stmt, block=self.block)
+            if stmt.origin.role in _OURS and not ir.blocks(stmt):
+                new = _consumed(map_stmt(new, expr=self._operands))
+                source = _copied(new)
+                if source is not None and self._unneeded(stmt, source, block[position + 1 :]):
+                    assert isinstance(new, ir.Assign)
+                    new = ir.Assign(new.target, source, new.origin)
+            out.append(new)
+        changed = any(new is not old for new, old in zip(out, block, strict=True))
+        return tuple(out) if changed else block
+
+    def _operands(self, expr: ir.Expr) -> ir.Expr:
+        """A copy that is an operand of arithmetic is read once and gone."""
+        new = map_expr(expr, self._operands)
+        if isinstance(new, ir.Call) and isinstance(new.fn, ir.Ref) and new.fn.text in _ARITHMETIC:
+            return map_expr(new, lambda part: source_of(part) or part)
+        return new
+
+    def _unneeded(self, stmt: ir.Stmt, source: ir.Expr, following: ir.Block) -> bool:
+        assert isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
+        shared = sources(source, self.facts, True) | {stmt.target}
+        if not expr_effect(source, self.facts, True).silent:
+            return False
+        classes = sorted({m for n in shared for m in self.sharing.members(n)})
+        of_copy = self.live.mask(self.sharing.members(stmt.target))
+        last: ir.Stmt = stmt
+        for other in following:
+            if not self.live.after[id(last)] & of_copy:
+                return True
+            effect = effect_of(other, self.facts)
+            if self.sharing.meet(classes, effect.writes) or isinstance(other, ir.Return):
+                return False
+            if stmt.target in effect.binds and not _is_plain_rebinding(other):
+                return False
+            last = other
+        return not self.live.after[id(last)] & of_copy
+
+
+def _consumed(stmt: ir.Stmt) -> ir.Stmt:
+    """What an in-place operation adds is read once and gone."""
+    if isinstance(stmt, ir.Update) and stmt.op.obj in _IN_PLACE:
+        source = source_of(stmt.value)
+        if source is not None:
+            return ir.Update(stmt.target, stmt.op, source, stmt.origin)
+    return stmt
+
+
+def _is_plain_rebinding(stmt: ir.Stmt) -> bool:
+    return isinstance(stmt, ir.Assign)
+
+
+def _copied(stmt: ir.Stmt) -> ir.Expr | None:
+    if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
+        return source_of(stmt.value)
+    return None
+
+
+def source_of(expr: ir.Expr) -> ir.Expr | None:
+    """`X` of `X.copy()` or `copy(X)`."""
+    match expr:
+        case ir.Call(fn=ir.Attribute(base, "copy"), args=(), kwargs=()):
+            return base
+        case ir.Call(fn=ir.Ref(obj=obj), args=(base,)) if runtime_name(obj) == "copy":
+            return base
+        case _:
+            return None

@@ -1,0 +1,223 @@
+"""Statements whose result nobody reads.
+
+Two questions, asked one after the other. Does any effect or result depend on the statement at
+all (marking backwards from them, so that an accumulation that only feeds itself goes)? And is
+the value it binds read before it is bound again?
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ... import ir
+from ...analysis.liveness import Liveness, exposed, exposed_before
+from .analyses import analyses
+from .effects import OUTSIDE, Effect, effect_of, own_effect, stack_name
+from .facts import Facts
+from .rewriting import map_block, with_body
+from .sharing import Sharing
+
+
+def remove_dead_code(function: ir.Function, facts: Facts) -> ir.Function:
+    """Drop statements whose value nothing reads; effects stay.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> f = program("t = a * b; y = a + 1; print(y); z = y; return y")
+    >>> print(show(remove_dead_code(f, Facts()).body))
+    y = a + 1
+    print(y)
+    return y
+    """
+    known = analyses(function, facts)
+    sharing, pinned = known.sharing, known.pinned
+    needed = _Marking(sharing, facts, pinned).run(function)
+    body = map_block(function.body, lambda stmt: _keep_needed(stmt, needed))
+    sweep = _Sweep(sharing, facts, pinned)
+    after = sweep.live.mask([*pinned, *map(_content, pinned)])
+    return with_body(function, sweep.block(body, after, after)[0])
+
+
+class _Marking:
+    """Which statements some effect, or the result, depends on."""
+
+    def __init__(self, sharing: Sharing, facts: Facts, pinned: frozenset[str]) -> None:
+        self.sharing = sharing
+        self.facts = facts
+        self.pinned = pinned
+        self.makers: dict[str, list[int]] = {}  # name or class -> statements that bind or write it
+        self.effects: dict[int, Effect] = {}
+        self.owner: dict[int, int] = {}  # statement -> the compound statement around it
+        self.breaks: dict[int, list[int]] = {}  # loop -> the `break`s that leave it
+        self.essential: list[int] = []
+        self.seen: set[str] = set()
+        self.writers: dict[str, list[int]] = {}
+
+    def run(self, function: ir.Function) -> set[int]:
+        self._collect(function.body, 0, 0)
+        needed: set[int] = set()
+        names: set[str] = set()
+        work = list(self.essential)
+        self._want(Effect(reads=self.pinned, content=self.pinned), names, work)
+        while work:
+            key = work.pop()
+            if key in needed or not key:
+                continue
+            needed.add(key)
+            work.append(self.owner[key])
+            work.extend(self.breaks.get(key, ()))
+            self._want(self.effects[key], names, work)
+        return needed
+
+    def _want(self, effect: Effect, names: set[str], work: list[int]) -> None:
+        """Whatever binds a name that is read, or writes what is read through one."""
+        for name in effect.reads - names:
+            work.extend(self.makers.get(name, ()))
+        names |= effect.reads
+        for shared in {self.sharing.of(name) for name in effect.content} - self.seen:
+            self.seen.add(shared)
+            work.extend(self.writers.get(shared, ()))
+
+    def _collect(self, block: ir.Block, owner: int, loop: int) -> None:
+        for stmt in block:
+            key = id(stmt)
+            self.owner[key] = owner
+            effect = own_effect(stmt, self.facts)
+            self.effects[key] = effect
+            for name in effect.binds:
+                self.makers.setdefault(name, []).append(key)
+            for name in map(stack_name, effect.writes):
+                self.writers.setdefault(self.sharing.of(name), []).append(key)
+            if isinstance(stmt, ir.Break):
+                self.breaks.setdefault(loop, []).append(key)
+            elif effect.fixed or any(map(self.sharing.is_outside, map(stack_name, effect.writes))):
+                self.essential.append(key)
+            inner = key if isinstance(stmt, ir.For | ir.While) else loop
+            for nested in ir.blocks(stmt):
+                self._collect(nested, key, inner)
+            if isinstance(stmt, ir.Try):
+                tried = ir.statements(ir.tried_and_rest(stmt)[0])
+                self.essential += [id(s) for s in tried if s.origin.role == "primal"]
+
+
+def _keep_needed(stmt: ir.Stmt, needed: set[int]) -> tuple[ir.Stmt, ...]:
+    if id(stmt) not in needed:
+        return ()
+    blocks = ir.blocks(stmt)
+    kept = [map_block(b, lambda s: _keep_needed(s, needed)) for b in blocks]
+    return (_with_blocks(stmt, kept),)
+
+
+def _with_blocks(stmt: ir.Stmt, kept: list[ir.Block]) -> ir.Stmt:
+    """A compound statement with other blocks; itself if they are the same."""
+    if all(new is old for new, old in zip(kept, ir.blocks(stmt), strict=True)):
+        return stmt
+    following = iter(kept)
+    return ir.map_statement(stmt, block=lambda b: next(following))
+
+
+class _Sweep:
+    """Backwards through the program, dropping what binds or writes nothing that is live."""
+
+    def __init__(self, sharing: Sharing, facts: Facts, pinned: frozenset[str]) -> None:
+        self.sharing = sharing
+        self.facts = facts
+        self.pinned = pinned
+        known = facts.cache.get(_Sweep)  # of the sweep before: most statements are the same
+        self.live = Liveness(self._uses, self._defines)
+        if known is not None:
+            self.live.take_masks(known[1])
+        facts.cache[_Sweep] = (None, self.live)
+        self.contents: dict[str, int] = {}
+
+    def _uses(self, stmt: ir.Stmt) -> list[str]:
+        effect = own_effect(stmt, self.facts)
+        return [*effect.reads, *map(_content, effect.content)]
+
+    def _defines(self, stmt: ir.Stmt) -> list[str]:
+        binds = own_effect(stmt, self.facts).binds
+        return [name for bound in binds for name in (bound, _content(bound))]
+
+    def block(self, block: ir.Block, after: int, leave: int) -> tuple[ir.Block, int]:
+        out: list[ir.Stmt] = []
+        changed = False
+        for stmt in reversed(block):
+            new, before = self.statement(stmt, after, leave)
+            changed = changed or new is not stmt
+            if new is not None:
+                out.append(new)
+                after = before
+        return (tuple(reversed(out)) if changed else block), after
+
+    def statement(self, stmt: ir.Stmt, after: int, leave: int) -> tuple[ir.Stmt | None, int]:
+        """The statement (None when dead) and what is live before it."""
+        _, uses, defines = self.live.masks(stmt)
+        match stmt:
+            case ir.Try():
+                return self._attempt(stmt, after, leave)
+            case ir.If():
+                body, first = self.block(stmt.body, after, leave)
+                orelse, second = self.block(stmt.orelse, after, leave)
+                if not body and not orelse and own_effect(stmt, self.facts).silent:
+                    return None, after
+                return _with_blocks(stmt, [body, orelse]), first | second | uses
+            case ir.For() | ir.While():
+                return self._loop(stmt, after)
+            case ir.Break():
+                return stmt, leave
+        effect = effect_of(stmt, self.facts)
+        if not effect.fixed and not self._matters(effect, after):
+            return None, after
+        return stmt, after & ~defines | uses
+
+    def _attempt(self, stmt: ir.Try, after: int, leave: int) -> tuple[ir.Stmt, int]:
+        """What the body raises is seen, whoever reads its values: it stays. How it ended is noted
+        only where somebody asks."""
+        _, uses, defines = self.live.masks(stmt)
+        tried, rest = ir.tried_and_rest(stmt)
+        orelse, caught = self.block(stmt.orelse, after, leave)
+        kept, after = self.block(rest, after, leave)
+        if stmt.failed and not (after | caught) & defines:
+            stmt = dataclasses.replace(stmt, failed="", caught="")
+        before = exposed_before(tried, after | caught, self.live)
+        body = stmt.body if kept is rest else (*tried, *kept)
+        return _with_blocks(stmt, [body, orelse]), (before | caught) & ~defines | uses
+
+    def _loop(self, stmt: ir.For | ir.While, after: int) -> tuple[ir.Stmt | None, int]:
+        header = own_effect(stmt, self.facts)
+        _, uses, defines = self.live.masks(stmt)
+        if isinstance(stmt, ir.While):
+            defines = 0
+            head = after | exposed(stmt.body, self.live) | uses
+        else:  # what is iterated over is read round after round
+            head = after | exposed(stmt.body, self.live) & ~defines | uses
+        body, _ = self.block(stmt.body, head, after)
+        stmt = _with_blocks(stmt, [body])  # type: ignore[assignment]
+        if not body and header.silent and isinstance(stmt, ir.For):
+            return None, after
+        return stmt, after | exposed(body, self.live) & ~defines | uses
+
+    def _matters(self, effect: Effect, after: int) -> bool:
+        """Whether something bound or written is still visible after the statement."""
+        if after & self.live.mask(effect.binds) or not effect.binds.isdisjoint(self.pinned):
+            return True
+        for name in map(stack_name, effect.writes):
+            if name == OUTSIDE or self.sharing.is_outside(name):
+                return True
+            if after & self._content_of_class(name):
+                return True
+        return False
+
+    def _content_of_class(self, name: str) -> int:
+        """The mask of the contents of all names that may share memory with this one."""
+        root = self.sharing.of(name)
+        found = self.contents.get(root)
+        if found is None:
+            found = self.live.mask(map(_content, self.sharing.members(name)))
+            self.contents[root] = found
+        return found
+
+
+def _content(name: str) -> str:
+    """Stands for the content of the object a name refers to, as `name` for the reference."""
+    return name + "()"

@@ -1,0 +1,302 @@
+"""What the passes are told about a program: facts in by argument, attached to nothing."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import re
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ... import ir
+from ...frontend.owners import OURS, module_of, package_of
+from ...ir.kind import UNKNOWN, Kind
+from ...rules.book import RuleBook
+from ...rules.twins import module_function
+
+DERIVED_NAME = re.compile(r"^(?P<primal>.+)_(?:bar|dot)\d*$")
+NUMERIC = ("number", "array", "value")
+
+
+def words(text: str) -> frozenset[str]:
+    """A set of names, written as one text."""
+    return frozenset(text.split())
+
+
+_PURE_BUILTINS = words(
+    "abs bool bytes callable complex dict divmod enumerate float format frozenset getattr "
+    "hasattr hash id int isinstance issubclass len list max min pow range repr reversed round "
+    "set slice sorted str sum tuple type zip"
+)
+_FRESH_BUILTINS = words(
+    "abs bool bytes callable complex divmod float format hasattr hash id int isinstance "
+    "issubclass len pow range repr round str"
+)
+_IMPURE_NUMPY = words(
+    "copyto put place putmask fill_diagonal put_along_axis save savetxt savez savez_compressed "
+    "seterr seterrcall setbufsize set_printoptions printoptions errstate apply_along_axis "
+    "apply_over_axes vectorize frompyfunc piecewise fromfunction info show_config"
+)
+_NUMPY_VIEWS = words(
+    "reshape ravel transpose permute_dims matrix_transpose squeeze asarray asanyarray array "
+    "ascontiguousarray asfortranarray asarray_chkfinite asmatrix require atleast_1d atleast_2d "
+    "atleast_3d broadcast_to broadcast_arrays diag diagonal flip fliplr flipud rot90 moveaxis "
+    "rollaxis swapaxes expand_dims real imag real_if_close split array_split hsplit vsplit "
+    "dsplit unstack nan_to_num trim_zeros meshgrid ix_ einsum frombuffer as_strided astype "
+    "ndarray nditer sliding_window_view ndenumerate ndindex matrix_power"
+)
+_IN_PLACE_OPERATORS = words(
+    "iadd iand iconcat ifloordiv ilshift imatmul imod imul ior ipow irshift isub itruediv ixor "
+    "setitem delitem"
+)
+
+
+def _is_operator(obj: Any) -> bool:
+    return module_of(obj) == "_operator"
+
+
+def _is_ufunc_at(obj: Any) -> bool:
+    """`np.add.at` and its like, which write their first argument."""
+    return str(getattr(obj, "__name__", "")) == "at"
+
+
+def numpy_name(obj: Any) -> str:
+    """The last part of a NumPy (or CuPy) function's name; "" for anything else."""
+    if isinstance(obj, np.ufunc):
+        return str(obj.__name__)
+    owner = getattr(obj, "__self__", None)
+    if isinstance(owner, np.ufunc):  # np.add.reduce, np.multiply.outer, np.add.at
+        return str(getattr(obj, "__name__", ""))
+    module = module_of(obj)
+    root = module.partition(".")[0]
+    if root in ("numpy", "cupy") and ".random" not in module:
+        return str(getattr(obj, "__name__", ""))
+    if isinstance(obj, types.BuiltinFunctionType):
+        name = str(obj.__name__)
+        return name if getattr(np, name, None) is obj else ""
+    return ""
+
+
+def runtime_name(obj: Any) -> str:
+    """The name of a function of `tangentlike.runtime`; "" for anything else."""
+    module = module_of(obj)
+    own = __name__.partition(".")[0] + ".runtime"
+    if module == own or module.startswith(own + "."):
+        return str(getattr(obj, "__name__", ""))
+    return ""
+
+
+def known_pure(obj: Any) -> bool:
+    """Whether applying `obj` surely does nothing but compute a value from its arguments."""
+    if _is_operator(obj):
+        return str(getattr(obj, "__name__", "")) not in _IN_PLACE_OPERATORS
+    name = numpy_name(obj)
+    if name:
+        return name not in _IMPURE_NUMPY and not _is_ufunc_at(obj)
+    if isinstance(obj, np.ufunc):
+        return True
+    helper = runtime_name(obj)
+    if helper:
+        return helper not in EFFECTS
+    if module_of(obj) in (math.__name__, "cmath"):
+        return True
+    name = getattr(obj, "__name__", "")
+    return name in _PURE_BUILTINS and getattr(builtins, name, None) is obj
+
+
+def known_fresh(obj: Any) -> bool:
+    """Whether the result of `obj` surely shares no memory with its arguments."""
+    if _is_operator(obj):
+        return str(getattr(obj, "__name__", "")) not in (*_IN_PLACE_OPERATORS, "getitem", "pos")
+    name = numpy_name(obj)
+    if name:
+        return name not in _NUMPY_VIEWS
+    if runtime_name(obj) in FRESH_RUNTIME:
+        return True
+    if module_of(obj) in (math.__name__, "cmath"):
+        return True
+    name = getattr(obj, "__name__", "")
+    return name in _FRESH_BUILTINS and getattr(builtins, name, None) is obj
+
+
+# Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
+WRITING_RUNTIME = frozenset(("add_at", "restore_entry"))
+_CHECKING_RUNTIME = frozenset(
+    (
+        "lost_statements",
+        "require_apart",
+        "require_items",
+        "require_array",
+        "require_as_many",
+        "require_mutable",
+        "require_class",
+        "require_listed",
+        "require_module",
+        "require_ndim",
+        "require_read_first",
+        "require_scalar",
+        "require_no_dict",
+        "require_no_dicts",
+        "require_sequence",
+        "require_stored",
+    )
+)
+# What depends on which array an argument is, not on its entries alone.
+_SHARING_RUNTIME = frozenset(("adjoint_of", "take_adjoint"))
+ASKING_RUNTIME = (*_SHARING_RUNTIME, "mirrored_view")
+# What leaves a context.
+_LEAVING_RUNTIME = frozenset(("leave_raising",))
+# What keeps states and gives them back.
+_KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk"))
+# All of the runtime that is called for more than a value.
+EFFECTS = (
+    WRITING_RUNTIME | _CHECKING_RUNTIME | _SHARING_RUNTIME | _KEEPING_RUNTIME | _LEAVING_RUNTIME
+)
+# Whose result is an object of its own, and whose shares memory with the first argument only.
+FRESH_RUNTIME = words(
+    "zeros_like ones_like copy scalar_seed ratio_or_zero matmul_bar_a matmul_bar_b"
+)
+# What makes containers, which hold their arguments, or items of them.
+_HOLDING_RUNTIME = words(
+    "record_like joined dict_dot dict_bar merged_bar entries_bar put_items columns_bar"
+    " record_item_bar replaced_bar without_bar entries_left"
+)
+CONTAINERS = ("list", "tuple", "dict", "object")
+# What sums its first argument over axes that were broadcast.
+SUMMING_RUNTIME = ("matmul_bar_a", "matmul_bar_b")
+FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last undiag")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """An operation: its name in NumPy or in our runtime (else ""), whether it only computes a
+    value, and whether that value surely shares no memory with its arguments."""
+
+    numpy: str
+    runtime: str
+    pure: bool
+    fresh: bool
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Facts about one derived function.
+
+    `kinds`: of names, where known. `is_pure`: whether applying an operation only computes
+    (asked for a `Ref`; what the tables above know need not be known to it). `shares_memory`:
+    whether the result of an operation may share memory with an argument (None: not known).
+    `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
+    `floating`: names that surely hold no integers or booleans. `real`: whether no complex
+    values occur. `alias`: how the program spells its array module.
+    """
+
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    is_pure: Callable[[ir.Ref], bool] = lambda ref: False
+    shares_memory: Callable[[ir.Ref], bool | None] = lambda ref: None
+    temporaries: frozenset[str] = frozenset()
+    original: Mapping[str, str] = field(default_factory=dict)
+    floating: frozenset[str] = frozenset()
+    real: bool = True
+    alias: str = "np"
+    cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
+
+    def kind(self, name: str) -> Kind:
+        return self.kinds.get(name, UNKNOWN)
+
+    def about(self, ref: ir.Ref) -> Profile:
+        """What is known of an operation (looked up once for each)."""
+        known = self.cache.get((Profile, id(ref.obj)))
+        if known is None or known[0] is not ref.obj:
+            known = (ref.obj, _profile(ref, self))
+            self.cache[Profile, id(ref.obj)] = known
+        found: Profile = known[1]
+        return found
+
+    def pure(self, ref: ir.Ref) -> bool:
+        """Whether applying an operation only computes a value."""
+        return self.about(ref).pure
+
+    def fresh(self, ref: ir.Ref) -> bool:
+        """Whether an operation's result surely shares no memory with its arguments."""
+        return self.about(ref).fresh
+
+    def numpy_function(self, name: str) -> ir.Ref:
+        """A function of the program's array module."""
+        return module_function(self.alias, name)
+
+
+def _profile(ref: ir.Ref, facts: Facts) -> Profile:
+    obj = ref.obj
+    pure = known_pure(obj) or (not _writes_first(obj) and facts.is_pure(ref))
+    shares = None if _is_operator(obj) else facts.shares_memory(ref)
+    fresh = known_fresh(obj) if shares is None else not shares
+    fresh = fresh and runtime_name(obj) not in _HOLDING_RUNTIME
+    return Profile(numpy_name(obj), runtime_name(obj), pure, fresh)
+
+
+def _writes_first(obj: Any) -> bool:
+    return (
+        _is_ufunc_at(obj)
+        or runtime_name(obj) in WRITING_RUNTIME
+        or numpy_name(obj) in (_IMPURE_NUMPY)
+    )
+
+
+_OWNERS = (np.ufunc, type, types.ModuleType)
+
+
+def is_computation(book: RuleBook, ref: ir.Ref) -> bool:
+    """Whether an operation only computes, as its rule says (the tables above know of NumPy)."""
+    if package_of(ref.obj) not in (OURS, "scipy") or ref.text in EFFECTS:
+        return False
+    return book.find(ref.obj) is not None or book.is_nondifferentiable(ref.obj)
+
+
+def shares_memory(book: RuleBook, ref: ir.Ref) -> bool | None:
+    """Whether what an operation gives may share memory with an argument; None: no rule tells."""
+    rule = book.find(ref.obj)
+    return None if rule is None else rule.view != "no"
+
+
+def operation(fn: ir.Expr) -> ir.Expr:
+    """What a call applies: `np.add.at`, written as an attribute of `np.add`, is an operation."""
+    match fn:
+        case ir.Attribute(ir.Ref(text=text, obj=obj), name) if isinstance(obj, _OWNERS):
+            found = getattr(obj, name, None)
+            return fn if found is None else ir.Ref(f"{text}.{name}", found)
+    return fn
+
+
+def derived_names(function: ir.Function) -> frozenset[str]:
+    """Names that only a transform binds: adjoints, tangents, their temporaries."""
+    ours: set[str] = set()
+    theirs: set[str] = set(function.param_names)
+    for stmt in ir.statements(function.body):
+        (ours if stmt.origin.role in ("adjoint", "tangent") else theirs).update(ir.binds(stmt))
+    return frozenset(ours - theirs)
+
+
+def floating_names(function: ir.Function, facts: Facts) -> frozenset[str]:
+    """Names that carry derivatives, hence hold no integers: adjoints, tangents, their primals."""
+    found = {n: DERIVED_NAME.match(n) for n in derived_names(function)}
+    adjoints = {n for n, match in found.items() if match}
+    primals = {match["primal"] for match in found.values() if match}
+    known = {n for n, kind in facts.kinds.items() if kind.dtype in ("float", "complex")}
+    others = {n for n, kind in facts.kinds.items() if kind.discrete or kind.form in CONTAINERS}
+    others |= {n for n, match in found.items() if match and match["primal"] in others}
+    return frozenset((adjoints | primals | known) - others)
+
+
+def derived_kinds(function: ir.Function, facts: Facts) -> dict[str, Kind]:
+    """The adjoint (tangent) of what is surely a number is a number: nothing shares its memory."""
+    found = {}
+    for name in derived_names(function):
+        match = DERIVED_NAME.match(name)
+        kind = UNKNOWN if match is None else facts.kind(match["primal"])
+        if kind.form == "number" and not kind.discrete and name not in facts.kinds:
+            found[name] = Kind("number", kind.dtype, ())
+    return found

@@ -1,0 +1,325 @@
+"""Algebra on derived expressions: ones, zeros, signs, numbers, broadcasts that do nothing.
+
+Only what a transform wrote is touched, never the user's own lines; and nothing that could
+change what a NaN or an infinity does (`0.0 * e` stays).
+"""
+
+from __future__ import annotations
+
+import operator
+
+from ... import ir
+from .algebra import (
+    ADD,
+    DIV,
+    MUL,
+    NEG,
+    SUB,
+    Product,
+    build,
+    build_sum,
+    is_literal,
+    merge_terms,
+    ordered,
+    product_of,
+    terms_of,
+)
+from .analyses import Analyses, analyses
+from .effects import is_pure
+from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name
+from .rewriting import map_block, map_expr, map_stmt, with_body
+from .shapes import of_same_shape
+from .sharing import is_float, sources
+
+_DERIVED = ("adjoint", "tangent")
+_ONES = ("ones_like",)
+_ZEROS = ("zeros_like",)
+
+
+def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
+    """Write derived expressions the way a person would.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("x_bar = x_bar + -(y_bar * 2.0 * (1.0 * x_bar)); return x_bar"))
+    >>> print(show(fold_algebra(f, Facts(floating=frozenset(["x_bar", "y_bar"]))).body))
+    x_bar = x_bar - 2.0 * y_bar * x_bar
+    return x_bar
+    """
+    known = analyses(function, facts)
+    shapes = known.shapes
+    before, settled = facts.cache.get(_Fold, (shapes, {}))
+    if not shapes.is_within(before):
+        settled = {}
+    facts.cache[_Fold] = (shapes, settled)
+    fold = _Fold(facts, known, settled)
+    return with_body(function, map_block(function.body, fold.statement))
+
+
+class _Fold:
+    """`settled`: statements by id that nothing can be folded in, as far as shapes are known."""
+
+    def __init__(self, facts: Facts, known: Analyses, settled: dict[int, ir.Stmt]) -> None:
+        self.facts = facts
+        self.known = known
+        self.shapes = known.shapes
+        self.settled = settled
+
+    def statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        if ir.blocks(stmt):
+            return (map_stmt(stmt, block=lambda b: map_block(b, self.statement)),)
+        if stmt.origin.role not in _DERIVED or self.settled.get(id(stmt)) is stmt:
+            return (stmt,)
+        folded = self._folded(stmt)
+        if len(folded) == 1 and folded[0] is stmt:
+            self.settled[id(stmt)] = stmt
+        return folded
+
+    def _folded(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+        match stmt:
+            case ir.Assign(target=target, value=value, origin=origin):
+                new = self._last_term_stays(target, value) or self.owned(value)
+                return (stmt,) if new is value else (ir.Assign(target, new, origin),)
+            case ir.Store(target=target, value=value, origin=origin):
+                new = self.owned(value)
+                return (stmt,) if new is value else (ir.Store(target, new, origin),)
+            case ir.Update(value=value):
+                return self._update(stmt, self.expr(value))
+            case ir.Do(value=ir.Call() as call, origin=origin):
+                new = map_expr(call, self.owned)
+                return (stmt,) if new is call else (ir.Do(new, origin),)
+            case ir.Return(value=value, origin=origin) if value is not None:
+                display = isinstance(value, ir.Display)
+                new = map_expr(value, self.owned) if display else self.owned(value)
+                return (stmt,) if new is value else (ir.Return(new, origin),)
+        return (stmt,)
+
+    def _last_term_stays(self, target: ir.Target, value: ir.Expr) -> ir.Expr | None:
+        """`x_bar = -e + x_bar` is not `x_bar - e`, which might become `x_bar -= e`: the
+        transform puts an adjoint last that has no room for the sum."""
+        match value:
+            case ir.Call(fn=fn, args=(_, ir.Var(name))) if fn == ADD and name == target:
+                return map_expr(value, self.expr)
+        return None
+
+    def _update(self, stmt: ir.Update, value: ir.Expr) -> tuple[ir.Stmt, ...]:
+        """`x += -e` is `x -= e`; adding nothing is nothing."""
+        op = stmt.op
+        if op.obj in (operator.iadd, operator.isub):
+            if isinstance(value, ir.Const) and type(value.value) is float and value.value == 0.0:
+                return ()
+            term = product_of(value)
+            if term.coefficient < 0 and term.factors:
+                positive = Product(-term.coefficient, term.factors, term.divisors)
+                if self._has_float(positive):
+                    value = build(positive, self.floating)
+                    op = _ISUB if op.obj is operator.iadd else _IADD
+        if value is stmt.value:
+            return (stmt,)
+        return (ir.Update(stmt.target, op, value, stmt.origin),)
+
+    # ------------------------------------------------------------------------ expressions
+
+    def floating(self, expr: ir.Expr) -> bool:
+        return is_float(expr, self.facts)
+
+    def _has_float(self, product: Product) -> bool:
+        return any(map(self.floating, product.factors))
+
+    def owned(self, value: ir.Expr) -> ir.Expr:
+        """Fold a value that gets a name or a place: what was an object of its own stays one."""
+        new = self.expr(value)
+        if new is value or sources(value, self.facts, True) or not sources(new, self.facts, True):
+            return new
+        if isinstance(value, ir.Call):  # its operands at least
+            return map_expr(value, self.expr)
+        return value
+
+    def expr(self, expr: ir.Expr) -> ir.Expr:
+        """The folded expression; `expr` itself if there is nothing to do."""
+        match expr:
+            case ir.Call(fn=ir.Ref() as fn):
+                pass
+            case ir.Call(fn=ir.Attribute(name="copy"), args=()):
+                return map_expr(expr, self._in_attribute)
+            case ir.Index(base=ir.Display(items=items, keys=()), key=ir.Const(int(place))) if (
+                0 <= place < len(items) and _is_settled(items) and is_pure(expr, self.facts)
+            ):
+                return self.expr(items[place])
+            case _:
+                return expr
+        new = self._arguments(expr)
+        if fn in (MUL, NEG, DIV) and len(new.args) == (1 if fn == NEG else 2):
+            return self._product(new)
+        if fn in (ADD, SUB) and len(new.args) == 2:
+            return self._sum(new)
+        if fn.obj is operator.pow and new.args[1] in (ir.Const(1), ir.Const(1.0)):
+            return new.args[0] if self.floating(new.args[0]) else new
+        if numpy_name(fn.obj) == "full_like" and new.args[1:] == (ir.Const(1.0),):
+            return ir.Call(self.facts.numpy_function("ones_like"), new.args[:1], new.kwargs)
+        if numpy_name(fn.obj) in ("size", "shape", "ndim") and len(new.args) == 1:
+            return map_expr(new, of_same_shape)
+        return self._helper(new, runtime_name(fn.obj))
+
+    def _in_attribute(self, expr: ir.Expr) -> ir.Expr:
+        return map_expr(expr, self.expr) if isinstance(expr, ir.Attribute) else expr
+
+    def _arguments(self, call: ir.Call) -> ir.Call:
+        """Fold what is computed with; keys, axes and keyword arguments are left alone."""
+        args = tuple(map(self.expr, call.args))
+        if all(new is old for new, old in zip(args, call.args, strict=True)):
+            return call
+        return ir.Call(call.fn, args, call.kwargs, call.at)
+
+    def _product(self, call: ir.Call) -> ir.Expr:
+        if call.fn == DIV:
+            call = self._narrow_quotient(call)
+        taken = product_of(call)
+        product = ordered(self._narrow(taken))
+        if product.factors and product.coefficient in (1, -1) and not self._has_float(product):
+            return call  # a literal that made the result floating may have gone
+        new = build(product, self.floating)
+        return call if new == call else new
+
+    def _sum(self, call: ir.Call) -> ir.Expr:
+        terms = [t for t in terms_of(call) if not self._is_zero(t, call)]
+        if not terms:
+            return call
+        merged = merge_terms(terms, self._may_merge)
+        if any(t.coefficient == 0 for t in merged):
+            return call  # `e - e` is no zero when e is infinite
+        if not any(map(self._has_float, merged)):
+            return call
+        new = build_sum([ordered(t) for t in merged], self.floating)
+        return call if new == call else new
+
+    def _may_merge(self, term: Product) -> bool:
+        parts = (*term.factors, *term.divisors)
+        return self._has_float(term) and all(is_pure(part, self.facts, True) for part in parts)
+
+    def _is_zero(self, term: Product, whole: ir.Call) -> bool:
+        """A zero that adds neither a value nor a shape."""
+        if not term.factors and not term.divisors:
+            return term.coefficient == 0 and isinstance(term.coefficient, float)
+        if len(term.factors) != 1 or term.coefficient != 1 or term.divisors:
+            return False
+        factor = term.factors[0]
+        if not _is_like(factor, _ZEROS):
+            return False
+        shape = self.shapes.of(factor)
+        others = [a for a in whole.args if a is not factor and a != factor]
+        return shape is not None and any(self.shapes.of(a) == shape for a in others)
+
+    # --------------------------------------------------------------------- broadcasts
+
+    def _narrow(self, product: Product) -> Product:
+        """`broadcast_like(g, x) * e` is `g * e` and `ones_like(x) * e` is `e`, e shaped as x."""
+        factors = list(product.factors)
+        for factor in product.factors:
+            like = _spread_over(factor)
+            if like is None:
+                continue
+            rest = list(factors)
+            rest.remove(factor)
+            if not any(self._has_shape_of(other, like) for other in rest):
+                continue
+            if not _is_like(factor, _ONES):
+                assert isinstance(factor, ir.Call)
+                factors[factors.index(factor)] = factor.args[0]
+            elif any(map(self.floating, rest)):
+                factors = rest
+        if len(factors) == len(product.factors) and all(
+            map(operator.is_, factors, product.factors)
+        ):
+            return product
+        again = product_of(build(Product(1, tuple(factors)), self.floating))
+        number = product.coefficient * again.coefficient
+        return Product(number, again.factors, product.divisors)
+
+    def _narrow_quotient(self, call: ir.Call) -> ir.Call:
+        over, under = call.args
+        like = _spread_over(over)
+        if like is None or not self._has_shape_of(under, like):
+            return call
+        assert isinstance(over, ir.Call)
+        narrow = ir.Const(1.0) if _is_like(over, _ONES) else over.args[0]
+        return ir.Call(call.fn, (narrow, under), call.kwargs, call.at)
+
+    def _has_shape_of(self, expr: ir.Expr, like: ir.Expr) -> bool:
+        shape = self.shapes.of(like)
+        return shape is not None and self.shapes.of(expr) == shape
+
+    def _helper(self, call: ir.Call, name: str) -> ir.Expr:
+        if name in SUMMING_RUNTIME:
+            return _summed_within(call)
+        if name not in ("unbroadcast", "broadcast_like") or len(call.args) != 2 or call.kwargs:
+            return call
+        inner, like = call.args
+        if self.shapes.is_number(inner) and self.shapes.is_number(like):
+            return inner if self._stays_real(inner, like) else call
+        if _is_known(inner) and runtime_name(inner.fn.obj) == name:  # type: ignore[union-attr]
+            within, other = inner.args  # type: ignore[union-attr]
+            if other == like:
+                return inner
+            if name == "broadcast_like" and self._has_shape_of(like, other):
+                return ir.Call(call.fn, (within, like), (), call.at)
+        if name == "broadcast_like" and is_literal(inner):
+            return self._filled(call, inner, like)
+        if name == "unbroadcast" and _is_known(inner) and inner.fn == NEG:  # type: ignore[union-attr]
+            (positive,) = inner.args  # type: ignore[union-attr]
+            if self.floating(positive):
+                return ir.Call(NEG, (ir.Call(call.fn, (positive, like), (), call.at),))
+        return call
+
+    def _stays_real(self, inner: ir.Expr, like: ir.Expr) -> bool:
+        """Whether no imaginary part of `inner` has to go because `like` is real."""
+        complex_ = isinstance(like, ir.Var) and self.facts.kind(like.name).dtype == "complex"
+        return self.facts.real or complex_ or self.known.real.covers(inner)
+
+    def _filled(self, call: ir.Call, number: ir.Expr, like: ir.Expr) -> ir.Expr:
+        """A literal spread over a shape is an array of ones, or of that number."""
+        if not isinstance(like, ir.Var) or self.facts.kind(like.name).form != "array":
+            return call
+        if not self.floating(like):
+            return call
+        if number == ir.Const(1.0):
+            return ir.Call(self.facts.numpy_function("ones_like"), (like,))
+        return ir.Call(self.facts.numpy_function("full_like"), (like, number))
+
+
+_IADD = ir.Ref("+=", operator.iadd)
+_ISUB = ir.Ref("-=", operator.isub)
+
+
+def _summed_within(call: ir.Call) -> ir.Expr:
+    """`matmul_bar_a(unbroadcast(g, y), a, b)` is `matmul_bar_a(g, a, b)`: it knows y by a and b."""
+    first, *others = call.args
+    match first:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(g, _)) if runtime_name(obj) == "unbroadcast":
+            return ir.Call(call.fn, (g, *others), call.kwargs, call.at)
+    return call
+
+
+def _spread_over(expr: ir.Expr) -> ir.Expr | None:
+    """The x whose shape `broadcast_like(g, x)` or `ones_like(x)` takes on."""
+    if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref):
+        return None
+    if runtime_name(expr.fn.obj) == "broadcast_like" and len(expr.args) == 2:
+        return expr.args[1]
+    return expr.args[0] if _is_like(expr, _ONES) and len(expr.args) == 1 else None
+
+
+def _is_settled(items: tuple[ir.Expr, ...]) -> bool:
+    """Whether it is written out what stands where (there are no starred items)."""
+    return not any(isinstance(item, ir.Opaque) for item in items)
+
+
+def _is_known(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref)
+
+
+def _is_like(expr: ir.Expr, names: tuple[str, ...]) -> bool:
+    if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref) or not expr.args:
+        return False
+    return (runtime_name(expr.fn.obj) or numpy_name(expr.fn.obj)) in names

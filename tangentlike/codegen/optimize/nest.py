@@ -1,0 +1,272 @@
+"""Values used once move into the expression that uses them.
+
+The user's own lines come back this way (flattening had named each of their operations), and
+adjoints become lines that a person would write: never wider than a page, nor deep.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ... import ir
+from .analyses import analyses
+from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
+from .facts import DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
+from .measure import LINE, depth, height, statement_width
+from .rewriting import map_stmt, replace_names, with_body
+
+_BARRIERS = (ir.Return, ir.Enter, ir.Leave, ir.Tried)
+_WINDOW = 64  # how far back, in statements, a definition is looked for
+_DEEPEST, _HIGHEST = 4, 100
+
+
+def nest_single_uses(function: ir.Function, facts: Facts) -> ir.Function:
+    """Write values used once where they are used, if the order of effects stays the same.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> f = program("t = a @ b; u = t + c; A[0] = 1.0; y = u * A; return y")
+    >>> print(show(nest_single_uses(f, Facts(temporaries=frozenset("tu"))).body))
+    u = a @ b + c
+    A[0] = 1.0
+    y = u * A
+    return y
+    """
+    return with_body(function, _Nesting(function, facts).block(function.body, 4))
+
+
+class _Nesting:
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        self.facts = facts
+        known = analyses(function, facts)
+        self.pinned, self.live, self.sharing = known.pinned, known.live, known.sharing
+        self.ours = derived_names(function)
+
+    def block(self, block: ir.Block, indentation: int) -> ir.Block:
+        slots: list[ir.Stmt | None] = []
+        candidates: dict[str, int] = {}
+        changed = False
+        for stmt in block:
+            known = stmt
+            stmt = self._nested_blocks(stmt, indentation)
+            used = sorted(
+                (candidates[n], n) for n in own_effect(known, self.facts).reads & candidates.keys()
+            )
+            for slot, name in reversed(used):
+                new = self._into(stmt, known, name, slot, slots, indentation)
+                if new is not None:
+                    stmt, slots[slot] = new, None
+            changed = changed or stmt is not known
+            effect = effect_of(stmt, self.facts)
+            for name in (effect.reads | effect.binds) & candidates.keys():
+                del candidates[name]
+            if isinstance(stmt, ir.Assign) and self._may_move(stmt):
+                candidates[str(stmt.target)] = len(slots)
+            slots.append(stmt)
+        return tuple(s for s in slots if s is not None) if changed else block
+
+    def _nested_blocks(self, stmt: ir.Stmt, indentation: int) -> ir.Stmt:
+        if not ir.blocks(stmt):
+            return stmt
+        return map_stmt(stmt, block=lambda b: self.block(b, indentation + 4))
+
+    def _may_move(self, stmt: ir.Assign) -> bool:
+        name = stmt.target
+        if not isinstance(name, str) or name in self.pinned:
+            return False
+        return name in self.facts.temporaries or (name in self.ours and is_trusted(stmt))
+
+    def _into(
+        self,
+        stmt: ir.Stmt,
+        known: ir.Stmt,
+        name: str,
+        slot: int,
+        slots: list[ir.Stmt | None],
+        indentation: int,
+    ) -> ir.Stmt | None:
+        """`stmt` with the definition in `slot` written in place of `name`, if that is right."""
+        source = slots[slot]
+        if not isinstance(source, ir.Assign) or not self._last_read(known, name):
+            return None
+        if isinstance(source.value, ir.Display) and _unpacks(stmt):
+            return None  # (`a, b = (x, y)` is two assignments, and made into these elsewhere)
+        again = _spreads_again(stmt, name) and not any(slots[slot + 1 :])
+        if not _replaceable(stmt, name) or not (again or self._readable(source, stmt, name)):
+            return None
+        if not self._can_cross(source, stmt, slots[slot + 1 :]):
+            return None
+        values = {name: source.value}
+        new = _substitute(stmt, values)
+        if again:
+            new = dataclasses.replace(new, origin=source.origin)
+        if _is_derived(stmt) or _is_derived(source):
+            deep = max(map(depth, ir.expressions(new)), default=0)
+            if deep > _DEEPEST or statement_width(new, indentation) > LINE:
+                return None
+        elif max(map(height, ir.expressions(new)), default=0) > _HIGHEST:
+            return None
+        return new
+
+    def _last_read(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether the value read by the header of `stmt` is read nowhere after."""
+        if isinstance(stmt, ir.While):
+            return False
+        if name not in ir.binds(stmt) and self.live.is_live_after(stmt, name):
+            return False
+        inner = (s for block in ir.blocks(stmt) for s in block)
+        return all(name not in effect_of(s, self.facts).reads for s in inner)
+
+    def _readable(self, source: ir.Assign, stmt: ir.Stmt, name: str) -> bool:
+        """Each adjoint stays under the user's line that it belongs to."""
+        if isinstance(stmt, ir.Return) and _is_derived(source):
+            return False
+        if name in self.facts.temporaries:
+            return True
+        primal = DERIVED_NAME.match(name)
+        if primal and primal["primal"] in self.facts.temporaries:
+            return True
+        same_line = source.origin.place.line == stmt.origin.place.line
+        return same_line or depth(source.value) == 0
+
+    def _can_cross(self, source: ir.Assign, stmt: ir.Stmt, between: list[ir.Stmt | None]) -> bool:
+        """Whether the value may be computed in `stmt` instead of where it stands."""
+        effect = expr_effect(source.value, self.facts, is_trusted(source))
+        crossed = [s for s in between if s is not None]
+        if any(isinstance(s, _BARRIERS) for s in (stmt, *crossed)) and crossed:
+            return False
+        if not effect.silent:
+            return not crossed and _is_first(stmt, str(source.target))
+        if len(crossed) > _WINDOW:
+            return False
+        for other in crossed:
+            other_effect = effect_of(other, self.facts)
+            if self._disturbs(other_effect, effect):
+                return False
+            if other_effect.fixed and not _is_derived(source):
+                return False
+        earlier = _effects_before(stmt, str(source.target), self.facts)
+        return not self._disturbs(earlier, effect) and not (
+            earlier.fixed and not _is_derived(source)
+        )
+
+    def _disturbs(self, other: Effect, effect: Effect) -> bool:
+        if not other.binds.isdisjoint(effect.reads):
+            return True
+        return bool(other.writes) and self.sharing.meet(effect.content, other.writes)
+
+
+def _spreads_again(stmt: ir.Stmt, name: str) -> bool:
+    """Whether it is `x_bar = np.full_like(x, x_bar)`: with what x_bar was before, one statement."""
+    match stmt:
+        case ir.Assign(target=target, value=ir.Call(fn=ir.Ref(obj=obj))):
+            spread = numpy_name(obj) == "full_like" or runtime_name(obj) == "broadcast_like"
+            return spread and target == name
+    return False
+
+
+def _is_derived(stmt: ir.Stmt) -> bool:
+    return stmt.origin.role in ("adjoint", "tangent")
+
+
+def _value_parts(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """The expressions of a statement into which a value may be written."""
+    match stmt:
+        case ir.Store(target=ir.Index(_, key), value=value):
+            return (value, key)
+        case ir.Update(target=ir.Index(_, key), value=value):
+            return (key, value)
+        case ir.Store(value=value) | ir.Update(value=value):
+            return (value,)
+        case ir.Assign() | ir.Do() | ir.If() | ir.For() | ir.Return():
+            return ir.expressions(stmt)
+        case _:
+            return ()
+
+
+def _unpacks(stmt: ir.Stmt) -> bool:
+    return isinstance(stmt, ir.Assign) and isinstance(stmt.target, tuple)
+
+
+def _replaceable(stmt: ir.Stmt, name: str) -> bool:
+    """Whether `stmt` reads the name exactly once, where a value may stand."""
+    whole = sum(_count(e, name) for e in ir.expressions(stmt))
+    return whole == 1 and sum(_count_plain(e, name) for e in _value_parts(stmt)) == 1
+
+
+def _count(expr: ir.Expr, name: str) -> int:
+    if isinstance(expr, ir.Var):
+        return int(expr.name == name)
+    return sum(_count(part, name) for part in ir.children(expr))
+
+
+def _count_plain(expr: ir.Expr, name: str) -> int:
+    """Occurrences where evaluation surely comes by, once, and no method changes the value."""
+    match expr:
+        case ir.Var():
+            return int(expr.name == name)
+        case ir.Opaque():
+            return 0
+        case ir.Lazy(items=items):
+            return _count_plain(items[0], name)
+        case _:
+            return sum(_count_plain(part, name) for part in ir.children(expr))
+
+
+def _substitute(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
+    return map_stmt(stmt, expr=lambda e: replace_names(e, values))
+
+
+def _order(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """Expressions in the order Python evaluates them."""
+    match stmt:
+        case ir.Update(target=target, value=value):
+            return (*ir.children(target), target, value)
+        case _:
+            return ir.expressions(stmt)
+
+
+def _effects_before(stmt: ir.Stmt, name: str, facts: Facts) -> Effect:
+    """What `stmt` does before it comes to reading the name."""
+    done: list[Effect] = []
+    for expr in _order(stmt):
+        if _before(expr, name, facts, is_trusted(stmt), done):
+            break
+    total = Effect()
+    for effect in done:
+        total = total | effect
+    return total
+
+
+def _before(expr: ir.Expr, name: str, facts: Facts, trusted: bool, done: list[Effect]) -> bool:
+    if isinstance(expr, ir.Var) and expr.name == name:
+        return True
+    for part in ir.children(expr):
+        if _before(part, name, facts, trusted, done):
+            return True
+    if isinstance(expr, ir.Call | ir.Opaque):
+        effect = expr_effect(expr, facts, trusted)
+        if not effect.silent:
+            done.append(Effect(writes=effect.writes, fixed=effect.fixed))
+    return False
+
+
+def _is_first(stmt: ir.Stmt, name: str) -> bool:
+    """Whether only names and literals are evaluated before the name is."""
+
+    def visit(expr: ir.Expr) -> bool | None:
+        if isinstance(expr, ir.Var) and expr.name == name:
+            return True
+        if isinstance(expr, ir.Atom):
+            return None
+        for part in ir.children(expr):
+            found = visit(part)
+            if found is not None:
+                return found
+        return False
+
+    for expr in _order(stmt):
+        found = visit(expr)
+        if found is not None:
+            return found
+    return False

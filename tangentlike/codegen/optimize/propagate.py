@@ -1,0 +1,171 @@
+"""Copies between names that the program did not ask for: read the source instead.
+
+`p_bar = r_bar` makes two names for one value. As long as neither is bound again, a reader of
+the one may read the other; a write in place is seen through both, so it does not matter.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from ... import ir
+from .analyses import analyses
+from .effects import NOTHING, effect_of
+from .facts import Facts
+from .rewriting import map_expr, map_stmt, replace_names, with_body
+
+Copies = dict[str, ir.Expr]
+
+
+def propagate_copies(function: ir.Function, facts: Facts) -> ir.Function:
+    """Replace names that only repeat another name, or a number, by what they repeat.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("p_bar = r_bar; s_bar = p_bar * x; return s_bar + p_bar"))
+    >>> print(show(propagate_copies(f, Facts()).body))
+    p_bar = r_bar
+    s_bar = r_bar * x
+    return s_bar + r_bar
+    """
+    pinned = analyses(function, facts).pinned
+    return with_body(function, _Propagation(facts, pinned).block(function.body))
+
+
+class _Propagation:
+    """What repeats what, kept true from statement to statement.
+
+    `copies`: name -> what it repeats, and the binding of that it repeats; `bound`: name -> its
+    latest binding. What is learned in a branch or loop is taken back at its end, by a journal:
+    copying the tables for each would make long programs quadratic.
+    """
+
+    def __init__(self, facts: Facts, pinned: frozenset[str]) -> None:
+        self.facts = facts
+        self.pinned = pinned
+        self.copies: dict[str, tuple[ir.Expr, int] | None] = {}
+        self.bound: dict[str, int | None] = {}
+        self.bindings = 0
+        self.journal: list[tuple[dict[str, Any], str, Any]] = []
+
+    def block(self, block: ir.Block) -> ir.Block:
+        """Rewrite a block; afterwards the tables say what holds at its end."""
+        out = [self.statement(stmt) for stmt in block]
+        changed = any(new is not old for new, old in zip(out, block, strict=True))
+        return tuple(out) if changed else block
+
+    def statement(self, stmt: ir.Stmt) -> ir.Stmt:
+        effect = effect_of(stmt, self.facts)
+        if isinstance(stmt, ir.If):
+            new = self._branches(stmt)
+        elif isinstance(stmt, ir.For | ir.While):
+            new = self._loop(stmt, effect.binds)
+        else:
+            copies = self._known(effect.reads)
+            new = _read(stmt, copies) if copies else stmt
+        self._forget(effect.binds)
+        self._learn(new)
+        return new
+
+    def _branches(self, stmt: ir.If) -> ir.Stmt:
+        test = self._header(stmt.test)
+        # (Where an exception is caught, what its body bound may have been bound already.)
+        midway = effect_of(stmt, self.facts).binds if isinstance(stmt, ir.Try) else NOTHING
+        body, orelse = self._apart(stmt.body), self._apart(stmt.orelse, midway)
+        if test is stmt.test and body is stmt.body and orelse is stmt.orelse:
+            return stmt
+        return dataclasses.replace(stmt, test=test, body=body, orelse=orelse)
+
+    def _loop(self, stmt: ir.For | ir.While, binds: frozenset[str]) -> ir.Stmt:
+        if isinstance(stmt, ir.While):
+            self._forget(binds)
+            test, body = self._header(stmt.test), self._apart(stmt.body)
+            if test is stmt.test and body is stmt.body:
+                return stmt
+            return ir.While(test, body, stmt.origin)
+        iterable = self._header(stmt.iter)
+        self._forget(binds)
+        body = self._apart(stmt.body)
+        if iterable is stmt.iter and body is stmt.body:
+            return stmt
+        return ir.For(stmt.target, iterable, body, stmt.origin)
+
+    def _header(self, expr: ir.Expr) -> ir.Expr:
+        copies = self._known(ir.names_in(expr))
+        return _replaced(expr, copies) if copies else expr
+
+    def _apart(self, block: ir.Block, bound: frozenset[str] = NOTHING) -> ir.Block:
+        """Rewrite a block whose end says nothing of what comes after it; `bound` may have been
+        bound again at its beginning."""
+        mark = len(self.journal)
+        self._forget(bound)
+        block = self.block(block)
+        while len(self.journal) > mark:
+            table, name, before = self.journal.pop()
+            table[name] = before
+        return block
+
+    # --------------------------------------------------------------------------- the tables
+
+    def _known(self, names: Iterable[str]) -> Copies:
+        """What some names repeat, as far as that still holds."""
+        found: Copies = {}
+        for name in names:
+            value, binding = self.copies.get(name) or (None, 0)
+            if isinstance(value, ir.Var) and (self.bound.get(value.name) or 0) != binding:
+                continue
+            if value is not None:
+                found[name] = value
+        return found
+
+    def _set(self, table: dict[str, Any], name: str, value: Any) -> None:
+        self.journal.append((table, name, table.get(name)))
+        table[name] = value
+
+    def _learn(self, stmt: ir.Stmt) -> None:
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Var(source)) if name != source:
+                if source in self.pinned:
+                    return
+                binding = self.bound.get(source) or 0
+            case ir.Assign(target=str(name), value=ir.Const(value)):
+                if not isinstance(value, (int, float, complex)):
+                    return
+                binding = 0
+            case _:
+                return
+        ours = stmt.origin.role != "primal" or name in self.facts.temporaries
+        if ours and name not in self.pinned:
+            self._set(self.copies, name, (stmt.value, binding))
+
+    def _forget(self, bound: frozenset[str]) -> None:
+        """Names bound again repeat nothing, and nothing repeats them."""
+        for name in bound:
+            self.bindings += 1
+            self._set(self.bound, name, self.bindings)
+            if self.copies.get(name) is not None:
+                self._set(self.copies, name, None)
+
+
+def _read(stmt: ir.Stmt, copies: Copies) -> ir.Stmt:
+    bare = isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var)
+    if isinstance(stmt, ir.Store | ir.Update) and not bare:
+        # The place written must stay a place: numbers cannot stand there.
+        names: Copies = {n: e for n, e in copies.items() if isinstance(e, ir.Var)}
+        return map_stmt(stmt, expr=lambda e: replace_names(e, names))
+    return map_stmt(stmt, expr=lambda e: _replaced(e, copies))
+
+
+def _replaced(expr: ir.Expr, copies: Copies) -> ir.Expr:
+    """Names by what they repeat; a number takes no index and has no attributes to ask for."""
+    if isinstance(expr, ir.Var):
+        return copies.get(expr.name, expr)
+    if isinstance(expr, ir.Index | ir.Attribute) and isinstance(expr.base, ir.Var):
+        base = copies.get(expr.base.name)
+        if isinstance(base, ir.Const):
+            kept = expr.base
+            return map_expr(expr, lambda part: part if part is kept else _replaced(part, copies))
+    return map_expr(expr, lambda part: _replaced(part, copies))

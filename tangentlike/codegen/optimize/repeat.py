@@ -1,0 +1,168 @@
+"""Short reads are written again instead of named: `x[i]` twice, `range(n - 1)` twice.
+
+Flattening named them; a person would not, and the derivative often reads them a second time.
+"""
+
+from __future__ import annotations
+
+from ... import ir
+from .analyses import analyses
+from .effects import NOTHING, Effect, effect_of, expr_effect
+from .facts import ASKING_RUNTIME, Facts
+from .measure import width
+from .rewriting import map_stmt, replace_names, with_body
+
+_WIDEST = 13
+_WINDOW = 64
+_COUNTING = ("+", "-", "*", "//", "%")
+
+
+def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
+    """Write `x[i]` or `n - 1` at each of its readers, while its value stays the same.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from ...ir.kind import FLOAT
+    >>> f = program("t = x[i]; y = t * t; x[j] = y; return y")
+    >>> facts = Facts(kinds={"t": FLOAT}, temporaries=frozenset("t"))
+    >>> print(show(repeat_short_reads(f, facts).body))
+    y = x[i] * x[i]
+    x[j] = y
+    return y
+    """
+    if not facts.temporaries:
+        return function
+    return with_body(function, _Repeating(function, facts).block(function.body))
+
+
+class _Repeating:
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        self.facts = facts
+        known = analyses(function, facts)
+        self.pinned, self.live, self.sharing = known.pinned, known.live, known.sharing
+
+    def block(self, block: ir.Block) -> ir.Block:
+        # Nested blocks come first, while their statements are the ones that were analysed.
+        stmts = [map_stmt(s, block=self.block) if ir.blocks(s) else s for s in block]
+        removed: set[int] = set()
+        for position, stmt in enumerate(block):
+            if isinstance(stmt, ir.Assign) and self._is_short(stmt):
+                end = self._last_reader(stmt, block, position)
+                if end is not None:
+                    removed.add(position)
+                    source = stmts[position]
+                    assert isinstance(source, ir.Assign)
+                    values = {str(source.target): source.value}
+                    for at in range(position + 1, end + 1):
+                        stmts[at] = _replaced(stmts[at], values)
+        changed = removed or any(new is not old for new, old in zip(stmts, block, strict=True))
+        kept = (s for at, s in enumerate(stmts) if at not in removed)
+        return tuple(kept) if changed else block
+
+    def _is_short(self, stmt: ir.Assign) -> bool:
+        name = stmt.target
+        if not isinstance(name, str) or name in self.pinned:
+            return False
+        if name not in self.facts.temporaries or width(stmt.value) > _WIDEST:
+            return False
+        kind = self.facts.kind(name)
+        match stmt.value:
+            case ir.Index(ir.Var(), ir.Slice() as key):
+                return all(isinstance(part, ir.Atom) for part in ir.children(key))
+            case ir.Index(ir.Var(), key):
+                copies = any(self.facts.kind(n).form in ("array", "list") for n in _named(key))
+                return kind.form != "list" and not copies and _is_position(key)
+            case ir.Call(fn=ir.Ref(text=text)) if text in _COUNTING or text == "len":
+                return kind.form == "number" and kind.discrete
+            case _:
+                return False
+
+    def _last_reader(self, stmt: ir.Assign, block: ir.Block, position: int) -> int | None:
+        """Where the last statement stands that reads the value; None if it must keep its name."""
+        name = str(stmt.target)
+        effect = expr_effect(stmt.value, self.facts)
+        loads = isinstance(stmt.value, ir.Index)
+        readers, at = 0, position
+        last = position
+        while self.live.is_live_after(block[at], name):
+            at += 1
+            if at >= len(block) or at > position + _WINDOW:
+                return None
+            other = block[at]
+            found = effect_of(other, self.facts)
+            if name in found.reads:
+                readers, last = readers + 1, at
+                nested = bool(ir.blocks(other))
+                if _tried(other) or _is_target(other, name) or (loads and _in_loop(other, name)):
+                    return None
+                if loads and _is_compared(other, name):
+                    return None
+                if (nested or found.fixed) and self._disturbs(found, effect):
+                    return None
+            if name in found.binds:
+                return None
+            if self._disturbs(found, effect) and self.live.is_live_after(other, name):
+                return None
+        return last if readers else None
+
+    def _disturbs(self, other: Effect, effect: Effect) -> bool:
+        if not other.binds.isdisjoint(effect.reads):
+            return True
+        return bool(other.writes) and self.sharing.meet(effect.content, other.writes)
+
+
+def _is_position(key: ir.Expr) -> bool:
+    """`i`, `i - 1` or `i, j`."""
+    if isinstance(key, ir.Atom):
+        return True
+    counting = isinstance(key, ir.Call) and isinstance(key.fn, ir.Ref) and key.fn.text in _COUNTING
+    parts = ir.children(key)[1:] if counting else ir.children(key)
+    plain = counting or (isinstance(key, ir.Display) and key.form == "tuple")
+    return plain and all(isinstance(part, ir.Atom) for part in parts)
+
+
+def _is_target(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement, or one within it, writes through the name."""
+    inner = (s for block in ir.blocks(stmt) for s in block)
+    match stmt:
+        case ir.Store(target=target) | ir.Update(target=target):
+            if name in ir.names_in(getattr(target, "base", target)):
+                return True
+    opaque = any(isinstance(p, ir.Opaque) for e in ir.expressions(stmt) for p in ir.walk(e))
+    return (opaque and name in ir.reads(stmt)) or any(_is_target(s, name) for s in inner)
+
+
+def _named(key: ir.Expr) -> list[str]:
+    parts = key.items if isinstance(key, ir.Display) else (key,)
+    return [part.name for part in parts if isinstance(part, ir.Var)]
+
+
+def _is_compared(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement asks which object the value is: read again, it may be another one."""
+    calls = (p for e in ir.expressions(stmt) for p in ir.walk(e) if isinstance(p, ir.Call))
+    return any(
+        isinstance(call.fn, ir.Ref) and call.fn.text in ASKING_RUNTIME and name in ir.names_in(call)
+        for call in calls
+    )
+
+
+def _tried(stmt: ir.Stmt) -> bool:
+    """Whether a `try` stands in a statement: what is read there may raise there."""
+    return any(isinstance(s, ir.Try) for s in ir.statements((stmt,)))
+
+
+def _in_loop(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a loop within the statement reads the name round after round."""
+    if isinstance(stmt, ir.For | ir.While):
+        own = ir.reads(stmt) if isinstance(stmt, ir.While) else NOTHING
+        return name in own or any(name in ir.reads(s) for s in ir.statements(stmt.body))
+    return any(_in_loop(s, name) for block in ir.blocks(stmt) for s in block)
+
+
+def _replaced(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
+    def on_block(block: ir.Block) -> ir.Block:
+        new = [_replaced(s, values) for s in block]
+        changed = any(a is not b for a, b in zip(new, block, strict=True))
+        return tuple(new) if changed else block
+
+    return map_stmt(stmt, expr=lambda e: replace_names(e, values), block=on_block)

@@ -1,0 +1,331 @@
+"""Which names may share memory, by union-find over the whole program.
+
+Coarser than `analysis.aliases`, and made for the derived program: it has to be right for any
+program of the IR, whichever mode or pass wrote it, and cheap enough to ask anew after each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ... import ir
+from .effects import (
+    MUTATORS,
+    NOTHING,
+    OUTSIDE,
+    PURE_METHODS,
+    SHAPE_ATTRIBUTES,
+    VIEW_METHODS,
+    effect_of,
+    is_trusted,
+    stack_content,
+)
+from .facts import (
+    CONTAINERS,
+    FIRST_ONLY_RUNTIME,
+    NUMERIC,
+    Facts,
+    numpy_name,
+    operation,
+    runtime_name,
+)
+
+_OUTSIDE_ONLY = frozenset((OUTSIDE,))
+
+
+def sources(expr: ir.Expr, facts: Facts, trusted: bool = False) -> frozenset[str]:
+    """Names whose memory the value of an expression may share (`OUTSIDE` among them).
+
+    >>> A, x = ir.Var("A"), ir.Var("x")
+    >>> sorted(sources(ir.Index(A, ir.Var("i")), Facts()))
+    ['A']
+    """
+    match expr:
+        case ir.Var(name):
+            return NOTHING if facts.kind(name).form in ("number", "other") else frozenset((name,))
+        case ir.Const():
+            return NOTHING
+        case ir.Ref(obj=obj):
+            plain = callable(obj) or isinstance(obj, (int, float, complex, str, bytes))
+            return NOTHING if plain else _OUTSIDE_ONLY
+        case ir.Index(base, _):
+            return sources(base, facts, trusted)
+        case ir.Attribute(base, name):
+            return NOTHING if name in SHAPE_ATTRIBUTES else sources(base, facts, trusted)
+        case ir.Call():
+            return _of_call(expr, facts, trusted)
+        case ir.Lazy(form, items):
+            values = items[1:] if form == "if" else items
+            return _of_all(values, facts, trusted)
+        case ir.Opaque():
+            return _of_all(expr.values, facts, trusted) | (_OUTSIDE_ONLY if expr.refs else NOTHING)
+        case _:
+            return _of_all(ir.children(expr), facts, trusted)
+
+
+def _of_all(exprs: Iterable[ir.Expr], facts: Facts, trusted: bool) -> frozenset[str]:
+    return NOTHING.union(*(sources(e, facts, trusted) for e in exprs))
+
+
+def _of_call(call: ir.Call, facts: Facts, trusted: bool) -> frozenset[str]:
+    fn, arguments = operation(call.fn), (*call.args, *(v for _, v in call.kwargs))
+    if isinstance(fn, ir.Attribute):
+        return _of_method(fn, arguments, facts, trusted)
+    if not isinstance(fn, ir.Ref):
+        return _of_all((fn, *arguments), facts, trusted) | _OUTSIDE_ONLY
+    if fn.text in ("+", "*"):
+        if is_numeric(call, facts, trusted):
+            return NOTHING
+        return _of_all(arguments, facts, trusted)  # of lists: the same elements
+    if any(name == "out" for name, _ in call.kwargs):
+        return _of_all(arguments, facts, trusted)
+    about = facts.about(fn)
+    if about.fresh:
+        return NOTHING
+    if about.runtime in FIRST_ONLY_RUNTIME and arguments:
+        return sources(arguments[0], facts, trusted)
+    shared = _of_all(arguments, facts, trusted)
+    return shared if about.pure else shared | _OUTSIDE_ONLY
+
+
+def _of_method(
+    fn: ir.Attribute, arguments: tuple[ir.Expr, ...], facts: Facts, trusted: bool
+) -> frozenset[str]:
+    if fn.name in VIEW_METHODS:
+        return sources(fn.base, facts, trusted) | _of_all(arguments, facts, trusted)
+    if fn.name == "copy" and not (trusted or is_numeric(fn.base, facts, trusted)):
+        return sources(fn.base, facts, trusted)  # of a list: the same elements
+    if fn.name in PURE_METHODS:
+        return NOTHING
+    return _of_all((fn.base, *arguments), facts, trusted) | (NOTHING if trusted else _OUTSIDE_ONLY)
+
+
+def is_numeric(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
+    """Whether an expression's value is surely a number or an array (no list, no string).
+
+    >>> import operator
+    >>> xs, minus = ir.Var("xs"), ir.Ref("-", operator.sub)
+    >>> is_numeric(xs, Facts()), is_numeric(ir.Call(minus, (xs, xs)), Facts())
+    (False, True)
+    """
+    match expr:
+        case ir.Const(value):
+            return isinstance(value, (int, float, complex))
+        case ir.Var(name):
+            return name in facts.floating or facts.kind(name).form in NUMERIC
+        case ir.Call(fn=ir.Ref(text="+"), args=args):
+            numeric = any(is_numeric(a, facts, trusted) for a in args)
+            return numeric and not any(_is_container(a, facts) for a in args)
+        case ir.Call(fn=ir.Ref(text="*"), args=args):
+            return all(is_numeric(a, facts, trusted) for a in args) or any(
+                is_float(a, facts) for a in args
+            )
+        case ir.Call(fn=ir.Ref(text=text)) if not text.replace(".", "").isidentifier():
+            return text not in ("%", "|", "&")
+        case ir.Call(fn=ir.Ref() as fn):
+            return facts.fresh(fn) or runtime_name(fn.obj) == "unbroadcast"
+        case ir.Call(fn=ir.Attribute(base, "copy")) | ir.Index(base, _):
+            return is_numeric(base, facts, trusted)
+        case _:
+            return False
+
+
+def _is_container(expr: ir.Expr, facts: Facts) -> bool:
+    named = isinstance(expr, ir.Var) and facts.kind(expr.name).form in CONTAINERS
+    return named or isinstance(expr, ir.Display)
+
+
+def is_float(expr: ir.Expr, facts: Facts) -> bool:
+    """Whether an expression surely has floating-point (or complex) values."""
+    match expr:
+        case ir.Const(value):
+            return isinstance(value, (float, complex))
+        case ir.Var(name):
+            return name in facts.floating
+        case ir.Index(base, _) | ir.Attribute(base, "T"):
+            return is_float(base, facts)
+        case ir.Call(fn=ir.Ref(text=text), args=args) if text in ("+", "-", "*", "@"):
+            return any(is_float(a, facts) for a in args)
+        case ir.Call(fn=ir.Ref(text="/")):
+            return True
+        case ir.Call(fn=ir.Ref(text="**"), args=(base, _)):
+            return is_float(base, facts)
+        case ir.Call(fn=ir.Ref(obj=obj), args=(first, *_)):
+            keeps = runtime_name(obj) in FIRST_ONLY_RUNTIME
+            if _makes_floats(obj):
+                return True
+            if numpy_name(obj) == "sum" and expr.args == (first,):
+                keeps = "dtype" not in dict(expr.kwargs)
+            return keeps and is_float(first, facts)
+        case ir.Call(fn=ir.Attribute(base, "copy")):
+            return is_float(base, facts)
+        case _:
+            return False
+
+
+def _makes_floats(obj: object) -> bool:
+    """Whether a function gives floats for whatever it takes, as `np.exp` does."""
+    if runtime_name(obj) == "ratio_or_zero":
+        return True
+    if not isinstance(obj, np.ufunc) or obj.nout != 1:
+        return False
+    return all(loop.rpartition("->")[2] in "efdgFDGO" for loop in obj.types)
+
+
+class Sharing:
+    """Classes of names that may share memory; `OUTSIDE`'s class is what others see."""
+
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        self._parent: dict[str, str] = {}
+        self._facts = facts
+        self._members: dict[str, list[str]] | None = None
+        protected = _protected(function, facts)
+        self._join([OUTSIDE, *(p for p in function.param_names if p not in protected)])
+        for stmt in ir.statements(function.body):
+            for group in _groups(stmt, facts):
+                self._join(group)
+        self._written = {
+            self.of(name) for stmt in function.body for name in effect_of(stmt, facts).writes
+        }
+
+    def of(self, name: str) -> str:
+        """The representative of a name's class."""
+        parent = self._parent
+        if name not in parent:
+            return name
+        root = name
+        while parent[root] != root:
+            root = parent[root]
+        while parent[name] != root:
+            parent[name], name = root, parent[name]
+        return root
+
+    def _join(self, names: Iterable[str]) -> None:
+        roots = []
+        for name in names:
+            self._parent.setdefault(name, name)
+            roots.append(self.of(name))
+        for root in roots[1:]:
+            self._parent[root] = self.of(roots[0])
+
+    def members(self, name: str) -> list[str]:
+        """All names that may share memory with `name` (itself included)."""
+        if self._members is None:
+            self._members = {}
+            for member in self._parent:
+                self._members.setdefault(self.of(member), []).append(member)
+        return self._members.get(self.of(name), [name])
+
+    def is_outside(self, name: str) -> bool:
+        """Whether somebody else may see the object behind a name."""
+        return self.of(name) == self.of(OUTSIDE)
+
+    def is_written(self, name: str) -> bool:
+        """Whether anything writes, anywhere, into memory that the name may refer to."""
+        return self.of(name) in self._written
+
+    def meet(self, content: Iterable[str], writes: Iterable[str]) -> bool:
+        """Whether a write through one of `writes` may change what is read through `content`."""
+        written = {self.of(name) for name in writes}
+        if any(stack_content(name) in written for name in content):
+            return True
+        return any(
+            self.of(name) in written
+            for name in content
+            if self._facts.kind(name).form not in ("number", "other")
+        )
+
+
+def _protected(function: ir.Function, facts: Facts) -> frozenset[str]:
+    """Parameters that are copied before anything else is done with them."""
+    params = set(function.param_names)
+    found: set[str] = set()
+    for stmt in function.body:
+        match stmt:
+            case ir.Assign(target=str(name), value=value) if name in params:
+                if ir.names_in(value) == {name} and not sources(value, facts, is_trusted(stmt)):
+                    found.add(name)
+                    continue
+        break
+    return frozenset(found)
+
+
+def _groups(stmt: ir.Stmt, facts: Facts) -> tuple[tuple[str, ...], ...]:
+    """Sets of names that a statement makes share memory."""
+    key = -id(stmt)  # the same cache as effects, other half
+    known = facts.cache.get(key)
+    if known is None or known[0] is not stmt:
+        known = facts.cache[key] = (stmt, tuple(_joined(stmt, facts)))
+    groups: tuple[tuple[str, ...], ...] = known[1]
+    return groups
+
+
+def _joined(stmt: ir.Stmt, facts: Facts) -> Iterable[tuple[str, ...]]:
+    trusted = is_trusted(stmt)
+    match stmt:
+        case ir.Assign(target=target, value=value):
+            yield from _bound(ir.target_names(target), value, facts, trusted)
+        case ir.For(target=target, iter=iterable):
+            yield from _bound(ir.target_names(target), iterable, facts, trusted)
+        case ir.Update(target=ir.Index() as target, value=value) if stmt.origin.role == "adjoint":
+            if not is_numeric(value, facts, trusted):  # (adjoints are added to entries: no lists)
+                yield from _put(target.base, value, facts, trusted)
+        case (
+            ir.Store(target=target, value=value)
+            | ir.Update(target=ir.Index() | ir.Attribute() as target, value=value)
+        ):
+            yield from _put(target.base, value, facts, trusted)
+        case ir.Update(target=ir.Var() as var, value=value):
+            if not (is_numeric(var, facts, trusted) or is_numeric(value, facts, trusted)):
+                yield from _put(var, value, facts, trusted)
+        case ir.OpaqueStmt(writes=writes, values=values) if writes:
+            yield (OUTSIDE, *writes, *_of_all(values, facts, trusted))
+    for expr in ir.expressions(stmt):
+        yield from _inside(expr, facts, trusted)
+
+
+def _bound(
+    targets: tuple[str, ...], value: ir.Expr, facts: Facts, trusted: bool
+) -> Iterable[tuple[str, ...]]:
+    shared = sources(value, facts, trusted)
+    targets = tuple(t for t in targets if facts.kind(t).form not in ("number", "other"))
+    if shared and targets:
+        yield (*targets, *sorted(shared))
+
+
+def _put(base: ir.Expr, value: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, ...]]:
+    """A value stored in something that is no array stays reachable through it."""
+    shared = sources(value, facts, trusted)
+    into = sources(base, facts, trusted)
+    if isinstance(base, ir.Var) and facts.kind(base.name).form == "array":
+        return
+    if shared and into:
+        yield (*sorted(into), *sorted(shared))
+
+
+def _inside(expr: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, ...]]:
+    """What calls inside an expression join: `xs.append(v)`, and whatever an unknown call gets."""
+    for part in ir.walk(expr):
+        if not isinstance(part, ir.Call):
+            if isinstance(part, ir.Opaque) and part.refs:
+                shared = sources(part, facts, trusted)
+                if len(shared) > 1:
+                    yield tuple(sorted(shared))
+            continue
+        fn, arguments = operation(part.fn), (*part.args, *(v for _, v in part.kwargs))
+        if isinstance(fn, ir.Attribute):
+            if fn.name in MUTATORS:
+                for argument in arguments:
+                    yield from _put(fn.base, argument, facts, trusted)
+            elif not trusted and fn.name not in PURE_METHODS:
+                yield (OUTSIDE, *sorted(_of_all((fn.base, *arguments), facts, trusted)))
+        elif not isinstance(fn, ir.Ref):
+            yield (OUTSIDE, *sorted(_of_all((fn, *arguments), facts, trusted)))
+        elif not facts.pure(fn) and not _writes_first_only(fn):
+            yield (OUTSIDE, *sorted(_of_all(arguments, facts, trusted)))
+
+
+def _writes_first_only(fn: ir.Ref) -> bool:
+    return runtime_name(fn.obj) == "add_at" or getattr(fn.obj, "__name__", "") in ("at", "copyto")

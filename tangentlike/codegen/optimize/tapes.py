@@ -1,0 +1,116 @@
+"""What a forward function puts on its tape and its backward function does not read goes.
+
+The tape is made of what the adjoint statements read as the transform wrote them; some of that is
+gone when they are simplified: a sum over broadcast axes that waits needs no value for its shape.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+
+from ... import ir
+from .facts import Facts
+from .stacks import created_lists, is_push, remove_stacks
+
+Simplified = Callable[[ir.Function], ir.Function]
+
+
+def simplified_pairs(
+    functions: Sequence[ir.Function], simplified: Simplified, facts: Mapping[str, Facts]
+) -> tuple[ir.Function, ...]:
+    """All functions of a module simplified, and their tapes no longer than is read.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> fwd = derived(program("s = []; s.append(x); y = x * z; return y, (s, z)"), "save")
+    >>> bwd = program("s, z = tape; x = s.pop(); return z")
+    >>> bwd = dataclasses.replace(bwd, empties=("tape",))
+    >>> made = simplified_pairs((fwd, bwd), lambda f: f, {bwd.name: Facts()})
+    >>> print(show(made[0].body), show(made[1].body), sep=chr(10))
+    s = []
+    s.append(x)
+    y = x * z
+    return y, (z,)
+    (z,) = tape
+    return z
+    """
+    out = list(map(simplified, functions))
+    for at, (fwd, bwd) in enumerate(itertools.pairwise(functions)):
+        names = _unpacked(bwd)
+        if names is None or names != _taped(fwd) or len(names) != len(_taped(out[at]) or ()):
+            continue
+        shorter = _unread(out[at], out[at + 1], facts[bwd.name])
+        if shorter is not None:
+            unread, rest = shorter
+            out[at] = simplified(_without_taped(out[at], unread))
+            out[at + 1] = simplified(_without_unpacked(out[at + 1], unread, rest))
+    return tuple(out)
+
+
+def _unpacked(bwd: ir.Function) -> tuple[str | None, ...] | None:
+    """The names that a backward function takes from its tape."""
+    if bwd.empties and bwd.body:
+        match bwd.body[0]:
+            case ir.Assign(target=tuple(names), value=ir.Var(tape)):
+                if tape == bwd.params[0].name:
+                    return tuple(n if isinstance(n, str) else None for n in names)
+    return None
+
+
+def _taped(fwd: ir.Function) -> tuple[str | None, ...] | None:
+    """The names that a forward function returns as the tape (None for what has no name)."""
+    match fwd.body[-1] if fwd.body else None:
+        case ir.Return(value=ir.Display(items=(_, ir.Display(form="tuple", items=items)))):
+            return tuple(i.name if isinstance(i, ir.Var) else None for i in items)
+    return None
+
+
+def _unread(
+    fwd: ir.Function, bwd: ir.Function, facts: Facts
+) -> tuple[frozenset[int], ir.Block] | None:
+    """Positions of the tape that are not read, or are stacks whose items are not, and the
+    backward function after its first statement without them."""
+    names = _unpacked(bwd)
+    if names is None:  # (nothing was read of it, and the statement is gone)
+        return None
+    known = frozenset(n for n in names if n is not None and names.count(n) == 1)
+    pushed = _only_pushed(fwd)
+    taped = _taped(fwd) or ()
+    own = frozenset(
+        n for n, item in zip(names, taped, strict=True) if n in known and item in pushed
+    )
+    rest = remove_stacks(bwd, own, facts, bwd.body[:1]).body[1:]
+    read = frozenset().union(*map(ir.reads, ir.statements(rest)))
+    unread = frozenset(at for at, name in enumerate(names) if name in known - read)
+    return (unread, rest) if unread else None
+
+
+def _only_pushed(fwd: ir.Function) -> frozenset[str]:
+    """Stacks that a forward function makes and does nothing with but pushing and taping: other
+    lists may be the caller's, and a backward function restores them."""
+    stacks = created_lists(fwd)
+    for stmt in ir.statements(fwd.body[:-1]):
+        if not is_push(stmt):
+            stacks -= ir.reads(stmt)
+    return frozenset(stacks)
+
+
+def _without_taped(fwd: ir.Function, unread: frozenset[int]) -> ir.Function:
+    end = fwd.body[-1]
+    assert isinstance(end, ir.Return) and isinstance(end.value, ir.Display)
+    value, tape = end.value.items
+    assert isinstance(tape, ir.Display)
+    shorter = ir.Display("tuple", tuple(i for at, i in enumerate(tape.items) if at not in unread))
+    end = ir.Return(ir.Display("tuple", (value, shorter)), end.origin)
+    return dataclasses.replace(fwd, body=(*fwd.body[:-1], end))
+
+
+def _without_unpacked(bwd: ir.Function, unread: frozenset[int], rest: ir.Block) -> ir.Function:
+    first = bwd.body[0]
+    assert isinstance(first, ir.Assign)
+    names = tuple(n for at, n in enumerate(first.target) if at not in unread)
+    unpack = (ir.Assign(names, first.value, first.origin),) if names else ()
+    return dataclasses.replace(bwd, body=(*unpack, *rest))

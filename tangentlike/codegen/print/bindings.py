@@ -1,0 +1,308 @@
+"""What the names of emitted code mean, and how each is spelled in the file.
+
+A `Ref` knows its object and how one function spells it. A file holds several functions, perhaps
+of several modules, beside names the transform invented: two objects may want one name, and a
+local name may cover another. Here every object gets the one name it has in the file.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import sys
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ... import ir
+from ...errors import InternalError, UnsupportedError
+from ...frontend.resolve import Scope
+from ...ir.names import Names
+from ...rules.definitions import stands_for
+from ...rules.twins import twin
+from .to_gast import Speller, literal_references
+
+RUNTIME = "tangentlike.runtime"
+_KNOWN_MODULES = {"np": "numpy", "la": "numpy.linalg"}
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What a root name stands for.
+
+    `kind` is one of
+
+    - "emitted": a function of this very file,
+    - "builtin",
+    - "module": `import module as name`,
+    - "imported": `from module import original`, a function that is where it says it is,
+    - "global": a global of the user's module, data or function, which may change,
+    - "closure": a cell of the original function; `module` names that function,
+    - "given": an object that no import reaches.
+    """
+
+    kind: str
+    module: str
+    original: str
+    obj: Any = field(compare=False, hash=False)
+    key: int = 0
+
+    @property
+    def identity(self) -> tuple[str, str, str, int]:
+        return self.kind, self.module, self.original, self.key
+
+
+@dataclass(frozen=True)
+class Bindings:
+    """The names of a file: per function, the spelling in the file to what it stands for."""
+
+    by_function: Mapping[str, Mapping[str, Binding]]
+    spellings: Mapping[tuple[str, str, int], str]  # function, root, object -> spelling
+
+    def speller(self, function: str) -> Speller:
+        """How a function of the file spells its references."""
+        spellings = self.spellings
+
+        def spell(ref: ir.Ref) -> str:
+            _, dot, rest = ref.text.partition(".")
+            return spellings[function, ref.text, ref.key] + dot + rest
+
+        return spell
+
+    def all(self) -> dict[str, Binding]:
+        """Every name of the file from outside it, in order of first use."""
+        return {n: b for names in self.by_function.values() for n, b in names.items()}
+
+
+def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
+    """Find what every reference means and give it a name that is free where it is used."""
+    emitted = frozenset(fn.name.partition(".")[0] for fn in module.functions)
+    uses: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
+    found: dict[tuple[str, str, int], tuple[str, Binding]] = {}
+    first: dict[tuple[str, int], tuple[Any, ...]] = {}  # one class that several modules import
+    local = {fn.name: local_names(fn) for fn in module.functions}
+    for fn in module.functions:
+        for ref in references(fn):
+            root = ref.text.split(".")[0]
+            try:
+                binding = _found_anywhere(ref, scopes[fn.name], scopes, emitted)
+            except UnsupportedError as error:
+                raise _placed(error, ref, fn) from None
+            found[fn.name, ref.text, ref.key] = root, binding
+            known = _one_of_many(root, binding, first)
+            uses.setdefault((root, known), []).append(fn.name)
+    names = _spellings(uses, local, emitted)
+    by_function: dict[str, dict[str, Binding]] = {fn.name: {} for fn in module.functions}
+    spellings = {}
+    for (function, text, key), (root, binding) in found.items():
+        spelling = names[root, _one_of_many(root, binding, first)]
+        spellings[function, text, key] = spelling
+        by_function[function].setdefault(spelling, binding)
+    return Bindings(by_function, spellings)
+
+
+def _one_of_many(
+    root: str, binding: Binding, first: dict[tuple[str, int], tuple[Any, ...]]
+) -> tuple[Any, ...]:
+    """What tells a binding from others of its name: a class or function that modules import from
+    each other is one thing, though each has it among its own globals."""
+    if binding.kind != "global" or not isinstance(binding.obj, (type, types.FunctionType)):
+        return binding.identity
+    return first.setdefault((root, id(binding.obj)), binding.identity)
+
+
+def _placed(error: UnsupportedError, ref: ir.Ref, fn: ir.Function) -> UnsupportedError:
+    """The refusal of a reference with the line that it comes from."""
+    for stmt in ir.statements(fn.body):
+        if any(part == ref for expr in ir.expressions(stmt) for part in ir.walk(expr)):
+            return UnsupportedError(error.message, stmt.origin.place, error.hint)
+    return error
+
+
+def _spellings(
+    uses: Mapping[tuple[str, tuple[Any, ...]], list[str]],
+    local: Mapping[str, frozenset[str]],
+    emitted: frozenset[str],
+) -> dict[tuple[str, tuple[Any, ...]], str]:
+    everywhere: set[str] = set().union(*local.values(), emitted, (root for root, _ in uses))
+    fresh = Names(sorted(everywhere))
+    owner: dict[str, tuple[Any, ...]] = {}
+    spelling: dict[tuple[str, tuple[Any, ...]], str] = {}
+    for (root, identity), functions in uses.items():
+        mine = identity[0] == "emitted"
+        covered = any(root in local[fn] for fn in functions)
+        free = owner.get(root, identity) == identity and (mine or root not in emitted)
+        if mine and covered:
+            raise InternalError("emit", f"a local name hides the function {root}")
+        name = root if free and not covered else fresh.fresh(root)
+        owner[name] = identity
+        spelling[root, identity] = name
+    return spelling
+
+
+# --------------------------------------------------------------------- names in functions
+
+
+def is_operator(ref: ir.Ref) -> bool:
+    """Whether a reference is printed as an operator (`+`, `not`, `is not`, `+=`)."""
+    return keyword.iskeyword(ref.text) or not ref.text[0].isidentifier()
+
+
+def references(fn: ir.Function) -> Iterator[ir.Ref]:
+    """The references a function makes to what lies outside it, each once, in order."""
+    seen: dict[tuple[str, int], ir.Ref] = {}
+    for ref in _all_references(fn):
+        if not is_operator(ref) and " " not in ref.text:
+            seen.setdefault((ref.text, ref.key), ref)
+    yield from seen.values()
+
+
+def _all_references(fn: ir.Function) -> Iterator[ir.Ref]:
+    pending: list[ir.Expr] = [p.default for p in fn.params if p.default is not None]
+    for stmt in ir.statements(fn.body):
+        pending += ir.expressions(stmt)
+        if isinstance(stmt, ir.OpaqueStmt):
+            pending += stmt.refs
+        while pending:
+            expr = pending.pop()
+            if isinstance(expr, ir.Ref):
+                yield expr
+            elif isinstance(expr, ir.Const):
+                yield from literal_references(expr.value)
+            elif not isinstance(expr, ir.Var):
+                pending += ir.children(expr)[::-1]
+                if isinstance(expr, ir.Opaque):
+                    pending += expr.refs
+
+
+def local_names(fn: ir.Function) -> frozenset[str]:
+    """Parameters and everything a function binds."""
+    bound = {name for stmt in ir.statements(fn.body) for name in ir.binds(stmt)}
+    return frozenset(bound.union(fn.param_names))
+
+
+# ---------------------------------------------------------------------- what a name means
+
+
+def _found_anywhere(
+    ref: ir.Ref, own: Scope, scopes: Mapping[str, Scope], emitted: frozenset[str]
+) -> Binding:
+    """What a reference stands for: in the scope of its function, or of the one that gave it an
+    operation to call (`itertools.accumulate(ms, xp.matmul)` calls `xp.matmul`)."""
+    try:
+        return find(ref, own, emitted)
+    except InternalError:
+        root, _, path = ref.text.partition(".")
+        for scope in scopes.values():
+            try:
+                leads = _leads(scope.lookup(root), path, ref.obj)
+            except KeyError:
+                continue
+            if leads:
+                return find(ref, scope, emitted)
+        raise
+
+
+def find(ref: ir.Ref, scope: Scope, emitted: frozenset[str]) -> Binding:
+    """What the root of a reference stands for; from there its text must lead to its object."""
+    root, _, path = ref.text.partition(".")
+    try:
+        live = scope.lookup(root)
+    except KeyError:
+        live = _ABSENT
+    if root in scope.imports and _leads(live, path, ref.obj):
+        meaning = scope.imports[root]
+        kind = "imported" if meaning.original else "module"
+        return Binding(kind, meaning.module, meaning.original or root, live)
+    if live is not _ABSENT and _leads(live, path, ref.obj):
+        return _found(root, live, scope)
+    if not path and root in emitted:
+        return Binding("emitted", "", root, ref.obj)
+    if path and isinstance(live, types.ModuleType):
+        raise UnsupportedError(
+            f"`{root}` is `{live.__name__}`, which has no `{path}`; the derivative needs it",
+            hint="Write the step with other operations, or give it a rule with @tl.rule.",
+        )
+    if path:
+        return _by_module(ref, root, path)
+    if getattr(builtins, root, _ABSENT) is ref.obj:
+        return Binding("builtin", "builtins", root, ref.obj)
+    return _by_object(ref, root)
+
+
+_ABSENT = object()
+
+
+def _found(root: str, live: Any, scope: Scope) -> Binding:
+    """A name of the user's, by where it was found."""
+    if isinstance(live, types.ModuleType):
+        return Binding("module", live.__name__, root, live)
+    if getattr(builtins, root, _ABSENT) is live:
+        return Binding("builtin", "builtins", root, live)
+    if _from_runtime(live, root):
+        return Binding("imported", RUNTIME, root, live)
+    root = scope.renamed.get(root, root)
+    kind = scope.kind_of_name(root)
+    if kind == "closure":
+        owner = getattr(scope.fn, "__qualname__", "the function")
+        return Binding("closure", owner, root, live, id(scope.cells[root]))
+    module = scope.globals.get("__name__") or getattr(scope.module, "__name__", None)
+    if not isinstance(module, str):
+        return Binding("given", "", root, live, id(live))
+    return Binding("global", module, root, live, id(scope.globals))
+
+
+def _from_runtime(obj: Any, root: str) -> bool:
+    home = sys.modules.get(RUNTIME)
+    return home is not None and getattr(home, root, _ABSENT) is obj
+
+
+def _by_module(ref: ir.Ref, root: str, path: str) -> Binding:
+    """`np.tanh` in a function that knows no `np`: a rule brought it along."""
+    for name in (_KNOWN_MODULES.get(root, root), root):
+        module = sys.modules.get(name)
+        if module is not None and _leads(module, path, ref.obj):
+            return Binding("module", name, root, module)
+    raise InternalError("emit", f"nothing is known of `{root}` in {ref.text}")
+
+
+def _by_object(ref: ir.Ref, root: str) -> Binding:
+    """A bare name that the user's module does not have: found by what it stands for."""
+    obj = ref.obj
+    if isinstance(obj, types.ModuleType):
+        return Binding("module", obj.__name__, root, obj)
+    if _from_runtime(obj, root):
+        return Binding("imported", RUNTIME, root, obj)
+    home, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None)
+    known = isinstance(home, str) and isinstance(name, str) and home in sys.modules
+    if known and getattr(sys.modules[str(home)], str(name), _ABSENT) is obj:
+        return Binding("imported", str(home), str(name), obj)
+    return Binding("given", "", root, obj, id(obj))
+
+
+def _leads(start: Any, path: str, goal: Any) -> bool:
+    """Whether following attributes from an object arrives at another.
+
+    `goal` may be NumPy's where `start` belongs to a module that mirrors NumPy.
+    """
+    found, mirrored = start, twin(start)
+    for attribute in path.split(".") if path else ():
+        found = getattr(found, attribute, _ABSENT)
+        own = twin(found)
+        mirrored = getattr(mirrored, attribute, None) if own is None else own
+        if found is _ABSENT:
+            return False
+    if found is goal or (mirrored is not None and mirrored is goal):
+        return True
+    if stands_for(goal, found):  # an operation that is read as a program
+        return True
+    return path != "" and (_same_method(found, goal) or _same_method(mirrored, goal))
+
+
+def _same_method(a: Any, b: Any) -> bool:
+    """Bound methods are made anew by each access."""
+    owner = getattr(a, "__self__", _ABSENT)
+    if owner is _ABSENT or owner is not getattr(b, "__self__", None) or type(a) is not type(b):
+        return False
+    return getattr(a, "__name__", None) == getattr(b, "__name__", None)

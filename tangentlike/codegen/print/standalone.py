@@ -1,0 +1,165 @@
+"""A derivative as a file of its own: what it calls of the runtime and of the user's is copied in.
+
+The file needs NumPy, and whichever other libraries the user's code itself imports. Data of the
+user's is written out as it is now, if it is small enough to read; otherwise this refuses.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from ... import ir
+from ...errors import UnsupportedError
+from ...frontend.owners import is_installed
+from ...frontend.resolve import Scope
+from ...ir.names import Names
+from ...runtime import pair_of, tangent_of
+from .bindings import RUNTIME, Binding, bind, local_names
+from .copying import Piece, assignment, data_literal, definition, home, renamed
+from .header import header_lines
+from .module import scopes_of, write
+
+_ALWAYS_THERE = frozenset({"numpy"})
+
+
+def standalone(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = None) -> str:
+    """The text of a file that gives the same functions and needs only NumPy."""
+    every = scopes_of(module, scope, scopes)
+    bindings = bind(module, every)
+    collection = _Collection(module, bindings.all())
+    for name, binding in bindings.all().items():
+        if binding.kind not in ("builtin", "emitted") or name != binding.original:
+            collection.add(name, binding.obj)
+    head = collection.head(module.main.name)
+    return write(module, bindings, every, head).source
+
+
+class _Collection:
+    """Everything a file has to define before its functions: grows by what each piece needs."""
+
+    def __init__(self, module: ir.Module, bindings: Mapping[str, Binding]) -> None:
+        local = set().union(*(local_names(fn) for fn in module.functions))
+        self.file_names = Names(sorted({*local, *bindings, *(f.name for f in module.functions)}))
+        self.names = {_identity(b.original, b.obj): name for name, b in bindings.items()}
+        self.imports: dict[str, Binding] = {}
+        self.constants: list[str] = []
+        self.definitions: list[str] = []
+        self.done: set[tuple[str, int]] = set()
+        self.kept: list[Any] = []  # so that ids stay unique
+
+    def head(self, name: str) -> list[str]:
+        """The lines above the functions."""
+        libraries = {b.module.split(".")[0] for b in self.imports.values()}
+        others = sorted(n for n in libraries - _ALWAYS_THERE if n not in sys.stdlib_module_names)
+        needs = f"NumPy and {', '.join(others)}" if others else "only NumPy"
+        lines = [f"# {name} as a file of its own: needs {needs}.", ""]
+        lines += header_lines(self.imports, annotated=True)
+        if self.constants:
+            lines += ["", *self.constants]
+        for text in self.definitions:
+            lines += ["", "", *text.split("\n")]
+        return lines
+
+    # -------------------------------------------------------------- one name of the file
+
+    def add(self, name: str, obj: Any) -> None:
+        """Make a name of the file mean an object."""
+        if (name, id(obj)) in self.done:
+            return
+        if obj is pair_of or obj is tangent_of:
+            raise UnsupportedError(
+                "a function is called that shows only when the program runs, and a file of its own "
+                "cannot make its derivative then",
+                hint="Call functions by their names, or leave out --standalone.",
+            )
+        self.done.add((name, id(obj)))
+        self.kept.append(obj)
+        origin = home(obj)
+        if isinstance(obj, types.ModuleType):
+            self._module(name, obj)
+        elif origin is not None:
+            self.imports[name] = Binding("imported", *origin, obj)
+        elif isinstance(obj, (types.FunctionType, type)):
+            self._copy(name, definition(obj, name), obj.__name__)
+        else:
+            self._data(name, obj)
+
+    def _module(self, name: str, module: types.ModuleType) -> None:
+        if not is_installed(module.__name__):
+            raise UnsupportedError(
+                f"a file of its own cannot import `{module.__name__}`, a module of yours",
+                hint=f"Import the functions you use by name: from {module.__name__} import ...",
+            )
+        self.imports[name] = Binding("module", module.__name__, name, module)
+
+    def _data(self, name: str, value: Any) -> None:
+        numpy = self._numpy() if _holds_array(value) else "np"
+        text = data_literal(value, numpy)
+        if text is None:
+            raise UnsupportedError(
+                f"`{name}` is a {type(value).__name__} that cannot be written out in a file",
+                hint="Make it a parameter of the function, or leave out --standalone.",
+            )
+        self.constants.append(f"{name} = {text}")
+
+    def _numpy(self) -> str:
+        return self.name_for("np", sys.modules["numpy"])
+
+    def _copy(self, name: str, piece: Piece, own: str) -> None:
+        """Add a definition, below everything that it needs."""
+        changed = {own: name} if own != name else {}
+        for needed, obj in piece.needs.items():
+            given = name if needed == own else self.name_for(needed, obj)
+            if given != needed:
+                changed[needed] = given
+        for needed, obj in piece.types.items():
+            origin = home(obj)
+            if origin is not None and needed not in self.imports:
+                self.imports[needed] = Binding("imported", *origin, obj)
+        self.definitions.append(renamed(piece.text, changed))
+
+    def name_for(self, wanted: str, obj: Any) -> str:
+        """The name an object has in the file; it gets one if it has none."""
+        identity = _identity(wanted, obj)
+        if identity not in self.names:
+            self.kept.append(obj)
+            self.names[identity] = self.file_names.fresh(wanted)
+            self._add_needed(wanted, self.names[identity], obj)
+        return self.names[identity]
+
+    def _add_needed(self, wanted: str, name: str, obj: Any) -> None:
+        constant = None if _defines_itself(obj) else _runtime_constant(wanted, obj)
+        if constant is None:
+            self.add(name, obj)
+        else:
+            self._copy(name, constant, wanted)
+
+
+def _identity(name: str, obj: Any) -> tuple[str, int]:
+    """One definition a thing; constants are told apart by their names as well."""
+    return ("" if _defines_itself(obj) else name), id(obj)
+
+
+def _defines_itself(obj: Any) -> bool:
+    return isinstance(obj, (types.ModuleType, types.FunctionType, type)) or home(obj) is not None
+
+
+def _runtime_constant(name: str, obj: Any) -> Piece | None:
+    """A constant of the runtime is copied as it is written there, with its comment."""
+    for module_name, module in sorted(sys.modules.items()):
+        if module_name.startswith(RUNTIME) and getattr(module, name, None) is obj:
+            found = assignment(module, name)
+            if found is not None:
+                return found
+    return None
+
+
+def _holds_array(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return any(map(_holds_array, value))
+    if isinstance(value, dict):
+        return any(map(_holds_array, value.values()))
+    return hasattr(value, "dtype")

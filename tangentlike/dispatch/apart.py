@@ -1,0 +1,85 @@
+"""Arguments that a function writes in place must have memory of their own.
+
+The derivative works on copies of them: an array that shares memory with one of them would
+be written by the function and not by its derivative.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..errors import TangentlikeError
+from ..frontend.meanings import contents_of
+from ..frontend.primal import global_names
+from ..ir import Ref
+from ..pytree import leaves
+
+
+class Apart:
+    """Looks for memory shared by the arguments of one function, and with what is outside of it."""
+
+    def __init__(self, function: types.FunctionType, name: str) -> None:
+        self._name = name
+        self._globals = function.__globals__
+        self._read = tuple(dict.fromkeys(global_names(function.__code__)))
+        names = function.__code__.co_freevars
+        self._cells = tuple(zip(names, function.__closure__ or (), strict=False))
+
+    def refuse_shared(
+        self, given: Mapping[str, Any], written: Sequence[str], touched: Iterable[Ref]
+    ) -> None:
+        """Refuse arguments that share memory with one that is written; `touched` are arrays that
+        the function, or what it calls, has from outside."""
+        for name in written:
+            inside = list(leaves.arrays(given.get(name)))
+            if len(inside) > 1 and leaves.hold_one_twice(inside):
+                raise TangentlikeError(
+                    f"{self._name} writes its argument `{name}` in place, and two arrays in "
+                    "it share memory",
+                    hint="Put a copy of one of them into it.",
+                )
+            for other, value in given.items():
+                if other != name and _share(inside, value):
+                    raise self._refusal(name, f"`{other}`")
+            for other, value in (*self._outer(), *((ref.text, ref.obj) for ref in touched)):
+                if _share(inside, value):
+                    raise self._refusal(name, f"the outer `{other}`")
+
+    def refuse_overwritten(self, given: Mapping[str, Any], overwritten: Iterable[Ref]) -> None:
+        """Refuse arguments that share memory with an outer array that is written."""
+        for ref in overwritten:
+            outer = list(leaves.arrays(ref.obj))
+            for name, value in given.items():
+                if outer and _share(outer, value):
+                    raise TangentlikeError(
+                        f"{self._name} writes the outer `{ref.text}` in place, and its argument "
+                        f"`{name}` shares memory with it",
+                        hint=f"Pass a copy: {name}={name}.copy().",
+                    )
+
+    def _refusal(self, name: str, other: str) -> TangentlikeError:
+        return TangentlikeError(
+            f"{self._name} writes its argument `{name}` in place, and {other} shares memory "
+            "with it",
+            hint=f"Pass a copy: {name}={name}.copy().",
+        )
+
+    def _outer(self) -> Iterator[tuple[str, Any]]:
+        """The arrays that the function's outer names stand for now."""
+        for name in self._read:
+            value = self._globals.get(name)
+            if leaves.is_array(value):
+                yield name, value
+        for name, cell in self._cells:
+            value = contents_of(cell)
+            if leaves.is_array(value):
+                yield name, value
+
+
+def _share(arrays: Sequence[Any], value: Any) -> bool:
+    """Whether one of the arrays has memory in common with one that a value is or holds."""
+    if isinstance(value, (bool, int, float, str)):
+        return False
+    return any(leaves.share(a, b) for b in leaves.arrays(value) for a in arrays)

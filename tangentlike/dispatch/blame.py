@@ -1,0 +1,111 @@
+"""What an exception from emitted code says to the user: the line of theirs that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Place, TangentlikeError, UnsupportedError
+from ..frontend.structures import is_object
+from ..runtime import Mirror, Record, scalar_seed
+from ..runtime.refusing import REFUSING
+
+if TYPE_CHECKING:
+    from ..ir import Origin
+
+__all__ = ["annotate", "place_of", "refused_before", "translated_error"]
+
+
+def place_of(
+    error: Exception, functions: Sequence[Any], origins: Mapping[int, Origin]
+) -> Place | None:
+    """The user's place that an exception comes from, by the frames it went through."""
+    files = {f.__code__.co_filename for f in functions}
+    place, step = None, error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename in files:
+            origin = origins.get(step.tb_lineno)
+            place = origin.place if origin is not None else place
+        step = step.tb_next
+    return place
+
+
+def refused_before(error: Exception) -> Exception:
+    """What the derivative refused before `error` was raised while that was handled: a `finally` of
+    the user's runs then too, and may find values that were not computed. Else the error itself."""
+    found: BaseException | None = error
+    while found is not None:
+        step = found.__traceback__
+        while step is not None and step.tb_next is not None:
+            step = step.tb_next
+        if step is not None and step.tb_frame.f_code in REFUSING and isinstance(found, Exception):
+            return found
+        found = found.__context__
+    return error
+
+
+def translated_error(error: Exception, place: Place | None, primal: str) -> TangentlikeError | None:
+    """What is refused in `runtime`, which knows no error classes, as one of our errors; and what a
+    derivative that is made at run time refuses, with the line that asked for it."""
+    if type(error) is UnsupportedError and error.place is None and place is not None:
+        return UnsupportedError(error.message, place, error.hint)
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    if step is None:
+        return None
+    if isinstance(error, AttributeError) and isinstance(error.obj, (Mirror, Record, dict)):
+        if error.name in ("__iter__", "__getitem__"):
+            return UnsupportedError(
+                "an object is asked for its items, and what its class answers is not followed",
+                place,
+                "Go through what it holds, as in `for item in row.held`, or let `__iter__` return "
+                "`iter(...)` of a list.",
+            )
+        return UnsupportedError(
+            f"the attribute `{error.name}` is no field: its class computes it, or it was "
+            "added later",
+            place,
+            "Compute it in the function, from fields.",
+        )
+    if _meets_an_object(error):
+        return UnsupportedError(
+            "an object comes where the derivative was made for a number or an array",
+            place,
+            "Its class was not seen where the derivative was made. Loop over the list that holds "
+            "such objects, or annotate the parameter it comes from with its class.",
+        )
+    if step.tb_frame.f_code in REFUSING:
+        message, _, hint = str(error).partition(": ")
+        hint = hint.replace("example=", "`example=`")
+        return UnsupportedError(message, place, f"{hint[:1].upper()}{hint[1:]}.")
+    if step.tb_frame.f_code is not scalar_seed.__code__:
+        return None
+    message, _, hint = str(error).partition("; ")
+    hint = hint.replace("vjp or jacobian", "tl.vjp or tl.jacobian")
+    return TangentlikeError(
+        f"no gradient of {primal}: {message}", place, f"{hint[:1].upper()}{hint[1:]}."
+    )
+
+
+def _meets_an_object(error: Exception) -> bool:
+    """Whether arithmetic of a derivative failed on an object of the user's, or on its mirror."""
+    if isinstance(error, TypeError):
+        return any(f"'{cls.__name__}'" in str(error) for cls in (Mirror, Record))
+    if isinstance(error, AttributeError) and error.name == "conjugate":
+        return is_object(error.obj)
+    return False
+
+
+def annotate(error: Exception, place: Place | None, primal: str) -> None:
+    """Add the place to what an exception prints."""
+    if place is None:
+        return
+    note = f"in the derivative of {primal}: {place.file}:{place.line}: {place.text}"
+    if hasattr(error, "add_note"):
+        error.add_note(note)
+    else:  # Python 3.10 has no notes of its own; the attribute is where PEP 678 puts them
+        error.__notes__ = [  # type: ignore[attr-defined, unused-ignore]
+            *getattr(error, "__notes__", ()),
+            note,
+        ]

@@ -1,0 +1,389 @@
+"""A derivative found once and handed back as a plain function: lazily, cached, thread-safe.
+
+`Derivation` stands between the pipeline, which makes source, and the public calls: it decides
+when the transform runs, guards calls (integers, shared memory), and adds to an exception from
+emitted code the line of the user's that it comes from.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import threading
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import TangentlikeError, UnknownRankError, UnsupportedError
+from ..frontend.meanings import Meanings, noting
+from ..frontend.primal import Primal, plain_signature
+from ..frontend.structures import Structures, has_objects, structures_of
+from ..ir.kind import UNKNOWN, Kind
+from ..ir.required_types import Asked, asked_by
+from ..pytree import leaves
+from .apart import Apart
+from .blame import annotate, place_of, refused_before, translated_error
+from .claims import UNSTATED, broken, claims_of, example_key, stand_in
+
+if TYPE_CHECKING:
+    from ..ad.request import Request
+    from ..pipeline.stages import Derived
+
+_LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
+_CACHE: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
+_CACHE_SIZE = 1024
+
+
+class Derivation:
+    """One function's derivative by one request: made when first needed, kept afterwards."""
+
+    def __init__(self, primal: Primal, request: Request) -> None:
+        self.primal = primal
+        self.request = request
+        self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
+        self.succeeds = False  # another one, whose helpers were defined anew
+        self._derived: Derived | None = None
+        self._waiting: tuple[UnknownRankError, Meanings] | None = None
+        self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
+        self._slots = [_slot(primal, name) for name in request.wrt]
+
+    @property
+    def derived(self) -> Derived:
+        """The transformed function; transforms it at the first demand."""
+        if self._derived is None:
+            with _LOCK:
+                if self._derived is None:
+                    self._derived = self._derive()
+        return self._derived
+
+    def _derive(self) -> Derived:
+        """The transformed function. Where the reverse sweep over other derivatives is refused,
+        it is made over their variants for that; a refusal is that of the plain ones."""
+        from ..pipeline.stages import derive
+
+        if self._waiting is not None and self._waiting[1].hold():
+            raise self._waiting[0].with_traceback(None)
+        inner, request = self.primal.inner, self.request
+        function = inner.emitted if self.primal.waits else self.primal.function
+        with noting() as meanings:
+            try:
+                return derive(function, request)
+            except UnsupportedError as refusal:
+                forward = request.mode in ("tangent", "change")
+                if not (forward or request.inside) and (inner or meanings.of_derivatives):
+                    with contextlib.suppress(UnsupportedError):
+                        function = inner.for_reversal.emitted if inner else function
+                        return derive(function, replace(request, inside=True))
+                if isinstance(refusal, UnknownRankError):  # (asked again at each call)
+                    self._waiting = refusal, meanings
+                raise
+
+    def holds(self) -> bool:
+        """Whether the functions that were read for it still are what their names mean."""
+        derived, inner = self._derived, self.primal.inner
+        if inner is not None and not inner.holds():
+            return False
+        return derived is None or derived.meanings.hold()
+
+    def renewed(self) -> Derivation:
+        """The same derivative of what the names mean now."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None and not inner.holds():
+            primal = primal.around(inner.renewed())
+        made = derivation_of(primal, self.request)
+        made.succeeds = True
+        return made
+
+    def suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
+        """The derivation for these arguments: this one, if they are what it was made for.
+
+        Complex arguments need conjugates that are not emitted for real programs; operations on
+        arrays that are not NumPy's give no numbers; arguments that are not what an annotation or
+        an example says need a derivation that does not trust these.
+        """
+        if not self.holds():
+            return self.renewed().suited(args, kwargs)
+        forms = None if kwargs else leaves.forms(args)
+        if forms is None:
+            return self._suited(args, kwargs)
+        known, chosen = self._latest
+        if forms != known or (chosen is not self and not chosen.holds()):
+            chosen = self._suited(args, kwargs)
+            self._latest = (forms, chosen)
+        return chosen
+
+    def _suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
+        found = self
+        given = (*args, *kwargs.values()) if kwargs else args
+        if not self.request.has_complex and any(map(leaves.is_complex, given)):
+            found = self.for_complex
+        if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
+            found = found.for_foreign
+        found = found.for_structures(self._by_name(args, kwargs) or {})
+        if found.primal.inner is None and not found.claims:
+            return found
+        by_name = self._by_name(args, kwargs)
+        return found if by_name is None else found._believing(by_name)
+
+    @cached_property
+    def _asked(self) -> Asked:
+        return asked_by(lambda: self.derived)
+
+    @cached_property
+    def claims(self) -> dict[str, Kind]:
+        """What annotations and the example promise of the arguments."""
+        params = self.derived.lowered.function.params
+        example = self.request.example
+        stated = None if example is None else self._signature.bind_partial(*example).arguments
+        return claims_of({p.name: p.annotation for p in params}, stated)
+
+    def _believing(self, given: Mapping[str, Any]) -> Derivation:
+        """This derivation if the arguments keep its promises, else one that is not given them."""
+        inner = self.primal.inner
+        if inner is not None:
+            better = inner._believing({n: v for n, v in given.items() if n in inner.names})
+            if better is not inner:
+                primal = self.primal.around(better)
+                return derivation_of(primal, self.request)._believing(given)
+        false = broken(self.claims, given)
+        if not false:
+            return self
+        if self.request.example is not None:
+            return derivation_of(self.primal, replace(self.request, example=None))._believing(given)
+        return self._corrected(false, given)
+
+    def _corrected(self, false: Sequence[str], given: Mapping[str, Any]) -> Derivation:
+        """The same derivative with examples in place of the annotations that do not hold."""
+        parameters = self._signature.parameters.values()
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        positional = [p.name for p in parameters if p.kind in by_position]
+        example = tuple(stand_in(given[n]) if n in false else UNSTATED for n in positional)
+        if set(false) <= set(positional):
+            made = derivation_of(self.primal, replace(self.request, example=example))
+            if not broken(made.claims, given):
+                return made
+        kind = type(given[false[0]]).__name__
+        raise TangentlikeError(
+            f"`{false[0]}` of {self.primal.name} is not what its annotation says: it is a {kind}",
+            hint="The derivative relies on annotations of parameters: correct it, or drop it.",
+        )
+
+    @cached_property
+    def for_complex(self) -> Derivation:
+        """The same derivative allowing for complex values, also in what it differentiates."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None:
+            primal = primal.around(inner.for_complex)
+        return derivation_of(primal, replace(self.request, has_complex=True))
+
+    @cached_property
+    def for_foreign(self) -> Derivation:
+        """The same derivative where the results of array operations are never numbers."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None:
+            primal = primal.around(inner.for_foreign)
+        return derivation_of(primal, replace(self.request, has_foreign=True))
+
+    @cached_property
+    def for_reversal(self) -> Derivation:
+        """The same derivative, made to be differentiated in reverse mode."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None:
+            primal = primal.around(inner.for_reversal)
+        return derivation_of(primal, replace(self.request, copies=True, inside=True))
+
+    def for_structures(self, given: Mapping[str, Any]) -> Derivation:
+        """The same derivative for arguments of the structures of these."""
+        objects = any(map(has_objects, given.values()))
+        lists = any(isinstance(value, (list, tuple)) for value in given.values())
+        lists = lists and not objects and self._asked.lists
+        told = structures_of(given, objects or self._asked.names, lists)
+        known = dict(told)
+        others = (n for n in self._stated if n in given and n not in known)
+        told += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
+        found = self if told == self.request.structures else self.for_told(told)
+        if found._asked.ranks:
+            told = structures_of(given, objects or self._asked.names, lists, ranks=True)
+            found = self.for_told(told)
+        return found
+
+    def for_told(self, told: Structures) -> Derivation:
+        """The same derivative for arguments of these structures."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None:
+            told_inside = tuple((n, k) for n, k in told if n in inner.names)
+            primal = primal.around(inner.for_told(told_inside))
+        return derivation_of(primal, replace(self.request, structures=told))
+
+    @cached_property
+    def _stated(self) -> tuple[str, ...]:
+        """The parameters that annotations say the class of."""
+        from ..analysis.stated_classes import stated_classes
+
+        return tuple(stated_classes(self.primal.function))
+
+    @cached_property
+    def _apart(self) -> Apart:
+        return Apart(self.primal.function, self.primal.name)
+
+    @cached_property
+    def writes_tape(self) -> bool:
+        """Whether running the pullback changes arrays that it needs again."""
+        return restores_arrays(self.derived)
+
+    @property
+    def emitted(self) -> Any:
+        """The emitted function itself, compiled."""
+        return self.derived.function
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return plain_signature(self.primal.function)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The parameters of the function."""
+        return tuple(self._signature.parameters)
+
+    @cached_property
+    def seeds(self) -> tuple[str, ...]:
+        """The parameters that the emitted function has besides those of the function."""
+        emitted = plain_signature(self.emitted).parameters
+        return tuple(name for name in emitted if name not in self.names)
+
+    @cached_property
+    def _simple(self) -> dict[str, Any] | None:
+        """Parameters with their defaults; None if some take several arguments."""
+        parameters = self._signature.parameters.values()
+        if any(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in parameters):
+            return None
+        return {p.name: p.default for p in parameters if p.default is not p.empty}
+
+    def _by_name(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The arguments by parameter; None for a call that will fail anyway."""
+        if self._simple is not None:
+            given = {**self._simple, **dict(zip(self.names, args, strict=False)), **kwargs}
+            return given if len(given) == len(self.names) else None
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError:
+            return None  # the call itself will say what is wrong
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+    def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The arguments at `wrt` in a call, checked to be differentiable."""
+        found = []
+        value: Any
+        for name, position, default, starred in self._slots:
+            if position is not None and (starred or position < len(args)):
+                value = args[position:] if starred else args[position]
+            else:
+                value = kwargs.get(name, default)
+            kind = type(value)
+            if kind is not float and not (kind is np.ndarray and value.dtype.kind == "f"):
+                leaves.refuse_integer(name, self.primal.name, value)
+            found.append(value)
+        return found
+
+    def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The emitted function, called."""
+        return self.run((self._derived or self.derived).functions[-1], args, kwargs)
+
+    def run(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Call an emitted function; an exception gets a note that names the user's line."""
+        derived = self._derived or self.derived
+        leaves.refuse_matrices((*args, *kwargs.values()) if kwargs else args)
+        if derived.written_params or derived.overwritten:
+            own = {name: value for name, value in kwargs.items() if name not in self.seeds}
+            given = self._by_name(args, own)
+            if given is not None:  # (otherwise the call itself says what is wrong)
+                self._apart.refuse_shared(given, derived.written_params, derived.touched)
+                self._apart.refuse_overwritten(given, derived.overwritten)
+        return self.guarded(function, args, kwargs)
+
+    def guarded(
+        self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Call a part of the derivative that gets no arguments of the user's."""
+        try:
+            return function(*args, **kwargs)
+        except Exception as raised:
+            error = refused_before(raised)
+            derived = self._derived or self.derived
+            place = place_of(error, functions_of(derived), derived.origins)
+            translated = translated_error(error, place, self.primal.name)
+            if translated is not None:
+                raise translated from None
+            annotate(raised, place, self.primal.name)
+            raise
+
+
+def _slot(primal: Primal, name: str) -> tuple[str, int | None, Any, bool]:
+    """A parameter, where it stands among positional arguments (None: keyword only), its default,
+    and whether it takes all further arguments.
+
+    A local variable stands nowhere: its adjoint has the right form."""
+    for position, parameter in enumerate(plain_signature(primal.function).parameters.values()):
+        if parameter.name == name:
+            default = None if parameter.default is parameter.empty else parameter.default
+            keyword = parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+            return name, (None if keyword else position), default, name == primal.starred
+    return name, None, leaves.OF_ANY_FORM, False
+
+
+def functions_of(derived: Derived) -> tuple[Any, ...]:
+    """The emitted functions: one, or the pair."""
+    return tuple(getattr(derived, "functions", None) or ()) or (derived.function,)
+
+
+def restores_arrays(derived: Derived) -> bool:
+    """Whether the backward function writes arrays of its tape (what it pops does not count)."""
+    lines = derived.source.splitlines()
+    restored = [lines[n - 1] for n, origin in derived.origins.items() if origin.role == "restore"]
+    # (A stack that is appended to is a list, and each run has its own.)
+    stores = [line.partition("=")[0] for line in restored if ".append(" not in line]
+    return any(mark in target for target in stores for mark in "[.") or "out=" in derived.source
+
+
+def derivation_of(primal: Primal, request: Request) -> Derivation:
+    """The derivation for a function and a request, the same object for the same two."""
+    key = _key(primal, request)
+    with _LOCK:
+        found = _CACHE.get(key)
+        if found is None or not found.holds():
+            # The derivation keeps alive whatever the key names by id.
+            bare = replace(primal, origin=None, args=(), kwargs={})
+            found = _CACHE[key] = Derivation(bare, request)
+        _CACHE.move_to_end(key)
+        while len(_CACHE) > _CACHE_SIZE:
+            _CACHE.popitem(last=False)
+    return found
+
+
+_REQUEST = (
+    *("mode", "wrt", "bare", "has_aux", "target"),
+    *("has_complex", "has_foreign", "structures", "copies", "inside"),
+)
+
+
+def _key(primal: Primal, request: Request) -> tuple[Any, ...]:
+    function = primal.function
+    return (
+        id(function.__code__),
+        id(function.__globals__),
+        tuple(map(id, function.__closure__ or ())),
+        tuple(map(id, function.__defaults__ or ())),
+        tuple((k, id(v)) for k, v in (function.__kwdefaults__ or {}).items()),
+        primal.name,
+        id(primal.inner) if primal.waits else None,
+        *(getattr(request, name) for name in _REQUEST),
+        example_key(request.example),
+    )

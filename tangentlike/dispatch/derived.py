@@ -1,0 +1,97 @@
+"""Where the derivatives handed out live, as far as `pickle` is concerned.
+
+A plain function pickles as module and name. The name of a derivative says how it was made,
+`grad(pkg/model:loss, wrt=0)`; looking it up here makes it again. So a derivative pickles
+wherever its primal does, and arrives as an ordinary derivative.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["OPERATORS", "encode"]
+
+OPERATORS: dict[str, Callable[..., Any]] = {}  # filled by the modules that define them
+
+
+def encode(operator: str, origin: Any, **options: Any) -> str:
+    """The name of a derivative; one that cannot be looked up contains a `<`.
+
+    >>> encode("grad", encode, wrt=("w", "b"))
+    'grad(tangentlike/dispatch/derived:encode, wrt=(w,b))'
+    """
+    parts = [_path(origin)]
+    parts += [f"{key}={_text(value)}" for key, value in options.items() if value is not None]
+    return f"{operator}({', '.join(parts)})"
+
+
+def _path(origin: Any) -> str:
+    qualname = getattr(origin, "__qualname__", None)
+    if getattr(origin, "__tangentlike__", None) is not None:
+        return str(qualname)
+    module = getattr(origin, "__module__", None)
+    if not qualname or not module or getattr(origin, "__self__", None) is not None:
+        return "<object>"
+    return f"{module}:{qualname}".replace(".", "/")
+
+
+def _text(value: Any) -> str:
+    return f"({','.join(value)})" if isinstance(value, tuple) else str(value)
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        operator, inner, options = _split(name)
+        return _remake(name, operator, inner, options)
+    except (ValueError, ImportError, KeyError) as error:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error
+
+
+def _split(name: str) -> tuple[str, str, dict[str, Any]]:
+    """Take a name apart: operator, what it was applied to, options."""
+    operator, opening, rest = name.partition("(")
+    if not opening or not rest.endswith(")") or "<" in name:
+        raise ValueError(name)
+    inner, *parts = _top_level(rest[:-1])
+    pairs = (part.partition("=") for part in parts)
+    return operator, inner, {key: _value(text) for key, _, text in pairs}
+
+
+def _top_level(text: str) -> list[str]:
+    """Split at the commas outside parentheses that a space follows."""
+    parts, depth, start = [], 0, 0
+    for i, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0 and text.startswith(", ", i):
+            parts.append(text[start:i])
+            start = i + 2
+    return [*parts, text[start:]]
+
+
+def _value(text: str) -> Any:
+    if text.startswith("("):
+        return tuple(text[1:-1].split(","))
+    return {"True": True, "False": False}.get(text, text)
+
+
+def _remake(name: str, operator: str, inner: str, options: dict[str, Any]) -> Any:
+    importlib.import_module("tangentlike")  # it fills OPERATORS
+    if "(" in inner:
+        primal = _remake(name, *_split(inner))
+    else:
+        primal = _find(inner)
+    if getattr(primal, "__qualname__", None) == name:
+        return primal  # decorated: the derivative itself has the primal's name in its module
+    return OPERATORS[operator](primal, **options)
+
+
+def _find(path: str) -> Any:
+    module, _, qualname = path.partition(":")
+    if not qualname:
+        raise ValueError(path)
+    found: Any = importlib.import_module(module.replace("/", "."))
+    for part in qualname.split("/"):
+        found = getattr(found, part)
+    return found

@@ -1,0 +1,141 @@
+"""From a live function to the IR: its source found, its names resolved, its statements lowered.
+
+The steps, each in a file of its own: find the source (`source`), read it as nested IR
+(`functions`, `statements`, `expressions`), then small passes to the normal form that
+`tangentlike.frontend.verify` verifies (`targets`, `jumps`, `flatten`, `loopvars`, `webs`).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .. import ir
+from ..errors import Place, UnsupportedError
+from ..ir import Function
+from ..ir.names import Names
+from .attempts import refuse_contents
+from .expressions import expression
+from .flatten import flatten
+from .functions import program, read_definition, read_function
+from .imports import imported_names
+from .inline import inlinable
+from .jumps import structure_jumps
+from .lifting import lift_definitions, lifted_of
+from .loopvars import copied_with, fix_headers, spread_headers
+from .naming import names_of
+from .resolve import Scope
+from .source import find_definition
+from .survey import survey
+from .webs import reaching, renamed_webs, split_names
+
+read_block = program
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A function in the normal form, and the scope its names were resolved in.
+
+    `temporaries` are the names that lowering introduced; `original` says, for each name that
+    `split_names` gave, which name it stands for in the source (`a2` -> `a`).
+    """
+
+    function: Function
+    scope: Scope
+    temporaries: frozenset[str] = frozenset()
+    original: Mapping[str, str] = field(default_factory=dict)
+
+
+def lower(fn: Callable[..., Any], managers: bool = False) -> Lowered:
+    """Read a live function and bring it into the normal form.
+
+    With `managers`, context managers that are written in Python are written out.
+    """
+    lifted = lifted_of(fn)
+    if lifted is not None:
+        scope = replace(lifted.scope, fn=None)  # the defaults of the function around are not its
+        names = names_of(lifted.function)
+        return _lowered(lifted.function, scope, names, lifted.names, lifted.rebound)
+    function = _plain_function(fn)
+    scope = Scope.of(function)
+    try:
+        found = find_definition(function)
+        names = Names([*scope.cells, found.name])
+        known = survey(found.node)
+        scope = replace(scope, imports=imported_names(found.node, function.__globals__))
+        for name in scope.imports:
+            known.bound.pop(name, None)
+        read = read_definition(found, scope, names, known, managers)
+        return _lowered(read, scope, names, frozenset(known.bound))
+    except RecursionError:
+        code = function.__code__
+        raise UnsupportedError(
+            f"`{function.__name__}` is nested too deeply",
+            Place(code.co_filename, code.co_firstlineno),
+            "Break its longest expression, or its chain of `elif`, into several.",
+        ) from None
+
+
+def lower_nested(function: Function) -> Lowered:
+    """Bring a nested function, as `read_function` and `program` give it, into the normal form."""
+    return _lowered(function, Scope.of_names({}), names_of(function), frozenset(_bound(function)))
+
+
+def _lowered(
+    function: Function,
+    scope: Scope,
+    names: Names,
+    own: frozenset[str],
+    late: frozenset[str] = frozenset(),
+) -> Lowered:
+    """The passes from nested IR to the normal form, in order; `own` are the user's names, `late`
+    captured ones that are bound again while a function made here may be kept."""
+    function = lift_definitions(function, inlinable(function), scope, names, late)
+    function = structure_jumps(function, names)
+    function = flatten(function, names, scope, late)
+    function = spread_headers(function, names)
+    function, found = copied_with(function, reaching(function), names)
+    function, before = renamed_webs(function, found, names)
+    refuse_contents(function)
+    function = fix_headers(function, names)
+    made = frozenset(n for n in _bound(function) if before.get(n, n) not in own)
+    return Lowered(function, scope, made, before)
+
+
+def _bound(function: Function) -> list[str]:
+    """All names a function binds."""
+    inner = [n for stmt in ir.statements(function.body) for n in ir.binds(stmt)]
+    return [*function.param_names, *inner]
+
+
+def _plain_function(fn: Callable[..., Any]) -> types.FunctionType:
+    """The Python function behind a function or a bound method."""
+    fn = getattr(fn, "__func__", fn) if inspect.ismethod(fn) else fn
+    if isinstance(fn, types.FunctionType):
+        return fn
+    name = getattr(fn, "__name__", type(fn).__name__)
+    hint = "Give a derivative rule for it with @tl.rule, or wrap it in a Python function."
+    if isinstance(fn, functools.partial):
+        hint = "Write a function that calls the one inside with the arguments already given."
+    raise UnsupportedError(f"`{name}` is not a function written in Python", hint=hint)
+
+
+__all__ = [
+    "Lowered",
+    "Scope",
+    "expression",
+    "flatten",
+    "lower",
+    "lower_nested",
+    "names_of",
+    "program",
+    "reaching",
+    "read_block",
+    "read_function",
+    "renamed_webs",
+    "split_names",
+]

@@ -1,0 +1,112 @@
+"""Whose a function, class or module is: the user's, a library's, Python's or ours.
+
+What is the user's is read and differentiated; what is a library's has a rule or is refused. Whoever
+asks, asks here, so that the answers agree.
+"""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from typing import Any
+
+import numpy as np
+
+from ..runtime.records import is_machinery
+
+__all__ = [
+    "OURS",
+    "is_installed",
+    "is_library",
+    "is_machinery",
+    "is_numerical",
+    "is_numpy",
+    "is_of_runtime",
+    "is_ours",
+    "is_pythons",
+    "module_of",
+    "package_of",
+]
+
+OURS = __name__.partition(".")[0]
+NUMERICAL = ("numpy", "scipy", "cupy")
+_PLACES = tuple({sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib")})
+
+
+def module_of(obj: Any) -> str:
+    """The module that a function or class says it is of; "" where it says none.
+
+    >>> module_of(np.linalg.norm), module_of(3.0)
+    ('numpy.linalg', '')
+    """
+    module = getattr(obj, "__module__", None)
+    # A compiled class may hold a descriptor there (3.10), an object of the user's anything.
+    return module if isinstance(module, str) else ""
+
+
+def package_of(obj: Any) -> str:
+    """The outermost package of an object's module.
+
+    >>> package_of(np.linalg.norm), package_of(module_of)
+    ('numpy', 'tangentlike')
+    """
+    return module_of(obj).partition(".")[0]
+
+
+def is_numpy(obj: Any) -> bool:
+    """Whether an object is a function of NumPy, or a ufunc (anybody's).
+
+    >>> is_numpy(np.sum), is_numpy(np.add), is_numpy(sum)
+    (True, True, False)
+    """
+    return isinstance(obj, np.ufunc) or package_of(obj) == "numpy"
+
+
+def is_numerical(obj: Any) -> bool:
+    """Whether an object belongs to NumPy or a library of its kind, whose operations have rules."""
+    return package_of(obj) in NUMERICAL
+
+
+def is_ours(obj: Any) -> bool:
+    """Whether a function or class belongs to tangentlike."""
+    return package_of(obj) == OURS
+
+
+def is_of_runtime(obj: Any) -> bool:
+    """Whether a function is one that emitted code calls, which is known without being read.
+
+    >>> from tangentlike import runtime
+    >>> is_of_runtime(runtime.pair_of), is_of_runtime(module_of)
+    (True, False)
+    """
+    return module_of(obj).startswith(f"{OURS}.runtime")
+
+
+def is_library(obj: Any) -> bool:
+    """Whether a function or class has a rule or is refused, and is never read.
+
+    >>> is_library(np.linalg.norm), is_library(module_of)
+    (True, False)
+    """
+    return is_numerical(obj) or package_of(obj) == "dataclasses"
+
+
+def is_pythons(obj: Any) -> bool:
+    """Whether a function or class belongs to Python's own library."""
+    root = package_of(obj)
+    return root in sys.stdlib_module_names and root != "__main__"
+
+
+def is_installed(module: str) -> bool:
+    """Whether a module is installed (or part of Python), not the user's own file.
+
+    >>> is_installed("numpy.linalg"), is_installed("math"), is_installed("__main__")
+    (True, True, False)
+    """
+    root = module.partition(".")[0]
+    if root in sys.stdlib_module_names:
+        return root != "__main__"
+    if root in (OURS, "__main__"):
+        return False
+    file = getattr(sys.modules.get(root), "__file__", None) or ""
+    return file.startswith(_PLACES) or "site-packages" in file

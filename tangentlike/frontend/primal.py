@@ -1,0 +1,293 @@
+"""What the caller handed us, as one plain Python function and the arguments already bound to it.
+
+Bound methods, `functools.partial`, cached functions, callable objects, our own derivatives and
+NumPy functions all end as a `Primal`: a function with source, and what stands in front of it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
+from .checkpoints import inside_checkpoint
+from .library import as_documented, is_operation, library_path, one_line_function, parameter_names
+from .meanings import note_derivative
+
+Wrt = int | str | Sequence[int | str]
+
+
+@dataclass(frozen=True)
+class Primal:
+    """`function` is what is differentiated; `args` and `kwargs` are bound in front of every call.
+
+    `name` is how messages call it, `origin` the object the caller gave (for pickling). `inner`
+    is the derivation that emitted `function`, if one did; where it `waits`, one that will, when
+    the arguments of a call tell how.
+    """
+
+    function: types.FunctionType
+    name: str
+    origin: Any
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    inner: Any = None
+    waits: bool = False
+
+    def around(self, inner: Any) -> Primal:
+        """The primal that `inner` emits. Where only a call tells the classes of objects, so that
+        nothing can be emitted yet, what `inner` differentiates stands for it."""
+        try:
+            return replace(self, function=inner.emitted, inner=inner, waits=False)
+        except UnknownClassError:
+            return replace(self, function=inner.primal.function, inner=inner, waits=True)
+
+    def shaped(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        """What `function` returned, as the function that the caller gave returns it: a derivative
+        hands its gradients back in the caller's containers."""
+        operator = getattr(self.origin, "__tangentlike__", None)
+        shape = None if operator is None else operator.shaped
+        return result if shape is None else shape(args, kwargs, result)
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        """The signature a caller sees: that of the function less what is bound already."""
+        full = plain_signature(self.function)
+        if not self.args and not self.kwargs:
+            return full
+        bound = functools.partial(self.function, *self.args, **self.kwargs)
+        return inspect.signature(bound)
+
+    @functools.cached_property
+    def free_names(self) -> tuple[str, ...]:
+        """The names of the parameters a caller still gives."""
+        return tuple(self.signature.parameters)
+
+    @functools.cached_property
+    def positional(self) -> tuple[str, ...]:
+        """Those that take one positional argument each."""
+        by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        parameters = self.signature.parameters.values()
+        return tuple(p.name for p in parameters if p.kind in by_position)
+
+    @functools.cached_property
+    def starred(self) -> str | None:
+        """The one that takes the rest of them, if there is one."""
+        kinds = {p.kind: p.name for p in self.signature.parameters.values()}
+        return kinds.get(inspect.Parameter.VAR_POSITIONAL)
+
+
+def plain_signature(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of the function itself, whatever it says it wraps."""
+    return inspect.signature(function, follow_wrapped=False)
+
+
+_KNOWN: dict[int, Primal] = {}  # plain functions seen lately: tl.vjp is called in loops
+_KNOWN_SIZE = 256
+
+
+def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None = None) -> Primal:
+    """The function behind a callable.
+
+    `arity` and `literals` say how a function without Python source (NumPy's) will be called:
+    with so many arguments, and with these keyword arguments written as literals.
+    """
+    known = _KNOWN.get(id(fn))
+    if known is not None and known.origin is fn:
+        return known
+    inside = inside_checkpoint(fn)
+    if inside is not None:  # nothing is kept outside of the whole function
+        return primal_of(inside, arity, literals)
+    operator = getattr(fn, "__tangentlike__", None)
+    if operator is not None:
+        bound = operator.primal
+        note_derivative(operator.inner)
+        plain = Primal(bound.function, fn.__name__, fn, bound.args, bound.kwargs)
+        return plain.around(operator.inner)
+    if isinstance(fn, types.FunctionType) and not is_operation(fn):
+        if len(_KNOWN) >= _KNOWN_SIZE:
+            _KNOWN.clear()
+        _KNOWN[id(fn)] = found = Primal(as_documented(fn) or fn, fn.__name__, fn)
+        return found
+    if isinstance(fn, types.MethodType):
+        inner = primal_of(fn.__func__, arity)
+        return Primal(inner.function, fn.__name__, fn, (*inner.args, fn.__self__), inner.kwargs)
+    if isinstance(fn, functools.partial):
+        inner = primal_of(fn.func, arity)
+        kwargs = {**inner.kwargs, **fn.keywords}
+        return Primal(inner.function, inner.name, fn, (*inner.args, *fn.args), kwargs)
+    if isinstance(fn, (staticmethod, classmethod)):
+        raise TangentlikeError(
+            f"a {type(fn).__name__} object is no function yet",
+            hint=f"Put the decorator below @{type(fn).__name__}, next to the function.",
+        )
+    if isinstance(fn, functools._lru_cache_wrapper) or is_compiled_python(fn):
+        return primal_of(python_function(fn), arity)
+    return _primal_of_other(fn, arity, literals)
+
+
+def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None) -> Primal:
+    """Library functions get a one-line function around them; objects give their `__call__`."""
+    if not callable(fn):
+        raise TangentlikeError(
+            f"expected a function, got {type(fn).__name__}",
+            hint="Give the function itself: tl.grad(f), not tl.grad(f(x)).",
+        )
+    if isinstance(fn, type) and fn is not float:
+        raise UnsupportedError(
+            f"{fn.__qualname__} is a class",
+            hint="Differentiate a function that builds the object and returns a number.",
+        )
+    if library_path(fn) is not None:
+        params = parameter_names(fn, arity)
+        written = [f"{key}={value!r}" for key, value in (literals or {}).items()]
+        return Primal(one_line_function(fn, params, [*params, *written]), fn.__name__, fn)
+    method = inspect.getattr_static(type(fn), "__call__", None)
+    if isinstance(method, types.FunctionType):
+        return Primal(method, type(fn).__qualname__, fn, (fn,))
+    raise UnsupportedError(
+        f"{getattr(fn, '__qualname__', fn)!s} has no Python source",
+        hint="Wrap it in a Python function, and give its derivative with @tl.rule.",
+    )
+
+
+def emitted_of(fn: Any, for_reversal: bool = False) -> types.FunctionType | None:
+    """The emitted function inside one of our derivatives, None for anything else.
+
+    `for_reversal` asks for the variant that reverse mode may follow where it cannot follow this.
+    """
+    operator = getattr(fn, "__tangentlike__", None)
+    if operator is None:
+        return None
+    bound = getattr(operator, "primal", None)
+    if bound is not None and (bound.args or bound.kwargs):
+        raise UnsupportedError(
+            f"`{fn.__name__}` is a derivative of a method or a partial, made outside of the "
+            "function that calls it",
+            hint="Make it where it is called, `tl.grad(system.energy)(x)`, or make that of a "
+            "function that is given all its arguments.",
+        )
+    inner = operator.inner.for_reversal if for_reversal else operator.inner
+    note_derivative(inner)
+    emitted: types.FunctionType = inner.emitted
+    return emitted
+
+
+def is_compiled_python(fn: Any) -> bool:
+    """Whether a compiler such as Numba made `fn` from a Python function it still holds."""
+    return isinstance(getattr(fn, "py_func", None), types.FunctionType)
+
+
+def python_function(fn: Any) -> Any:
+    """The Python function inside a cached or compiled one."""
+    return getattr(fn, "py_func", None) or fn.__wrapped__
+
+
+# ----------------------------------------------------------------------- the choice of wrt
+
+
+def wrt_names(primal: Primal, wrt: Wrt, allow_locals: bool = False) -> tuple[tuple[str, ...], bool]:
+    """The parameters (or local variables) that `wrt` asks for, and whether it asked for one."""
+    single = isinstance(wrt, (int, str))
+    asked: list[Any] = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
+    names = tuple(_wrt_name(primal, item, allow_locals) for item in asked)
+    if not names:
+        raise TangentlikeError(
+            f"wrt is empty: nothing to differentiate {primal.name} with respect to",
+            hint=f"Its parameters are {_listed(primal.free_names)}.",
+        )
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise TangentlikeError(
+            f"wrt={wrt!r} names {_listed(twice)} more than once", hint="Name each parameter once."
+        )
+    return names, single
+
+
+def _wrt_name(primal: Primal, item: Any, allow_locals: bool) -> str:
+    names = primal.free_names
+    hint = f"The parameters of {primal.name} are {_listed(names)}." if names else ""
+    if isinstance(item, str) and _is_local(primal.function, item):
+        if allow_locals:
+            return item
+        hint = "tl.grad, tl.value_and_grad and tl.autodiff in reverse mode take local variables."
+    if not names:
+        raise TangentlikeError(f"{primal.name} has no parameters to differentiate by")
+    if isinstance(item, str):
+        if item not in names:
+            raise TangentlikeError(f"{primal.name} has no parameter {item!r}", hint=hint)
+        return item
+    if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
+        raise TangentlikeError(f"wrt takes positions and parameter names, not {item!r}", hint=hint)
+    if not -len(names) <= item < len(names):
+        raise TangentlikeError(
+            f"wrt={item} is out of range: {primal.name} has {len(names)} parameters", hint=hint
+        )
+    return names[int(item)]
+
+
+def _is_local(function: types.FunctionType, name: str) -> bool:
+    """Whether a name is a variable of the function, and no parameter."""
+    code = function.__code__
+    bound = (*code.co_varnames, *code.co_cellvars)
+    return name in bound and name not in plain_signature(function).parameters
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+# ------------------------------------------------------------------------ names not there yet
+
+
+def missing_names(function: types.FunctionType) -> tuple[str, ...]:
+    """Global names that the function or its helpers need and that do not exist yet.
+
+    A decorator runs before the definitions below it: then the derivative is made at the
+    first call, when all names are there.
+    """
+    seen: set[int] = set()
+    return tuple(dict.fromkeys(_missing(function, seen)))
+
+
+def _missing(function: types.FunctionType, seen: set[int]) -> Iterator[str]:
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    for name in global_names(function.__code__):
+        if name in function.__globals__:
+            yield from _missing_in_helper(function.__globals__[name], function, seen)
+        elif not hasattr(builtins, name):
+            yield name
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            helper = cell.cell_contents
+        except ValueError:  # the enclosing function has not bound it yet
+            yield name
+            continue
+        yield from _missing_in_helper(helper, function, seen)
+
+
+def _missing_in_helper(helper: Any, user: types.FunctionType, seen: set[int]) -> Iterator[str]:
+    # Only the module being executed right now can be incomplete.
+    if isinstance(helper, types.FunctionType) and helper.__globals__ is user.__globals__:
+        yield from _missing(helper, seen)
+
+
+def global_names(code: types.CodeType) -> Iterator[str]:
+    """The global names a function's code reads, in order of appearance."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield re.sub(r"^NULL \+ | \+ NULL$", "", str(instruction.argval))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from global_names(constant)

@@ -1,0 +1,222 @@
+"""What arguments tell the transform that a program does not: which of them are dicts.
+
+`for k in table: s += k` reads keys if `table` is a dict and values if it is a list. Where the
+keys are no numbers a program cannot compute with them, but it may collect or sort them: then
+too it has to be known (`asked.runs_over_names`).
+"""
+
+from __future__ import annotations
+
+import collections
+import dis
+import functools
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import runtime
+from ..errors import TangentlikeError
+from ..ir.kind import FUNCTION, NONE, UNKNOWN, Kind
+from ..pytree import leaves
+from .owners import is_machinery
+
+# Attributes of arrays whose derivative is not that of a field of the same name.
+OF_ARRAYS = frozenset(
+    ("T", "real", "imag", "shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides")
+    + ("flags", "device")
+)
+
+_GENERATORS = (np.random.Generator, np.random.RandomState)
+_TOLD = (*_GENERATORS, types.ModuleType)
+_CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
+Structures = tuple[tuple[str, Kind], ...]
+
+
+def structures_of(
+    given: Mapping[str, Any], any_keys: bool = False, lists: bool = False, ranks: bool = False
+) -> Structures:
+    """The structure of those arguments that hold dicts with numbers for keys, by parameter;
+    with `any_keys` of those that hold any dicts, with `lists` of lists and tuples as well. With
+    `ranks` of all of them, and which are numbers and arrays, also in these.
+
+    >>> [(name, kind.form) for name, kind in structures_of({"t": {0: 1.5}, "x": [2.5]})]
+    [('t', 'dict')]
+    """
+    found = []
+    for name, value in given.items():
+        if leaves.is_leaf(value) or isinstance(value, (str, int)):
+            if ranks and (kind := _rank_of(value)) != UNKNOWN:
+                found.append((name, kind))
+            continue
+        refuse_fields_like_arrays(name, value)
+        told = has_objects(value) or _has_dicts(value, any_keys)
+        kind = structure_of(value, ranks=ranks)
+        if told or (lists and isinstance(value, (list, tuple))) or kind.tells_ranks:
+            found.append((name, kind))
+    return tuple(found)
+
+
+def _dtype_class(value: Any) -> str:
+    return _CLASSES.get(np.dtype(getattr(value, "dtype", type(value))).kind, "?")
+
+
+def _rank_of(value: Any) -> Kind:
+    """The class of the entries of a number or an array, and its number of axes."""
+    if leaves.is_array(value) and not hasattr(value, "tocsr"):
+        return Kind("array", _dtype_class(value), (None,) * value.ndim)
+    if isinstance(value, (int, float, complex, np.number, np.bool_)):
+        return Kind("number", _dtype_class(value), ())
+    return UNKNOWN
+
+
+def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:
+    """Whether a value is, or holds, an object with methods, a function or a module."""
+    if any(value is outer for outer in above):
+        return False
+    if is_object(value) or is_function(value) or isinstance(value, _TOLD):
+        return True
+    if has_own_methods(type(value)):
+        return True
+    inside = leaves.contents(value) or ()
+    return any(has_objects(item, (*above, value)) for _, item in inside)
+
+
+def _has_dicts(value: Any, any_keys: bool, above: tuple[Any, ...] = ()) -> bool:
+    if isinstance(value, dict) and (any_keys or any(isinstance(k, (int, float)) for k in value)):
+        return True
+    if any(value is outer for outer in above):
+        return False
+    inside = leaves.contents(value) or ()
+    return any(_has_dicts(item, any_keys, (*above, value)) for _, item in inside)
+
+
+def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -> Kind:
+    """What is known of containers and objects by what they are; with `ranks` also of numbers and
+    arrays, in lists, tuples and dicts."""
+    if ranks and (kind := _rank_of(value)) != UNKNOWN:
+        return kind
+    if any(value is outer for outer in above):
+        return UNKNOWN
+    if isinstance(value, types.ModuleType):
+        return Kind("other", module=value)
+    machinery = is_machinery(type(value)) and not callable(value)
+    if machinery or isinstance(value, _GENERATORS):
+        return Kind("other", cls=type(value))
+    if is_object(value):
+        return _object(value, above)
+    if is_function(value):
+        return FUNCTION  # (among parameters: it carries no derivative itself)
+    if isinstance(value, tuple):
+        items = tuple(structure_of(item, above, ranks) for item in value)
+        return Kind("tuple", items=items, cls=type(value) if has_own_methods(type(value)) else None)
+    if not isinstance(value, (list, dict)):
+        return UNKNOWN
+    kinds = [
+        structure_of(item, above, ranks)
+        for item in (value.values() if isinstance(value, dict) else value)
+    ]
+    common = functools.reduce(Kind.join, kinds) if kinds else UNKNOWN
+    form = "dict" if isinstance(value, dict) else "list"
+    same = common != UNKNOWN and (common == kinds[0] or common.holds_objects)
+    return Kind(form, item=common if same else None)
+
+
+def _object(value: Any, above: tuple[Any, ...]) -> Kind:
+    """The class of an object, and what is known of attributes that no method assigns."""
+    assigned = assigned_attributes(type(value))
+    inside = (leaves.named_children(value) or {}).items()
+    fields = (
+        (n, NONE if v is None else structure_of(v, (*above, value)))
+        for n, v in inside
+        if n not in assigned
+    )
+    known = tuple((n, kind) for n, kind in fields if kind != UNKNOWN)
+    return Kind("object", cls=type(value), fields=known)
+
+
+def is_function(value: Any) -> bool:
+    """Whether a value is a function of Python or NumPy, whatever it captures."""
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, np.ufunc))
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value is an instance of a class of the user's that has methods of its own."""
+    if isinstance(value, (list, tuple, dict)) or leaves.named_children(value) is None:
+        return False
+    return not isinstance(value, runtime.Mirror) and has_methods(type(value))
+
+
+def has_methods(cls: type) -> bool:
+    """Whether a class has methods that are written in Python."""
+    return any(has_code(v) for base in cls.__mro__ for v in vars(base).values())
+
+
+def has_own_methods(cls: type) -> bool:
+    """Whether a class is that of a namedtuple, with methods that a person wrote for it."""
+    if not issubclass(cls, tuple) or not hasattr(cls, "_fields"):
+        return False
+    return any(name not in OF_NAMEDTUPLES and has_code(v) for name, v in own_attributes(cls))
+
+
+def own_attributes(cls: type) -> Iterator[tuple[str, Any]]:
+    """What a class and its bases have under each name, those of Python's own classes left out."""
+    for base in cls.__mro__:
+        if base.__module__ != "builtins":
+            yield from vars(base).items()
+
+
+def has_code(value: Any) -> bool:
+    """Whether an attribute of a class is a method or a property."""
+    return isinstance(value, (types.FunctionType, property, staticmethod, classmethod))
+
+
+def assigned_attributes(cls: type) -> frozenset[str]:
+    """The attributes that methods of a class assign, other than in `__init__`."""
+    stores = _stores(cls)
+    return frozenset(name for method, name in stores if method not in _MAKING)
+
+
+def sets_attribute(cls: type, name: str) -> bool:
+    """Whether some method of a class assigns an attribute of this name, `__init__` included."""
+    fields = getattr(cls, "__dataclass_fields__", {})
+    return name in fields or any(name == stored for _, stored in _stores(cls))
+
+
+# What Python gives the class of every namedtuple.
+OF_NAMEDTUPLES = frozenset(vars(collections.namedtuple("_Any", "")))
+_MAKING = ("__init__", "__post_init__")
+
+
+def _stores(cls: type) -> Iterator[tuple[str, str]]:
+    """The attributes that methods of a class assign, each with the method."""
+    for base in cls.__mro__:
+        for name, value in vars(base).items():
+            fn = value.fget if isinstance(value, property) else value
+            code = getattr(fn, "__code__", None)
+            if isinstance(code, types.CodeType):
+                yield from ((name, attribute) for attribute in _stored(code))
+
+
+@functools.lru_cache(maxsize=4096)
+def _stored(code: types.CodeType) -> tuple[str, ...]:
+    """The attributes that a piece of code assigns, of whatever object."""
+    stores = (i for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
+    return tuple(str(instruction.argval) for instruction in stores)
+
+
+def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()) -> None:
+    """`box.size` is taken for the size of an array, which has no derivative: a field of that
+    name that has one is refused."""
+    if leaves.is_leaf(value) or any(value is outer for outer in above):
+        return
+    for field, item in (leaves.named_children(value) or {}).items():
+        if field in OF_ARRAYS and leaves.has_leaf(item):
+            raise TangentlikeError(
+                f"the {type(value).__name__} in `{name}` has a field `{field}`, "
+                "which is also an attribute of arrays",
+                hint=f"Rename it: `{field}_` could be told apart.",
+            )
+    for _, item in leaves.contents(value) or ():
+        refuse_fields_like_arrays(name, item, (*above, value))

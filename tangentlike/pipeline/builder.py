@@ -1,0 +1,384 @@
+"""What makes the functions of one module: the main one, and its callees as they are asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from .. import ir
+from ..ad.all_names import all_names, outer_names
+from ..ad.checkpoint.choices import Checkpoints
+from ..ad.context import Context
+from ..ad.forward.functions import forward, tangent_only
+from ..ad.normalize.both_modes import spelled
+from ..ad.normalize.common import share_loads
+from ..ad.normalize.container_changes import changes_as_new
+from ..ad.normalize.inplace import writes_as_stores
+from ..ad.normalize.same_arguments import merge_same_arguments
+from ..ad.normalize.standard_containers import as_lists_and_dicts
+from ..ad.normalize.updates import rebind_updates
+from ..ad.request import PLAIN_READING, Reading, Request
+from ..ad.reverse.calls import CallConversion
+from ..ad.reverse.copied_reads import copied_reads
+from ..ad.reverse.fields import updates_as_stores
+from ..ad.reverse.functions import Primal, reverse
+from ..ad.reverse.pairs import reverse_pair
+from ..ad.reverse.prepare import Preparation
+from ..ad.specialize.callees import Callees, Pair
+from ..ad.specialize.callees import Request as CalleeRequest
+from ..ad.specialize.function_objects import FunctionClasses
+from ..ad.specialize.inner_functions import with_inner_functions
+from ..ad.specialize.known_callees import KnownCallees
+from ..ad.specialize.methods import Methods
+from ..ad.specialize.plain_functions import PlainFunctions
+from ..ad.specialize.written_out_calls import unless_shared
+from ..analysis.activity import active_names, refuse_unknown, varied_names
+from ..analysis.aliases import analyse_aliases, effects_of
+from ..analysis.early_reads import refuse_early_reads
+from ..analysis.entangled import entangled_names, refuse_twice
+from ..analysis.hidden_writes import refuse_hidden_writes
+from ..analysis.kinds import computes_complex, infer_kinds, kind_of
+from ..analysis.layouts import depends_on_layout
+from ..analysis.local_inputs import comprehensions_whole, refuse_local_inputs
+from ..analysis.memory import Effects, Sources
+from ..analysis.outside import Outside
+from ..analysis.sharing import Sharing
+from ..analysis.structure import structure
+from ..codegen.optimize import Facts, simplify
+from ..codegen.optimize.facts import is_computation, shares_memory
+from ..frontend.lower import Lowered, Scope
+from ..frontend.verify import check_bound, check_program
+from ..ir.kind import OTHER, Kind
+from ..ir.names import Names
+from ..rules.book import RuleBook
+from ..rules.foreign import ForeignBook
+
+
+class Builder:
+    """Makes the functions of one module; callees come back to it through `Callees`."""
+
+    def __init__(
+        self,
+        book: RuleBook | ForeignBook,
+        keeps: bool,
+        copies: bool = False,
+        inside: bool = False,
+        reading: Reading = PLAIN_READING,
+    ) -> None:
+        self.copies = copies
+        self.reading = reading
+        self.callees = Callees(self, Names(), reverses=keeps, of_copies=inside)
+        kept = keeps and not copies
+        self.checkpoints = Checkpoints(self.callees, self._kinds, self._sources_of, kept)
+        self.book: Any = KnownCallees(book, self.callees)
+        self.callees.variants.is_operation = self.book.knows
+        if reading.objects:
+            self.callees.variants.classes = FunctionClasses(self.callees.names.fresh)
+        self.methods = Methods(self.callees, self._kinds, self.book)
+        read = self.callees.read
+        self.callees.read = lambda lowered: self.methods.resolved(read(lowered), {})
+        self.facts: dict[str, Facts] = {}
+        self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
+        self.plain = PlainFunctions(self.callees, self.scopes, self._done_plainly)
+        self.real = True
+        self.outside = Outside(
+            lambda obj: self.callees.lowered(obj).function, self._sources_of, self.book
+        )
+        self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
+
+    # ----------------------------------------------------------------------- main function
+
+    def main(
+        self, lowered: Lowered, request: Request, given: Mapping[str, Kind]
+    ) -> tuple[tuple[ir.Function, ...], tuple[str, ...]]:
+        function = lowered.function
+        self.callees.names.take((function.name, *outer_names(function)))
+        suffix = {"grad": "grad", "value_and_grad": "value_and_grad", "adjoint": "vjp"}
+        if request.mode in ("tangent", "change"):
+            name = self.callees.names.fresh(f"{function.name}_jvp")
+            made, written = self._tangent(name, lowered, request.wrt, given, protect=True)
+            return (tangent_only(made) if request.mode == "change" else made,), written
+        if request.mode in ("pair", "callee"):
+            names = tuple(self.callees.names.fresh(f"{function.name}_{s}") for s in ("fwd", "bwd"))
+            primal, context = self._primal(lowered, request.wrt, given, shared=())
+            fwd, bwd, _, _ = reverse_pair(
+                primal,
+                context,
+                (names[0], names[1]),
+                (request.wrt, ()),
+                bare=request.mode == "callee",
+                protect=True,
+            )
+            return self._done((fwd, bwd), context, primal.active), primal.written
+        name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
+        primal, context = self._primal(lowered, request.wrt, given, shared=())
+        made = reverse(primal, context, name, request.mode, request.bare, request.has_aux)
+        return self._done((made,), context, primal.active), primal.written
+
+    # ------------------------------------------------------------- what callees ask (Builder)
+
+    def pair(self, pair: Pair, request: CalleeRequest) -> tuple[ir.Function, ir.Function]:
+        """The forward and backward functions of a callee."""
+        special = self.checkpoints.pair(
+            pair, request, lambda: self._context(request.lowered, request.kinds)
+        )
+        if special is not None:
+            return self._callee(request, special[0], special[1], frozenset(request.active))
+        primal, context = self._primal(
+            request.lowered, request.active, request.kinds, shared=pair.written
+        )
+        if not pair.recursive:
+            pair.adjoints = tuple(p for p in pair.adjoints if p in primal.active)
+        order = (pair.adjoints, pair.written)
+        names = (pair.fwd.text, pair.bwd.text)
+        seeded = pair.result_active if pair.recursive else None
+        fwd, bwd, pair.result_active, pair.restores = reverse_pair(
+            primal, context, names, order, True, False, seeded
+        )
+        return self._callee(request, (fwd, bwd), context, primal.active)
+
+    def _callee(
+        self,
+        request: CalleeRequest,
+        pair: tuple[ir.Function, ir.Function],
+        context: Context,
+        active: frozenset[str],
+    ) -> tuple[ir.Function, ir.Function]:
+        """The pair of a callee, as it will be printed."""
+        made = self._done((request.annotated(pair[0]), pair[1]), context, active)
+        self.scopes.update({f.name: request.lowered.scope for f in made})
+        return made[0], made[1]
+
+    def _done_plainly(self, function: ir.Function, lowered: Lowered) -> tuple[ir.Function, ...]:
+        return self._done((function,), self._context(lowered, {}), frozenset())
+
+    def tangent(self, name: str, request: CalleeRequest) -> ir.Function:
+        """The tangent function of a callee."""
+        made, _ = self._tangent(name, request.lowered, request.active, request.kinds, protect=False)
+        made = request.annotated(made)
+        self.scopes[name] = request.lowered.scope
+        return made
+
+    def effects(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects:
+        """Which arguments a callee may write, and which its result may share memory with."""
+        context = self._context(lowered, kinds)
+        return effects_of(lowered.function, structure(lowered.function), context.sources())
+
+    def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind:
+        """What a callee returns, given what is known of its arguments."""
+        function = lowered.function
+        result = function.body[-1] if function.body else None
+        if not isinstance(result, ir.Return) or result.value is None:
+            return OTHER
+        return kind_of(result.value, infer_kinds(function, kinds, self.book), self.book)
+
+    # --------------------------------------------------------------------------- the stages
+
+    def _kinds(self, function: ir.Function, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
+        """The kinds of a function's names; several stages ask the same."""
+        key = (id(function), frozenset(given.items()))
+        if key not in self._inferred:
+            self._inferred[key] = (function, infer_kinds(function, given, self.book))
+        return self._inferred[key][1]
+
+    def _context(self, lowered: Lowered, given: Mapping[str, Kind]) -> Context:
+        function = lowered.function
+        kinds = self._kinds(function, given)
+        names = Names(all_names(function))
+        return Context(
+            dict(kinds),
+            self.book,
+            self.callees,
+            names,
+            lowered.scope.numpy_alias,
+            dict(lowered.original),
+            set(lowered.temporaries),
+            self.real,
+            frozenset(n for s in ir.statements(function.body) for n in ir.reads(s)),
+            copies=self.copies,
+        )
+
+    def _spelled(
+        self, lowered: Lowered, wrt: tuple[str, ...], given: Mapping[str, Kind]
+    ) -> tuple[Lowered, Context]:
+        """A function as both modes read it, and what they know of it."""
+        context = self._context(lowered, given)
+        for spell in (as_lists_and_dicts, spelled):
+            function = spell(lowered.function, wrt, context)
+            if function is not lowered.function:
+                made = frozenset(context.temporaries)
+                lowered = dataclasses.replace(lowered, function=function, temporaries=made)
+                context = self._context(lowered, given)
+        refuse_early_reads(lowered.function, context.sources())
+        return lowered, context
+
+    def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
+        """Whether a function or one that it calls may compute with complex numbers."""
+        function = lowered.function
+        if computes_complex(function, self._kinds(function, given)):
+            return True
+        for stmt in ir.statements(function.body):
+            for expr in ir.expressions(stmt):
+                for part in ir.walk(expr):
+                    if not isinstance(part, ir.Ref) or id(part.obj) in seen:
+                        continue
+                    if self.book.is_callee(part.obj):
+                        seen.add(id(part.obj))
+                        if self.computes_complex(self.callees.lowered(part.obj), {}, seen):
+                            return True
+        return False
+
+    def _primal(
+        self,
+        lowered: Lowered,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        shared: tuple[str, ...],
+    ) -> tuple[Primal, Context]:
+        """`_primal_of`; where it is refused for sharing, once more with calls written out."""
+        return unless_shared(
+            lambda lowered: self._primal_of(lowered, wrt, given, shared),
+            lowered,
+            self.callees,
+            functools.partial(self._kinds, given=given),
+            functools.partial(self.methods.resolved, given=given),
+        )
+
+    def _primal_of(
+        self,
+        lowered: Lowered,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        shared: tuple[str, ...],
+    ) -> tuple[Primal, Context]:
+        """Everything the reverse transform needs to know of one function."""
+        lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
+        refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
+        self._check_outside(lowered.function, wrt, context, containers=True)
+        function = merge_same_arguments(lowered.function, context)
+        function = changes_as_new(function, wrt, given, context)
+        function = updates_as_stores(writes_as_stores(function, context), context)
+        shared_loads = share_loads(function, context)
+        if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
+            function = shared_loads
+            context.kinds.update(infer_kinds(function, given, self.book))
+        refuse_twice(function)
+        self._check_outside(function, wrt, context, restores=True)
+        check_bound(function, lowered.function, "spell")
+        function, facts, aliases = rebind_updates(function, context, frozenset(shared))
+        preparation = Preparation(function, facts, aliases, context)
+        prepared = preparation.run()
+        if self.copies:
+            prepared = copied_reads(prepared, wrt, shared, context, preparation.counters)
+        sources = context.sources()
+        if prepared is not function:
+            function = prepared
+            aliases = analyse_aliases(Sharing(structure(function, shared), sources))
+        active = active_names(
+            function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
+        )
+        refuse_unknown(function, active, self.book, context.kinds, wrt)
+        refuse_hidden_writes(function, active, context.kinds, self.book)
+        context.alike = depends_on_layout(function, self._body)
+        severed = frozenset(wrt) - set(function.param_names)
+        aliases.entangled = entangled_names(function, aliases, active, severed, sources)
+        written = tuple(p for p in function.param_names if aliases.is_written(p))
+        counters = preparation.counters
+        conversion = CallConversion(active, aliases, context, counters)
+        function = conversion.function(function)
+        refuse_local_inputs(function, wrt, {}, context.kinds)
+        primal = Primal(function, aliases, active, conversion.sites, counters, wrt, written, shared)
+        return primal, context
+
+    def _check_outside(
+        self,
+        function: ir.Function,
+        wrt: tuple[str, ...],
+        context: Context,
+        restores: bool = False,
+        containers: bool = False,
+    ) -> None:
+        """Refuse what cannot be right of writes into containers, or arrays, of no function."""
+        sources = context.sources()
+
+        @functools.cache
+        def varied() -> frozenset[str]:
+            return varied_names(function, wrt, context.kinds, self.book, sources.effects)
+
+        if containers:  # (before their changes are spelled as new containers)
+            self.outside.check_containers(function, varied, sources)
+        else:
+            self.outside.check(function, varied, sources, restores)
+
+    def given_back(self, lowered: Lowered, given: Mapping[str, Kind]) -> tuple[str, ...]:
+        """The outer arrays and containers that a function may give back, by their names."""
+        function = lowered.function
+        return self.outside.given_back(function, self._sources_of(function, given))
+
+    def _body(self, obj: Any) -> ir.Function | None:
+        """A user's function in the normal form, if it can be read and has no rule."""
+        if self.book.knows(obj):
+            return None
+        return None if self.callees.effects(obj) is None else self.callees.lowered(obj).function
+
+    def _sources_of(
+        self, function: ir.Function, given: Mapping[str, Kind] | None = None
+    ) -> Sources:
+        """What may share memory in a function, knowing at most the kinds of its parameters."""
+        kinds = dict(self._kinds(function, given or {}))
+        return Context(kinds, self.book, self.callees, Names()).sources()
+
+    def _tangent(
+        self,
+        name: str,
+        lowered: Lowered,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        protect: bool,
+    ) -> tuple[ir.Function, tuple[str, ...]]:
+        lowered, context = self._spelled(lowered, wrt, given)
+        self._check_outside(lowered.function, wrt, context, containers=True)
+        function = writes_as_stores(lowered.function, context)
+        sources = context.sources()
+        active = active_names(function, wrt, context.kinds, self.book, effects=sources.effects)
+        refuse_unknown(function, active, self.book, context.kinds, wrt)
+        refuse_hidden_writes(function, active, context.kinds, self.book)
+        self._check_outside(function, wrt, context)
+        effects = effects_of(function, structure(function), sources)
+        context.alike = depends_on_layout(function, self._body)
+        made = forward(function, wrt, active, context, name=name, protect=protect)
+        written = tuple(p for p in function.param_names if p in effects.written)
+        return self._done((made,), context, active)[0], written
+
+    def _done(
+        self, functions: tuple[ir.Function, ...], context: Context, active: frozenset[str]
+    ) -> tuple[ir.Function, ...]:
+        functions = tuple(map(self.methods.restored, functions))
+        functions = tuple(map(self.callees.variants.restored, functions))
+        local = (n for f in functions for s in ir.statements(f.body) for n in ir.binds(s))
+        self.callees.names.take(local)  # (none may hide a function that is printed beside it)
+        functions = tuple(self.checkpoints.printed(f, self.plain.function) for f in functions)
+        functions = tuple(
+            with_inner_functions(f, self.plain.function, self.plain.class_of) for f in functions
+        )
+        for function in functions:
+            check_program(function)
+            self.facts[function.name] = Facts(
+                kinds=context.kinds,
+                is_pure=functools.partial(is_computation, self.book),
+                shares_memory=functools.partial(shares_memory, self.book),
+                temporaries=frozenset(context.temporaries),
+                original=context.original,
+                floating=active,
+                real=context.real,
+                alias=context.numpy_alias,
+            )
+        return functions
+
+    def simplified(self, function: ir.Function) -> ir.Function:
+        """One function, as a person would have written it."""
+        made = simplify(function, self.facts[function.name])
+        check_program(made)
+        return made

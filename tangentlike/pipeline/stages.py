@@ -1,0 +1,187 @@
+"""The stages in order, on one page: a live function in, its derivative as compiled source out."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ..ad.request import PLAIN_READING, Reading, Request
+from ..analysis.kinds import kinds_from_example
+from ..analysis.moving import refuse_moving
+from ..analysis.raising import refuse_raising
+from ..analysis.stated_classes import stated_classes
+from ..codegen.optimize.tapes import simplified_pairs
+from ..codegen.print import Stages, emit, load, standalone
+from ..errors import (
+    CarriedOutError,
+    EnteredError,
+    KeptFunctionError,
+    SharingError,
+    UnknownClassError,
+    UnknownRankError,
+    UnsupportedError,
+)
+from ..frontend.lower import Lowered, Scope
+from ..frontend.meanings import Meanings, counting_data, noting
+from ..frontend.verify import check
+from ..ir.kind import UNKNOWN, Kind
+from ..rules.book import RuleBook, default_book
+from ..rules.foreign import ForeignBook
+from ..rules.ruled import lower_ruled
+from .builder import Builder
+
+__all__ = ["Derived", "Request", "derive"]
+
+
+@dataclass(frozen=True)
+class Derived:
+    """The answer: compiled functions (the main one last), their text, and every stage's text.
+
+    `written_params` are copied before they are written. `touched` are arrays of the module or of
+    an enclosing function that are read or written, `overwritten` those whose writes the reverse
+    sweep does not undo. `given_back` names what the function itself gives of what lies outside.
+    """
+
+    functions: tuple[Callable[..., Any], ...]
+    source: str
+    origins: Mapping[int, ir.Origin]
+    stages: Mapping[str, str]
+    written_params: tuple[str, ...]
+    touched: tuple[ir.Ref, ...] = field(repr=False)
+    overwritten: tuple[ir.Ref, ...] = field(repr=False)
+    module: ir.Module = field(repr=False)
+    lowered: Lowered = field(repr=False)
+    scopes: Mapping[str, Scope] = field(repr=False)
+    meanings: Meanings = field(repr=False, compare=False)
+    given_back: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        return self.functions[-1]
+
+    def standalone(self) -> str:
+        """The text of a file that needs only NumPy."""
+        return standalone(self.module, self.lowered.scope, self.scopes)
+
+
+def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
+    """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
+    with noting() as meanings:
+        try:
+            return _derived_as(fn, request, book, meanings, PLAIN_READING)
+        except SharingError as shared:
+            if request.example is not None or request.tells_ranks:
+                raise
+            raise UnknownRankError(shared.message, shared.place, shared.hint) from None
+
+
+def _derived_as(
+    fn: Callable[..., Any],
+    request: Request,
+    book: RuleBook | None,
+    meanings: Meanings,
+    reading: Reading,
+) -> Derived:
+    """The derivative of a function read in this way, or in a longer one where that is refused."""
+    try:
+        return _derive(fn, request, book, meanings, reading)
+    except KeptFunctionError as kept:
+        if reading.objects:
+            raise
+        longer = replace(reading, objects=True)
+        try:
+            return _derived_as(fn, request, book, meanings, longer)
+        except UnknownClassError:  # (the arguments of a call may tell more)
+            raise UnknownClassError(kept.message, kept.place, kept.hint) from None
+    except (SharingError, CarriedOutError) as refusal:
+        if reading.data or not meanings.of_data:
+            raise
+        with contextlib.suppress(UnsupportedError), counting_data():
+            return _derived_as(fn, request, book, meanings, replace(reading, data=True))
+        raise refusal from None
+    except EnteredError:
+        if reading.managers:
+            raise
+        return _derived_as(fn, request, book, meanings, replace(reading, managers=True))
+
+
+def _derive(
+    fn: Callable[..., Any],
+    request: Request,
+    book: RuleBook | None,
+    meanings: Meanings,
+    reading: Reading,
+) -> Derived:
+    if request.target != "numpy":
+        raise UnsupportedError(
+            f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
+        )
+    lowered = lower_ruled(fn, default_book() if book is None else book, reading.managers)
+    check(lowered.function)
+    given = dict(request.structures)
+    if request.example is not None:
+        bound = inspect.signature(fn).bind_partial(*request.example)
+        examples = kinds_from_example(bound.arguments)
+        given.update((name, kind) for name, kind in examples.items() if kind != UNKNOWN)
+    stated = {name: kind for name, kind in stated_classes(fn).items() if name not in given}
+    if stated:
+        with contextlib.suppress(UnsupportedError):  # (a call may tell of another class)
+            return _derived(lowered, request, {**given, **stated}, book, meanings, reading)
+    return _derived(lowered, request, given, book, meanings, reading)
+
+
+def _derived(
+    lowered: Lowered,
+    request: Request,
+    given: Mapping[str, Kind],
+    book: RuleBook | None,
+    meanings: Meanings,
+    reading: Reading,
+) -> Derived:
+    """The derivative of a function of whose parameters this is known."""
+    foreign = request.has_foreign or lowered.scope.array_module.obj is not np
+    used = default_book() if book is None else book
+    keeps = request.mode not in ("tangent", "change")
+    used = ForeignBook(used) if foreign else used
+    build = Builder(used, keeps, request.copies, request.inside, reading)
+    lowered = build.checkpoints.read(lowered, given)
+    lowered = build.methods.resolved(lowered, given, guard=True)
+    build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
+    main, written = build.main(lowered, request, given)
+    made_by_transform = ir.Module((*build.callees.functions, *main))
+    refuse_moving(made_by_transform.functions)
+    refuse_raising(made_by_transform.functions)
+    simplified = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)
+    module = ir.Module(simplified)
+    emitted = emit(module, lowered.scope, build.scopes)
+    stages = Stages(
+        {
+            "lowered": lowered.function,
+            "derived": made_by_transform,
+            "simplified": module,
+            "emitted": emitted.source,
+        }
+    )
+    made = load(emitted, lowered.scope)
+    functions = tuple(made[f.name] for f in main)
+    return Derived(
+        functions,
+        emitted.source,
+        emitted.origins,
+        stages,
+        (*written, *build.checkpoints.copied),
+        tuple(build.outside.touched.values()),
+        tuple(build.outside.written.values()),
+        module,
+        lowered,
+        build.scopes,
+        meanings,
+        functools.partial(build.given_back, lowered, given),
+    )

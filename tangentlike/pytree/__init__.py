@@ -1,0 +1,1 @@
+"""Values as trees: containers taken apart and made again; gradients and seeds of trees."""

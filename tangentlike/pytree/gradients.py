@@ -1,0 +1,98 @@
+"""Adjoints become gradients, which look like what they are taken with respect to.
+
+The sweep works on numbers, arrays, lists and dicts; here its results get the containers, types
+and dtypes of the arguments.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InternalError, TangentlikeError
+from .containers import is_registered
+from .layouts import parts_of, registered_parts
+from .leaves import (
+    OF_ANY_FORM,
+    children,
+    dtype_class,
+    filled,
+    is_array,
+    is_number,
+    is_zero,
+    rebuild,
+    zeros,
+)
+
+__all__ = ["like"]
+
+
+def like(value: Any, bar: Any) -> Any:
+    """The adjoint `bar` of `value` in the structure, types and dtypes of `value`.
+
+    >>> like((1.0, 2), [np.float64(0.5), 0.0])
+    (0.5, None)
+    """
+    if _same_form(value, bar):
+        return bar
+    if (type(value) is float and type(bar) is float) or value is OF_ANY_FORM:
+        return bar
+    if is_array(value):
+        return _array_like(value, bar)
+    if is_number(value):
+        return _number_like(value, bar)
+    inside = children(value)
+    if inside is None:
+        return None
+    found = registered_parts(value, bar) if is_registered(value) else parts_of(value, bar)
+    if len(found) != len(inside):
+        raise TangentlikeError(
+            f"the adjoint of a {type(value).__name__} of {len(inside)} came out with "
+            f"{len(found)} items",
+            hint="The derivative was made without knowing that an argument is a "
+            f"{type(value).__name__}: annotate the parameter, or pass `example=` arguments.",
+        )
+    parts = zip(inside, found, strict=True)
+    return rebuild(value, [like(item, part) for (_, item), part in parts])
+
+
+def _same_form(value: Any, bar: Any) -> bool:
+    """Whether the adjoint is right as it is, as nearly all are."""
+    if type(value) is not np.ndarray or type(bar) is not np.ndarray:
+        return False
+    dtype = value.dtype
+    same = (bar.dtype is dtype or bar.dtype == dtype) and bar.shape == value.shape
+    return same and dtype.kind in "fc"
+
+
+def _array_like(value: Any, bar: Any) -> Any:
+    if dtype_class(value) not in "fc":
+        return None
+    if bar is None or is_zero(bar):
+        return zeros(value)
+    if tuple(getattr(bar, "shape", ())) != tuple(value.shape):
+        raise InternalError(
+            "reverse",
+            f"an adjoint of shape {tuple(getattr(bar, 'shape', ()))} for a value of shape "
+            f"{tuple(value.shape)}",
+        )
+    if getattr(bar, "dtype", None) != value.dtype:
+        if dtype_class(value) == "f" and dtype_class(bar) == "c":
+            bar = bar.real
+        bar = bar.astype(value.dtype) if hasattr(bar, "astype") else filled(value, bar)
+    return bar if is_array(bar) else filled(value, bar)
+
+
+def _number_like(value: Any, bar: Any) -> Any:
+    if bar is None:
+        bar = 0.0
+    if getattr(bar, "shape", ()) != ():
+        raise InternalError("reverse", f"an adjoint of shape {bar.shape} for a number")
+    if hasattr(bar, "item") and not isinstance(value, np.generic):
+        bar = bar.item()
+    if isinstance(bar, (complex, np.complexfloating)) and not isinstance(
+        value, (complex, np.complexfloating)
+    ):
+        bar = bar.real
+    return type(value)(bar)

@@ -1,0 +1,319 @@
+"""The structure of values: what a container holds, which parts of it are differentiated."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import TangentlikeError
+from ..runtime.records import Record, dict_with, fields_of, names_of, record_like
+from .containers import is_registered, made_of, taken_apart
+
+_BARE = (float, int, str, np.generic, type(None))  # what shares no memory with anything
+_PLAIN = frozenset((float, int, bool, complex, str, np.float64, type(None)))
+OF_ANY_FORM: Any = type("OfAnyForm", (), {})()  # stands for a value that the caller does not have
+WORK: Any = 100_000  # how long to think about whether two arrays overlap
+
+
+def is_array(value: Any) -> bool:
+    """Whether it is an array of NumPy, CuPy or the like (0-d included; NumPy scalars are not)."""
+    if isinstance(value, np.ndarray):
+        return True
+    if isinstance(value, (dict, list, tuple, str)):
+        return False  # (some have attributes for their keys)
+    return (
+        hasattr(value, "shape")
+        and hasattr(value, "dtype")
+        and hasattr(value, "ndim")
+        and not isinstance(value, (np.generic, type))
+    )
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real or complex number that carries a derivative."""
+    return isinstance(value, (float, complex, np.inexact))
+
+
+def dtype_class(value: Any) -> str:
+    """NumPy's letter for the class of a dtype: "f" float, "c" complex, "i", "u", "b", ..."""
+    return str(getattr(getattr(value, "dtype", None), "kind", "?"))
+
+
+def is_leaf(value: Any) -> bool:
+    """Whether it carries a derivative itself: a float or complex number or array (not a sparse
+    one: matrices of SciPy are constants)."""
+    if is_number(value):
+        return True
+    return is_array(value) and dtype_class(value) in "fc" and not hasattr(value, "tocsr")
+
+
+def children(value: Any) -> list[tuple[str, Any]] | None:
+    """What of a container may be differentiated, each with the text that reaches it: what it holds,
+    or the items that a class of the user's was registered with."""
+    if not is_registered(value):
+        return contents(value)
+    items, _ = taken_apart(value)
+    keys = items if isinstance(items, dict) else range(len(items))
+    return [(f"[{key!r}]", items[key]) for key in keys]
+
+
+def contents(value: Any) -> list[tuple[str, Any]] | None:
+    """What a container holds, each with the text that reaches it (`[0]`, `['w']`, `.bias`)."""
+    if isinstance(value, (list, tuple)):
+        return [(f"[{i}]", item) for i, item in enumerate(value)]
+    if isinstance(value, dict):
+        return [(f"[{key!r}]", item) for key, item in value.items()]
+    if value is None or is_leaf(value) or isinstance(value, (str, bytes, int, np.generic)):
+        return None
+    fields = fields_of(value)
+    return None if fields is None else [(f".{name}", item) for name, item in fields.items()]
+
+
+def named_children(value: Any) -> dict[str, Any] | None:
+    """What a namedtuple or an object holds, by field."""
+    names = names_of(value)
+    if names is not None:
+        return dict(zip(names, value, strict=True))
+    if isinstance(value, (list, tuple, dict)) or contents(value) is None:
+        return None
+    return fields_of(value)
+
+
+def leaves(
+    value: Any, path: str = "", above: frozenset[int] = frozenset()
+) -> Iterator[tuple[str, Any]]:
+    """All floating leaves of a value, each with its path (`above` stops at cycles)."""
+    if is_leaf(value):
+        yield path, value
+    elif id(value) not in above:
+        for step, item in children(value) or ():
+            yield from leaves(item, path + step, above | {id(value)})
+
+
+def has_leaf(value: Any) -> bool:
+    """Whether anything inside carries a derivative."""
+    return next(leaves(value), None) is not None
+
+
+def forms(values: Iterable[Any]) -> list[Any] | None:
+    """Types of numbers, shapes and dtypes of arrays; None if there is anything else.
+
+    Calls with equal forms are alike in all that a derivative depends on.
+    """
+    found: list[Any] = []
+    for value in values:
+        kind = type(value)
+        if kind is np.ndarray:
+            found.append(value.shape)
+            found.append(value.dtype)
+        elif kind in _PLAIN:
+            found.append(kind)
+        else:
+            return None
+    return found
+
+
+def is_complex(value: Any) -> bool:
+    """Whether a number or an array is complex, or anything in a container."""
+    if type(value) is float:
+        return False
+    if type(value) is np.ndarray:  # the usual case first: every call comes through here
+        return bool(value.dtype.kind == "c")
+    if is_array(value) or isinstance(value, np.generic):
+        return dtype_class(value) == "c"
+    if isinstance(value, (complex, int, str, type(None))):
+        return isinstance(value, complex)
+    return any(is_complex(item) for _, item in contents(value) or ())
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether a value is an array that is not NumPy's, or holds one."""
+    if isinstance(value, (np.ndarray, float, int, complex, str, np.generic, type(None))):
+        return False
+    return any(not isinstance(array, np.ndarray) for array in arrays(value))
+
+
+def arrays(value: Any, above: frozenset[int] = frozenset()) -> Iterator[Any]:
+    """All arrays inside a value, of whatever dtype."""
+    if is_array(value):
+        yield value
+    elif id(value) not in above:
+        for _, item in contents(value) or ():
+            yield from arrays(item, above | {id(value)})
+
+
+def rebuild(value: Any, items: list[Any]) -> Any:
+    """A container of the same type with other items, in the order of `children`."""
+    return made_of(value, items) if is_registered(value) else with_contents(value, items)
+
+
+def with_contents(value: Any, items: list[Any]) -> Any:
+    """A container of the same type that holds something else, in the order of `contents`."""
+    if type(value) is dict:
+        return dict(zip(value, items, strict=True))
+    if isinstance(value, dict):
+        return dict_with(value, dict(zip(value, items, strict=True)))
+    if isinstance(value, Record):
+        return record_like(value, *items)
+    if isinstance(value, tuple):
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    if isinstance(value, list):
+        return list(items)
+    result = copy.copy(value)
+    for name, item in zip(fields_of(value) or (), items, strict=True):
+        object.__setattr__(result, name, item)
+    return result
+
+
+# ------------------------------------------------------------------------ zeros, own memory
+
+
+def is_zero(bar: Any) -> bool:
+    return isinstance(bar, (int, float)) and bar == 0
+
+
+def zeros(value: Any) -> Any:
+    """Zeros of an array's shape, dtype and array module."""
+    if isinstance(value, np.ndarray):
+        return np.zeros(value.shape, value.dtype)
+    return np.zeros_like(value)  # dispatches to the array's own module
+
+
+def filled(value: Any, number: Any) -> Any:
+    """An array like `value` (0-d, as a rule) that holds a number everywhere."""
+    made = zeros(value)
+    made[...] = number
+    return made
+
+
+def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:
+    """Copies of those arrays that share memory with each other or with `others`.
+
+    A gradient belongs to the caller, who may write it in place.
+    """
+    taken: list[Any] = []
+    for other in others:
+        kind = type(other)
+        if kind is np.ndarray:
+            taken.append(other)
+        elif kind not in _PLAIN and not isinstance(other, _BARE):
+            taken.extend(arrays(other))
+    if len(results) == 1 and type(results[0]) is np.ndarray:  # (the usual case, made quick)
+        (result,) = results
+        return [result.copy()] if _is_taken(result, taken) else results
+    return [_owned(result, taken) for result in results]
+
+
+def _owned(result: Any, taken: list[Any]) -> Any:
+    if type(result) is np.ndarray or is_array(result):
+        found = result.copy() if _is_taken(result, taken) else result
+        taken.append(found)
+        return found
+    inside = children(result)
+    if not inside:
+        return result
+    return rebuild(result, [_owned(item, taken) for _, item in inside])
+
+
+def _is_taken(result: Any, taken: list[Any]) -> bool:
+    """Whether writing the array would be seen elsewhere, or is forbidden."""
+    if type(result) is np.ndarray and result.base is None:
+        # It owns its memory, so it shares it only with itself and with views of it.
+        for other in taken:  # noqa: SIM110 (a generator costs more than the search)
+            if other is result or getattr(other, "base", None) is result:
+                return True
+        return False
+    return any(may_share(result, other) for other in taken) or not _writeable(result)
+
+
+def _writeable(array: Any) -> bool:
+    return bool(getattr(getattr(array, "flags", None), "writeable", True))
+
+
+def may_share(first: Any, second: Any) -> bool:
+    """Whether two arrays may have memory in common (by their bounds: cheap, and never misses)."""
+    if first is second:
+        return True
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.may_share_memory(first, second)
+    if type(first) is not type(second):
+        return False
+    return _base(first) is _base(second)
+
+
+def share(first: Any, second: Any) -> bool:
+    """Whether two arrays have memory in common; yes where that is too hard to tell."""
+    if not may_share(first, second):
+        return False
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        try:
+            return bool(np.shares_memory(first, second, max_work=WORK))
+        except np.exceptions.TooHardError:
+            return True
+    return True
+
+
+def hold_one_twice(arrays: list[Any]) -> bool:
+    """Whether two of the arrays have memory in common."""
+    if len(arrays) > 200:  # (all pairs would take long: those that are one array, or of one)
+        return len({id(_base(array)) for array in arrays}) < len(arrays)
+    return any(share(a, b) for i, a in enumerate(arrays) for b in arrays[:i])
+
+
+def _base(array: Any) -> Any:
+    while getattr(array, "base", None) is not None:
+        array = array.base
+    return array
+
+
+# ---------------------------------------------------------------------------- what comes in
+
+
+def refuse_integer(name: str, function: str, value: Any) -> None:
+    """Say clearly that a derivative by an integer makes no sense."""
+    if type(value) is np.ndarray and value.dtype.kind in "fc":
+        return
+    if isinstance(value, (bool, int, np.integer, np.bool_)):
+        what = f"is the {type(value).__name__} {value!r}"
+        hint = f"Pass a float: {name}=float({value!r})."
+    elif isinstance(value, (str, bytes)):
+        what, hint = f"is the {type(value).__name__} {value!r}", "Name what is a number in wrt=."
+    elif is_array(value) and dtype_class(value) not in "fc":
+        what = f"is an array of dtype {value.dtype}"
+        hint = f"Pass a float array: {name}.astype(float)."
+    else:
+        return
+    raise TangentlikeError(
+        f"cannot differentiate {function} with respect to `{name}`: the argument {what}", hint=hint
+    )
+
+
+_MATRIX_CLASSES: dict[type, bool] = {}  # what was found of classes seen so far
+
+
+def is_matrix(value: Any) -> bool:
+    """Whether `*` of a value is a product of matrices: np.matrix, scipy.sparse.csr_matrix, ...
+
+    >>> is_matrix(np.eye(2))
+    False
+    """
+    kind = type(value)
+    if kind not in _MATRIX_CLASSES:
+        names = [cls.__name__ for cls in kind.__mro__]
+        _MATRIX_CLASSES[kind] = issubclass(kind, np.matrix) or "spmatrix" in names
+    return _MATRIX_CLASSES[kind]
+
+
+def refuse_matrices(values: Iterable[Any]) -> None:
+    """Say clearly that `*` of an argument would be taken for the product of entries."""
+    for value in values:
+        if _MATRIX_CLASSES.get(type(value)) is not False and is_matrix(value):
+            kind = type(value).__name__
+            hint = "Pass np.asarray of it, and write @ for the product of matrices."
+            if kind != "matrix":
+                hint = "Pass scipy.sparse.csr_array of it, and write @ for the product of matrices."
+            what = f"an argument is a {kind}, whose `*` is no product of entries"
+            raise TangentlikeError(what, hint=hint)
