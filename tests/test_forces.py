@@ -116,7 +116,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", one_in(4, CASES))
 def test_both_modes(name: str) -> None:
     f, args = CASES[name]
     rng = np.random.default_rng(0)
@@ -238,7 +238,7 @@ def methods_of_outer_objects(depth, q):
 
 @pytest.mark.parametrize(
     "f",
-    one_in(2, [methods_of_classes, methods_of_locals, methods_of_outer_objects, called_objects]),
+    one_in(4, [methods_of_classes, methods_of_locals, methods_of_outer_objects, called_objects]),
 )
 def test_methods_and_called_objects(f: Callable[..., Any]) -> None:
     tl.check_grads(f, (K, Q))

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ def _ones(value: object) -> object:
     return np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1.0)
 
 
+@pytest.mark.thorough
 @settings(
     max_examples=EXAMPLES,
     deadline=None,

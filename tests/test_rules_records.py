@@ -13,6 +13,7 @@ import pytest
 import tangentlike as tl
 from tests.programs import dataclasses_made, object_operators
 from tests.programs import record_forms as programs
+from tests.sampled import one_in
 
 X = np.array([0.4, 1.2, 0.7])
 
@@ -68,7 +69,7 @@ def test_of_arguments(fn, args):
 TWICE = (*programs.PROGRAMS, *dataclasses_made.PROGRAMS, *object_operators.PROGRAMS)
 
 
-@pytest.mark.parametrize("program", TWICE, ids=lambda p: p.fn.__name__)
+@pytest.mark.parametrize("program", one_in(3, TWICE), ids=lambda p: p.fn.__name__)
 def test_second_order(program):
     v = np.array([0.3, -0.5, 0.2])
     slope = tl.grad(program.fn)

@@ -112,7 +112,7 @@ def holds_only_strict(value: Any) -> bool:
     return not any(isinstance(leaf, (np.ndarray, np.generic)) for leaf in leaves(value))
 
 
-@pytest.mark.parametrize("program", one_in(3, cases(STRICT_ONLY | STRICT_BOTH)))
+@pytest.mark.parametrize("program", one_in(9, cases(STRICT_ONLY | STRICT_BOTH)))
 def test_reverse(program: Program) -> None:
     args = program.arguments()
     expected = tl.grad(program.fn, wrt=program.wrt)(*program.arguments())
