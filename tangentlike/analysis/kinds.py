@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .. import ir
 from ..frontend.owners import is_numerical, module_of
 from ..ir.kind import BOOL, FUNCTION, INT, OTHER, UNKNOWN, Kind
@@ -48,11 +50,10 @@ def computes_complex(function: ir.Function, kinds: Mapping[str, Kind]) -> bool:
     """
     if any(_may_hold_complex(kind) for kind in kinds.values()):
         return True
-    for stmt in ir.statements(function.body):
-        for expr in ir.expressions(stmt):
-            if any(map(_makes_complex, ir.walk(expr))):
-                return True
-    return False
+    defaults = [p.default for p in function.params if p.default is not None]
+    read = (expr for stmt in ir.statements(function.body) for expr in ir.expressions(stmt))
+    parts = (part for expr in (*defaults, *read) for part in ir.walk(expr))
+    return any(map(_makes_complex, parts))
 
 
 def _may_hold_complex(kind: Kind) -> bool:
@@ -61,20 +62,30 @@ def _may_hold_complex(kind: Kind) -> bool:
 
 
 def _makes_complex(expr: ir.Expr) -> bool:
-    if isinstance(expr, ir.Const):
-        return isinstance(expr.value, complex) or str(expr.value).startswith("complex")
-    if isinstance(expr, ir.Attribute):
-        return expr.name in ("imag", "real", "conj", "conjugate")
-    if not isinstance(expr, ir.Ref):
-        return False
-    if (
-        expr.obj is complex
-        or holds_complex(expr.obj)
-        or any(word in expr.text for word in ("complex", "fft.", ".eig"))
-    ):
+    match expr:
+        case ir.Const(value):
+            return isinstance(value, complex) or value in _COMPLEX_TYPES
+        case ir.Attribute(name=name):
+            return name in ("imag", "real", "conj", "conjugate")
+        case ir.Ref():
+            return _is_of_complex(expr)
+    return False
+
+
+# As `dtype="c16"` spells them; "F" and "c" are most often something else.
+_COMPLEX_TYPES = {"complex", "complex64", "complex128", "complex256", "cdouble", "csingle"}
+_COMPLEX_TYPES |= {"clongdouble", "c8", "c16", "c32", "D", "G"}
+
+
+def _is_of_complex(ref: ir.Ref) -> bool:
+    """Whether what a name of the module stands for is complex, or makes what is."""
+    obj, text = ref.obj, ref.text
+    if obj is complex or (isinstance(obj, type) and issubclass(obj, np.complexfloating)):
         return True
-    module, name = module_of(expr.obj), str(getattr(expr.obj, "__name__", ""))
-    return is_numerical(expr.obj) and ("fft" in module or "fft" in name or name.startswith("eig"))
+    if holds_complex(obj) or any(word in text for word in ("complex", "fft.", ".eig")):
+        return True
+    module, name = module_of(obj), str(getattr(obj, "__name__", ""))
+    return is_numerical(obj) and ("fft" in module or "fft" in name or name.startswith("eig"))
 
 
 class _Inference:

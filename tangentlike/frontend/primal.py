@@ -160,10 +160,13 @@ def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None
     )
 
 
-def emitted_of(fn: Any, for_reversal: bool = False) -> types.FunctionType | None:
+def emitted_of(
+    fn: Any, for_reversal: bool = False, for_complex: bool = False
+) -> types.FunctionType | None:
     """The emitted function inside one of our derivatives, None for anything else.
 
-    `for_reversal` asks for the variant that reverse mode may follow where it cannot follow this.
+    `for_reversal` asks for the variant that reverse mode may follow where it cannot follow this,
+    `for_complex` for the one that allows for complex values.
     """
     operator = getattr(fn, "__tangentlike__", None)
     if operator is None:
@@ -176,7 +179,9 @@ def emitted_of(fn: Any, for_reversal: bool = False) -> types.FunctionType | None
             hint="Make it where it is called, `tl.grad(system.energy)(x)`, or make that of a "
             "function that is given all its arguments.",
         )
-    inner = operator.inner.for_reversal if for_reversal else operator.inner
+    inner = operator.inner
+    inner = inner.for_complex if for_complex else inner
+    inner = inner.for_reversal if for_reversal else inner
     note_derivative(inner)
     emitted: types.FunctionType = inner.emitted
     return emitted

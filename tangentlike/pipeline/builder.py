@@ -65,11 +65,14 @@ class Builder:
         keeps: bool,
         copies: bool = False,
         inside: bool = False,
+        has_complex: bool = False,
         reading: Reading = PLAIN_READING,
     ) -> None:
         self.copies = copies
         self.reading = reading
-        self.callees = Callees(self, Names(), reverses=keeps, of_copies=inside)
+        self.callees = Callees(
+            self, Names(), reverses=keeps, of_copies=inside, of_complex=has_complex
+        )
         kept = keeps and not copies
         self.checkpoints = Checkpoints(self.callees, self._kinds, self._sources_of, kept)
         self.book: Any = KnownCallees(book, self.callees)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -150,10 +151,15 @@ def _derived(
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
     used = ForeignBook(used) if foreign else used
-    build = Builder(used, keeps, request.copies, request.inside, reading)
-    lowered = build.checkpoints.read(lowered, given)
-    lowered = build.methods.resolved(lowered, given, guard=True)
-    build.real = not request.has_complex and not build.computes_complex(lowered, given, set())
+    build = Builder(used, keeps, request.copies, request.inside, request.has_complex, reading)
+    read = build.checkpoints.read(lowered, given)
+    read = build.methods.resolved(read, given, guard=True)
+    has_complex = request.has_complex or build.computes_complex(read, given, set())
+    if build.callees.reads_derivatives and has_complex and not request.has_complex:
+        # (so that those that it calls allow for complex values as well)
+        request = dataclasses.replace(request, has_complex=True)
+        return _derived(lowered, request, given, book, meanings, reading)
+    lowered, build.real = read, not has_complex
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
     refuse_moving(made_by_transform.functions)

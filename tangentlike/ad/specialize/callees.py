@@ -127,6 +127,8 @@ class Callees:
     names: Names = field(default_factory=Names)
     reverses: bool = True  # whether derivatives are made in reverse mode
     of_copies: bool = False  # whether derivatives that are called are read as `for_reversal`
+    of_complex: bool = False  # whether they are read as `for_complex`
+    reads_derivatives: bool = False  # whether any was read
     functions: list[ir.Function] = field(default_factory=list)
     _lowered: dict[int, Lowered] = field(default_factory=dict)
     _annotations: dict[int, dict[str, str]] = field(default_factory=dict)
@@ -158,7 +160,9 @@ class Callees:
         if id(obj) not in self._lowered:
             assert self.builder is not None
             self._keep.append(obj)
-            plain = emitted_of(obj, self.of_copies) or inside_checkpoint(obj) or obj
+            derivative = emitted_of(obj, self.of_copies, self.of_complex)
+            self.reads_derivatives |= derivative is not None
+            plain = derivative or inside_checkpoint(obj) or obj
             found = lower_ruled(plain, self.builder.book, self.builder.reading.managers)
             empties = getattr(obj, "__empties__", ())
             if self.reverses:

@@ -1,0 +1,200 @@
+"""Derivatives inside a function that is differentiated, where values are complex: they allow for
+conjugates wherever the function around may give them complex numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+Z = 0.6 - 1.1j
+ZS = np.array([1.0 + 2.0j, -0.5 + 0.3j])
+S = np.array([0.3 - 0.4j, 1.5 + 0.2j])
+
+
+def mul(x, y):
+    return x * y
+
+
+def energy(x, y):
+    return np.sum(np.abs(x * y) ** 2 + np.real(x * x * y))
+
+
+def phase(q, w):
+    return np.sum(np.real(q * w * w) - np.imag(q * q * w))
+
+
+energy_gradient = tl.grad(energy)
+energy_both = tl.value_and_grad(energy)
+energy_by_both = tl.grad(energy, wrt=(0, 1))
+
+
+def by_pullback(x):
+    """A real factor, a complex one made here, a complex seed."""
+    _, pull = tl.vjp(mul, x, x * (1.0 + 2.0j))
+    a, b = pull(0.3 - 0.4j)
+    return a + np.real(b * (2.0 - 1.0j))
+
+
+def by_gradient(x):
+    return np.sum(tl.grad(energy)(x, x * (1.0 + 2.0j)) * x)
+
+
+def by_gradient_of_the_complex_one(x):
+    g = tl.grad(energy, wrt=1)(x, (x * x + x * 1j) * ZS)
+    return np.sum(np.real(g * S))
+
+
+def by_gradient_made_outside(x):
+    return np.sum(energy_gradient(x, x * ZS) * x)
+
+
+def by_value_and_gradient(x):
+    value, gradient = energy_both(x, x * ZS)
+    return value + np.sum(gradient * x)
+
+
+def by_both(x):
+    a, b = energy_by_both(x, x * ZS)
+    return np.sum(a * x) + np.sum(np.imag(b * S))
+
+
+def by_a_lambda(x):
+    w = x * Z
+    return np.sum(tl.grad(lambda v: phase(v, w) * 1.0)(x))
+
+
+def by_tangent(x):
+    value, slope = tl.jvp(mul, (x, x * ZS), (x, S))
+    return np.sum(np.real(slope * np.conj(value)))
+
+
+def by_a_seed_only(x):
+    """The seed is complex, and with it the adjoint of a product."""
+    _, pull = tl.vjp(lambda a: a * (x * 1j), x)
+    return np.sum(np.real(pull(x * (0.3 - 0.4j))[0]))
+
+
+def helper(x, y):
+    _, pull = tl.vjp(mul, x, y)
+    return pull(S)
+
+
+def in_a_helper(x):
+    a, b = helper(x, x * ZS)
+    return np.sum(a) + np.sum(np.real(b * S))
+
+
+def constant_beside(x):
+    """The inner derivative does not depend on what is differentiated."""
+    a, b = helper(np.ones(2), ZS)
+    return np.sum(a * x) + np.sum(np.real(b * x * S))
+
+
+def constant_from_outside(x):
+    _, pull = tl.vjp(mul, x, Z * np.ones(2))
+    return np.sum(np.real(pull(S)[1] * x * Z))
+
+
+def by_transform(x):
+    _, pull = tl.vjp(mul, x, np.fft.fft(x))
+    a, b = pull(S)
+    return np.sum(a * x) + np.sum(np.real(b * S))
+
+
+def of_a_derivative(x):
+    return np.sum(tl.grad(lambda v: np.sum(tl.grad(energy)(v, v * ZS)))(x) * x)
+
+
+def in_a_loop(x):
+    out = 0.0
+    z = x * (1.0 + 0.5j)
+    for _ in range(3):
+        _, pull = tl.vjp(mul, x, z)
+        a, z = pull(S)
+        out = out + np.sum(a)
+    return out
+
+
+PROGRAMS = (
+    *(by_pullback, by_gradient, by_gradient_of_the_complex_one, by_gradient_made_outside),
+    *(by_value_and_gradient, by_both, by_a_lambda, by_tangent, by_a_seed_only, in_a_helper),
+    *(constant_beside, constant_from_outside, by_transform, of_a_derivative, in_a_loop),
+)
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_inner_derivatives_allow_for_complex_values(f):
+    x = np.array([0.7, -1.2]) if f is not by_pullback else 0.7
+    value, gradient = tl.value_and_grad(f)(x)
+    assert value == pytest.approx(f(x), rel=1e-12)
+    tl.check_grads(f, (x,))
+    v = np.array([0.4, 1.3]) if f is not by_pullback else 0.4
+    _, slope = tl.jvp(f, (x,), (v,))
+    assert slope == pytest.approx(np.sum(gradient * v), rel=1e-9)
+
+
+def of_arguments(x, y, s):
+    _, pull = tl.vjp(mul, x, y)
+    a, b = pull(s)
+    return a + np.real(b * np.conj(y))
+
+
+def test_complex_arguments():
+    """`y` and `s` are complex where the function is called, and nothing in it says so."""
+    x, y, s, v = 0.7, 1.0 + 2.0j, 0.3 - 0.4j, 0.5 - 0.25j
+    value, slope = tl.jvp(lambda y: of_arguments(x, y, s), (y,), (v,))
+    ahead, behind = of_arguments(x, y + 1e-6 * v, s), of_arguments(x, y - 1e-6 * v, s)
+    assert value == pytest.approx(of_arguments(x, y, s))
+    assert slope == pytest.approx((ahead - behind) / 2e-6, rel=1e-8)
+    gradient = tl.grad(of_arguments, wrt=1)(x, y, s)
+    assert np.real(np.conj(gradient) * v) == pytest.approx(slope, rel=1e-12)
+
+
+def test_real_programs_have_no_conjugates():
+    def f(x):
+        return np.sum(tl.grad(lambda v: np.sum(v**3))(x) * x)
+
+    assert "conj" not in tl.grad(f).source
+
+
+def default_by_position(x, y=1.0 + 2.0j):
+    return np.abs(x * y + x * x)
+
+
+def default_from_outside(x, *, y=Z):
+    return np.abs(x * y + x * x)
+
+
+def helper_with_default(x, y=Z):
+    return x * y
+
+
+def default_of_a_helper(x):
+    return np.abs(helper_with_default(x) + x * x)
+
+
+def type_by_name(x):
+    z = np.array([x, -x * x]).astype(np.cdouble)
+    return np.sum(np.abs(np.sqrt(z) * x + z * z))
+
+
+def type_by_code(x):
+    z = np.zeros(2, "c16")
+    z[0] = x
+    z[1] = -x * x
+    return np.sum(np.abs(np.sqrt(z) * x + z * z))
+
+
+DEFAULTS = (
+    *(default_by_position, default_from_outside, default_of_a_helper),
+    *(type_by_name, type_by_code),
+)
+
+
+@pytest.mark.parametrize("f", DEFAULTS, ids=lambda f: f.__name__)
+def test_complex_values_that_no_argument_brings(f):
+    slope = (f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6
+    assert tl.grad(f)(0.7) == pytest.approx(slope, rel=1e-8)
+    assert tl.jvp(f, (0.7,), (1.0,))[1] == pytest.approx(slope, rel=1e-8)
