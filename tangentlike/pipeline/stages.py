@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -138,15 +137,15 @@ def _derive(
     return _derived(lowered, request, given, book, meanings, reading)
 
 
-def _derived(
+def _builder(
     lowered: Lowered,
     request: Request,
     given: Mapping[str, Kind],
     book: RuleBook | None,
-    meanings: Meanings,
     reading: Reading,
-) -> Derived:
-    """The derivative of a function of whose parameters this is known."""
+) -> tuple[Builder, Lowered]:
+    """What makes the functions of a module, and the main one as it is read there. Derivatives that
+    are called allow for complex values where the main function does."""
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
@@ -156,10 +155,21 @@ def _derived(
     read = build.methods.resolved(read, given, guard=True)
     has_complex = request.has_complex or build.computes_complex(read, given, set())
     if build.callees.reads_derivatives and has_complex and not request.has_complex:
-        # (so that those that it calls allow for complex values as well)
-        request = dataclasses.replace(request, has_complex=True)
-        return _derived(lowered, request, given, book, meanings, reading)
-    lowered, build.real = read, not has_complex
+        return _builder(lowered, replace(request, has_complex=True), given, book, reading)
+    build.real = not has_complex
+    return build, read
+
+
+def _derived(
+    lowered: Lowered,
+    request: Request,
+    given: Mapping[str, Kind],
+    book: RuleBook | None,
+    meanings: Meanings,
+    reading: Reading,
+) -> Derived:
+    """The derivative of a function of whose parameters this is known."""
+    build, lowered = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
     refuse_moving(made_by_transform.functions)
