@@ -21,6 +21,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import CarriedOutError, Place, UnsupportedError
+from ..frontend.marks import mark_of
 from ..frontend.owners import is_of_runtime
 from ..frontend.structures import is_object
 from .flow import OUTSIDE, flow_edges
@@ -306,7 +307,7 @@ def _params_reaching(
 def _refuse_unseen_function(stmt: ir.Stmt, name: str) -> None:
     """Refuse `tl.grad(system.energy)`: which function that is shows only when the program runs."""
     match stmt:
-        case ir.Assign(value=ir.Call(fn=ir.Ref(text, obj))) if hasattr(obj, "__derives__"):
+        case ir.Assign(value=ir.Call(fn=ir.Ref(text, obj))) if mark_of(obj, "derives"):
             raise UnsupportedError(
                 f"which function `{text}` is given as `{name}` cannot be seen",
                 stmt.origin.place,

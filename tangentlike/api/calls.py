@@ -12,6 +12,7 @@ from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import InternalError, TangentlikeError
 from ..frontend.library import is_operation, library_path, literals_of
+from ..frontend.marks import mark, mark_of
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
 from ..pytree import leaves
 from ..pytree.gradients import like
@@ -139,8 +140,9 @@ def _plain(dressed: types.FunctionType) -> types.FunctionType:
     """A compiler wants the emitted function itself, with no Python around it."""
     emitted = dressed.__dict__["__tangentlike__"].emitted
     assert isinstance(emitted, types.FunctionType)
-    for name in ("source", "stages", "__tangentlike__"):
+    for name in ("source", "stages"):
         setattr(emitted, name, getattr(dressed, name))
+    mark(emitted, tangentlike=mark_of(dressed, "tangentlike"))
     emitted.__module__, emitted.__qualname__ = dressed.__module__, dressed.__qualname__
     return emitted
 
@@ -383,9 +385,9 @@ def _moves(value: Any, tangent: Any) -> bool:
 # What each gives where it is called in a function that is differentiated (transform.operators).
 _derived_functions: tuple[Any, ...] = (grad, value_and_grad, autodiff)
 for _operator in _derived_functions:
-    _operator.__derives__ = "function"
-jvp.__derives__, vjp.__derives__ = "tangent", "pullback"  # type: ignore[attr-defined]
-jvp.__with__ = vjp.__with__ = autodiff  # type: ignore[attr-defined]
+    mark(_operator, derives="function")
+mark(jvp, derives="tangent", made_with=autodiff)
+mark(vjp, derives="pullback", made_with=autodiff)
 OPERATORS.update(grad=grad, value_and_grad=value_and_grad, autodiff=autodiff)
 
 

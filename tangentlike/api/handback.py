@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..dispatch.derivation import Derivation, functions_of
 from ..errors import UnknownClassError, UnsupportedError
+from ..frontend.marks import mark
 from ..frontend.primal import Primal, missing_names
 from ..frontend.structures import Structures
 from .composed import Again
@@ -83,7 +84,7 @@ class Operator:
         made.__dict__.update(function.__dict__, __wrapped__=None)
         made.__signature__ = inspect.signature(function, follow_wrapped=False)
         made.__module__, made.__qualname__ = function.__module__, function.__qualname__
-        made.__tangentlike__ = replace(self, derive=lambda: found, again=again)
+        mark(made, tangentlike=replace(self, derive=lambda: found, again=again))
         finish(made)
         return cast(types.FunctionType, made)
 
@@ -102,7 +103,7 @@ def hand_back(
     function.__module__ = "tangentlike.dispatch.derived"
     function.__qualname__ = qualname
     function.__doc__ = operator.primal.function.__doc__
-    function.__tangentlike__ = operator
+    mark(function, tangentlike=operator)
     function.__signature__ = signature
     function.saved = functools.partial(_saved, operator)
     if missing_names(operator.primal.function):

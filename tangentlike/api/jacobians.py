@@ -18,6 +18,7 @@ import numpy as np
 from ..dispatch.derivation import Derivation
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import TangentlikeError, UnsupportedError
+from ..frontend.marks import mark
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
 from ..pytree import leaves
 from ..pytree.blocks import Blocks, flat, shaped_like, size_of, units
@@ -347,5 +348,5 @@ def suited_inputs(
 
 
 for _operator in (jacobian, hessian, jacfwd, jacrev):
-    _operator.__derives__ = "function"  # type: ignore[attr-defined]
+    mark(_operator, derives="function")
 OPERATORS.update(jacobian=jacobian, hessian=hessian)

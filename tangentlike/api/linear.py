@@ -14,6 +14,7 @@ from .. import ir
 from ..dispatch.derivation import Derivation, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import InternalError, TangentlikeError
+from ..frontend.marks import mark
 from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
 from ..pytree import leaves
 from ..pytree.gradients import like
@@ -290,6 +291,6 @@ def _tangent_map(
     return _dressed(tangent, False, derivation.derived.source)
 
 
-hvp.__derives__ = "function"  # type: ignore[attr-defined]
-linearize.__derives__, linearize.__with__ = "linear", autodiff  # type: ignore[attr-defined]
+mark(hvp, derives="function")
+mark(linearize, derives="linear", made_with=autodiff)
 OPERATORS.update(hvp=hvp)

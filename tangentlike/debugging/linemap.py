@@ -21,6 +21,7 @@ from ..codegen.print.places import operation_places
 from ..codegen.print.verify import definitions
 from ..dispatch.derivation import Derivation
 from ..errors import Place, TangentlikeError
+from ..frontend.marks import mark_of
 
 __all__ = ["LineMap", "Program", "Statement", "UserFunction", "line_map", "program_of"]
 
@@ -207,7 +208,7 @@ def line_map(fn: Callable[..., Any]) -> LineMap:
 
 def derivation_behind(fn: Any) -> Derivation:
     """The derivation of a derivative that was handed out."""
-    operator = getattr(fn, "__tangentlike__", None)
+    operator = mark_of(fn, "tangentlike")
     derivation = None if operator is None else operator.derive()
     if not isinstance(derivation, Derivation):
         raise TangentlikeError(

@@ -11,6 +11,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from ..frontend.marks import mark_of
+
 __all__ = ["OPERATORS", "encode"]
 
 OPERATORS: dict[str, Callable[..., Any]] = {}  # filled by the modules that define them
@@ -29,7 +31,7 @@ def encode(operator: str, origin: Any, **options: Any) -> str:
 
 def _path(origin: Any) -> str:
     qualname = getattr(origin, "__qualname__", None)
-    if getattr(origin, "__tangentlike__", None) is not None:
+    if mark_of(origin, "tangentlike") is not None:
         return str(qualname)
     module = getattr(origin, "__module__", None)
     if not qualname or not module or getattr(origin, "__self__", None) is not None:

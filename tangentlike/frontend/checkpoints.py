@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..errors import TangentlikeError
+from .marks import mark, mark_of
 
 __all__ = ["checkpoint", "checkpointed", "inside_checkpoint"]
 
@@ -44,14 +45,14 @@ def checkpoint(fn: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         return fn(*args, **kwargs)
 
-    call.__dict__["__checkpoint__"] = fn
+    mark(call, checkpoint=fn)
     call.__signature__ = inspect.signature(fn)  # type: ignore[attr-defined]
     return call  # type: ignore[return-value]
 
 
 def inside_checkpoint(fn: Any) -> Any:
     """The function that `checkpoint` was given, None for anything else."""
-    return fn.__dict__.get("__checkpoint__") if inspect.isfunction(fn) else None
+    return mark_of(fn, "checkpoint")
 
 
 def checkpointed(

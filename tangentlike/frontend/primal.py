@@ -21,6 +21,7 @@ import numpy as np
 from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from .checkpoints import inside_checkpoint
 from .library import as_documented, is_operation, library_path, one_line_function, parameter_names
+from .marks import mark_of
 from .meanings import note_derivative
 
 Wrt = int | str | Sequence[int | str]
@@ -54,7 +55,7 @@ class Primal:
     def shaped(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         """What `function` returned, as the function that the caller gave returns it: a derivative
         hands its gradients back in the caller's containers."""
-        operator = getattr(self.origin, "__tangentlike__", None)
+        operator = mark_of(self.origin, "tangentlike")
         shape = None if operator is None else operator.shaped
         return result if shape is None else shape(args, kwargs, result)
 
@@ -107,7 +108,7 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
     inside = inside_checkpoint(fn)
     if inside is not None:  # nothing is kept outside of the whole function
         return primal_of(inside, arity, literals)
-    operator = getattr(fn, "__tangentlike__", None)
+    operator = mark_of(fn, "tangentlike")
     if operator is not None:
         bound = operator.primal
         note_derivative(operator.inner)
@@ -168,7 +169,7 @@ def emitted_of(
     `for_reversal` asks for the variant that reverse mode may follow where it cannot follow this,
     `for_complex` for the one that allows for complex values.
     """
-    operator = getattr(fn, "__tangentlike__", None)
+    operator = mark_of(fn, "tangentlike")
     if operator is None:
         return None
     bound = getattr(operator, "primal", None)

@@ -19,6 +19,7 @@ from ...analysis.memory import Effects
 from ...errors import InternalError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
+from ...frontend.marks import mark_of
 from ...frontend.primal import emitted_of
 from ...ir.kind import FLOAT, FUNCTION, UNKNOWN, Kind
 from ...ir.names import Names
@@ -155,7 +156,7 @@ class Callees:
             return self.variants.lowered[id(obj)]
         if id(obj) in self.made:
             return self.made[id(obj)]
-        if hasattr(obj, "__derives__"):
+        if mark_of(obj, "derives"):
             raise _operator_unresolved(obj, None)
         if id(obj) not in self._lowered:
             assert self.builder is not None
@@ -302,7 +303,7 @@ class Callees:
         self, call: ir.Call, active: frozenset[str], kind_of: Callable[[ir.Expr], Kind]
     ) -> Request:
         assert isinstance(call.fn, ir.Ref)
-        if hasattr(call.fn.obj, "__derives__"):
+        if mark_of(call.fn.obj, "derives"):
             raise _operator_unresolved(call.fn.obj, call.at)
         lowered = self.lowered(call.fn.obj)
         actuals = self.bind(call)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import ir
 from ...analysis.operations import is_python_function
+from ...frontend.marks import mark_of
 from ...ir.kind import Kind
 from ...rules.book import RuleBook
 from ...rules.foreign import ForeignBook
@@ -27,7 +28,7 @@ class KnownCallees:
 
     def is_callee(self, obj: Any) -> bool:
         """Whether an object is a function of the user's whose source says what it does."""
-        if not is_python_function(obj) or hasattr(obj, "__derives__"):
+        if not is_python_function(obj) or mark_of(obj, "derives"):
             return False
         return not self._book.knows(obj) and self._callees.effects(obj) is not None
 

@@ -39,7 +39,7 @@ def pullback_parts(
         return None
     assert isinstance(call.fn, ir.Ref)
     options = {"wrt": tuple(wrt), "mode": "reverse"}
-    made = derivative_of(call.fn.obj.__with__, ref, options, may_wait=True)
+    made = derivative_of(call.fn.obj.__made_with__, ref, options, may_wait=True)
     if made is None:
         return None
     names = names[: len(given) + len(args)]
@@ -64,7 +64,7 @@ def tangent_map_parts(
         return None
     assert isinstance(call.fn, ir.Ref)
     options = {"wrt": tuple(wrt), "mode": "forward"}
-    made = derivative_of(call.fn.obj.__with__, ref, options, may_wait=True)
+    made = derivative_of(call.fn.obj.__made_with__, ref, options, may_wait=True)
     if made is None:
         return None
     tangents = _second("tangent", ref, made, names, tuple(words))

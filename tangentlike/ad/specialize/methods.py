@@ -25,6 +25,7 @@ from ...analysis.operations import is_python_function
 from ...errors import UnknownClassError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
+from ...frontend.marks import carry_over, mark
 from ...ir.kind import NONE, Kind
 from ...ir.names import Names
 from ...runtime import asked_of_none
@@ -118,11 +119,11 @@ class Methods:
             )
             made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
             made.__kwdefaults__ = fn.__kwdefaults__
-            made.__dict__.update(fn.__dict__)
+            carry_over(fn, made)
             inside = inside_checkpoint(fn)
             if inside is not None:
                 plain = dataclasses.replace(method, name=inside.__name__, original=inside)
-                made.__dict__["__checkpoint__"] = self.variant(inside, plain, name, given).obj
+                mark(made, checkpoint=self.variant(inside, plain, name, given).obj)
             self._made[key] = made
             self._spelled[id(made)] = method
             lowered = self.callees.lowered(fn)

@@ -24,6 +24,7 @@ from typing import Any
 from ... import ir
 from ...errors import UnknownClassError
 from ...frontend.lifting import PARTIAL, lifted_of
+from ...frontend.marks import carry_over, mark, mark_of
 from ...ir.kind import Kind
 from ...ir.required_types import asks_for_ranks
 from ...runtime import pair_of, require_apart, tangent_of
@@ -36,11 +37,11 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def operator_name(expr: Any) -> str:
     """The name of the operator that an expression calls, "" if it calls none.
 
-    Operators say so themselves (`__derives__`): they are made of what stands here.
+    Operators are marked as such (`derives`): they are made of what stands here.
     """
     match expr:
         case ir.Call(fn=ir.Ref(obj=obj), args=(_, *_)):
-            return str(getattr(obj, "__derives__", ""))
+            return mark_of(obj, "derives") or ""
     return ""
 
 
@@ -69,7 +70,7 @@ def tangent_call(
         return None
     assert isinstance(call.fn, ir.Ref)
     options = {"wrt": wrt, "mode": "forward"}
-    made = derivative_of(call.fn.obj.__with__, ref, options, may_wait=True)
+    made = derivative_of(call.fn.obj.__made_with__, ref, options, may_wait=True)
     if made is None:
         return None
     dots = zip(seeds_of(made.obj, ref.obj), moved, strict=True)
@@ -215,7 +216,7 @@ class Waiting:
 
 def waiting_of(obj: Any) -> Waiting | None:
     """Whether a function is a derivative that cannot be emitted yet, and what is known of it."""
-    found = getattr(obj, "__tangentlike__", None)
+    found = mark_of(obj, "tangentlike")
     return found if isinstance(found, Waiting) else None
 
 
@@ -230,7 +231,7 @@ def _seeds_to_come(options: Mapping[str, Any]) -> int:
 def untold(obj: Any) -> Waiting | None:
     """A derivative that would be another one if it were known what its arguments are: it waits
     for that, leaves to the run what it calls, or checks when it runs what it is given."""
-    derivative = getattr(obj, "__tangentlike__", None)
+    derivative = mark_of(obj, "tangentlike")
     if derivative is None or isinstance(derivative, Waiting):
         return derivative
     derived = getattr(derivative.inner, "derived", None)
@@ -259,7 +260,8 @@ def _waiting(made: Any, error: UnknownClassError, seeds: int) -> types.FunctionT
     code, closure = made.__code__, made.__closure__
     function = types.FunctionType(code, made.__globals__, made.__name__, None, closure)
     function.__module__, function.__qualname__ = made.__module__, made.__qualname__
-    function.__dict__.update(made.__dict__, __tangentlike__=Waiting(made, error))
+    carry_over(made, function)
+    mark(function, tangentlike=Waiting(made, error))
     if seeds:
         signature = inspect.signature(made, follow_wrapped=False)
         own = list(signature.parameters.values())
@@ -282,7 +284,7 @@ def is_inner(ref: ir.Ref) -> bool:
     """Whether a function exists for one transform only, so that its code must be printed."""
     if lifted_of(ref.obj) is not None or getattr(ref.obj, "__inner__", False) is True:
         return True
-    derivative = getattr(ref.obj, "__tangentlike__", None)
+    derivative = mark_of(ref.obj, "tangentlike")
     return derivative is not None and ref.text == getattr(derivative.emitted, "__name__", "")
 
 
@@ -290,7 +292,7 @@ def apart(call: ir.Call) -> list[ir.Expr]:
     """Checks before a call of a derivative whose function writes an argument: it is copied
     there, so that no other argument may share its memory."""
     fn = call.fn.obj if isinstance(call.fn, ir.Ref) else None
-    derivation = getattr(fn, "__tangentlike__", None)
+    derivation = mark_of(fn, "tangentlike")
     if derivation is None or not isinstance(fn, types.FunctionType):
         return []
     if isinstance(derivation, Waiting):
