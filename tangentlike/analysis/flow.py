@@ -24,12 +24,12 @@ from .operations import (
     bind_actuals,
     is_constant,
     is_container_method,
-    is_python_function,
     joins_lists,
     operands,
     rule_object,
     written_position,
 )
+from .outputs import outputs
 from .record_types import record_class
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]
@@ -280,6 +280,9 @@ class _Reader:
                 self._link(name)
 
     def _share_call(self, names: list[str], call: ir.Call) -> None:
+        for out in outputs(call, self.kinds):
+            for operand in self.operands(out):
+                self._part_of(names, operand)
         obj = rule_object(call, self.kinds)
         rule = self.book.find(obj) if self.book is not None and obj is not None else None
         if self._constant(call):
@@ -329,9 +332,8 @@ class _Reader:
 
     def _effects(self, call: ir.Call, stmt: ir.Stmt) -> None:
         """What a call writes besides its result."""
-        for key, value in call.kwargs:
-            if key == "out" and not _is_users(call):
-                self._written(self.operands(value), self.sources(call), stmt)
+        for out in outputs(call, self.kinds):
+            self._written(self.operands(out), self.sources(call), stmt)
         if isinstance(call.fn, ir.Attribute) and is_container_method(call, self.kinds):
             at = _STORING.get(call.fn.name)
             if at is not None and len(call.args) > at:
@@ -384,8 +386,3 @@ class _Reader:
                 if source != target:
                     self.flow.edge(source, self.inside(target))
             self._link(target)
-
-
-def _is_users(call: ir.Call) -> bool:
-    """Whether a call is one of a user's function, whose parameter `out` is like any other."""
-    return isinstance(call.fn, ir.Ref) and is_python_function(call.fn.obj)

@@ -28,6 +28,7 @@ from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
 from .iterator_kinds import iterator_kind
 from .operations import is_container_method, is_stop_gradient, rule_object
+from .outputs import output_kind
 from .record_types import is_replace, record_class, record_fields, record_values
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
@@ -220,6 +221,9 @@ def _shape_of(base: Kind) -> Kind:
 
 
 def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
+    written = output_kind(call, kinds)
+    if written is not None:
+        return written
     obj = rule_object(call, kinds)
     if is_stop_gradient(obj) and call.args:
         return kind_of(call.args[0], kinds, book)

@@ -15,6 +15,7 @@ import numpy as np
 from .. import ir, runtime
 from ..ir.kind import Kind
 from .operations import joins_lists, may_write, rule_object, written_position
+from .outputs import outputs
 from .record_types import record_values
 
 MUTATING_METHODS = frozenset(
@@ -121,6 +122,8 @@ class Sources:
             case ir.Index(base, _) | ir.Attribute(base, _):
                 return self.elements(base)
             case ir.Call():
+                if outputs(expr, self.kinds):
+                    return self.nodes(expr)
                 made = self._put_into_record(expr)
                 if made is not None:
                     return self._all(made)
@@ -195,6 +198,9 @@ class Sources:
         return self.nodes(base) | self.elements(base)
 
     def _call(self, call: ir.Call) -> frozenset[str]:
+        given = outputs(call, self.kinds)
+        if given:
+            return self._all(given)
         view = self.view_of(call)
         if view == "no" or self._collects(call) or self._put_into_record(call) is not None:
             return frozenset()
@@ -261,9 +267,8 @@ class Sources:
 
     def _written_by(self, call: ir.Call) -> frozenset[str]:
         found: set[str] = set()
-        for name, value in call.kwargs:
-            if name == "out" and self.effects(call) is None:
-                found |= self.nodes(value)
+        for out in outputs(call, self.kinds):
+            found |= self._all((out,))
         match call.fn:
             case ir.Attribute(base, method) if method in MUTATING_METHODS:
                 found |= base_names(base)

@@ -29,6 +29,7 @@ from .memory import MUTATING_METHODS, Sources
 from .operations import is_python_function, written_position
 from .outer_arrays import Held, OuterArrays, is_cached, is_outer_array, live, reads_of
 from .outer_containers import NONE, Boxes, OuterContainers, put_names
+from .outputs import outputs
 
 
 @dataclass(frozen=True)
@@ -257,7 +258,7 @@ def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
         case ir.Update(target=target):
             yield target if isinstance(target, ir.Var) else target.base
         case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
-            yield from (value for name, value in call.kwargs if name == "out")
+            yield from outputs(call, sources.kinds)
             match call.fn:
                 case ir.Attribute(base, method) if method in MUTATING_METHODS:
                     if not _is_container(base, sources):  # (see `outer_containers`)

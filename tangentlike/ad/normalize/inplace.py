@@ -8,8 +8,6 @@ it accumulates, which is a form of its own.
 from __future__ import annotations
 
 import dataclasses
-import functools
-import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,7 +15,8 @@ import numpy as np
 
 from ... import ir
 from ...analysis.operations import is_python_function
-from ...errors import UnsupportedError
+from ...analysis.outputs import draws, position_of_output, with_size
+from ...errors import UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.kind import INT, UNKNOWN
 from ..context import IADD, Context
@@ -139,7 +138,7 @@ class _Rewriter:
             case ir.Ref(obj=obj) if is_python_function(obj):
                 return None  # (a user's parameter `out` is like any other)
             case ir.Ref(obj=obj):
-                call = _with_out_named(call, out_position(obj))
+                call = _with_out_named(call, position_of_output(call.fn, self.context.kinds))
                 if any(name == "out" for name, _ in call.kwargs):
                     return self._out(stmt, call, target)
                 if target is None and _is_numpy(obj):
@@ -150,11 +149,27 @@ class _Rewriter:
                     call.at,
                     "Draw a permutation and index with it: `x = x[rng.permutation(len(x))]`.",
                 )
-            case ir.Attribute(base, method) if self._may_be_array(base):
-                call = _with_out_named(call, _METHOD_OUT.get(method))
-                if any(name == "out" for name, _ in call.kwargs):
+            case ir.Attribute(base, method):
+                call = _with_out_named(call, position_of_output(call.fn, self.context.kinds))
+                out = dict(call.kwargs).get("out")
+                if out is None:
+                    return None
+                if draws(call.fn, self.context.kinds) and out != ir.Const(None):
+                    return self._out(stmt, with_size(call, out), target)
+                if self._may_be_array(base) and hasattr(np.ndarray, method):
                     return self._out(stmt, call, target)
+                self._refuse_unknown(call, base, method)
         return None
+
+    def _refuse_unknown(self, call: ir.Call, base: ir.Expr, method: str) -> None:
+        """`obj.step(x, out=y)`, where the class of `obj` is not known."""
+        if self.context.kind_of(base).form == "unknown":
+            raise UnknownClassError(
+                f"`{method}` is given `out=`, and the class of what has this method is not known",
+                call.at,
+                "Call the derivative, whose arguments tell the classes of objects, or give some "
+                "with example=.",
+            )
 
     def _may_be_array(self, base: ir.Expr) -> bool:
         return self.context.kind_of(base).form in ("array", "value", "unknown")
@@ -327,42 +342,7 @@ def _known_method(expr: ir.Expr) -> ir.Expr:
 
 _RESIZING = ("append", "extend", "insert", "pop", "remove", "clear")
 
-# Where array methods, and functions whose signature cannot be read, take `out`.
-_METHOD_OUT = (
-    dict.fromkeys(("max", "min", "all", "any", "argmax", "argmin", "dot", "round", "choose"), 1)
-    | dict.fromkeys(("sum", "mean", "prod", "std", "var", "cumsum", "cumprod", "take", "clip"), 2)
-    | {"compress": 2, "trace": 4, "conj": 0, "conjugate": 0}
-)
-_FUNCTION_OUT = {np.dot: 2, np.concatenate: 2, np.where: None, np.putmask: None}
-_UFUNC_METHOD_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 _HARMLESS = ("seed", "seterr", "seterrcall", "set_printoptions", "setbufsize")
-
-
-def out_position(obj: Any) -> int | None:
-    """The position at which a NumPy function takes `out`; None where it takes none.
-
-    >>> out_position(np.cumsum), out_position(np.add), out_position(np.reshape), out_position(len)
-    (3, 2, None, None)
-    """
-    return _out_position(obj) if _is_numpy(obj) else None
-
-
-@functools.lru_cache(maxsize=1024)
-def _out_position(obj: Any) -> int | None:
-    if isinstance(obj, np.ufunc):
-        return obj.nin
-    if isinstance(getattr(obj, "__self__", None), np.ufunc):
-        return _UFUNC_METHOD_OUT.get(obj.__name__)
-    if obj in _FUNCTION_OUT:
-        return _FUNCTION_OUT.get(obj)
-    try:
-        params = list(inspect.signature(obj).parameters.values())
-    except (TypeError, ValueError):
-        return None
-    for position, param in enumerate(params):
-        if param.name == "out" and param.kind is not inspect.Parameter.KEYWORD_ONLY:
-            return position
-    return None
 
 
 def _with_out_named(call: ir.Call, position: int | None) -> ir.Call:

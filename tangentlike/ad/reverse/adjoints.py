@@ -2,7 +2,9 @@
 
 A name without an entry in the state has adjoint zero and no variable. "owned" means the variable
 refers to memory that nothing else refers to, so it may be accumulated in place; "borrowed" that
-it may be shared (with a seed, with another adjoint). "narrow" means that a scalar stands for a
+it may be shared (with a seed, with another adjoint). "computed" is like "owned", but the variable
+may refer to a NumPy scalar, which is what arithmetic on arrays of rank 0 gives, and which cannot be
+written in place. "narrow" means that a scalar stands for a
 full array of that value (the adjoint of `np.sum`), until somebody needs the array.
 """
 
@@ -23,7 +25,7 @@ from ..context import ADD, IADD, Context
 from ..contributions import BROADCAST
 from ..loops import is_call
 
-OWNED, BORROWED, NARROW = "owned", "borrowed", "narrow"
+OWNED, BORROWED, NARROW, COMPUTED = "owned", "borrowed", "narrow", "computed"
 State = dict[str, str]
 
 
@@ -53,6 +55,7 @@ class Adjoints:
         self.aliases = aliases
         self.state: State = {}
         self.given: frozenset[str] = frozenset()  # names whose adjoint buffer is the caller's
+        self.scalars: frozenset[str] = frozenset()  # see `scalars.py`
         self.masks: dict[str, ir.Expr] = {}  # see masks.py
         self.bars: dict[str, str] = {}
         self.out: list[ir.Stmt] = []
@@ -115,21 +118,26 @@ class Adjoints:
         if status is None:
             self.assign(bar.name, stripped)
             fresh = OWNED if self.fresh(value) else (inherit or BORROWED)
-            self.state[name] = NARROW if narrow else fresh
+            self.state[name] = NARROW if narrow else self._status(name, value, fresh)
         elif self._is_container(name, value) and name in self.given:
             call = ir.Call(self.context.helper("add_at"), (bar, ir.Const(Ellipsis), value))
             self.out.append(ir.Do(call, self.origin))
         elif self._is_container(name, value):
             self.assign(bar.name, ir.Call(self.context.helper("accumulate"), (bar, value)))
             self.state[name] = OWNED
-        elif status == OWNED:
+        elif status in (OWNED, COMPUTED):
             self.update(bar, stripped)
         else:
             # (`bar = bar + e` may become `bar += e` later, which a narrow `bar` has no room for.)
             terms = (stripped, bar) if status == NARROW else (bar, stripped)
             self.assign(bar.name, ir.Call(ADD, terms))
             if not (status == NARROW and narrow):  # else both stand for a full array still
-                self.state[name] = OWNED
+                self.state[name] = self._status(name, value, OWNED)
+
+    def _status(self, name: str, value: ir.Expr, status: str) -> str:
+        """The status of an adjoint that was just computed."""
+        computed = status == OWNED and name in self.scalars and value != self.zeros(name)
+        return COMPUTED if computed else status
 
     def share(self) -> None:
         """Begin with adjoints of zero for all entangled arrays."""
@@ -168,6 +176,9 @@ class Adjoints:
         repeated indices count, and items that may be containers are added entry by entry."""
         self.own(self.aliases.root(base))
         target, last = self.adjoint(base), steps[-1]
+        if len(steps) == 1 and self._is_number(base):  # `top[..., None]` of a NumPy scalar
+            self.contribute(base, ir.Call(self.context.numpy("sum"), (self.bar(item),)))
+            return
         for outer in steps[:-1]:
             target = _part(target, outer)
         numeric = self.context.kind_of(ir.Var(item)).form in ("number", "array", "value")
@@ -209,7 +220,7 @@ class Adjoints:
         if kind is not None and kind.form == "number":
             return ir.Const(0.0)
         like = ir.Var(name)
-        if kind is not None and kind.form == "array":
+        if name in self.scalars or (kind is not None and kind.form == "array"):
             return ir.Call(self.context.numpy("zeros_like"), (like,))
         return ir.Call(self.context.helper("zeros_like"), (like,))
 
@@ -224,7 +235,9 @@ class Adjoints:
             self.assign(bar.name, self.zeros(name))
         elif status == NARROW:
             self.materialise(name)
-        if self.state.get(name) == BORROWED and not self._is_number(name):
+        if name in self.scalars and self.state.get(name) in (BORROWED, COMPUTED):
+            self.assign(bar.name, ir.Call(self.context.numpy("array"), (bar,)))
+        elif self.state.get(name) == BORROWED and not self._is_number(name):
             kind = self.context.kinds.get(name)
             if kind is not None and kind.form == "array":
                 copy: ir.Expr = ir.Call(ir.Attribute(bar, "copy"))

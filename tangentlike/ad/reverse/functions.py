@@ -30,6 +30,7 @@ from .costs import Costs
 from .hooks import without_hooks
 from .recorded import Recorder, condition
 from .results import kept_value, loss_and_aux, named_before
+from .scalars import written_scalars
 from .sweep import Reversed, ReversedBlock, Sweep
 
 
@@ -59,6 +60,7 @@ class Reverse:
         self.context = context
         self.facts: Structure = structure(primal.function, primal.shared)
         self.adjoints = Adjoints(context, primal.aliases)
+        self.adjoints.scalars = written_scalars(primal.function, primal.aliases, context)
         params = primal.function.param_names
         self.severed = frozenset(n for n in primal.wrt if n not in params)
         self._refuse_cut_calls()

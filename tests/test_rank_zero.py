@@ -1,0 +1,133 @@
+"""Arrays of rank 0 written in place, and NumPy scalars indexed: NumPy computes with both to scalars,
+which take no item assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests import agreement
+
+X = np.array([0.5, 0.7, 0.9])
+PROGRAMS: list[Callable[..., Any]] = []
+
+
+def program(fn: Callable[..., Any]) -> Callable[..., Any]:
+    PROGRAMS.append(fn)
+    return fn
+
+
+@program
+def added(x):
+    z = np.zeros(())
+    z[()] += x[0]
+    z[...] *= x[1]
+    y = np.array(x[0])
+    y[()] *= x[2]
+    return z * y
+
+
+@program
+def added_to_complex(x):
+    z = np.zeros((), complex)
+    z[()] += x[0]
+    z[...] *= 1j * x[1]
+    return np.abs(z + 1) ** 2
+
+
+@program
+def output(x):
+    y = np.zeros(())
+    np.add.reduce(x, 0, None, y)
+    y *= x[0]
+    return np.sum(x * x) * y
+
+
+def square(y):
+    y *= y
+    np.multiply(y, 3.0, y)
+
+
+@program
+def written_by_a_helper(x):
+    y = np.array(x[1])
+    z = 2.0 * y
+    square(y)
+    return y * z
+
+
+@program
+def in_a_loop(x):
+    y = np.zeros(())
+    total = 0.0
+    for v in x:
+        y[...] = y * v + v
+        total += y[()] * v
+        y[()] -= 0.5 * v
+    return total * y
+
+
+@program
+def in_a_branch(x):
+    y = np.array(x[0])
+    if x[1] > 0.0:
+        y[...] = y * y
+    z = 3.0 * y
+    y[()] = z * x[2]
+    return y * z
+
+
+@program
+def scalar_with_axes(x):
+    top = np.max(x)
+    return np.sum(x * top[..., None])
+
+
+@program
+def scalar_with_two_axes(x):
+    s = np.sum(x)
+    t = x[1]
+    return np.sum(x * s[None]) + np.sum(t[None] * t[..., None, None]) * s[()] * s[...]
+
+
+def spread(s):
+    return s[..., None] * np.arange(3.0)
+
+
+@program
+def scalar_of_unknown_kind(x):
+    return np.sum(spread(np.dot(x, x)) * spread(x[2])) + np.sum(spread(x[:1]))
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
+def test_both_modes(fn: Callable[..., Any]) -> None:
+    v = np.array([1.0, 2.0, -1.0])
+    expected = agreement.slope(fn, (X,), [v])
+    assert tl.grad(fn)(X) @ v == pytest.approx(expected, rel=1e-6)
+    assert tl.jvp(fn, (X,), (v,))[1] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda fn: fn.__name__)
+def test_reverse_over_reverse(fn: Callable[..., Any]) -> None:
+    gradient, v, u = tl.grad(fn), np.array([1.0, 2.0, -1.0]), np.array([0.2, -0.4, 1.0])
+    _, pullback = tl.vjp(gradient, X)
+    expected = agreement.slope(lambda x: float(gradient(x) @ u), (X,), [v])
+    assert pullback(u)[0] @ v == pytest.approx(expected, rel=1e-5)
+
+
+def times(y, a):
+    y[...] *= a
+    return y[()] * y
+
+
+def test_of_an_argument() -> None:
+    y, a = np.array(0.3), 1.7
+    for example in ({}, {"example": (y, a)}):
+        y_bar, a_bar = tl.grad(times, wrt=("y", "a"), **example)(y, a)
+        assert y_bar == pytest.approx(2 * 0.3 * 1.7**2)
+        assert a_bar == pytest.approx(2 * 1.7 * 0.3**2)
+    assert y == 0.3
