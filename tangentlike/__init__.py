@@ -61,8 +61,8 @@ _LATE = {"line_map": "debugging"}  # loaded when they are asked for
 
 
 def __getattr__(name: str) -> Any:
-    if name == "debugging":
-        return importlib.import_module(".debugging", __name__)
+    if name in ("debugging", "dask"):  # (dask needs a package of its own)
+        return importlib.import_module(f".{name}", __name__)
     if name in _LATE:
         return getattr(importlib.import_module(f".{_LATE[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
