@@ -23,7 +23,7 @@ from .testing import check_grads, check_rule
 
 if TYPE_CHECKING:
     from . import debugging
-    from .debugging import line_map
+    from .debugging import line_map, trace
 
 __version__ = "0.1.0"
 
@@ -53,11 +53,13 @@ __all__ = [
     "sparse_jacobian",
     "stop_gradient",
     "testing",
+    "trace",
     "value_and_grad",
     "vjp",
 ]
 
-_LATE = {"line_map": "debugging"}  # loaded when they are asked for
+# Loaded when they are asked for.
+_LATE = dict.fromkeys(("line_map", "trace"), "debugging")
 
 
 def __getattr__(name: str) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ..errors import InternalError, TangentlikeError
+from . import debugging
 from .arguments import At, arguments
 from .files import refuse_to_replace, write_file
 from .orders import Order
@@ -247,3 +248,4 @@ def rules(like: str) -> None:
 
 
 _register()
+debugging.register(main, _at_arguments)

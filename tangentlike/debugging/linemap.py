@@ -124,6 +124,13 @@ class LineMap:
             parent = above.parent
         return tuple(reversed(found))
 
+    def nesting(self, statement: Statement) -> int:
+        """In how many loops and branches of its function a statement stands."""
+        depth, parent = 0, statement.parent
+        while parent is not None:
+            depth, parent = depth + 1, self.statements[parent].parent
+        return depth
+
     @cached_property
     def functions(self) -> tuple[UserFunction, ...]:
         """The user's functions, in order of their first use; the one differentiated comes first."""

@@ -29,6 +29,7 @@ from ..pytree import leaves
 from .apart import Apart
 from .blame import annotate, place_of, refused_before, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
+from .watching import replaced
 
 if TYPE_CHECKING:
     from ..ad.request import Request
@@ -313,6 +314,7 @@ class Derivation:
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """Call a part of the derivative that gets no arguments of the user's."""
+        function = replaced(self, function)
         try:
             return function(*args, **kwargs)
         except Exception as raised:

@@ -1,0 +1,109 @@
+"""A trace as a table of text, and as one of HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .html import colours, escaped, highlighted
+from .summary import Summary, format_number
+
+if TYPE_CHECKING:
+    from .tracing import Row, Trace
+
+__all__ = ["html_of", "text_of"]
+
+_HEADS = (
+    *("line", "yours", "count", "ms", "name", "value", "norm", "min", "max", "NaN", "bytes"),
+    "statement",
+)
+_LEFT = ("name", "value", "statement")
+
+
+def _cells(row: Row) -> Iterator[tuple[str, ...]]:
+    """The lines of a row: one for each name it binds, the first with the statement."""
+    s = row.statement
+    spent = "" if s.is_loop else f"{1e3 * row.seconds:.3f}"
+    head = (str(s.line), str(s.place.line), f"{row.count:,}", spent)
+    code = " ".join(s.text.split()).replace("( ", "(").replace(" )", ")")
+    text = "    " * (row.depth + row.nesting) + code
+    pairs = list(row.values.items()) or [("", None)]
+    for number, (name, value) in enumerate(pairs):
+        own = head if not number else ("",) * len(head)
+        yield (*own, name, *_figures(value), text if not number else "")
+
+
+def _figures(value: Summary | None) -> tuple[str, ...]:
+    if value is None:
+        return ("",) * 6
+    form = value.form if value.kind == "array" or not value.text else value.text
+    numbers = [value.norm, value.low, value.high]
+    if value.shape == ():
+        numbers = [None] * 3
+    figures = ["" if n is None else format_number(n) for n in numbers]
+    odd = value.nans + value.infs
+    nan = f"{value.nans}" + (f"+{value.infs} inf" if value.infs else "") if odd else ""
+    return form, *figures, nan, f"{value.bytes:,}" if value.bytes else ""
+
+
+def _headline(trace: Trace) -> str:
+    shown = "the last iteration" if trace.chosen is None else f"iteration {trace.chosen}"
+    count = sum(tally.count for tally in trace.tallies.values())
+    text = f"{count:,} statements in {1e3 * trace.seconds:.1f} ms; of loops {shown} is shown"
+    if trace.forgotten:
+        text += f" ({trace.forgotten:,} executions were counted and not kept)"
+    return text
+
+
+def text_of(trace: Trace) -> str:
+    """The table in columns; a heading for each function that was called from outside."""
+    cells: list[tuple[str, ...]] = [_HEADS]
+    for row in trace.rows():
+        cells += _cells(row)
+    widths = [max(len(c[n]) for c in cells) for n in range(len(_HEADS))]
+    lines = [_headline(trace)]
+    for row_cells in cells:
+        parts = [
+            cell.ljust(width) if head in _LEFT else cell.rjust(width)
+            for head, cell, width in zip(_HEADS, row_cells, widths, strict=True)
+        ]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join(lines)
+
+
+_STYLE = """
+.tl-trace{border-collapse:collapse;font-size:12px}
+.tl-trace th,.tl-trace td{padding:1px 8px;text-align:right;white-space:nowrap;border:0}
+.tl-trace th{border-bottom:1px solid currentColor;font-weight:600}
+.tl-trace .l{text-align:left}
+.tl-trace td.l,.tl-trace code{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+.tl-trace pre{margin:0;padding:0;background:none;white-space:pre;font-size:12px;color:inherit}
+.tl-trace .odd{background:#d33;color:#fff}
+.tl-trace .adjoint td:first-child,.tl-trace .restore td:first-child{box-shadow:inset 3px 0 #c2620a}
+.tl-trace .tangent td:first-child{box-shadow:inset 3px 0 #0a7fc2}
+"""
+
+
+def html_of(trace: Trace) -> str:
+    """The table for a notebook: highlighted statements, what is not finite marked."""
+    made = [f"<style>{_STYLE}{colours('.tl-trace')}</style>"]
+    made.append(f"<p>{escaped(_headline(trace))}</p><div style='overflow:auto;max-height:40em'>")
+    heads = "".join(f"<th{' class=l' if h in _LEFT else ''}>{h}</th>" for h in _HEADS)
+    made.append(f"<table class=tl-trace><thead><tr>{heads}</tr></thead><tbody>")
+    for row in trace.rows():
+        for cells in _cells(row):
+            made.append(f"<tr class={row.statement.role} title='{_title(row)}'>")
+            for head, cell in zip(_HEADS, cells, strict=True):
+                kind = "l" if head in _LEFT else ""
+                kind += " odd" if head == "NaN" and cell else ""
+                inner = escaped(cell)
+                if head == "statement" and cell:
+                    inner = f"<pre>{highlighted(cell)}</pre>"
+                made.append(f"<td class='{kind}'>{inner}</td>")
+            made.append("</tr>")
+    return "".join(made) + "</tbody></table></div>"
+
+
+def _title(row: Row) -> str:
+    place = row.statement.place
+    return escaped(f"{place.file}:{place.line}: {place.text}")
