@@ -26,6 +26,7 @@ from ..frontend.structures import Structures, has_objects, structures_of
 from ..ir.kind import UNKNOWN, Kind
 from ..ir.required_types import Asked, asked_by
 from ..pytree import leaves
+from ..pytree.forms import forms
 from .apart import Apart
 from .blame import annotate, place_of, refused_before, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
 _CACHE: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
 _CACHE_SIZE = 1024
+_VERSIONS = 64  # forms of arguments for which a derivation knows what suits them
 
 
 class Derivation:
@@ -51,6 +53,7 @@ class Derivation:
         self._derived: Derived | None = None
         self._waiting: tuple[UnknownRankError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
+        self._versions: dict[tuple[Any, ...], Derivation] = {}  # what suits other forms
         self._slots = [_slot(primal, name) for name in request.wrt]
 
     @property
@@ -109,13 +112,22 @@ class Derivation:
         """
         if not self.holds():
             return self.renewed().suited(args, kwargs)
-        forms = None if kwargs else leaves.forms(args)
-        if forms is None:
+        called_with = forms(args, kwargs)
+        if called_with is None:
             return self._suited(args, kwargs)
         known, chosen = self._latest
-        if forms != known or (chosen is not self and not chosen.holds()):
-            chosen = self._suited(args, kwargs)
-            self._latest = (forms, chosen)
+        if called_with != known:
+            key = tuple(called_with)
+            version = self._versions.get(key)
+            chosen = self._suited(args, kwargs) if version is None else version
+            while len(self._versions) >= _VERSIONS:
+                self._versions.pop(next(iter(self._versions)), None)
+            self._versions[key] = chosen
+            self._latest = (called_with, chosen)
+        if chosen is not self and not chosen.holds():
+            self._versions.clear()
+            self._latest = ([None], self)
+            return self._suited(args, kwargs)
         return chosen
 
     def _suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:

@@ -15,12 +15,12 @@ from .containers import is_registered
 from .layouts import parts_of, registered_parts
 from .leaves import (
     OF_ANY_FORM,
-    children,
     dtype_class,
     filled,
     is_array,
     is_number,
     is_zero,
+    items_of,
     rebuild,
     zeros,
 )
@@ -42,7 +42,7 @@ def like(value: Any, bar: Any) -> Any:
         return _array_like(value, bar)
     if is_number(value):
         return _number_like(value, bar)
-    inside = children(value)
+    inside = items_of(value)
     if inside is None:
         return None
     found = registered_parts(value, bar) if is_registered(value) else parts_of(value, bar)
@@ -54,7 +54,7 @@ def like(value: Any, bar: Any) -> Any:
             f"{type(value).__name__}: annotate the parameter, or pass `example=` arguments.",
         )
     parts = zip(inside, found, strict=True)
-    return rebuild(value, [like(item, part) for (_, item), part in parts])
+    return rebuild(value, [like(item, part) for item, part in parts])
 
 
 def _same_form(value: Any, bar: Any) -> bool:

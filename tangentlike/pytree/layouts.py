@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import TangentlikeError
 from ..runtime.records import fields_of, names_of, record_like
 from .containers import taken_apart
-from .leaves import contents, has_leaf, is_array, is_leaf, is_zero, with_contents, zeros
+from .leaves import contents, has_leaf, held_by, is_array, is_leaf, is_zero, with_contents, zeros
 
 __all__ = ["Path", "layout_of", "mirrored", "parts_of", "registered_parts"]
 
@@ -51,13 +51,13 @@ def registered_parts(value: Any, bar: Any) -> list[Any]:
 
 def parts_of(value: Any, bar: Any) -> list[Any]:
     """The adjoints of what a container holds, in the order of `contents`."""
-    keys = list(value) if isinstance(value, dict) else list(fields_of(value) or ())
     if bar is None or is_zero(bar):
-        return [None] * len(contents(value) or ())
-    if isinstance(bar, dict):
-        return [bar.get(key) for key in keys]
+        return [None] * len(held_by(value) or ())
     if isinstance(bar, (list, tuple)):
         return list(bar)
+    keys = list(value) if isinstance(value, dict) else list(fields_of(value) or ())
+    if isinstance(bar, dict):
+        return [bar.get(key) for key in keys]
     return [getattr(bar, key, None) for key in keys]
 
 

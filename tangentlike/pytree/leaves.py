@@ -13,7 +13,7 @@ from ..runtime.records import Record, dict_with, fields_of, names_of, record_lik
 from .containers import is_registered, made_of, taken_apart
 
 _BARE = (float, int, str, np.generic, type(None))  # what shares no memory with anything
-_PLAIN = frozenset((float, int, bool, complex, str, np.float64, type(None)))
+PLAIN = frozenset((float, int, bool, complex, str, np.float64, type(None)))
 OF_ANY_FORM: Any = type("OfAnyForm", (), {})()  # stands for a value that the caller does not have
 WORK: Any = 100_000  # how long to think about whether two arrays overlap
 
@@ -72,6 +72,33 @@ def contents(value: Any) -> list[tuple[str, Any]] | None:
     return None if fields is None else [(f".{name}", item) for name, item in fields.items()]
 
 
+def items_of(value: Any) -> list[Any] | None:
+    """What `children` finds, without the texts: what every call of a derivative asks."""
+    if is_registered(value):
+        items, _ = taken_apart(value)
+        return list(items.values() if isinstance(items, dict) else items)
+    return held_by(value)
+
+
+def held_by(value: Any) -> list[Any] | None:
+    """What `contents` finds, without the texts."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if isinstance(value, dict):
+        return list(value.values())
+    if value is None or is_leaf(value) or isinstance(value, (str, bytes, int, np.generic)):
+        return None
+    fields = fields_of(value)
+    return None if fields is None else list(fields.values())
+
+
+def is_flat(value: Any) -> bool:
+    """Whether it is a list or tuple of nothing but numbers, strings and None: it need not be
+    walked to know that it holds no arrays and no further containers."""
+    kind = type(value)
+    return (kind is list or kind is tuple) and PLAIN.issuperset(set(map(type, value)))
+
+
 def named_children(value: Any) -> dict[str, Any] | None:
     """What a namedtuple or an object holds, by field."""
     names = names_of(value)
@@ -98,24 +125,6 @@ def has_leaf(value: Any) -> bool:
     return next(leaves(value), None) is not None
 
 
-def forms(values: Iterable[Any]) -> list[Any] | None:
-    """Types of numbers, shapes and dtypes of arrays; None if there is anything else.
-
-    Calls with equal forms are alike in all that a derivative depends on.
-    """
-    found: list[Any] = []
-    for value in values:
-        kind = type(value)
-        if kind is np.ndarray:
-            found.append(value.shape)
-            found.append(value.dtype)
-        elif kind in _PLAIN:
-            found.append(kind)
-        else:
-            return None
-    return found
-
-
 def is_complex(value: Any) -> bool:
     """Whether a number or an array is complex, or anything in a container."""
     if type(value) is float:
@@ -126,7 +135,9 @@ def is_complex(value: Any) -> bool:
         return dtype_class(value) == "c"
     if isinstance(value, (complex, int, str, type(None))):
         return isinstance(value, complex)
-    return any(is_complex(item) for _, item in contents(value) or ())
+    if is_flat(value):
+        return complex in set(map(type, value))
+    return any(is_complex(item) for item in held_by(value) or ())
 
 
 def is_foreign(value: Any) -> bool:
@@ -140,8 +151,8 @@ def arrays(value: Any, above: frozenset[int] = frozenset()) -> Iterator[Any]:
     """All arrays inside a value, of whatever dtype."""
     if is_array(value):
         yield value
-    elif id(value) not in above:
-        for _, item in contents(value) or ():
+    elif id(value) not in above and not is_flat(value):
+        for item in held_by(value) or ():
             yield from arrays(item, above | {id(value)})
 
 
@@ -194,39 +205,58 @@ def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:
 
     A gradient belongs to the caller, who may write it in place.
     """
-    taken: list[Any] = []
+    every: list[Any] = []
     for other in others:
         kind = type(other)
         if kind is np.ndarray:
-            taken.append(other)
-        elif kind not in _PLAIN and not isinstance(other, _BARE):
-            taken.extend(arrays(other))
-    if len(results) == 1 and type(results[0]) is np.ndarray:  # (the usual case, made quick)
-        (result,) = results
-        return [result.copy()] if _is_taken(result, taken) else results
+            every.append(other)
+        elif kind not in PLAIN and not isinstance(other, _BARE):
+            every.extend(arrays(other))
+    if len(results) == 1 and type(results[0]) is np.ndarray and results[0].base is None:
+        result: Any = results[0]  # (the usual case, made quick: an array that owns its memory)
+        for other in every:
+            if id(result) in (id(other), id(getattr(other, "base", None))):
+                return [result.copy()]
+        return results
+    taken = _Taken()
+    for other in every:
+        taken.add(other)
     return [_owned(result, taken) for result in results]
 
 
-def _owned(result: Any, taken: list[Any]) -> Any:
+class _Taken:
+    """Arrays whose memory is somebody's already, found by the array that owns the memory."""
+
+    def __init__(self) -> None:
+        self._by_owner: dict[int, list[Any]] = {}  # (the lists keep the owners alive)
+
+    def add(self, array: Any) -> None:
+        self._by_owner.setdefault(id(_base(array)), []).append(array)
+
+    def hold(self, result: Any) -> bool:
+        """Whether writing the array would be seen elsewhere, or is forbidden."""
+        owner = _base(result)
+        others = self._by_owner.get(id(owner))
+        if others is not None and any(may_share(result, other) for other in others):
+            return True
+        if isinstance(owner, np.ndarray) and not owner.flags.owndata:  # (of a foreign buffer)
+            every = (array for found in self._by_owner.values() for array in found)
+            if any(may_share(result, other) for other in every):
+                return True
+        return not _writeable(result)
+
+
+def _owned(result: Any, taken: _Taken) -> Any:
     if type(result) is np.ndarray or is_array(result):
-        found = result.copy() if _is_taken(result, taken) else result
-        taken.append(found)
+        found = result.copy() if taken.hold(result) else result
+        taken.add(found)
         return found
-    inside = children(result)
+    if result is None or is_flat(result):
+        return result
+    inside = items_of(result)
     if not inside:
         return result
-    return rebuild(result, [_owned(item, taken) for _, item in inside])
-
-
-def _is_taken(result: Any, taken: list[Any]) -> bool:
-    """Whether writing the array would be seen elsewhere, or is forbidden."""
-    if type(result) is np.ndarray and result.base is None:
-        # It owns its memory, so it shares it only with itself and with views of it.
-        for other in taken:  # noqa: SIM110 (a generator costs more than the search)
-            if other is result or getattr(other, "base", None) is result:
-                return True
-        return False
-    return any(may_share(result, other) for other in taken) or not _writeable(result)
+    return rebuild(result, [_owned(item, taken) for item in inside])
 
 
 def _writeable(array: Any) -> bool:
