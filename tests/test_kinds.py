@@ -232,7 +232,23 @@ def test_what_a_list_holds_is_known_only_if_all_of_it_is_seen() -> None:
         return y
 
     assert kinds(seen, x=VECTOR)["y"] == FLOAT
-    assert kinds(aliased, x=VECTOR)["y"].form == "unknown"
+
+    def nested(x):
+        out = [1.0]
+        pair = (out, x)
+        pair[0].append(x)
+        y = out[0]
+        return y
+
+    def repeated(x):
+        out = [1.0] * 3
+        out[1] = x
+        y = out[0]
+        return y
+
+    assert kinds(aliased, x=VECTOR)["y"].form == "value"
+    assert kinds(nested, x=VECTOR)["y"].form == "unknown"
+    assert kinds(repeated, x=VECTOR)["y"].form == "value"
 
 
 def test_a_use_in_one_branch_proves_nothing() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from .. import ir
@@ -20,21 +22,46 @@ _READING = frozenset(
 )
 
 
-def contents(function: ir.Function, book: Any) -> dict[str, tuple[ir.Expr, ...]]:
-    """Name -> every expression that the program may put into the container it names.
+@dataclass(frozen=True)
+class Contents:
+    """`inserted`: name -> every expression that the program may put into the container it names.
+    (Of `list(a)` and `a * 3` what is in `a` is left out.) `exposed`: names whose container may be
+    changed under another name; of these nothing is inserted."""
 
-    Names whose container may be changed under another name are absent. (Of `list(a)` what is in
-    `a` is left out: see `made_of`.)
+    inserted: Mapping[str, tuple[ir.Expr, ...]]
+    exposed: frozenset[str]
+
+
+def contents(function: ir.Function, book: Any) -> Contents:
+    """What the program may put into its lists and dicts.
 
     >>> from ..frontend.lower import program
-    >>> contents(program("xs = [a]; xs.append(b)"), None)["xs"]
+    >>> contents(program("xs = [a]; xs.append(b)"), None).inserted["xs"]
     (Var(name='a'), Var(name='b'))
     """
     inserted: dict[str, list[ir.Expr]] = {}
     exposed: set[str] = set()
     for stmt in ir.statements(function.body):
         _statement(stmt, inserted, exposed, book)
-    return {name: tuple(found) for name, found in inserted.items() if name not in exposed}
+    for names in _names_of_one(function):
+        if not exposed.isdisjoint(names):
+            exposed |= names
+        elif not names.isdisjoint(inserted):
+            together = [item for name in sorted(names) for item in inserted.get(name, ())]
+            inserted.update(dict.fromkeys(names, together))
+    seen = {name: tuple(found) for name, found in inserted.items() if name not in exposed}
+    return Contents(seen, frozenset(exposed))
+
+
+def _names_of_one(function: ir.Function) -> list[frozenset[str]]:
+    """Sets of names that plain copies, `b = a`, make names of one object."""
+    found: dict[str, set[str]] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Var(other)):
+                together = found.get(name, {name}) | found.get(other, {other})
+                found.update(dict.fromkeys(together, together))
+    return list({id(names): frozenset(names) for names in found.values()}.values())
 
 
 def made_of(value: ir.Expr) -> ir.Expr | None:
@@ -73,6 +100,8 @@ def _statement(
                 exposed.update(ir.names_in(args[at]))
             elif method not in _HARMLESS:
                 exposed.update(ir.reads(stmt))
+        case ir.Assign(target=str(), value=ir.Var()):
+            pass  # (see `_names_of_one`)
         case ir.Return() | ir.If() | ir.While() | ir.For():
             pass
         case _:
@@ -94,7 +123,7 @@ def _escaping(expr: ir.Expr, book: Any) -> frozenset[str]:
 
 
 def _only_reads(call: ir.Call, book: Any) -> bool:
-    if isinstance(call.fn, ir.Ref) and call.fn.text in _READING:
+    if isinstance(call.fn, ir.Ref) and (call.fn.text in _READING or _is_operator(call.fn)):
         return True
     obj = rule_object(call, {})
     if program_of(obj) is not None:
@@ -103,3 +132,8 @@ def _only_reads(call: ir.Call, book: Any) -> bool:
         return False
     rule = book.find(obj)
     return rule.view_of(call) == "no" if rule is not None else bool(book.is_nondifferentiable(obj))
+
+
+def _is_operator(fn: ir.Ref) -> bool:
+    """Whether it is `+`, `*`, `|`, ...: these make new containers of the items."""
+    return not fn.text.replace(".", "").isidentifier()

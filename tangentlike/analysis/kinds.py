@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -122,7 +123,7 @@ class _Inference:
                     self.in_loop.add(name)
             read = ir.reads(stmt) if bound else frozenset()
             for name in bound:
-                for item in self.contents.get(name, ()):
+                for item in self.contents.inserted.get(name, ()):
                     read |= ir.names_in(item)
             for name in sorted(read):
                 self.readers.setdefault(name, []).append(number)
@@ -144,8 +145,8 @@ class _Inference:
                     kind = kind_from_annotation(param.annotation)
                 if kind == UNKNOWN and param.name in self._tapes():
                     kind = Kind("tuple")
-            if param.name in self.contents and kind.form in ("list", "dict"):
-                kind = replace(kind, item=None)  # the program puts more into it
+            if kind.form in ("list", "dict") and self._takes_more(param.name, kind):
+                kind = replace(kind, item=None)
             self.of_definition[param.name] = {-1: self._named(param.name, kind)}
             self.kinds[param.name] = self._joined(param.name)
 
@@ -190,6 +191,8 @@ class _Inference:
             return []  # reads what no run can have bound yet
         changed = []
         for name, kind in self._definitions(stmt):
+            if kind.form in ("list", "dict"):
+                kind = self._container(stmt, name, kind)
             self.of_definition.setdefault(name, {})[number] = self._named(name, kind)
             if self._update(name):
                 changed.append(name)
@@ -256,12 +259,7 @@ class _Inference:
     def _definitions(self, stmt: ir.Stmt) -> list[tuple[str, Kind]]:
         match stmt:
             case ir.Assign(target=target, value=value):
-                kind = kind_of(value, self.kinds, self.book)
-                if isinstance(target, str) and isinstance(value, ir.Display):
-                    kind = self._container(target, kind)
-                elif isinstance(target, str) and (source := made_of(value)) is not None:
-                    kind = self._container(target, Kind("list"), (self._iterated(source),))
-                return _spread(target, kind, self.book)
+                return _spread(target, kind_of(value, self.kinds, self.book), self.book)
             case ir.Update(target=ir.Var(name), op=op, value=value):
                 old = self.kinds[name]
                 if old.form in ("array", "list", "dict") or old.has_methods:
@@ -275,11 +273,21 @@ class _Inference:
             case _:
                 return [(name, UNKNOWN) for name in ir.binds(stmt)]
 
-    def _container(self, name: str, kind: Kind, first: tuple[Kind, ...] = ()) -> Kind:
-        """A list's or dict's kind, with what its elements have in common (`first` among them)."""
-        inserted = self.contents.get(name)
-        if kind.form == "tuple" or inserted is None:
-            return kind
+    def _container(self, stmt: ir.Stmt, name: str, kind: Kind) -> Kind:
+        """A list's or dict's kind by what its elements have in common in all of its life: what a
+        container was made of says nothing about what is put into it later."""
+        value = stmt.value if isinstance(stmt, ir.Assign) and stmt.target == name else None
+        if value is not None and _is_range(value):
+            return kind  # (nothing can be put into it)
+        source = None if value is None else made_of(value)
+        if source is not None:
+            kind = replace(kind, item=self._iterated(source))
+        inserted = self.contents.inserted.get(name)
+        if inserted is None:
+            changed = name in self.contents.exposed and not isinstance(value, ir.Display)
+            return _with_items(kind, kind.item if not changed or _checked(kind) else None)
+        # (What a display holds is among what is inserted.)
+        first = () if isinstance(value, ir.Display) else (kind.item or UNKNOWN,)
         known = [
             *first,
             *(
@@ -292,10 +300,15 @@ class _Inference:
             if inserted:
                 self.early.add(name)
             return replace(kind, item=self.seeds[name]) if name in self.seeds else kind
-        joined = known[0]
-        for item in known[1:]:
-            joined = joined.join(item)
-        return replace(kind, item=None if joined == UNKNOWN else joined)
+        joined = functools.reduce(Kind.join, known)
+        return _with_items(kind, None if joined == UNKNOWN else joined)
+
+    def _takes_more(self, name: str, kind: Kind) -> bool:
+        """Whether the program may put other things into a container that was given to it. (Where
+        a callee does, arrays are replaced by arrays; what was a number, or None, may be one.)"""
+        exposed = name in self.contents.exposed
+        number = kind.item is not None and kind.item.form in ("number", "other")
+        return name in self.contents.inserted or (exposed and number)
 
     def _iterated(self, iterable: ir.Expr) -> Kind:
         """The kind of the loop variable over `iterable`."""
@@ -313,6 +326,21 @@ class _Inference:
                 return self._iterated(args[0])
         kind = kind_of(iterable, self.kinds, self.book)
         return UNKNOWN if kind.form == "dict" else item_kind(kind, self.book)
+
+
+def _with_items(kind: Kind, item: Kind | None) -> Kind:
+    """A container's kind with another claim about its items."""
+    return kind if kind.item == item else replace(kind, dtype="?", item=item)
+
+
+def _is_range(value: ir.Expr) -> bool:
+    return isinstance(value, ir.Call) and getattr(value.fn, "obj", None) is range
+
+
+def _checked(kind: Kind) -> bool:
+    """Whether the claim about what a container holds is checked where it is used: that it holds
+    objects of known classes, whose methods ask for them."""
+    return kind.item is not None and kind.item.holds_objects
 
 
 def _spread(target: ir.Target, kind: Kind, book: Any = None) -> list[tuple[str, Kind]]:

@@ -262,6 +262,12 @@ class Adjoints:
             self.assign(bar.name, ir.Call(self.context.helper(BROADCAST), (bar, like)))
             self.state[name] = BORROWED
 
+    def handed_over(self, name: str) -> ir.Expr:
+        """The adjoint of `name`, of full shape: for whatever takes it from there, be it into a
+        container, to a callee or entry by entry, does not know how large it should be."""
+        self.materialise(self.aliases.root(name))
+        return self.adjoint(name)
+
     def zero(self, name: str) -> None:
         """Set the adjoint of `name` to zero where a zero must be there to be read."""
         self.assign(self.bar(name).name, self.zeros(name))

@@ -139,9 +139,18 @@ class Statements:
             adjoints.state.pop(name, None)
         for c in own:  # an adjoint that updates itself comes last, and is assigned
             if c.value == adjoints.bar(c.name):
-                adjoints.state[c.name] = status or BORROWED
+                adjoints.state[c.name] = (
+                    status if status and self._alone(c, sharing, status) else BORROWED
+                )
             else:
                 adjoints.contribute(c.name, c.value)
+
+    def _alone(self, c: Contribution, sharing: list[Contribution], status: str) -> bool:
+        """Whether an adjoint that a statement leaves as it is stays what it was: in `z = t + z`
+        that of `t` becomes the same array, which must not be changed by adding to that of `z`."""
+        if status == NARROW or self.context.kind_of(ir.Var(c.name)).form == "number":
+            return True  # (numbers are not changed in place)
+        return sharing == [c]
 
     def _narrowed(self, chain: Chain, names: tuple[str, ...]) -> Chain:
         """The chain with what it adds while the result's adjoint is a scalar for all entries."""
@@ -335,7 +344,7 @@ class Statements:
             return
         if not isinstance(value, ir.Var) or value.name not in self.active:
             return
-        bar = self.adjoints.adjoint(array.name)
+        bar = self.adjoints.handed_over(array.name)
         entry: ir.Expr = bar if key == ir.Const(Ellipsis) else ir.Index(bar, key)
         fresh = surely_fancy(key, self.context.kind_of)
         if call.fn.obj == np.subtract.at:
@@ -346,7 +355,7 @@ class Statements:
     def _popped(self, base: str, name: str) -> None:
         self.adjoints.own(self.adjoints.aliases.root(base))
         push = ir.Attribute(self.adjoints.adjoint(base), "append")
-        call = ir.Call(push, (self.adjoints.bar(name),))
+        call = ir.Call(push, (self.adjoints.handed_over(name),))
         self.adjoints.out.append(ir.Do(call, self.adjoints.origin))
 
     def _call(self, stmt: ir.Assign) -> None:
