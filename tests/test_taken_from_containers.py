@@ -282,3 +282,191 @@ SHARED = [carried_and_added, carried_and_weighted, carried_beside_a_stack]
 @pytest.mark.parametrize("fn", SHARED, ids=lambda fn: fn.__name__)
 def test_an_adjoint_that_two_names_share_is_not_added_to_in_place(fn: Callable[..., Any]) -> None:
     agrees(fn)
+
+
+# -------------------------------------------------------- unpacking what is no part of a container
+
+
+def pair(x):
+    return np.sin(x), x * x
+
+
+def three(x):
+    return [np.sin(x), x * x, x**3]
+
+
+def appended(x):
+    out = []
+    for k in range(1, 3):
+        out.append(x * k)
+    return out
+
+
+def transposed(x):
+    return np.transpose(x)
+
+
+def doubled(x):
+    return x * 2
+
+
+def squared(x):
+    return x**2
+
+
+def itself(x):
+    return x
+
+
+def first_of_call(x):
+    a, b = pair(x)[:2]
+    return np.sum(a * b)
+
+
+def last_of_call(x):
+    a, b = three(x)[1:]
+    return np.sum(a * b)
+
+
+def every_other_of_call(x):
+    a, b = three(x)[::2]
+    c, d = three(a)[:2]
+    return np.sum(a * b * d) + np.sum(c)
+
+
+def one_of_call(x):
+    (a,) = pair(x)[1:]
+    return np.sum(a * a)
+
+
+def slice_in_loop(x):
+    for _ in range(2):
+        a, b = pair(x)[:2]
+        x = a + b
+    return np.sum(x * b)
+
+
+def slice_of_joined(x):
+    a, b = (pair(x) + (x,))[1:]
+    return np.sum(a * b)
+
+
+def slice_with_a_dict(x):
+    a, d = [x * x, {"c": x}, 3.0][0:2]
+    return np.sum(d["c"] * a)
+
+
+def chosen_entries(x):
+    a, b = x[[1, 0]]
+    return a * b * b
+
+
+def masked_entries(x):
+    a, b = x[x > 0.1]
+    return a * a * b
+
+
+def chosen_rows(x):
+    rows = np.outer(x, x)
+    a, _ = rows[np.array([1, 0])]
+    return np.sum(a * x)
+
+
+def sorted_entries(x):
+    a, b = sorted(x)[:2]
+    return a * b * b
+
+
+def array_of_call(x):
+    p, q = transposed(x * x)
+    r, s = doubled(x)
+    return p * q + r * s * s
+
+
+def power_of_call(x):
+    for _ in range(2):
+        p, q = squared(x)
+        x = np.array([p * q, q])
+    return np.sum(x)
+
+
+def argument_of_call(x):
+    p, q = itself(x)
+    return p * q * q
+
+
+def list_of_call(x):
+    a, (b, c) = x, appended(x)
+    return np.sum(a * b * c)
+
+
+UNPACKED = [first_of_call, last_of_call, every_other_of_call, one_of_call, slice_in_loop]
+UNPACKED += [slice_of_joined, slice_with_a_dict, chosen_entries, masked_entries, chosen_rows]
+UNPACKED += [sorted_entries, array_of_call, power_of_call, argument_of_call, list_of_call]
+
+
+@pytest.mark.parametrize("fn", UNPACKED, ids=lambda fn: fn.__name__)
+def test_adjoints_of_unpacked_copies_arrive(fn: Callable[..., Any]) -> None:
+    agrees(fn)
+
+
+# ------------------------------------------------------------------------- items that are replaced
+
+
+def array_for_number(x):
+    d = {"a": x[0] * x[1]}
+    t = d["a"]
+    d["a"] = x
+    return t * np.sum(d["a"])
+
+
+def number_for_array(x):
+    y = x[0] * 2
+    rows = [x + y]
+    v = rows[0]
+    rows[0] = 0.5
+    return np.sum(v) + rows[0]
+
+
+def longer_in_loop(x):
+    now = [x]
+    for k in range(3):
+        t = now[0]
+        now[0] = np.concatenate([t, t * k])
+    return np.sum(now[0] ** 2)
+
+
+def array_for_list(x):
+    rows = [x, [x, x * 2]]
+    t = rows[1][1]
+    rows[1] = t * 2
+    return np.sum(rows[1] * rows[0])
+
+
+def number_for_tuple(x):
+    rows = [x, (x, x * 2)]
+    t = rows[1]
+    rows[1] = x[0]
+    return np.sum(t[1] * rows[0]) * rows[1]
+
+
+def swapped(x):
+    rows = [x, x * x]
+    rows[0], rows[1] = np.sum(rows[1]), rows[0]
+    return rows[0] * np.sum(rows[1])
+
+
+def updated_to_array(x):
+    total = [x[0] * x[1]]
+    total[0] += x
+    total[0] *= x
+    return np.sum(total[0] ** 2)
+
+
+REPLACED = [array_for_number, number_for_array, longer_in_loop, array_for_list, number_for_tuple]
+REPLACED += [swapped, updated_to_array]
+
+
+@pytest.mark.parametrize("fn", REPLACED, ids=lambda fn: fn.__name__)
+def test_an_item_and_what_replaces_it_may_differ_in_shape(fn: Callable[..., Any]) -> None:
+    agrees(fn)

@@ -20,7 +20,8 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
 
     Before: `a, b = np.exp(x)`. After: `parts = np.exp(x); a, b = parts`. The rule of an
     operation is about its result as a whole, and the result of this one is no tuple. A
-    namedtuple that is unpacked where it is made is named in the same way.
+    namedtuple that is unpacked where it is made is named in the same way, and so is what a
+    function of the user's gives, unless it surely is a tuple: `a, b = split(x)`.
     """
 
     def block(stmts: ir.Block) -> ir.Block:
@@ -29,8 +30,11 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
     def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
         match stmt:
             case ir.Assign(target=tuple(), value=ir.Call() | ir.Attribute() as value):
-                of_rows = context.kind_of(value).form in ("array", "value")
-                made_whole = of_rows and context.rule_for(value) is not None
+                form = context.kind_of(value).form
+                if context.rule_for(value) is not None:
+                    made_whole = form in ("array", "value")
+                else:
+                    made_whole = form != "tuple" and _is_of_user(value, context)
                 if made_whole or record_class(value) is not None:
                     parts = _fresh("parts", value, context)
                     again = dataclasses.replace(stmt, value=ir.Var(parts))
@@ -39,6 +43,11 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
 
     body = block(function.body)
     return function if body == function.body else dataclasses.replace(function, body=body)
+
+
+def _is_of_user(value: ir.Expr, context: Context) -> bool:
+    fn = value.fn if isinstance(value, ir.Call) else None
+    return isinstance(fn, ir.Ref) and context.book.is_callee(fn.obj)
 
 
 def items_of_unpacked(

@@ -195,9 +195,15 @@ class Adjoints:
         if basic and (form == "array" or single):
             self.update(ir.Index(target, last), self.bar(item))
         else:
-            helper = self.context.helper("add_at")
-            call = ir.Call(helper, (target, as_value(last), self.bar(item)))
-            self.out.append(ir.Do(call, self.origin))
+            operands = (target, as_value(last), self.bar(item))
+            self.out.append(ir.Do(ir.Call(self.context.helper("add_at"), operands), self.origin))
+
+    def add_at(self, base: str, key: Step, value: ir.Expr) -> None:
+        """`base_bar[key] += value`, whatever the two are."""
+        assert not isinstance(key, Field)
+        self.own(self.aliases.root(base))
+        operands = (self.adjoint(base), as_value(key), value)
+        self.out.append(ir.Do(ir.Call(self.context.helper("add_at"), operands), self.origin))
 
     def is_whole(self, base: str, key: Step) -> bool:
         """Whether `A[()]` reads all of an array whose adjoint is a variable of its own: a number

@@ -18,6 +18,7 @@ from ...ir.kind import BOOL, INT, UNKNOWN
 from ..context import BINARY_OF, Context
 from ..loops import indexed, sources_of
 from .overlaps import checked_overlap
+from .replaced_items import ReplacedItems
 
 _ACCUMULATING = (operator.iadd, operator.isub)
 
@@ -30,6 +31,7 @@ class Preparation:
         self.facts = facts
         self.aliases = aliases
         self.context = context
+        self.replaced = ReplacedItems(facts, aliases, context)
         self.counters: dict[int, str] = {}  # id of a new loop statement -> its counter
 
     def run(self) -> ir.Function:
@@ -54,9 +56,11 @@ class Preparation:
             case ir.For():
                 return self._for(stmt)
             case ir.Update(target=ir.Index()) | ir.Store(target=ir.Index()):
+                original = stmt
                 named, stmt = self._with_steady_key(stmt)
                 if isinstance(stmt, ir.Update):
                     return [*named, *self._update(stmt)]
+                named += self.replaced.named(stmt, original)
                 return [*named, *checked_overlap(stmt, self.facts, self.aliases, self.context)]
             case ir.Update():
                 return self._update(stmt)
@@ -157,11 +161,9 @@ class Preparation:
             before.append(ir.Assign(operand.name, target, stmt.origin))
         call = ir.Call(ir.Ref(text, op), (operand, stmt.value), at=stmt.origin.place)
         new = self._fresh("new", self.context.kind_of(call))
-        return [
-            *before,
-            ir.Assign(new, call, stmt.origin),
-            ir.Store(target, ir.Var(new), stmt.origin),
-        ]
+        store = ir.Store(target, ir.Var(new), stmt.origin)
+        before += self.replaced.named(store, stmt, operand.name if before else "")
+        return [*before, ir.Assign(new, call, stmt.origin), store]
 
     def _is_array(self, item: ir.Expr) -> bool:
         return self.context.kind_of(item).form not in ("number", "other")

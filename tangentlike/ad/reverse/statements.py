@@ -194,8 +194,31 @@ class Statements:
             self.adjoints.accumulate_at(base, (key,), stmt.target)
             if not isinstance(key, Field):
                 self.masks.read(base, key, before, stmt)
-        else:
+        elif self._is_in_place(base, key):
             self._unpack(stmt.target, base, (key,))
+        else:
+            self._unpack_copy(ir.target_names(stmt.target), base, key)
+
+    def _is_in_place(self, base: str, key: Step) -> bool:
+        """Whether `A_bar[key]` is a part of the adjoint itself, no copy of entries: what is added
+        to its items must not be lost."""
+        form = self.context.kind_of(ir.Var(base)).form
+        if isinstance(key, Field) or form == "dict":
+            return True
+        if isinstance(key, ir.Slice):
+            return form in ("array", "value")
+        return form in ("list", "tuple") or surely_basic(key, self.context.kind_of)
+
+    def _unpack_copy(self, names: tuple[str, ...], base: str, key: Step) -> None:
+        """`a, b = A[[0, 2]]` reversed: `add_at(A_bar, [0, 2], [a_bar, b_bar])`."""
+        adjoints = self.adjoints
+        for name in names:
+            if not adjoints.present(name):
+                adjoints.zero(name)
+        items: ir.Expr = ir.Display("list", tuple(map(adjoints.handed_over, names)))
+        if self.context.kind_of(ir.Var(base)).form in ("array", "value"):
+            items = ir.Call(self.context.numpy("stack"), (items,))
+        adjoints.add_at(base, key, items)
 
     def _unpack(self, target: ir.Target, base: str, keys: tuple[Step, ...] = ()) -> None:
         """`a, b = t` reversed: `t_bar[0] += a_bar; t_bar[1] += b_bar`."""
@@ -242,7 +265,9 @@ class Statements:
         zero: ir.Expr = ir.Const(0.0)
         arrays = self.context.kind_of(stmt.target.base).form == "array"
         if not arrays and element.form != "number":  # an item of a list may be an array
-            zero = ir.Call(self.context.helper("zeros_like"), (entry,))
+            held = self.context.held.get((stmt.target, id(stmt.origin)))
+            like = entry if held is None else ir.Var(held)
+            zero = ir.Call(self.context.helper("zeros_like"), (like,))
         adjoints.store(entry, zero)
         if stmt.target.base.name == base:
             self.masks.written(base, stmt.target.key, before, stmt)
