@@ -83,6 +83,9 @@ class Again:
     derive: Callable[[], Any]
     write: Writer
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"derive": self.derive, "write": self.write}  # (the rest is made of these)
+
     @property
     def is_plain(self) -> bool:
         """Whether there is one argument for each parameter, and defaults can be written out."""

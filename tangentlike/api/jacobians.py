@@ -6,7 +6,6 @@ arguments: `{"a": y}` by `(w, b)` gives `{"a": (dy_dw, dy_db)}`.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import types
 from collections.abc import Callable, Mapping
@@ -25,6 +24,7 @@ from ..pytree.blocks import Blocks, flat, shaped_like, size_of, units
 from .calls import _bound, _complete, _derivation
 from .composed import Again, jacobian_text
 from .handback import Operator, finish, hand_back
+from .remembered import Remembered
 from .sweeps import Forward, Reverse
 
 __all__ = [
@@ -140,7 +140,7 @@ def hessian(
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
-    @functools.cache
+    @Remembered
     def derive(along: tuple[str, ...] = names) -> Derivation:
         return gradient_tangent(primal, names, single, has_aux, along, example=example)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import weakref
 from collections.abc import Callable
@@ -35,6 +34,7 @@ from .calls import (
 from .composed import Again, hvp_text
 from .handback import Operator, finish
 from .jacobians import gradient_tangent, handed
+from .remembered import Remembered
 from .sweeps import same_values
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def hvp(
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
-    @functools.cache
+    @Remembered
     def derive() -> Derivation:
         mode = "tangent" if has_aux else "change"
         return gradient_tangent(primal, names, single, has_aux, names, mode, example)

@@ -24,6 +24,7 @@ from .calls import _complete, _derivation
 from .coloring import column_colors, fewest_possible, star_colors
 from .handback import Operator, finish, hand_back
 from .jacobians import OF_REAL, gradient_tangent, handed, refuse_unsuited, suited_inputs
+from .remembered import Remembered
 from .sweeps import Forward, Reverse
 
 __all__ = ["Plan", "sparse_hessian", "sparse_jacobian"]
@@ -100,7 +101,7 @@ def sparse_hessian(
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
 
-    @functools.cache
+    @Remembered
     def derive() -> Derivation:
         return gradient_tangent(primal, names, single, False, names, example=example)
 

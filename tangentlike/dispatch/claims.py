@@ -18,7 +18,13 @@ from ..pytree import leaves
 
 __all__ = ["UNSTATED", "broken", "claims_of", "stand_in"]
 
-UNSTATED = type("Unstated", (), {})()  # an example that promises nothing
+
+class _Unstated:
+    def __reduce__(self) -> str:
+        return "UNSTATED"  # (there is one)
+
+
+UNSTATED = _Unstated()  # an example that promises nothing
 
 _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 # A value of the class on the right may stand where that on the left is promised: a constant

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import TangentlikeError, UnknownRankError, UnsupportedError
+from ..frontend.carried import restore_sources, sources_of
 from ..frontend.meanings import Meanings, noting
 from ..frontend.primal import Primal, plain_signature
 from ..frontend.structures import Structures, has_objects, structures_of
@@ -54,7 +55,21 @@ class Derivation:
         self._waiting: tuple[UnknownRankError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._versions: dict[tuple[Any, ...], Derivation] = {}  # what suits other forms
-        self._slots = [_slot(primal, name) for name in request.wrt]
+
+    @cached_property
+    def _slots(self) -> list[tuple[str, int | None, Any, bool]]:
+        return [_slot(self.primal, name) for name in self.request.wrt]
+
+    def __getstate__(self) -> tuple[Primal, Request, dict[str, str]]:
+        """What the derivation is of, with the texts it is made from: another process makes it
+        again, and may not have the files."""
+        return self.primal, self.request, sources_of(self.primal.function)
+
+    def __setstate__(self, state: tuple[Primal, Request, dict[str, str]]) -> None:
+        primal, request, texts = state
+        restore_sources(texts)
+        self.__init__(primal, request)  # type: ignore[misc]
+        self.succeeds = True  # (what a function shows was compiled by the process it comes from)
 
     @property
     def derived(self) -> Derived:

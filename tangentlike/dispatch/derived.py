@@ -8,6 +8,7 @@ wherever its primal does, and arrives as an ordinary derivative.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -45,10 +46,12 @@ def _text(value: Any) -> str:
 
 def __getattr__(name: str) -> Any:
     try:
-        operator, inner, options = _split(name)
-        return _remake(name, operator, inner, options)
+        made = _remake(*_split(name))
     except (ValueError, ImportError, KeyError) as error:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error
+    if _goes_by_value(name):
+        raise AttributeError(f"{name!r} is of a module that other processes do not have")
+    return made
 
 
 def _split(name: str) -> tuple[str, str, dict[str, Any]]:
@@ -78,15 +81,40 @@ def _value(text: str) -> Any:
     return {"True": True, "False": False}.get(text, text)
 
 
-def _remake(name: str, operator: str, inner: str, options: dict[str, Any]) -> Any:
+def _remake(operator: str, inner: str, options: dict[str, Any]) -> Any:
     importlib.import_module("tangentlike")  # it fills OPERATORS
-    if "(" in inner:
-        primal = _remake(name, *_split(inner))
-    else:
-        primal = _find(inner)
-    if getattr(primal, "__qualname__", None) == name:
-        return primal  # decorated: the derivative itself has the primal's name in its module
+    primal = _remake(*_split(inner)) if "(" in inner else _function_behind(_find(inner))
     return OPERATORS[operator](primal, **options)
+
+
+def _function_behind(found: Any) -> Any:
+    """The function that a derivative of some order is of: where it was decorated, the name that it
+    has in its module means the derivative."""
+    operator = mark_of(found, "tangentlike")
+    while operator is not None:
+        found = operator.primal.origin
+        operator = mark_of(found, "tangentlike")
+    return found
+
+
+def _goes_by_value(name: str) -> bool:
+    """Whether cloudpickle is asking, and pickles what is of the function's module by value: that
+    of a script, a notebook, or a module that it was told to.
+
+    (There is no other way to tell it: it asks by looking the function up, as pickle does.)
+    """
+    module = name.rpartition("(")[2].partition(":")[0].replace("/", ".")
+    frame = sys._getframe(1).f_back
+    for _ in range(3):
+        if frame is None:
+            return False
+        if frame.f_globals.get("__name__", "").rpartition(".")[2] == "cloudpickle":
+            by_reference = frame.f_globals.get("_should_pickle_by_reference")
+            if module in ("__main__", "__mp_main__"):
+                return True
+            return by_reference is not None and not by_reference(sys.modules[module])
+        frame = frame.f_back
+    return False
 
 
 def _find(path: str) -> Any:

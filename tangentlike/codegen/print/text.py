@@ -61,3 +61,6 @@ class Stages(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._programs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stages, (dict(self),)  # (programs refer to what only this process has)
