@@ -7,6 +7,7 @@ a derivative made without it.
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,13 +19,8 @@ from ..pytree import leaves
 
 __all__ = ["UNSTATED", "broken", "claims_of", "stand_in"]
 
-
-class _Unstated:
-    def __reduce__(self) -> str:
-        return "UNSTATED"  # (there is one)
-
-
-UNSTATED = _Unstated()  # an example that promises nothing
+UNSTATED = type("Unstated", (), {})()  # an example that promises nothing
+copyreg.pickle(type(UNSTATED), lambda _: "UNSTATED")  # (there is one)
 
 _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 # A value of the class on the right may stand where that on the left is promised: a constant
