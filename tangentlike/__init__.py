@@ -14,7 +14,8 @@ from .api.calls import autodiff, grad, jvp, value_and_grad, vjp
 from .api.jacobians import hessian, jacfwd, jacobian, jacrev
 from .api.linear import hvp, linearize
 from .api.sparse import sparse_hessian, sparse_jacobian
-from .errors import TangentlikeError, UnsupportedError
+from .dispatch.watching import found_by
+from .errors import NonFiniteError, TangentlikeError, UnsupportedError
 from .frontend.checkpoints import checkpoint, checkpointed
 from .pytree.containers import register_container
 from .rules import nondifferentiable, rule
@@ -23,11 +24,12 @@ from .testing import check_grads, check_rule
 
 if TYPE_CHECKING:
     from . import debugging
-    from .debugging import line_map, trace
+    from .debugging import find_nan, line_map, trace
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "NonFiniteError",
     "TangentlikeError",
     "UnsupportedError",
     "autodiff",
@@ -36,6 +38,7 @@ __all__ = [
     "checkpoint",
     "checkpointed",
     "debugging",
+    "find_nan",
     "grad",
     "hessian",
     "hvp",
@@ -59,7 +62,7 @@ __all__ = [
 ]
 
 # Loaded when they are asked for.
-_LATE = dict.fromkeys(("line_map", "trace"), "debugging")
+_LATE = dict.fromkeys(("find_nan", "line_map", "trace"), "debugging")
 
 
 def __getattr__(name: str) -> Any:
@@ -68,3 +71,12 @@ def __getattr__(name: str) -> Any:
     if name in _LATE:
         return getattr(importlib.import_module(f".{_LATE[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _raise_at_nan(*call: Any) -> None:
+    from .debugging.nonfinite import raise_at_nan
+
+    raise_at_nan(*call)
+
+
+found_by(_raise_at_nan)

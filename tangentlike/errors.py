@@ -14,12 +14,14 @@ Two roots: `TangentlikeError` is about the user's program or call, `InternalErro
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "CarriedOutError",
     "EnteredError",
     "InternalError",
     "KeptFunctionError",
+    "NonFiniteError",
     "Place",
     "SharingError",
     "TangentlikeError",
@@ -116,6 +118,15 @@ class SharingError(UnsupportedError):
         super().__init__(message, place, hint)
         self.names = names
         self.together = together
+
+
+class NonFiniteError(TangentlikeError, ArithmeticError):
+    """A derivative made with `check_finite=True` gave NaN or an infinity: where that begins.
+
+    `report` is what `tl.find_nan` finds, None where a second run gave finite values.
+    """
+
+    report: Any = None
 
 
 class InternalError(Exception):

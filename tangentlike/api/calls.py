@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
+from ..dispatch.watching import raise_where_it_begins
 from ..errors import InternalError, TangentlikeError
 from ..frontend.library import is_operation, library_path, literals_of
 from ..frontend.marks import mark, mark_of
@@ -38,6 +39,7 @@ def grad(
     has_aux: bool = False,
     example: Any = None,
     target: str = "numpy",
+    check_finite: bool = False,
 ) -> Any:
     """The gradient of a real scalar function, as a function with the same signature.
 
@@ -46,6 +48,8 @@ def grad(
     it did not depend on anything.
     With `has_aux`, `fn` returns `(value, aux)` and the result is `(gradient, aux)`. `example`
     arguments tell ranks and shapes, for plainer source. The result's `.source` is its text.
+    With `check_finite`, NaN or an infinity in the result raises `tl.NonFiniteError`, which says
+    where it begins (the derivative is run a second time for that).
     Also a decorator: `@grad`, `@grad(wrt="w")`.
 
     >>> import numpy as np
@@ -54,7 +58,12 @@ def grad(
     >>> grad(loss)(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    options = {"has_aux": has_aux, "example": example, "target": target}
+    options = {
+        "has_aux": has_aux,
+        "example": example,
+        "target": target,
+        "check_finite": check_finite,
+    }
     if fn is None:
         return lambda f: _gradient("grad", f, wrt, **options)
     return _gradient("grad", fn, wrt, **options)
@@ -67,46 +76,61 @@ def value_and_grad(
     has_aux: bool = False,
     example: Any = None,
     target: str = "numpy",
+    check_finite: bool = False,
 ) -> Any:
     """Like `grad`, returning `(value, gradient)`: the value comes with no extra work.
 
-    With `has_aux` the result is `((value, aux), gradient)`.
+    With `has_aux` the result is `((value, aux), gradient)`. `check_finite` is as in `grad`, and
+    looks at the value too.
 
     >>> value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)
     """
-    options = {"has_aux": has_aux, "example": example, "target": target}
+    options = {
+        "has_aux": has_aux,
+        "example": example,
+        "target": target,
+        "check_finite": check_finite,
+    }
     if fn is None:
         return lambda f: _gradient("value_and_grad", f, wrt, **options)
     return _gradient("value_and_grad", fn, wrt, **options)
 
 
 def _gradient(
-    mode: str, fn: Function, wrt: Wrt, has_aux: Any, example: Any, target: Any
+    mode: str,
+    fn: Function,
+    wrt: Wrt,
+    has_aux: Any,
+    example: Any,
+    target: Any,
+    check_finite: Any = False,
 ) -> types.FunctionType:
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt, allow_locals=True)
     derivation = _derivation(primal, mode, names, single, has_aux, example, target)
     options = {
-        "wrt": names[0] if single else names,
         "has_aux": True if has_aux else None,
         "target": None if target == "numpy" else target,
         "example": None if example is None else "<example>",
+        "check_finite": True if check_finite else None,
     }
-    qualname = encode(mode, primal.origin, **options)
+    qualname = encode(mode, primal.origin, wrt=names[0] if single else names, **options)
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
-            return _gradient(mode, called, wrt, has_aux, example, target)(*args)
+            return _gradient(mode, called, wrt, has_aux, example, target, check_finite)(*args)
         if bound:
             args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
         chosen = derivation.suited(args, kwargs)
         result = chosen.call(args, kwargs)
         finish(gradient, chosen)
+        if check_finite and not leaves.is_finite(_parts(result, mode, has_aux)[:2]):
+            raise_where_it_begins(chosen, args, kwargs)
         return shaped(args, kwargs, result, values)
 
     def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:

@@ -31,3 +31,18 @@ def register(main: click.Group, at_arguments: Callable[..., Any]) -> None:
 
         found = trace(value_and_grad(fn, parse_wrt(wrt)), *args)
         click.echo(str(found if iteration is None else found.at(iteration)))
+
+    @main.command("nan")
+    @at_arguments
+    @by
+    def nan_command(fn: Any, args: list[Any], seed: int, wrt: str) -> None:
+        """Find where a NaN or an infinity of the value or gradient begins.
+
+        Exit status 1 if there is one.
+        """
+        from ..debugging import find_nan
+
+        report = find_nan(fn, *args, wrt=parse_wrt(wrt) if wrt else None)
+        click.echo(str(report))
+        if report:
+            raise click.exceptions.Exit(1)

@@ -1,21 +1,30 @@
 """Debugging by reading: which line a statement comes from, what values it had, where a NaN began.
 
 `line_map` joins the lines of a derivative with the user's, `trace` says what each statement
-computed.
+computed, `find_nan` finds the operation at which a NaN begins.
 """
 
+from .causes import Cause
+from .growth import Growth, Series
 from .linemap import LineMap, Statement, UserFunction, line_map
+from .nonfinite import Finding, NaNReport, find_nan
 from .summary import Summary, summary_of
 from .tracing import Row, Step, Trace, trace, tracing
 
 __all__ = [
+    "Cause",
+    "Finding",
+    "Growth",
     "LineMap",
+    "NaNReport",
     "Row",
+    "Series",
     "Statement",
     "Step",
     "Summary",
     "Trace",
     "UserFunction",
+    "find_nan",
     "line_map",
     "summary_of",
     "trace",

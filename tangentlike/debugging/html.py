@@ -72,3 +72,9 @@ def line_by_line(code: str) -> list[str]:
                 text = escaped(part)
                 lines[-1] += f'<span class="{name}">{text}</span>' if name else text
     return lines
+
+
+def report_of_text(text: str) -> str:
+    """A message as a notebook shows it: its first line stands out."""
+    first, _, rest = escaped(text).partition("\n")
+    return f"<pre style='white-space:pre-wrap'><b>{first}</b>\n{rest}</pre>"

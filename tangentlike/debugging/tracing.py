@@ -14,6 +14,7 @@ from typing import Any
 from ..dispatch.derivation import Derivation
 from ..dispatch.watching import watching
 from ..errors import TangentlikeError
+from .growth import Growth, growth_of
 from .instrument import Probe, instrumented
 from .linemap import LineMap, Statement, derivation_behind, program_of
 from .summary import Summary, summary_of
@@ -149,6 +150,10 @@ class Trace:
     def seconds(self) -> float:
         """How long the statements took in all, those of helpers counted once."""
         return sum(tally.seconds for (_, path, _), tally in self.tallies.items() if not path)
+
+    def growth(self) -> Growth:
+        """The norms of what loops compute, iteration by iteration: where they grow or vanish."""
+        return growth_of(self)
 
     # ------------------------------------------------------------------------- display
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["replaced", "watching"]
+__all__ = ["found_by", "raise_where_it_begins", "replaced", "watching"]
 
 Watcher = Callable[[Any, Callable[..., Any]], Callable[..., Any]]
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
@@ -32,3 +32,19 @@ def watching(watcher: Watcher | None) -> Iterator[None]:
         yield
     finally:
         _WATCHER.reset(token)
+
+
+# ------------------------------------------------------------------- what is not finite
+
+_FINDERS: list[Callable[..., None]] = []
+
+
+def found_by(finder: Callable[..., None]) -> None:
+    """`finder(derivation, args, kwargs)` raises where a result that is not finite begins."""
+    _FINDERS[:] = [finder]
+
+
+def raise_where_it_begins(derivation: Any, args: tuple[Any, ...], kwargs: Any) -> None:
+    """The result of a call is not finite: raise at the operation at which that begins."""
+    for finder in _FINDERS:
+        finder(derivation, args, kwargs)

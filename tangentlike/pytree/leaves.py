@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import copy
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -184,6 +185,17 @@ def with_contents(value: Any, items: list[Any]) -> Any:
 
 def is_zero(bar: Any) -> bool:
     return isinstance(bar, (int, float)) and bar == 0
+
+
+def is_finite(value: Any) -> bool:
+    """Whether no number in a value is NaN or infinite."""
+    for _, leaf in leaves(value):
+        if isinstance(leaf, (float, complex)):
+            if not cmath.isfinite(leaf):
+                return False
+        elif not np.isfinite(leaf).all():
+            return False
+    return True
 
 
 def zeros(value: Any) -> Any:
