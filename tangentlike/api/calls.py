@@ -138,10 +138,7 @@ def _gradient(
         value, bars, aux = _parts(result, mode, has_aux)
         others = (*args, *kwargs.values(), value, aux) if kwargs else (*args, value, aux)
         bars = finished(values, [bars] if single else bars, others)
-        found = bars[0] if single else tuple(bars)
-        if mode == "grad":
-            return (found, aux) if has_aux else found
-        return ((value, aux), found) if has_aux else (value, found)
+        return _whole(value, bars[0] if single else tuple(bars), aux, mode, has_aux)
 
     library, bound = library_path(primal.origin) is not None, _bound(primal)
     dressed = _dress(gradient, mode, primal, lambda: derivation, qualname, shaped)
@@ -150,6 +147,13 @@ def _gradient(
     if not bound:
         derivation.handed[qualname] = dressed
     return dressed
+
+
+def _whole(value: Any, bars: Any, aux: Any, mode: str, has_aux: bool) -> Any:
+    """What the caller gets, of its parts."""
+    if mode == "grad":
+        return (bars, aux) if has_aux else bars
+    return ((value, aux), bars) if has_aux else (value, bars)
 
 
 def _parts(result: Any, mode: str, has_aux: bool) -> tuple[Any, Any, Any]:
