@@ -37,7 +37,7 @@ class Builder:
     def pair(self, pair: Any, request: Request) -> Any:
         raise NotImplementedError
 
-    def tangent(self, name: str, request: Request) -> ir.Function:
+    def tangent(self, name: str, request: Request, exposed: bool) -> ir.Function:
         return self.derive(request.lowered, request.active, request.kinds, name, protect=False)
 
     def effects(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects:
@@ -65,7 +65,7 @@ class Builder:
         active = active_names(function, wrt, context.kinds, context.book, targets, effects)
         refuse_unknown(function, active, context.book, context.kinds, wrt)
         self.collect(lowered)
-        return forward(function, wrt, active, context, name, protect)
+        return forward(function, wrt, active, context, name, () if protect else None)
 
     def collect(self, lowered: Lowered) -> None:
         """Live objects for the roots of all resolved names."""

@@ -34,7 +34,8 @@ class Request:
     `has_complex`: some argument is complex (the derivative then allows for it everywhere);
     `has_foreign`: some argument is an array that is not NumPy's; `structures`: what is known of
     arguments that hold objects, or dicts with numbers for keys; `copies`: its adjoint reads copies
-    (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls.
+    (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls;
+    `exposed`: whoever calls it may write in place what it is given or gives back.
     """
 
     mode: str
@@ -48,6 +49,7 @@ class Request:
     structures: tuple[tuple[str, Kind], ...] = ()
     copies: bool = False
     inside: bool = False
+    exposed: bool = False
 
     @property
     def tells_ranks(self) -> bool:

@@ -251,7 +251,7 @@ def jvp(
     seeds = _by_name(primal, names, given)
     full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
     if not wrt:
-        value = primal.function(*full_args, **full_kwargs)
+        value = _plain_value(primal, full_args, full_kwargs)
         return value, like(value, None)
     derivation = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
     values = derivation.values(full_args, full_kwargs)
@@ -286,7 +286,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
     full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
     if not wrt:
         nothing = (None,) * len(args)
-        return primal.function(*full_args, **full_kwargs), lambda y_bar: nothing
+        return _plain_value(primal, full_args, full_kwargs), lambda y_bar: nothing
     derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
     forward, backward = functions_of(derivation.derived)
     emitted_value, tape = derivation.run(forward, full_args, full_kwargs)
@@ -359,6 +359,12 @@ def _complete(
     if not primal.args and not primal.kwargs:
         return args, kwargs
     return (*primal.args, *args), {**primal.kwargs, **kwargs}
+
+
+def _plain_value(primal: Primal, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The value where nothing moves; what the function writes are copies, as it is elsewhere."""
+    own_args, own_kwargs = leaves.own_copies((args, dict(kwargs)))
+    return primal.function(*own_args, **own_kwargs)
 
 
 def _called(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Primal:

@@ -25,6 +25,7 @@ from .calls import (
     _complete,
     _derivation,
     _non_literals,
+    _plain_value,
     _positional,
     autodiff,
     finished,
@@ -140,10 +141,10 @@ def linearize(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..
     names = _positional(primal, len(args))
     given = _by_name(primal, names, args)
     wrt = tuple(name for name, value in given.items() if leaves.has_leaf(value))
-    if not wrt:
-        value = fn(*args, **kwargs)
-        return value, lambda *x_dots: like(value, None)
     full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
+    if not wrt:
+        value = _plain_value(primal, full_args, full_kwargs)
+        return value, lambda *x_dots: like(value, None)
     derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
     transposed = _transposed(derivation)
     forward, _ = functions_of(derivation.derived)

@@ -47,7 +47,7 @@ def derive_call(
     names = tuple(f"x{w}" if isinstance(w, int) else w for w in wrt)
     call = _call_of(f, name, count, words)
     # (Nothing is known of the arguments: they may be complex.)
-    made = derive(call, Request(mode, names, has_complex=True))
+    made = derive(call, Request(mode, names, has_complex=True, exposed=True))
     if made.written_params:
         raise UnsupportedError(
             f"`{name}`, which is known only when the program runs, writes its arguments",

@@ -101,7 +101,9 @@ class Builder:
         suffix = {"grad": "grad", "value_and_grad": "value_and_grad", "adjoint": "vjp"}
         if request.mode in ("tangent", "change"):
             name = self.callees.names.fresh(f"{function.name}_jvp")
-            made, written = self._tangent(name, lowered, request.wrt, given, protect=True)
+            made, written = self._tangent(
+                name, lowered, request.wrt, given, protect=True, exposed=request.exposed
+            )
             return (tangent_only(made) if request.mode == "change" else made,), written
         if request.mode in ("pair", "callee"):
             names = tuple(self.callees.names.fresh(f"{function.name}_{s}") for s in ("fwd", "bwd"))
@@ -157,9 +159,12 @@ class Builder:
     def _done_plainly(self, function: ir.Function, lowered: Lowered) -> tuple[ir.Function, ...]:
         return self._done((function,), self._context(lowered, {}), frozenset())
 
-    def tangent(self, name: str, request: CalleeRequest) -> ir.Function:
-        """The tangent function of a callee."""
-        made, _ = self._tangent(name, request.lowered, request.active, request.kinds, protect=False)
+    def tangent(self, name: str, request: CalleeRequest, exposed: bool) -> ir.Function:
+        """The tangent function of a callee; `exposed`: its caller may write what it is given or
+        gives back."""
+        made, _ = self._tangent(
+            name, request.lowered, request.active, request.kinds, protect=False, exposed=exposed
+        )
         made = request.annotated(made)
         self.scopes[name] = request.lowered.scope
         return made
@@ -340,6 +345,7 @@ class Builder:
         wrt: tuple[str, ...],
         given: Mapping[str, Kind],
         protect: bool,
+        exposed: bool,
     ) -> tuple[ir.Function, tuple[str, ...]]:
         lowered, context = self._spelled(lowered, wrt, given)
         self._check_outside(lowered.function, wrt, context, containers=True)
@@ -351,8 +357,8 @@ class Builder:
         self._check_outside(function, wrt, context)
         effects = effects_of(function, structure(function), sources)
         context.alike = depends_on_layout(function, self._body)
-        made = forward(function, wrt, active, context, name=name, protect=protect)
         written = tuple(p for p in function.param_names if p in effects.written)
+        made = forward(function, wrt, active, context, name, written if protect else None, exposed)
         return self._done((made,), context, active)[0], written
 
     def _done(

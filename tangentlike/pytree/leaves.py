@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import cmath
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..errors import TangentlikeError
-from ..runtime.records import Record, dict_with, fields_of, names_of, record_like
+from ..runtime.records import Record, copied_fields, dict_with, fields_of, names_of, record_like
 from .containers import is_registered, made_of, taken_apart
 
 _BARE = (float, int, str, np.generic, type(None))  # what shares no memory with anything
@@ -210,6 +210,38 @@ def filled(value: Any, number: Any) -> Any:
     made = zeros(value)
     made[...] = number
     return made
+
+
+def own_copies(values: Any) -> Any:
+    """Copies of arrays, containers and objects, which a function may write in place: what is one
+    object before is one afterwards.
+
+    >>> a = [1.0]
+    >>> first, second = own_copies((a, a))
+    >>> first is second, first is a
+    (True, False)
+    """
+    made: dict[int, Any] = {}
+
+    def copied(value: Any) -> Any:
+        if id(value) not in made:
+            made[id(value)] = value  # (of what holds itself)
+            made[id(value)] = _copied(value, copied)
+        return made[id(value)]
+
+    return copied(values)
+
+
+def _copied(value: Any, copied: Callable[[Any], Any]) -> Any:
+    if is_array(value):
+        return value.copy()
+    if type(value) in (list, tuple, set):
+        return type(value)(map(copied, value))
+    if names_of(value) is not None:
+        return type(value)(*map(copied, value))
+    if isinstance(value, dict):
+        return dict_with(value, {key: copied(item) for key, item in value.items()})
+    return copied_fields(value, copied)
 
 
 def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:

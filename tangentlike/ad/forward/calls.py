@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from ... import ir
+from ...analysis.memory import element
 from ...ir.kind import OTHER
 from ...ir.names import Names
 from ..specialize.late import function_name, late_places, late_request
@@ -35,13 +36,19 @@ def user_call(
     from .functions import tangent_parameters
 
     kinds = {formal: state.kind_of(actual) for formal, actual in actuals.items()}
-    fn = callees.tangent(call.fn.obj, active, kinds)
+    fn = callees.tangent(call.fn.obj, active, kinds, _is_exposed(call, target, state))
     names = tangent_parameters(callees.lowered(call.fn.obj).function, active)
     given = tuple((names[formal], dots[formal] or ir.Const(0.0)) for formal in active)
     both = ir.Call(fn, call.args, (*call.kwargs, *given), call.at)
     if isinstance(stmt, ir.Do) or target is None:
         return [dataclasses.replace(stmt, value=both)]
     return [dataclasses.replace(stmt, target=(target, state.target(target)), value=both)]
+
+
+def _is_exposed(call: ir.Call, target: ir.Target | None, state: Tangents) -> bool:
+    """Whether what a call is given or gives back may be written in place, here or further out."""
+    names = ir.names_in(call) | frozenset(() if target is None else ir.target_names(target))
+    return any(state.is_written(node) for n in names for node in (n, element(n)))
 
 
 def late_call(stmt: ir.Assign, call: ir.Call, state: Tangents) -> list[ir.Stmt]:

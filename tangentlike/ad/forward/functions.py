@@ -17,7 +17,8 @@ from collections.abc import Collection, Sequence
 
 from ... import ir
 from ...analysis.declared import kind_from_annotation
-from ...analysis.flow import Flow, flow_edges
+from ...analysis.flow import flow_edges
+from ...analysis.memory import element
 from ...analysis.structure import block_key, structure
 from ...ir.names import Names
 from ..context import Context
@@ -36,12 +37,14 @@ def forward(
     active: Collection[str],
     context: Context,
     name: str = "",
-    protect: bool = True,
+    written: Collection[str] | None = None,
+    exposed: bool = False,
 ) -> ir.Function:
     """The tangent function `<f>_jvp`: f's parameters, then a tangent for each of `wrt`.
 
-    It returns `(value, tangent)`. With `protect`, parameters that f writes in place are copied
-    first, so that the caller's objects stay as they are; a callee's are not.
+    It returns `(value, tangent)`. Parameters that are `written` are copied first, whatever depends
+    on them, so that the caller's objects stay as they are; with None, for a callee, none is.
+    `exposed` says that the caller may write in place what f is given or gives back.
 
     Before: `def f(a): b = np.sin(a); return b`. After: `def f_jvp(a, a_dot): b = np.sin(a);
     b_dot = np.cos(a) * a_dot; return b, b_dot`.
@@ -52,11 +55,13 @@ def forward(
     discarded = Discarded(function, frozenset(active), context)
     held = Held(function, frozenset(active), context, flow.is_written)
     state = Tangents(context, frozenset(active), flow, discarded, held, dict(named))
-    state.parameters = frozenset() if protect else frozenset(function.param_names)
+    state.parameters = frozenset(function.param_names) if written is None else frozenset()
+    state.exposed = _exposed(function) if exposed else frozenset()
     state.real = context.real
     state.adopt_kinds(named)
     state.caught = _caught(function)
-    head = _entry(function, wrt, state, flow, protect)
+    head = [] if written is None else _copies(function, wrt, state, frozenset(written))
+    head += _zeros(function, wrt, state)
     body = tuple(s for stmt in function.body for s in _statement(stmt, state))
     return dataclasses.replace(
         function,
@@ -121,25 +126,35 @@ def _of_tangent(annotation: str) -> str:
     return annotation if known else ""
 
 
-def _entry(
-    function: ir.Function, wrt: Sequence[str], state: Tangents, flow: Flow, protect: bool
+def _exposed(function: ir.Function) -> frozenset[str]:
+    """What a caller reaches: arguments and results, and what they hold."""
+    last = function.body[-1] if function.body else None
+    value = last.value if isinstance(last, ir.Return) else None
+    names = frozenset(function.param_names) | (frozenset() if value is None else ir.names_in(value))
+    return names | frozenset(map(element, names))
+
+
+def _copies(
+    function: ir.Function, wrt: Sequence[str], state: Tangents, written: frozenset[str]
 ) -> list[ir.Stmt]:
-    """Protective copies, and zero tangents of parameters that become active only later."""
+    """Copies of the parameters that are written, and of their tangents."""
     out: list[ir.Stmt] = []
-    primal = ir.Origin(function.place, "primal")
-    tangent = ir.Origin(function.place, "tangent")
     for name in function.param_names:
-        written = flow.is_written(name) or flow.is_written(f"{name}[*]")
-        if written and protect:
-            out.append(ir.Assign(name, state.copy_of(ir.Var(name), name), primal))
-        if name not in state.active:
-            continue
-        dot = state.dot(name)
-        if name not in wrt:
-            out.append(ir.Assign(dot, state.zeros(ir.Var(name)), tangent))
-        elif written and protect:
-            out.append(ir.Assign(dot, state.copy_of(ir.Var(dot), name), tangent))
+        if name in written or any(map(state.flow.is_written, (name, element(name)))):
+            copy = state.copy_of(ir.Var(name), name)
+            out.append(ir.Assign(name, copy, ir.Origin(function.place, "primal")))
+            if name in wrt and name in state.active:
+                dot = state.dot(name)
+                copy = state.copy_of(ir.Var(dot), name)
+                out.append(ir.Assign(dot, copy, ir.Origin(function.place, "tangent")))
     return out
+
+
+def _zeros(function: ir.Function, wrt: Sequence[str], state: Tangents) -> list[ir.Stmt]:
+    """Zero tangents of parameters that become active only later."""
+    origin = ir.Origin(function.place, "tangent")
+    late = (n for n in function.param_names if n in state.active and n not in wrt)
+    return [ir.Assign(state.dot(n), state.zeros(ir.Var(n)), origin) for n in late]
 
 
 def _statement(stmt: ir.Stmt, state: Tangents) -> list[ir.Stmt]:

@@ -66,18 +66,20 @@ def is_elementwise(obj: object) -> bool:
 
 
 def owned(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> ir.Expr:
-    """`y = x + b` makes a new array; so must `y_dot = x_dot` if either is written later."""
-    if instance.rule.view_of(instance.call) != "no" or not isinstance(tangent, ir.Var):
-        return tangent
-    sources = [n for n in ir.names_in(instance.call) if state.dots.get(n) == tangent.name]
-    if not any(map(state.is_written, (name, *sources))):
-        return tangent
+    """`y = x + b` makes a new array; so must `y_dot = x_dot` if either is written later. And where
+    b is complex, what is written there may be complex, and `x_dot` is real."""
     kind = state.kind_of(ir.Var(name))
-    if kind.form == "number":
+    if instance.rule.view_of(instance.call) != "no" or kind.form == "number":
         return tangent
-    if kind.form == "array" and kind.rank:
-        return ir.Call(ir.Attribute(tangent, "copy"))
-    return ir.Call(POSITIVE, (tangent,))  # like the primal: a new array, or a number
+    sources = [n for n in ir.names_in(instance.call) if ir.Var(state.dots.get(n, "")) == tangent]
+    if isinstance(tangent, ir.Var) and any(map(state.is_written, (name, *sources))):
+        if kind.form == "array" and kind.rank:
+            tangent = ir.Call(ir.Attribute(tangent, "copy"))
+        else:
+            tangent = ir.Call(POSITIVE, (tangent,))  # like the primal: a new array, or a number
+    if state.real or kind.dtype == "float" or not state.is_written(name):
+        return tangent
+    return state.call("cast_like", tangent, ir.Var("$y"))
 
 
 def mirrored(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> ir.Expr:

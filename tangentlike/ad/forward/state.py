@@ -22,8 +22,9 @@ _NUMERIC = ("number", "array", "value")
 class Tangents:
     """The tangent of every active name, and the tangents of expressions made of names.
 
-    `parameters` are the names whose memory belongs to a caller; `real` says that no complex
-    value occurs; `caught` has, for each `try`, the names live where its exception is caught.
+    `parameters` are the names whose memory belongs to a caller, `exposed` those of arguments and
+    results that a caller may write in place; `real` says that no complex value occurs; `caught`
+    has, for each `try`, the names live where its exception is caught.
     """
 
     context: Context
@@ -33,6 +34,7 @@ class Tangents:
     held: Held
     dots: dict[str, str]
     parameters: frozenset[str] = frozenset()
+    exposed: frozenset[str] = frozenset()
     real: bool = True
     caught: dict[int, frozenset[str]] = field(default_factory=dict)
     origin: ir.Origin = field(default_factory=lambda: ir.Origin(Place("", 0)))
@@ -64,8 +66,11 @@ class Tangents:
         return self.context.kind_of(expr)
 
     def is_written(self, name: str) -> bool:
-        """Whether the memory behind a name may be written in place, under any name."""
-        return self.flow.is_written(name)
+        """Whether the memory behind a name may be written in place, under any name, here or by
+        a caller."""
+        if self.flow.is_written(name):
+            return True
+        return bool(self.exposed) and self.flow.group(name) in map(self.flow.group, self.exposed)
 
     def shares(self, expr: ir.Expr, name: str) -> bool:
         """Whether the value of `expr` may share memory with that of `name`."""

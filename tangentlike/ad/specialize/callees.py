@@ -93,7 +93,7 @@ class Builder(Protocol):
 
     def pair(self, pair: Pair, request: Request) -> tuple[ir.Function, ir.Function]: ...
 
-    def tangent(self, name: str, request: Request) -> ir.Function: ...
+    def tangent(self, name: str, request: Request, exposed: bool) -> ir.Function: ...
 
     def effects(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Effects: ...
 
@@ -285,18 +285,23 @@ class Callees:
         return self._pairs[key]
 
     def tangent(
-        self, obj: Any, active: tuple[str, ...], kinds: Mapping[str, Kind] | None = None
+        self,
+        obj: Any,
+        active: tuple[str, ...],
+        kinds: Mapping[str, Kind] | None = None,
+        exposed: bool = False,
     ) -> ir.Ref:
-        """The tangent function of a callee, with tangents for the active formals."""
+        """The tangent function of a callee, with tangents for the active formals; `exposed` says
+        that the caller may write what it gives or is given."""
         assert self.builder is not None
         lowered = self.lowered(obj)
         known = _known(kinds or {}, lowered)
         request = Request(lowered, active, known, self._annotations_of(obj))
-        key = self._key(obj, request)
+        key = (exposed, self._key(obj, request))
         if key not in self._tangents:
             name = self.names.fresh(f"{lowered.function.name}_jvp")
             self._tangents[key] = emitted(name)
-            self.functions.append(self.builder.tangent(name, request))
+            self.functions.append(self.builder.tangent(name, request, exposed))
         return self._tangents[key]
 
     def _request(
