@@ -6,7 +6,7 @@ resolved to a live object. Attribute chains on modules and classes collapse to o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ from .comprehensions import Clause, Comprehension, is_inert, mapped
 from .getters import attribute_read, getter
 from .index_tricks import join_of
 from .introspection import refuse_looking, refuse_running_text, refuse_super
-from .nested import Closure, Walrus
+from .nested import Chain, Closure, Walrus
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
 from .resolve import is_namespace, live_attribute, similar_name
@@ -187,10 +187,16 @@ class Reader:
     def compare(self, node: gast.Compare) -> Expr:
         operands = [self.read(n) for n in (node.left, *node.comparators)]
         if not all(map(is_repeatable, operands[1:-1])):
-            return self.opaque(node)  # a middle operand is evaluated once
+            return self.chain(node, operands)  # a middle operand is evaluated once
         pairs = zip(node.ops, operands, operands[1:], strict=False)
         tests = tuple(self._comparison(op, a, b, node) for op, a, b in pairs)
         return tests[0] if len(tests) == 1 else Lazy("and", tests)
+
+    def chain(self, node: gast.Compare, operands: Sequence[Expr]) -> Expr:
+        code = self.opaque(node)
+        operators = (NOT if isinstance(op, gast.NotIn) else COMPARE[type(op)] for op in node.ops)
+        parts = (code.text, code.names, code.values, code.refs, code.at, tuple(operators))
+        return Chain(*parts, tuple(operands), inert=True)
 
     def _comparison(self, op: gast.AST, a: Expr, b: Expr, node: gast.AST) -> Expr:
         at = self.at(node)

@@ -1,7 +1,8 @@
 """What exists only between reading and lowering.
 
 The targets pass removes `Assignment`, the jumps pass `Continue`, flattening `Define` and `Walrus`;
-nothing after the frontend ever sees them. A `Closure` that stays is opaque code like any other.
+nothing after the frontend ever sees them. A `Closure` or `Chain` that stays is opaque code like any
+other.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from .. import ir
-from ..ir import Attribute, Expr, Index, Opaque, Origin, Var
+from ..ir import Attribute, Call, Expr, Index, Opaque, Origin, Var
+from .operators import IN, NOT
 
 Place = Union[Var, Index, Attribute, "Star", "tuple[Place, ...]"]
 
@@ -73,6 +75,27 @@ class Walrus(Opaque):
     def value(self) -> Expr:
         """What is bound."""
         return ir.substitute(self.inner, dict(zip(self.names, self.values, strict=True)))
+
+
+@dataclass(frozen=True)
+class Chain(Opaque):
+    """`a < f(x) < b`: opaque code that knows its parts, whose free names mean what `values` says.
+    An operand in the middle is evaluated once, those after it only if what is left of it holds."""
+
+    operators: tuple[ir.Ref, ...] = field(default=(), compare=False, repr=False)
+    inner: tuple[Expr, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def operands(self) -> tuple[Expr, ...]:
+        meaning = dict(zip(self.names, self.values, strict=True))
+        return tuple(ir.substitute(part, meaning) for part in self.inner)
+
+    def test(self, number: int, a: Expr, b: Expr) -> Expr:
+        """The comparison of that number, of these operands."""
+        operator = self.operators[number]
+        if operator == NOT:  # (`a not in b`)
+            return Call(NOT, (Call(IN, (a, b), (), self.at),), (), self.at)
+        return Call(operator, (a, b), (), self.at)
 
 
 Stmt = ir.Stmt | Assignment | Continue | Define

@@ -15,6 +15,7 @@ from ..ad.forward.functions import forward, tangent_only
 from ..ad.normalize.both_modes import spelled
 from ..ad.normalize.common import share_loads
 from ..ad.normalize.container_changes import changes_as_new
+from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.same_arguments import merge_same_arguments
 from ..ad.normalize.standard_containers import as_lists_and_dicts
@@ -81,7 +82,7 @@ class Builder:
             self.callees.variants.classes = FunctionClasses(self.callees.names.fresh)
         self.methods = Methods(self.callees, self._kinds, self.book)
         read = self.callees.read
-        self.callees.read = lambda lowered: self.methods.resolved(read(lowered), {})
+        self.callees.read = lambda lowered: self.read(read(lowered), {})
         self.facts: dict[str, Facts] = {}
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.plain = PlainFunctions(self.callees, self.scopes, self._done_plainly)
@@ -90,6 +91,26 @@ class Builder:
             lambda obj: self.callees.lowered(obj).function, self._sources_of, self.book
         )
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
+
+    def read(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool = False) -> Lowered:
+        """A function with its methods resolved, and with what writes memory in statements."""
+        lowered = self.methods.resolved(lowered, given, guard)
+
+        def kind(expr: ir.Expr) -> Kind:
+            return kind_of(expr, self._kinds(lowered.function, given), self.book)
+
+        def writes(call: ir.Call) -> bool:
+            if not isinstance(call.fn, ir.Ref) or not self.book.is_callee(call.fn.obj):
+                return False
+            effects = self.callees.effects_here(call, kind)
+            return effects is not None and bool(effects.written)
+
+        def changes(obj: Any) -> bool:
+            effects = self.callees.effects(obj) if self.book.is_callee(obj) else None
+            return effects is not None and bool(effects.written)
+
+        read = effects_first(lowered, writes, changes, kind)
+        return read if read is lowered else self.methods.resolved(read, given)
 
     # ----------------------------------------------------------------------- main function
 

@@ -152,7 +152,7 @@ def _builder(
     used = ForeignBook(used) if foreign else used
     build = Builder(used, keeps, request.copies, request.inside, request.has_complex, reading)
     read = build.checkpoints.read(lowered, given)
-    read = build.methods.resolved(read, given, guard=True)
+    read = build.read(read, given, guard=True)
     has_complex = request.has_complex or build.computes_complex(read, given, set())
     if build.callees.reads_derivatives and has_complex and not request.has_complex:
         return _builder(lowered, replace(request, has_complex=True), given, book, reading)

@@ -1,0 +1,238 @@
+"""Calls that write memory stand in statements of their own, where every analysis sees them.
+
+What carries no derivative stays whole after lowering: tests, comparisons. Only once a function
+that is called in one can be read does it show that it writes an argument:
+
+before::                                 after::
+    while sweep(u) > tol:                    while True:
+        n = n + 1                                sweep_u = sweep(u)
+                                                 if sweep_u > tol:
+                                                     n = n + 1
+                                                 else:
+                                                     break
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import ir
+from ...errors import Place, UnsupportedError
+from ...frontend.jumps import negated
+from ...frontend.lower import Lowered, names_of
+from ...frontend.naming import noun
+from ...frontend.nested import Chain, Closure
+from ...ir.kind import UNKNOWN, Kind
+
+_CHANGING = frozenset(
+    ["append", "appendleft", "clear", "extend", "extendleft", "insert", "pop", "popitem"]
+    + ["popleft", "remove", "setdefault", "update"]
+)
+
+
+def effects_first(
+    lowered: Lowered,
+    writes: Callable[[ir.Call], bool],
+    changes: Callable[[Any], bool],
+    kind: Callable[[ir.Expr], Kind],
+) -> Lowered:
+    """A function in which what a test or comparison calls writes nothing. `writes` says of a call
+    of a user's function whether it writes what it is given, `changes` whether the function ever
+    does; `kind` is what is known of an expression."""
+    apart = _Apart(lowered.function, writes, changes, kind)
+    if not any(map(apart.hides, ir.statements(lowered.function.body))):
+        return lowered
+    function = dataclasses.replace(lowered.function, body=apart.block(lowered.function.body))
+    temporaries = lowered.temporaries | apart.made
+    return dataclasses.replace(lowered, function=function, temporaries=temporaries)
+
+
+class _Apart:
+    def __init__(
+        self,
+        function: ir.Function,
+        writes: Callable[[ir.Call], bool],
+        changes: Callable[[Any], bool],
+        kind: Callable[[ir.Expr], Kind],
+    ) -> None:
+        self.writes_argument = writes
+        self.changes = changes
+        self.kind = kind
+        self.names = functools.cache(lambda: names_of(function))
+        self.made: set[str] = set()
+
+    def hides(self, stmt: ir.Stmt) -> bool:
+        """Whether a call that writes stands inside of an expression of the statement."""
+        if isinstance(stmt, ir.OpaqueStmt):
+            self._refuse(stmt, stmt.origin.place)
+        return any(map(self._writes_inside, _inner(stmt)))
+
+    def block(self, stmts: ir.Block) -> ir.Block:
+        return tuple(new for stmt in stmts for new in self._statement(stmt))
+
+    def _statement(self, stmt: ir.Stmt) -> list[Any]:
+        stmt = ir.map_statement(stmt, block=self.block)
+        if not self.hides(stmt):
+            return [stmt]
+        out: list[ir.Stmt] = []
+        match stmt:
+            case ir.While(test=test, body=body, origin=origin):
+                test = self._apart(test, out, origin)
+                leave: ir.Block = (ir.Break(origin),)
+                choice = ir.If(test, body, leave, origin)
+                if not body:
+                    choice = ir.If(negated(test), leave, (), origin)
+                return [ir.While(ir.Const(True), (*out, choice), origin)]
+            case ir.If(test=test):
+                test = self._apart(test, out, stmt.origin)
+                return [*out, dataclasses.replace(stmt, test=test)]
+            case ir.For(iter=iterable):
+                iterable = self._apart(iterable, out, stmt.origin)
+                return [*out, dataclasses.replace(stmt, iter=iterable)]
+        value = self._apart(stmt.value, out, stmt.origin)  # type: ignore[union-attr]
+        return [*out, dataclasses.replace(stmt, value=value)]  # type: ignore[call-arg]
+
+    # ------------------------------------------------------------------------- expressions
+
+    def _apart(self, expr: ir.Expr, out: list[ir.Stmt], origin: ir.Origin) -> ir.Expr:
+        """The expression after the statements in which what it calls writes; operands further
+        left are evaluated before these."""
+        if not self._writes_inside(expr):
+            return expr
+        if isinstance(expr, ir.Lazy):
+            return self._lazily(expr, out, origin)
+        if isinstance(expr, Chain):
+            return self._chain(expr, 0, expr.operands, out, origin)
+        parts = ir.children(expr)
+        last = max((n for n, p in enumerate(parts) if self._writes_inside(p)), default=-1)
+        made: list[ir.Expr] = []
+        for n, part in enumerate(parts):
+            new = self._apart(part, out, origin) if n <= last else part
+            made.append(self._atom(new, out, origin) if n < last else new)
+        replaced = iter(made)
+        expr = ir.rebuild(expr, lambda _: next(replaced))
+        return self._atom(expr, out, origin) if self._writes(expr) else expr
+
+    def _atom(self, expr: ir.Expr, out: list[ir.Stmt], origin: ir.Origin) -> ir.Expr:
+        """A name for the value of an expression, one operation a statement."""
+        match expr:
+            case ir.Var() | ir.Const() | ir.Ref() | ir.Slice():
+                return expr
+            case ir.Call(fn, args, kwargs):
+                if isinstance(fn, ir.Attribute):
+                    fn = dataclasses.replace(fn, base=self._atom(fn.base, out, origin))
+                args = tuple(self._atom(a, out, origin) for a in args)
+                kwargs = tuple((k, self._atom(v, out, origin)) for k, v in kwargs)
+                expr = dataclasses.replace(expr, fn=fn, args=args, kwargs=kwargs)
+            case ir.Index(base) | ir.Attribute(base):
+                expr = dataclasses.replace(expr, base=self._atom(base, out, origin))
+        name = self._name(noun(expr))
+        out.append(ir.Assign(name, expr, origin))
+        return ir.Var(name)
+
+    def _lazily(self, expr: ir.Lazy, out: list[ir.Stmt], origin: ir.Origin) -> ir.Expr:
+        """`a and b`, `a or b`, `b if a else c`, of which `b` or `c` may not be evaluated."""
+        first = self._apart(expr.items[0], out, origin)
+        others = expr.items[1:]
+        if not any(map(self._writes_inside, others)):
+            return dataclasses.replace(expr, items=(first, *others))
+        name = self._name("holds")
+
+        def branch(item: ir.Expr) -> ir.Block:
+            inner: list[ir.Stmt] = []
+            value = self._apart(item, inner, origin)
+            return (*inner, ir.Assign(name, value, origin))
+
+        if expr.form == "if":
+            out.append(ir.If(first, branch(others[0]), branch(others[1]), origin))
+            return ir.Var(name)
+        out.append(ir.Assign(name, first, origin))
+        rest = others[0] if len(others) == 1 else ir.Lazy(expr.form, others)
+        test = ir.Var(name) if expr.form == "and" else negated(ir.Var(name))
+        out.append(ir.If(test, branch(rest), (), origin))
+        return ir.Var(name)
+
+    def _chain(
+        self,
+        chain: Chain,
+        number: int,
+        operands: tuple[ir.Expr, ...],
+        out: list[ir.Stmt],
+        origin: ir.Origin,
+    ) -> ir.Expr:
+        """`a < f(x) < b`, from an operand on."""
+        first = self._apart(operands[0], out, origin)
+        if self._writes_inside(operands[1]):
+            first = self._atom(first, out, origin)
+        second = self._apart(operands[1], out, origin)
+        if len(operands) == 2:
+            return chain.test(number, first, second)
+        second = self._atom(second, out, origin)
+        name = self._name("holds")
+        out.append(ir.Assign(name, chain.test(number, first, second), origin))
+        inner: list[ir.Stmt] = []
+        value = self._chain(chain, number + 1, (second, *operands[2:]), inner, origin)
+        out.append(ir.If(ir.Var(name), (*inner, ir.Assign(name, value, origin)), (), origin))
+        return ir.Var(name)
+
+    def _name(self, wanted: str) -> str:
+        name = self.names().fresh(wanted)
+        self.made.add(name)
+        return name
+
+    def _writes_inside(self, expr: ir.Expr) -> bool:
+        for part in ir.walk(expr):
+            if isinstance(part, Chain):
+                if any(map(self._writes_inside, part.operands)):
+                    return True
+            elif isinstance(part, ir.Opaque) and not isinstance(part, Closure):
+                self._refuse(part, part.at)
+            elif self._writes(part):
+                return True
+        return False
+
+    def _writes(self, expr: ir.Expr) -> bool:
+        match expr:
+            case ir.Call(ir.Ref(obj=np.ufunc() as ufunc), args, kwargs):
+                return len(args) > ufunc.nin or "out" in dict(kwargs)
+            case ir.Call(ir.Attribute(base, name)):
+                return self._method_writes(self.kind(base), name)
+            case ir.Call(ir.Ref()):
+                return self.writes_argument(expr)
+        return False
+
+    def _method_writes(self, kind: Kind, name: str) -> bool:
+        classes = [k.cls for k in (kind, *kind.among) if k.has_methods]
+        if classes:
+            return any(self.changes(getattr(cls, name, None)) for cls in classes)
+        held = kind.items or ((kind.item,) if kind.item is not None else (UNKNOWN,))
+        return name in _CHANGING and not all(part.discrete for part in held)
+
+    def _refuse(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
+        """Refuse code that travels as text and calls a function that writes what it is given."""
+        for ref in code.refs if code.names else ():
+            if self.changes(ref.obj):
+                raise UnsupportedError(
+                    f"`{ref.text}` may write what it is given, and is called within "
+                    f"`{code.text}`, which is not differentiated",
+                    place,
+                    "Call it in a statement of its own before this one.",
+                )
+
+
+def _inner(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:
+    """What stands inside of the operation of a statement; of tests, all."""
+    match stmt:
+        case ir.If(test=test) | ir.While(test=test):
+            return (test,)
+        case ir.For(iter=value) | ir.Assign(value=value) | ir.Do(value=value):
+            opaque = isinstance(value, ir.Opaque | ir.Lazy)  # (no operation on atoms)
+            return (value,) if opaque else ir.children(value)
+        case ir.Store(value=value) | ir.Update(value=value) | ir.Return(value=value):
+            return () if value is None else (value,)
+    return ()

@@ -1,0 +1,252 @@
+"""What is called in a test, a comparison or other code that carries no derivative may write
+memory: the call is then a statement of its own, or the program is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+
+def sweep(a):
+    """Squares what it is given, and says how large it is."""
+    a *= a
+    return a.sum()
+
+
+def looks(a):
+    return a.sum()
+
+
+def in_a_test(x):
+    a = x * 1.0
+    if sweep(a) < 100.0:
+        return np.sum(a * x)
+    return np.sum(a)
+
+
+def under_a_name(x):
+    a = x * 1.0
+    ok = sweep(a) < 100.0
+    return np.sum(a * x) * ok
+
+
+def in_a_chain(x):
+    a = x * 1.0
+    if 0.0 < sweep(a) < 100.0:
+        return np.sum(a * x)
+    return np.sum(a)
+
+
+def chain_of_four(x):
+    a = x * 1.0
+    if a[0] > sweep(a) - 1.0 < 5.0 < sweep(a) + 5.0:
+        return np.sum(a * x)
+    return np.sum(a)
+
+
+def chain_that_ends_early(x):
+    a = x * 1.0
+    if 1000.0 < sweep(a) < sweep(a):
+        return np.sum(a)
+    return np.sum(a * x)
+
+
+def left_of_the_call(x):
+    a = x * 1.0
+    if a[0] * a[1] > sweep(a) - 10.0:
+        return np.sum(a * x)
+    return np.sum(a)
+
+
+def result_by_keyword(x):
+    a = x * 1.0
+    ok = 0 < np.multiply(a, a, out=a).sum() < 100.0
+    return np.sum(a * x) if ok else np.sum(a)
+
+
+def result_by_position(x):
+    a = x * 1.0
+    ok = np.multiply(a, a, a).sum() < 100.0
+    return np.sum(a * x) if ok else np.sum(a)
+
+
+def popped(x):
+    s = [x * 1.0, x * x, x * 3.0]
+    ok = s.pop().sum() < 100.0
+    return np.sum(s[-1] * x) if ok else np.sum(s[0])
+
+
+def popped_in_a_loop(x):
+    s = [x * 1.0, x * x, x * 3.0]
+    while s.pop().sum() < 100.0 and len(s) > 1:
+        s[0] = s[0] * x
+    return np.sum(s[-1] * x)
+
+
+def until_small(x):
+    a = x * 1.0
+    while sweep(a) > 0.1:
+        a *= 0.5 * x
+    return np.sum(a * x)
+
+
+def between_in_a_loop(x):
+    a = x * 1.0
+    while 9.0 > sweep(a) > 0.1:
+        a *= 0.5 * x
+    return np.sum(a * x)
+
+
+def without_a_body(x):
+    a = x * 1.0
+    while sweep(a) > 0.1:
+        pass
+    return np.sum(a * x)
+
+
+def left_by_break(x):
+    a = x * 1.0
+    s = 0.0
+    for _ in range(3):
+        s += np.sum(a * x)
+        if not 0.0 < sweep(a) < 0.2:
+            break
+    return s + np.sum(a)
+
+
+def lazily(x):
+    a = x * 1.0
+    if x[0] > 5.0 and sweep(a) > 0:
+        return np.sum(a)
+    if x[0] > 5.0 or sweep(a) > 100.0:
+        return np.sum(a)
+    return np.sum(a * x)
+
+
+def only_if(x):
+    a = x * 1.0
+    n = 2.0 if (sweep(a) if x[0] < 5.0 else a[0]) > 0 else 3.0
+    return np.sum(a * x) * n
+
+
+def in_a_size(x):
+    a = x * 1.0
+    n = np.zeros(int(0 < sweep(a) < 10) + 2)
+    return np.sum(a * a) + np.sum(n)
+
+
+def in_an_argument(x):
+    a = x * 1.0
+    t = np.where(0 < sweep(a) < 5, 1.0, 2.0)
+    return np.sum(a * x * t)
+
+
+def in_a_key(x):
+    a = x * 1.0
+    return np.sum(a[int(sweep(a) > 0)] * x)
+
+
+def called_in_a_helper(x):
+    def one(a):
+        return np.sum(a * x) if sweep(a) < 100.0 else np.sum(a)
+
+    a = x * 1.0
+    return one(a) + np.sum(a)
+
+
+class Solver:
+    def __init__(self, u):
+        self.u, self.steps = u, 0
+
+    def step(self):
+        self.u *= 0.5 * self.u
+        self.steps += 1
+        return np.sum(self.u)
+
+
+def solver_in_a_loop(x):
+    solver = Solver(x * 1.0)
+    while solver.step() > 0.01:
+        pass
+    return np.sum(solver.u * x) * solver.steps
+
+
+def chain_of_a_method(x):
+    solver = Solver(x * 1.0)
+    out = 0.0
+    while 0.01 < solver.step() < 100.0:
+        out = out + np.sum(solver.u)
+    return out + np.sum(solver.u * x)
+
+
+PROGRAMS = (
+    *(in_a_test, under_a_name, in_a_chain, chain_of_four, chain_that_ends_early),
+    *(left_of_the_call, result_by_keyword, result_by_position, popped, popped_in_a_loop),
+    *(until_small, between_in_a_loop, without_a_body, left_by_break, lazily, only_if),
+    *(in_a_size, in_an_argument, in_a_key, called_in_a_helper),
+    *(solver_in_a_loop, chain_of_a_method),
+)
+X, V = np.array([0.7, 0.4]), np.array([0.3, -0.9])
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_calls_that_write_are_seen_wherever_they_stand(f):
+    slope = (f(X + 1e-6 * V) - f(X - 1e-6 * V)) / 2e-6
+    value, gradient = tl.value_and_grad(f)(X)
+    assert value == pytest.approx(f(X), rel=1e-12)
+    assert np.sum(gradient * V) == pytest.approx(slope, rel=1e-7)
+    assert tl.jvp(f, (X,), (V,)) == pytest.approx((value, slope), rel=1e-7)
+
+
+def in_an_assertion(x):
+    a = x * 1.0
+    assert sweep(a) > 0
+    return np.sum(a * x)
+
+
+def in_a_text(x):
+    a = x * 1.0
+    f"{sweep(a)}"
+    return np.sum(a * x)
+
+
+def in_flags(x):
+    a = x * 1.0
+    flags = [sweep(a) > 0 for _ in range(2)]
+    return np.sum(a * x) if flags[0] else 0.0
+
+
+def in_a_filter(x):
+    a = x * 1.0
+    n = len([i for i in range(2) if sweep(a) > 0])
+    return np.sum(a * x) * n
+
+
+@pytest.mark.parametrize("f", [in_an_assertion, in_a_text, in_flags, in_a_filter])
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_code_that_travels_as_text_may_call_nothing_that_writes(f, mode):
+    with pytest.raises(tl.UnsupportedError, match="`sweep` may write what it is given"):
+        tl.autodiff(f, mode=mode)(X, 1.0)
+
+
+def test_tests_that_write_nothing_stay_as_they_are():
+    def f(x):
+        a = x * 1.0
+        while 3.0 > looks(a) > 0.1:
+            a *= 0.5
+        return np.sum(a * a) if looks(a) > 0.0 else a[0]
+
+    source = tl.grad(f).source
+    assert "while 3.0 > looks(a) > 0.1:" in source
+    assert "if looks(a) > 0.0" in source or " if looks(a) > 0.0 else " in source
+
+
+def weight_of_a_chain(x):
+    return x**3 * (1.0 * (-2.0 < looks(np.array([x])) < 3.0))
+
+
+def test_what_a_chain_compares_has_no_derivative():
+    assert tl.grad(weight_of_a_chain)(0.7) == pytest.approx(3 * 0.49)
+    assert tl.grad(tl.grad(weight_of_a_chain))(0.7) == pytest.approx(6 * 0.7)
