@@ -470,3 +470,98 @@ REPLACED += [swapped, updated_to_array]
 @pytest.mark.parametrize("fn", REPLACED, ids=lambda fn: fn.__name__)
 def test_an_item_and_what_replaces_it_may_differ_in_shape(fn: Callable[..., Any]) -> None:
     agrees(fn)
+
+
+# ------------------------------------------------------------------------- dicts gone through
+
+
+def sorted_pairs(x):
+    d = {"b": x, "a": x * x}
+    total = 1.0
+    for _, v in sorted(d.items()):
+        total = total * np.sum(v) + np.sum(v)
+    return total
+
+
+def pairs_by_a_key(x):
+    d = {"b": x, "a": x * x}
+    total = 1.0
+    for _, v in sorted(d.items(), key=lambda pair: pair[0], reverse=True):
+        total = total * np.sum(v) + np.sum(v)
+    return total
+
+
+def sorted_and_read_again(x):
+    d = {"b": x, "a": x * x}
+    pairs = sorted(d.items())
+    total = 1.0
+    for _, v in pairs:
+        total = total * np.sum(v) + 1.0
+    return total + np.sum(pairs[0][1])
+
+
+def sorted_before_a_change(x):
+    d = {"b": x, "a": x * x}
+    pairs = sorted(d.items())
+    d["b"] = 5.0 * x
+    total = 1.0
+    for _, v in pairs:
+        total = total * np.sum(v) + 1.0
+    return total + np.sum(d["b"])
+
+
+def changed_while_sorted(x):
+    d = {"a": x, "b": x * x}
+    total = 1.0
+    for _, v in sorted(d.items()):
+        d["b"] = 5.0 * x
+        total = total * np.sum(v) + 1.0
+    return total + np.sum(d["b"])
+
+
+def named_view_in_inner_loop(x):
+    d = {"b": x, "a": x * x}
+    pairs = d.items()
+    total = 0.0
+    for k in range(2):
+        for _, v in pairs:
+            total = total + k * np.sum(v * v)
+    return total
+
+
+def named_values(x):
+    d = {"b": x, "a": x**3}
+    values = d.values()
+    return np.sum(sum(values)) * len(values)
+
+
+def unpacked_pairs(x):
+    d = {"b": x, "a": x * x}
+    (_, a), (_, b) = sorted(d.items())
+    return np.sum(a * b * a)
+
+
+def comprehended_values(x):
+    d = {"b": x, "a": x * x}
+    return np.sum(np.stack([v**2 for v in d.values()])) * sum(np.sum(v) for v in d.values())
+
+
+GONE_THROUGH = [sorted_pairs, pairs_by_a_key, sorted_and_read_again, sorted_before_a_change]
+GONE_THROUGH += [changed_while_sorted, named_view_in_inner_loop, named_values, unpacked_pairs]
+GONE_THROUGH += [comprehended_values]
+
+
+@pytest.mark.parametrize("fn", GONE_THROUGH, ids=lambda fn: fn.__name__)
+def test_dicts_that_are_gone_through(fn: Callable[..., Any]) -> None:
+    agrees(fn)
+
+
+def test_a_view_of_a_dict_that_changes_is_refused() -> None:
+    def late(x):
+        d = {"b": x, "a": x * x}
+        values = d.values()
+        d["c"] = x**3
+        return np.sum(sum(values))
+
+    with pytest.raises(tl.UnsupportedError, match=r"list\(d.values\(\)\)"):
+        tl.grad(late)(X)

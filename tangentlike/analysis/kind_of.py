@@ -63,6 +63,7 @@ _BUILTIN_KINDS: dict[Any, Kind] = {
     builtins.format: OTHER,
     builtins.set: SET,
     builtins.frozenset: SET,
+    builtins.sorted: Kind("list"),
     builtins.range: Kind("list", "int", item=INT),
 }
 

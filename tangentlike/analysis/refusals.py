@@ -322,12 +322,14 @@ def unknown_class(fn: ir.Var | ir.Attribute, place: Place) -> UnknownClassError:
     base = fn.base if isinstance(fn, ir.Attribute) else fn
     what = f"the method `{fn.name}` is called" if isinstance(fn, ir.Attribute) else "it is called"
     name = f"`{base.name}`" if isinstance(base, ir.Var) else "this object"
-    return UnknownClassError(
-        f"the class of {name} is not known, and {what}",
-        place,
+    hint = (
         "Call the derivative, whose arguments tell the classes of objects, or give some with "
-        "example=. Otherwise add a rule with @tl.rule, or apply tl.stop_gradient.",
+        "example=. Otherwise add a rule with @tl.rule, or apply tl.stop_gradient."
     )
+    if isinstance(fn, ir.Attribute) and fn.name in ("items", "values") and name != "this object":
+        listed = f"list({base.name}.{fn.name}())" if isinstance(base, ir.Var) else ""
+        hint = f"If it is a dict, whose view follows its changes, write {listed}. {hint}"
+    return UnknownClassError(f"the class of {name} is not known, and {what}", place, hint)
 
 
 def root_ref(expr: ir.Expr) -> ir.Ref | None:

@@ -25,6 +25,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ... import ir
+from ...analysis.contents import contents
 from ...analysis.memory import MUTATING_METHODS
 from ...ir.names import Names
 from ..context import Context
@@ -48,8 +49,12 @@ def reads_by_key(function: ir.Function, varied: Collection[str], context: Contex
     """`for k, v in d.items(): s = s * v` -> `for k in list(d.keys()): v = d[k]; s = s * v`."""
     dicts = {name for name, kind in context.kinds.items() if kind.form == "dict"}
     steady = frozenset(dicts - _changed(function))
-    looped = _looped(function)
-    speller = _Speller(frozenset(varied), context.temporaries, context.names, looped, steady)
+    near = frozenset(_looped_beside(function.body)) - _used_otherwise(function)
+    alone = steady - _of_other_names(function, context)
+    looped = _looped(function, near, alone)
+    speller = _Speller(
+        frozenset(varied), context.temporaries, context.names, looped, steady, alone, near
+    )
     body = speller.block(function.body)
     if not speller.changed:
         return function
@@ -74,6 +79,8 @@ class _Speller:
     names: Names
     looped: frozenset[str] = frozenset()  # names that loops run over, sorted or not
     steady: frozenset[str] = frozenset()  # dicts in which nothing is changed
+    alone: frozenset[str] = frozenset()  # those of them that have no other name, either
+    near: frozenset[str] = frozenset()  # names that are used in headers of loops beside them only
     made: set[str] = field(default_factory=set)  # names that stand for views of dicts
     changed: bool = False
 
@@ -103,7 +110,7 @@ class _Speller:
                 return _View(method, base) if known else None
             case ir.Call(fn=ir.Ref(obj=builtins.sorted), args=(ir.Var(name),), kwargs=()):
                 found = views.get(name)
-                if found is None or found.method != "items":
+                if found is None or found.method != "items" or found.source.name not in self.alone:
                     return None
                 return dataclasses.replace(found, is_sorted=True)
         return None
@@ -118,13 +125,19 @@ class _Speller:
                     return [self.get(stmt, base, args)]
             case ir.Assign(target=str(name), value=ir.Call() as call) if name in self.temporaries:
                 found = self.view(call, views)
+                if found is not None and found.is_sorted and name not in self.looped:
+                    return [stmt]  # (of pairs in a list)
                 if found is not None and (found.method == "values" or name not in self.looped):
                     return self.listed(name, found, stmt.origin)
                 if found is None and name in self.looped and self.is_strange(call):
                     return self.gathered(stmt, name, call)
+            case ir.Assign(target=str(name), value=ir.Call() as call) if name not in self.near:
+                found = self.view(call, views)
+                if found is not None and found.source.name in self.alone and not found.is_sorted:
+                    return self.listed(name, found, stmt.origin)
             case ir.Assign(target=tuple(), value=ir.Call() as call):
                 found = self.view(call, views)
-                if found is not None:
+                if found is not None and not found.is_sorted:
                     name = self.temporary(found.method)
                     unpacked = ir.Assign(stmt.target, ir.Var(name), stmt.origin)
                     return [*self.listed(name, found, stmt.origin), unpacked]
@@ -282,17 +295,71 @@ def _changed(function: ir.Function) -> set[str]:
     return found | {items[name] for name in found & items.keys()}
 
 
-def _looped(function: ir.Function) -> frozenset[str]:
+def _of_other_names(function: ir.Function, context: Context) -> frozenset[str]:
+    """The names of containers that may be changed under another name."""
+    found = contents(function, context.book).exposed
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Var(other)):
+                found |= {name, other}
+    return found
+
+
+def _looped(function: ir.Function, near: frozenset[str], alone: frozenset[str]) -> frozenset[str]:
+    """The names that loops run over, and what `sorted` makes them of: unless the dict changes
+    between the two."""
+    views = {
+        stmt.target
+        for stmt in ir.statements(function.body)
+        if isinstance(stmt, ir.Assign) and ir.names_in(stmt.value) <= alone
+    }
     found: set[str] = set()
     for stmt in ir.statements(function.body):
         if isinstance(stmt, ir.For):
             found |= ir.names_in(stmt.iter)
     for stmt in ir.statements(function.body):
         match stmt:
-            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=builtins.sorted))):
-                if name in found:
+            case ir.Assign(target=str(name), value=ir.Call() as call) if name in found & near:
+                if _sorts_plainly(call) and ir.reads(stmt) <= views:
                     found |= ir.reads(stmt)
     return frozenset(found)
+
+
+def _sorts_plainly(call: ir.Call) -> bool:
+    match call:
+        case ir.Call(fn=ir.Ref(obj=builtins.sorted), args=(ir.Var(),), kwargs=()):
+            return True
+    return False
+
+
+def _looped_beside(block: ir.Block) -> set[str]:
+    """The names that are bound in the block in which a loop runs over them."""
+    found: set[str] = set()
+    bound: set[str] = set()
+    for stmt in block:
+        if isinstance(stmt, ir.For):
+            found |= bound & ir.names_in(stmt.iter)
+        for inner in ir.blocks(stmt):
+            found |= _looped_beside(inner)
+        bound.update(ir.binds(stmt))
+    return found
+
+
+def _used_otherwise(function: ir.Function) -> set[str]:
+    """The names that are read elsewhere than in the header of a loop, or of loops that stand in
+    other blocks than they are bound in."""
+    found: set[str] = set()
+
+    def block(stmts: ir.Block) -> None:
+        bound = {name for stmt in stmts for name in ir.binds(stmt)}
+        for stmt in stmts:
+            read = {n for e in ir.expressions(stmt) for n in ir.names_in(e)}
+            found.update(read - bound if isinstance(stmt, ir.For) else read)
+            for inner in ir.blocks(stmt):
+                block(inner)
+
+    block(function.body)
+    return found
 
 
 def _without(names: set[str] | frozenset[str], block: ir.Block) -> ir.Block:
