@@ -1,8 +1,8 @@
 """Rules of numpy.linalg, for stacks of matrices too.
 
 Formulas: M. Giles, "An extended collection of matrix derivative results for forward and
-reverse mode automatic differentiation" (2008). Of functions that read one triangle of a
-symmetric (Hermitian) matrix the adjoint is given as a symmetric matrix.
+reverse mode automatic differentiation" (2008). The adjoint of a symmetric (Hermitian) matrix
+that is read from one triangle is that of this triangle, and zero in the other.
 """
 
 import numpy as np
@@ -165,23 +165,24 @@ def cholesky(y, a, *, upper=False):
         y_dot = cholesky_dot(y, a_dot)
         a_bar = cholesky_bar(y, y_bar)
     elif upper is True:
-        y_dot = adjoint_matrix(cholesky_dot(adjoint_matrix(y), a_dot))
-        a_bar = cholesky_bar(adjoint_matrix(y), adjoint_matrix(y_bar))
+        y_dot = adjoint_matrix(cholesky_dot(adjoint_matrix(y), a_dot, lower=False))
+        a_bar = cholesky_bar(adjoint_matrix(y), adjoint_matrix(y_bar), lower=False)
 
 
 @rule(np.linalg.eigh, kind=_parts(1, 0))
 def eigh(y, a, UPLO="L"):
-    inner = adjoint_matrix(y[1]) @ symmetrised(a_dot) @ y[1]
+    inner = adjoint_matrix(y[1]) @ read_triangle(a_dot, UPLO) @ y[1]
     y_dot = (np.real(inner_diagonal(inner)), y[1] @ over_gaps(inner, y[0]))
-    a_bar = eigh_bar(y[0], y[1], np.real(y_bar[0]), y_bar[1])
+    a_bar = eigh_bar(y[0], y[1], np.real(y_bar[0]), y_bar[1], UPLO)
 
 
 @rule(np.linalg.eigvalsh, kind=lambda call, kind_of: Kind("array", "float"))
-def eigvalsh(y, a):
-    vectors = np.linalg.eigh(a)[1]
-    inner = adjoint_matrix(vectors) @ symmetrised(a_dot) @ vectors
+def eigvalsh(y, a, UPLO="L"):
+    vectors = np.linalg.eigh(a, UPLO)[1]
+    inner = adjoint_matrix(vectors) @ read_triangle(a_dot, UPLO) @ vectors
     y_dot = np.real(inner_diagonal(inner))
-    a_bar = (vectors * np.expand_dims(np.real(y_bar), -2)) @ adjoint_matrix(vectors)
+    full = (vectors * np.expand_dims(np.real(y_bar), -2)) @ adjoint_matrix(vectors)
+    a_bar = onto_triangle(full, UPLO)
 
 
 @rule(np.linalg.eig, kind=_eig)
@@ -273,10 +274,16 @@ def cond(y, x, p=None):
 # ------------------------------------- helpers of these rules that are linear in something
 
 
-@rule(runtime.symmetrised, kind=first)
-def symmetrised(y, x):
-    y_dot = symmetrised(x_dot)
-    x_bar = symmetrised(y_bar)
+@rule(runtime.read_triangle, kind=first)
+def read_triangle(y, x, lower=True):
+    y_dot = read_triangle(x_dot, lower)
+    x_bar = onto_triangle(y_bar, lower)
+
+
+@rule(runtime.onto_triangle, kind=first)
+def onto_triangle(y, g, lower=True):
+    y_dot = onto_triangle(g_dot, lower)
+    g_bar = read_triangle(y_bar, lower)
 
 
 @rule(runtime.adjoint_matrix, view="maybe", kind=unknown)

@@ -122,8 +122,8 @@ def cholesky(y, a, lower=False):
         y_dot = cholesky_dot(y, a_dot)
         a_bar = cholesky_bar(y, y_bar)
     elif lower is False:
-        y_dot = conj(cholesky_dot(conj(y).T, a_dot)).T
-        a_bar = cholesky_bar(conj(y).T, conj(y_bar).T)
+        y_dot = conj(cholesky_dot(conj(y).T, a_dot, lower=False)).T
+        a_bar = cholesky_bar(conj(y).T, conj(y_bar).T, lower=False)
 
 
 @rule("scipy.linalg.expm", kind=first)
@@ -139,18 +139,26 @@ def sqrtm(y, A):
 
 
 @rule("scipy.linalg.eigvalsh", kind=lambda call, kind_of: Kind("array", "float"))
-def eigvalsh(y, a):
-    vectors = np.linalg.eigh(a)[1]
-    inner = adjoint_matrix(vectors) @ symmetrised(a_dot) @ vectors
+def eigvalsh(y, a, *, lower=True):
+    vectors = scipy.linalg.eigh(a, lower=lower)[1]
+    inner = adjoint_matrix(vectors) @ read_triangle(a_dot, lower) @ vectors
     y_dot = np.real(inner_diagonal(inner))
-    a_bar = (vectors * np.expand_dims(y_bar, -2)) @ adjoint_matrix(vectors)
+    full = (vectors * np.expand_dims(np.real(y_bar), -2)) @ adjoint_matrix(vectors)
+    a_bar = onto_triangle(full, lower)
 
 
 @rule("scipy.linalg.eigh", kind=unknown)
-def eigh(y, a):
-    inner = adjoint_matrix(y[1]) @ symmetrised(a_dot) @ y[1]
-    y_dot = (np.real(inner_diagonal(inner)), y[1] @ over_gaps(inner, y[0]))
-    a_bar = eigh_bar(y[0], y[1], y_bar[0], y_bar[1])
+def eigh(y, a, *, lower=True, eigvals_only=False):
+    if eigvals_only is False:
+        inner = adjoint_matrix(y[1]) @ read_triangle(a_dot, lower) @ y[1]
+        y_dot = (np.real(inner_diagonal(inner)), y[1] @ over_gaps(inner, y[0]))
+        a_bar = eigh_bar(y[0], y[1], np.real(y_bar[0]), y_bar[1], lower)
+    elif eigvals_only is True:
+        vectors = scipy.linalg.eigh(a, lower=lower)[1]
+        inner = adjoint_matrix(vectors) @ read_triangle(a_dot, lower) @ vectors
+        y_dot = np.real(inner_diagonal(inner))
+        full = (vectors * np.expand_dims(np.real(y_bar), -2)) @ adjoint_matrix(vectors)
+        a_bar = onto_triangle(full, lower)
 
 
 @rule("scipy.linalg.norm", kind=unknown)

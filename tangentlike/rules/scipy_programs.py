@@ -33,7 +33,8 @@ def multivariate_normal_pdf(x: Any, mean: Any = None, cov: Any = 1) -> Any:
 
 def multivariate_normal_entropy(mean: Any, cov: Any) -> Any:
     size = cov.shape[0]
-    return 0.5 * (size * np.log(2.0 * np.pi * np.e) + np.linalg.slogdet(cov)[1])
+    root = np.linalg.cholesky(cov)  # (SciPy reads the lower triangle, as this does)
+    return 0.5 * size * np.log(2.0 * np.pi * np.e) + np.sum(np.log(np.diag(root)))
 
 
 def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
@@ -49,10 +50,10 @@ def dirichlet_pdf(x: Any, alpha: Any) -> Any:
 
 
 def linalg_cho_factor(a: Any, lower: Any = False) -> Any:
-    """(SciPy leaves the entries of `a` in the other triangle, and says not to read them.)"""
+    """(SciPy leaves the entries of `a` in the other triangle.)"""
     if lower:
-        return scipy.linalg.cholesky(a, lower=True), lower
-    return scipy.linalg.cholesky(a, lower=False), lower
+        return scipy.linalg.cholesky(a, lower=True) + np.triu(a, 1), lower
+    return scipy.linalg.cholesky(a, lower=False) + np.tril(a, -1), lower
 
 
 def linalg_cho_solve(c_and_lower: Any, b: Any) -> Any:

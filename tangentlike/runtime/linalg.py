@@ -21,14 +21,38 @@ def adjoint_matrix(x: Any) -> Any:
     return conj(swap_last(x))
 
 
-def symmetrised(x: Any) -> Any:
-    """The Hermitian part `(x + x.T) / 2`; its own adjoint.
+def read_triangle(x: Any, lower: Any = True) -> Any:
+    """The symmetric (Hermitian) matrix that is read from one triangle of `x`.
 
-    >>> symmetrised(np.array([[1.0, 2.0], [4.0, 5.0]]))
-    array([[1., 3.],
-           [3., 5.]])
+    `lower` is a truth value, or the `UPLO` of `np.linalg.eigh`. Of complex numbers on the
+    diagonal the real part is read.
+
+    >>> read_triangle(np.array([[1.0, 2.0], [4.0, 5.0]]))
+    array([[1., 4.],
+           [4., 5.]])
     """
-    return (x + conj(swap_last(x))) / 2.0
+    part = np.tril(x, -1) if _is_lower(lower) else np.triu(x, 1)
+    return part + adjoint_matrix(part) + _real_diagonal(x)
+
+
+def onto_triangle(g: Any, lower: Any = True) -> Any:
+    """The adjoint of `read_triangle`: nothing comes to the other triangle.
+
+    >>> onto_triangle(np.array([[1.0, 2.0], [2.0, 5.0]]), "L")
+    array([[1., 0.],
+           [4., 5.]])
+    """
+    both = g + adjoint_matrix(g)
+    part = np.tril(both, -1) if _is_lower(lower) else np.triu(both, 1)
+    return part + _real_diagonal(g)
+
+
+def _is_lower(lower: Any) -> bool:
+    return lower in ("L", "l") if isinstance(lower, str) else bool(lower)
+
+
+def _real_diagonal(x: Any) -> Any:
+    return diagonal_matrix(np.real(inner_diagonal(x)).astype(x.dtype))
 
 
 def half_lower(x: Any) -> Any:
@@ -149,67 +173,99 @@ def ungaps(g: Any) -> Any:
     return np.sum(g, axis=-2) - np.sum(g, axis=-1)
 
 
-def eigh_bar(w: Any, v: Any, w_bar: Any, v_bar: Any) -> Any:
+def eigh_bar(w: Any, v: Any, w_bar: Any, v_bar: Any, lower: Any = True) -> Any:
     """The adjoint of a symmetric (Hermitian) matrix from its eigenvalues and vectors."""
     v_h = adjoint_matrix(v)
-    middle = diagonal_matrix(w_bar) + over_gaps(v_h @ v_bar, w)
-    return symmetrised(v @ middle @ v_h)
+    own = v_h @ v_bar
+    if v.dtype.kind == "c":
+        refuse_phases(inner_diagonal(own), np.abs(v_bar))
+    middle = diagonal_matrix(w_bar) + over_gaps(own, w)
+    return onto_triangle(v @ middle @ v_h, lower)
+
+
+def refuse_phases(own: Any, weights: Any) -> None:
+    """Raise where a result depends on the phases of complex vectors, which are arbitrary.
+
+    A vector times `exp(i t)` is as good a vector. `own` is the inner product of each vector and
+    its adjoint: its imaginary part is the derivative by the phase.
+    """
+    size = np.max(weights, initial=0.0)
+    if np.any(np.abs(np.imag(own)) > np.sqrt(np.finfo(weights.dtype).eps) * size):
+        raise NotImplementedError(
+            "the result depends on the phases of complex vectors, which are arbitrary: use what "
+            "does not depend on them, such as absolute values, or products of a vector and its "
+            "conjugate"
+        )
 
 
 def svd_bar(u: Any, s: Any, vh: Any, u_bar: Any, s_bar: Any, vh_bar: Any) -> Any:
-    """The adjoint of a real matrix from its singular values and vectors.
+    """The adjoint of a matrix from its singular values and vectors.
 
-    J. Townsend, "Differentiating the singular value decomposition" (2016). Of full-sized
-    factors only the columns that belong to singular values have derivatives.
+    J. Townsend, "Differentiating the singular value decomposition" (2016); for complex matrices
+    Z.-Q. Wan and S.-X. Zhang, "Automatic differentiation for complex valued SVD" (2019). Of
+    full-sized factors only the columns that belong to singular values have derivatives.
     """
     k = s.shape[-1]
-    _refuse_complex(u)
-    _refuse_rest(u_bar[..., k:])
-    _refuse_rest(vh_bar[..., k:, :])
+    refuse_further_vectors(u_bar[..., k:])
+    refuse_further_vectors(vh_bar[..., k:, :])
     u, u_bar = u[..., :k], u_bar[..., :k]
-    vh, v_bar = vh[..., :k, :], swap_last(vh_bar[..., :k, :])
-    v, row = swap_last(vh), np.expand_dims(s, -2)
-    u_part = over_gaps(swap_last(u) @ u_bar - swap_last(u_bar) @ u, s * s) * row
-    v_part = np.expand_dims(s, -1) * over_gaps(vh @ v_bar - swap_last(v_bar) @ v, s * s)
-    a_bar = u @ (u_part + v_part + diagonal_matrix(s_bar)) @ vh
+    vh, v_bar = vh[..., :k, :], adjoint_matrix(vh_bar[..., :k, :])
+    v, row = adjoint_matrix(vh), np.expand_dims(s, -2)
+    u_own, v_own = adjoint_matrix(u) @ u_bar, vh @ v_bar
+    u_part = over_gaps(u_own - adjoint_matrix(u_own), s * s) * row
+    v_part = np.expand_dims(s, -1) * over_gaps(v_own - adjoint_matrix(v_own), s * s)
+    middle = u_part + v_part + diagonal_matrix(s_bar)
+    if u.dtype.kind == "c":
+        turn = inner_diagonal(u_own)
+        weights = np.maximum(np.max(np.abs(u_bar), initial=0.0), np.abs(v_bar))
+        refuse_phases(turn + inner_diagonal(v_own), weights)
+        middle = middle + diagonal_matrix(_turned(turn, s))
+    a_bar = u @ middle @ vh
     if u.shape[-2] > k:
-        rest = u_bar - u @ (swap_last(u) @ u_bar)
+        rest = u_bar - u @ u_own
         a_bar = a_bar + (rest / row) @ vh
     if v.shape[-2] > k:
-        rest = v_bar - v @ (vh @ v_bar)
-        a_bar = a_bar + u @ swap_last(rest / row)
+        rest = v_bar - v @ v_own
+        a_bar = a_bar + u @ adjoint_matrix(rest / row)
     return a_bar
 
 
+def _turned(turn: Any, s: Any) -> Any:
+    """`1j * turn.imag / s`, 0 where nothing turns."""
+    phase = np.imag(turn)
+    idle = phase == 0
+    return 1j * np.where(idle, 0.0, phase / np.where(idle, 1.0, s))
+
+
 def svd_dot(u: Any, s: Any, vh: Any, a_dot: Any) -> tuple[Any, Any, Any]:
-    """The tangents of the singular value decomposition of a real matrix."""
+    """The tangents of the singular value decomposition; of complex vectors, whose phases are
+    arbitrary, both turn by the same angle in opposite directions."""
     k = s.shape[-1]
-    _refuse_complex(u)
     if u.shape[-1] > k or vh.shape[-2] > k:
-        raise NotImplementedError("the tangent of a full svd is not unique; full_matrices=False")
-    v, row = swap_last(vh), np.expand_dims(s, -2)
-    inner = swap_last(u) @ a_dot @ v
+        refuse_further_vectors(np.ones(1))
+    v, row = adjoint_matrix(vh), np.expand_dims(s, -2)
+    inner = adjoint_matrix(u) @ a_dot @ v
     column = np.expand_dims(s, -1)
-    u_dot = u @ over_gaps(inner * row + column * swap_last(inner), s * s)
-    v_dot = v @ over_gaps(column * inner + swap_last(inner) * row, s * s)
+    u_turn = over_gaps(inner * row + column * adjoint_matrix(inner), s * s)
+    v_turn = over_gaps(column * inner + adjoint_matrix(inner) * row, s * s)
+    if inner.dtype.kind == "c":
+        turn = diagonal_matrix(_turned(inner_diagonal(inner), 2.0 * s))
+        u_turn, v_turn = u_turn + turn, v_turn - turn
+    u_dot, v_dot = u @ u_turn, v @ v_turn
     if u.shape[-2] > k:
         change = a_dot @ v
-        u_dot = u_dot + (change - u @ (swap_last(u) @ change)) / row
+        u_dot = u_dot + (change - u @ (adjoint_matrix(u) @ change)) / row
     if v.shape[-2] > k:
-        change = swap_last(a_dot) @ u
+        change = adjoint_matrix(a_dot) @ u
         v_dot = v_dot + (change - v @ (vh @ change)) / row
-    return u_dot, inner_diagonal(inner), swap_last(v_dot)
+    return u_dot, np.real(inner_diagonal(inner)), adjoint_matrix(v_dot)
 
 
-def _refuse_complex(x: Any) -> None:
-    if x.dtype.kind == "c":
-        raise NotImplementedError("singular vectors of complex matrices have no derivative rule")
-
-
-def _refuse_rest(bar: Any) -> None:
+def refuse_further_vectors(bar: Any) -> None:
+    """Raise where a result depends on singular vectors that complete the others to a basis."""
     if bar.size and np.any(bar != 0):
         raise NotImplementedError(
-            "singular vectors of no singular value are not unique and have no derivative; "
+            "singular vectors of no singular value are not unique and have no derivative: "
             "use full_matrices=False"
         )
 
@@ -222,6 +278,8 @@ def eig_bar(w: Any, v: Any, w_bar: Any, v_bar: Any, a: Any) -> Any:
     """
     v_h = adjoint_matrix(v)
     own = v_h @ v_bar
+    if v.dtype.kind == "c":
+        refuse_phases(inner_diagonal(own), np.abs(v_bar))
     length = np.real(inner_diagonal(own))
     tilted = own - (v_h @ v) * np.expand_dims(length, -2)
     middle = diagonal_matrix(w_bar) + over_gaps(tilted, conj(w))
@@ -252,8 +310,7 @@ def qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
     into a square one and the columns to its right, which are `q` times those of `r`.
     """
     k = q.shape[-1]
-    if r.shape[-2] != k or (q.shape[-2] != k and k > r.shape[-1]):
-        raise NotImplementedError("only the reduced QR factors have derivatives")
+    refuse_full_factors(q, r)
     if r.shape[-1] == k:
         return _square_qr_bar(q, r, q_bar, r_bar)
     right = r[..., k:]
@@ -261,6 +318,13 @@ def qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
     q_total = q_bar + q @ right @ adjoint_matrix(right_bar)
     left = _square_qr_bar(q, r[..., :k], q_total, r_bar[..., :k])
     return np.concatenate([left, q @ right_bar], axis=-1)
+
+
+def refuse_full_factors(q: Any, r: Any) -> None:
+    """Raise for QR factors whose further columns complete the others to a basis."""
+    k = q.shape[-1]
+    if r.shape[-2] != k or (q.shape[-2] != k and k > r.shape[-1]):
+        raise NotImplementedError("only the reduced QR factors have derivatives: leave out `mode`")
 
 
 def _square_qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
@@ -273,8 +337,7 @@ def _square_qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
 def qr_dot(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
     """The tangents of the reduced QR factors, tall or wide."""
     k = q.shape[-1]
-    if r.shape[-2] != k or (q.shape[-2] != k and k > r.shape[-1]):
-        raise NotImplementedError("only the reduced QR factors have derivatives")
+    refuse_full_factors(q, r)
     square = r[..., :k]
     over = swap_last(np.linalg.solve(swap_last(square), swap_last(a_dot[..., :k])))
     inner = adjoint_matrix(q) @ over

@@ -5,7 +5,7 @@ Each raises a built-in exception whose message is "what is refused: what to do i
 
 from __future__ import annotations
 
-from . import buffers, functions, iterators, record_forms, sequences, sharing, statements
+from . import buffers, functions, iterators, linalg, record_forms, sequences, sharing, statements
 
 __all__ = ["REFUSING"]
 
@@ -32,6 +32,7 @@ REFUSING = frozenset(
             statements.lost_statements,
         ),
         *(statements.Unsuppressed.__exit__, buffers.require_read_first),
+        *(linalg.refuse_phases, linalg.refuse_further_vectors, linalg.refuse_full_factors),
         *sharing.REFUSALS,
     )
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .linalg import adjoint_matrix, half_lower, symmetrised
+from .linalg import adjoint_matrix, half_lower, onto_triangle, read_triangle
 
 
 def triangle(x: Any, lower: bool = False, unit_diagonal: bool = False) -> Any:
@@ -20,18 +20,21 @@ def triangle(x: Any, lower: bool = False, unit_diagonal: bool = False) -> Any:
     return np.tril(x, -shift) if lower else np.triu(x, shift)
 
 
-def cholesky_dot(factor: Any, a_dot: Any) -> Any:
-    """The tangent of the lower Cholesky factor of a symmetric (Hermitian) matrix."""
-    solved = np.linalg.solve(factor, symmetrised(a_dot))
+def cholesky_dot(factor: Any, a_dot: Any, lower: bool = True) -> Any:
+    """The tangent of the lower Cholesky factor of a symmetric (Hermitian) matrix, which is read
+    from one triangle."""
+    solved = np.linalg.solve(factor, read_triangle(a_dot, lower))
     return factor @ half_lower(np.linalg.solve(factor, adjoint_matrix(solved)))
 
 
-def cholesky_bar(factor: Any, factor_bar: Any) -> Any:
-    """The adjoint of a symmetric (Hermitian) matrix from its lower Cholesky factor."""
+def cholesky_bar(factor: Any, factor_bar: Any, lower: bool = True) -> Any:
+    """The adjoint of a symmetric (Hermitian) matrix from its lower Cholesky factor: that of the
+    triangle that is read."""
     upper = adjoint_matrix(factor)
     inner = half_lower(upper @ factor_bar)
     turned = adjoint_matrix(np.linalg.solve(upper, adjoint_matrix(inner)))
-    return symmetrised(np.linalg.solve(upper, turned))
+    inner_bar = np.linalg.solve(upper, turned)
+    return onto_triangle((inner_bar + adjoint_matrix(inner_bar)) / 2.0, lower)
 
 
 def swapped_pair(l_and_u: Any) -> tuple[int, int]:
