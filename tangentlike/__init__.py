@@ -66,7 +66,7 @@ _LATE = dict.fromkeys(("find_nan", "line_map", "trace"), "debugging")
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("debugging", "dask"):  # (dask needs a package of its own)
+    if name in ("debugging", "dask", "sweep"):  # (dask needs a package of its own)
         return importlib.import_module(f".{name}", __name__)
     if name in _LATE:
         return getattr(importlib.import_module(f".{_LATE[name]}", __name__), name)

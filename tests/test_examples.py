@@ -199,7 +199,9 @@ def test_benchmarks_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert example("benchmarks/orders").main(["--repeats", "1", "--orders", "2"]) == 0
     products = example("benchmarks/hessian_products")
     assert products.main(["--repeats", "1", "--only", "logistic,durbin"]) == 0
+    assert example("benchmarks/long_sweep").main(["--rounds", "20", "--size", "50"]) == 0
     printed = capsys.readouterr().out
+    assert "stopped half the way back" in printed
     assert "logistic regression" in printed and "10 lines" in printed and "numpy" in printed
     assert "final_state" in printed and "ms, 2" in printed
 

@@ -32,7 +32,7 @@ LAYERS = [
     {"dispatch"},
     {"api"},
     {"testing"},
-    {"dask", "debugging"},
+    {"dask", "debugging", "sweep"},
     {"", "__init__"},
     {"cli"},
     {"__main__"},

@@ -7,9 +7,8 @@ tasks finish, the number of workers and lost workers do not change the order of 
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -19,6 +18,7 @@ from dask.delayed import delayed
 
 from ..errors import TangentlikeError
 from ..pytree import leaves
+from ..pytree.arithmetic import add, difference, zipped
 from ..pytree.gradients import like
 
 __all__ = [
@@ -178,45 +178,6 @@ def tree_sum(parts: Sequence[Any], fan_in: int = FAN_IN) -> Any:
     return level[0]
 
 
-def add(first: Any, *others: Any) -> Any:
-    """The sum of values of one structure, from left to right.
-
-    >>> add((1.0, {"w": 2.0, "n": None}), (0.5, {"w": 3.0, "n": None}))
-    (1.5, {'w': 5.0, 'n': None})
-    """
-    return functools.reduce(_added, others, first)
-
-
-def _added(first: Any, second: Any) -> Any:
-    return zipped(_plus, first, second)
-
-
-def _plus(first: Any, second: Any) -> Any:
-    if first is None and second is None:
-        return None
-    return first + second
-
-
-def zipped(function: Callable[..., Any], first: Any, *others: Any) -> Any:
-    """A value like the first, with `function` applied to the leaves of all. Numbers and arrays are
-    leaves, integers too; so is None."""
-    inside = None if leaves.is_array(first) else leaves.children(first)
-    if inside is None:
-        return function(first, *others)
-    items = [[item for _, item in leaves.children(other) or ()] for other in others]
-    if any(type(o) is not type(first) for o in others) or any(
-        len(part) != len(inside) for part in items
-    ):
-        kinds = sorted({type(value).__name__ for value in (first, *others)})
-        raise TangentlikeError(
-            f"the chunks gave values of different structure ({', '.join(kinds)}), which cannot be "
-            "added",
-            hint="Return the same containers of the same lengths for each chunk.",
-        )
-    parts = zip((item for _, item in inside), *items, strict=True)
-    return leaves.rebuild(first, [zipped(function, *part) for part in parts])
-
-
 def weighted(part: Any, block: Any) -> Any:
     """Value and gradient of a mean over a chunk, times its rows, and the number of these."""
     if not getattr(block, "shape", ()):
@@ -307,7 +268,7 @@ def concatenated(parts: Sequence[Any]) -> Any:
 def chained(wrt: Sequence[str], head_bars: Mapping[str, Any], bars: Sequence[Any]) -> Any:
     """The gradient through the statistics, and what the head adds of its own."""
     found = [
-        bar if head_bars.get(name) is None else _added(bar, head_bars[name])
+        bar if head_bars.get(name) is None else add(bar, head_bars[name])
         for name, bar in zip(wrt, bars, strict=True)
     ]
     return found[0] if len(found) == 1 else tuple(found)
@@ -369,35 +330,11 @@ def along(stats_bar: Any, rows: Sequence[Any]) -> list[Any]:
 def checked(stats: Any, pulled: Any) -> Any:
     """The gradient that the second pass gave, if it saw the statistics of the first."""
     again, bars = pulled
-    require_same(stats, again)
+    path = difference(stats, again)
+    if path is not None:
+        raise TangentlikeError(
+            f"the statistics{path} differ between the first and the second pass over the data",
+            hint="The blocks must be the same each time they are loaded: draw random data with "
+            "a seed of each block, or keep them with .persist().",
+        )
     return bars
-
-
-def walked(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of a value, integers too, with their paths."""
-    inside = None if leaves.is_array(value) else leaves.children(value)
-    if inside is None:
-        yield path, value
-    for step, item in inside or ():
-        yield from walked(item, path + step)
-
-
-def require_same(before: Any, after: Any) -> None:
-    """Refuse data that changed between the two passes over them: the gradient would be that of
-    neither. Rounding may differ from one machine to another."""
-    for (path, a), (_, b) in zip(walked(before), walked(after), strict=True):
-        if isinstance(a, (str, bytes, type(None))):
-            same = bool(a == b)
-        else:
-            a, b = np.asarray(a), np.asarray(b)
-            tolerance = 1e-8 if a.dtype.kind != "f" else float(np.sqrt(np.finfo(a.dtype).eps))
-            scale = np.max(np.abs(a), initial=0.0, where=np.isfinite(a))
-            same = a.shape == b.shape and np.allclose(
-                a, b, rtol=tolerance, atol=tolerance * float(scale), equal_nan=True
-            )
-        if not same:
-            raise TangentlikeError(
-                f"the statistics{path} differ between the first and the second pass over the data",
-                hint="The blocks must be the same each time they are loaded: draw random data with "
-                "a seed of each block, or keep them with .persist().",
-            )

@@ -8,18 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..ad.request import Request
-from ..api.calls import finished
 from ..api.calls import value_and_grad as plain_value_and_grad
-from ..api.sweeps import without_aux
-from ..dispatch.derivation import Derivation, derivation_of, functions_of
+from ..api.points import Point, pair_of
+from ..dispatch.derivation import Derivation
 from ..errors import TangentlikeError, UnknownClassError
-from ..frontend.primal import primal_of
 from ..pytree import leaves
-from ..pytree.seeds import seed_like, with_all_keys, with_lists
-from ..runtime.tape import fresh_tape
 
-__all__ = ["jacobian_rows", "pair_of", "pullback", "value", "value_and_grad"]
+__all__ = ["jacobian_rows", "pullback", "value", "value_and_grad"]
 
 Function = Callable[..., Any]
 
@@ -29,7 +24,7 @@ def value(fn: Any, wrt: tuple[str, ...], example: Any = None) -> Function:
     data as they are where `fn` writes them."""
 
     def forward(*args: Any, **kwargs: Any) -> Any:
-        return _Point(fn, wrt, args, kwargs, False, example).value
+        return Point(fn, wrt, args, kwargs, False, example).value
 
     return _with_source(forward, pair_of(fn, wrt, example))
 
@@ -40,16 +35,11 @@ def value_and_grad(fn: Any, wrt: Any, has_aux: bool = False, example: Any = None
     return found
 
 
-def pair_of(fn: Any, wrt: tuple[str, ...], example: Any = None) -> Derivation:
-    """The forward and the backward function of `fn`."""
-    return derivation_of(primal_of(fn), Request("pair", wrt, False, False, example))
-
-
 def pullback(fn: Any, wrt: tuple[str, ...], has_aux: bool = False, example: Any = None) -> Function:
     """`(adjoint of the value, *arguments) -> (value, adjoints of wrt)`."""
 
     def pulled(seed: Any, *args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, ...]]:
-        point = _Point(fn, wrt, args, kwargs, has_aux, example)
+        point = Point(fn, wrt, args, kwargs, has_aux, example)
         return point.value, point(seed)
 
     return _with_source(pulled, pair_of(fn, wrt, example))
@@ -62,7 +52,7 @@ def jacobian_rows(
     one run of the primal."""
 
     def rows(*args: Any, **kwargs: Any) -> tuple[Any, list[tuple[Any, ...]]]:
-        point = _Point(fn, wrt, args, kwargs, has_aux, example)
+        point = Point(fn, wrt, args, kwargs, has_aux, example)
         return (point.value, point.aux), [point(unit) for unit in units(point.value)]
 
     return _with_source(rows, pair_of(fn, wrt, example))
@@ -97,28 +87,3 @@ def units(value: Any) -> list[Any]:
         return [1.0]
     flat = np.eye(value.size, dtype=value.dtype)
     return [row.reshape(value.shape) for row in flat]
-
-
-class _Point:
-    """A function at some arguments, run forwards; a call of it takes an adjoint back."""
-
-    def __init__(
-        self, fn: Any, wrt: Any, args: Any, kwargs: dict[str, Any], has_aux: bool, example: Any
-    ) -> None:
-        primal = primal_of(fn)
-        args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
-        self.derivation = pair_of(fn, wrt, example).suited(args, kwargs)
-        self.given = self.derivation.values(args, kwargs)
-        self.has_aux = has_aux
-        forward, self.backward = functions_of(self.derivation.derived)
-        self.whole, self.tape = self.derivation.run(forward, args, kwargs)
-        shaped = primal.shaped(args, kwargs, self.whole)
-        self.value, self.aux = without_aux(shaped, self.derivation, has_aux)
-        self.others = (*args, *kwargs.values())
-
-    def __call__(self, seed: Any) -> tuple[Any, ...]:
-        seed = seed_like(self.whole, (seed, None) if self.has_aux else seed)
-        whole = with_all_keys(self.whole, with_lists(seed))
-        tape = fresh_tape(self.tape, self.derivation.writes_tape)
-        bars = self.derivation.guarded(self.backward, (tape, whole), {})
-        return tuple(finished(self.given, bars, (*self.others, seed)))

@@ -1,0 +1,328 @@
+"""What a long sweep has done so far: states in memory and on disk, the adjoint, how far it came.
+
+The states are a stack, kept at the rounds of the binomial schedule of as many states as fit in
+memory and on disk together, so that as few rounds as possible are run again. Which of them are on
+disk is decided by their places in the stack: those that are written and read least often.
+
+A directory holds `sweep.json`, which says what has happened, states by the numbers of their rounds,
+and the newest adjoint. Each file is written under another name first, and `sweep.json` last:
+whenever the process is killed, what it says is there. Any states and any adjoint serve to go on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import TangentlikeError
+from ..pytree.gradients import like
+from ..runtime.schedules import Moves, repeated_rounds, stretches
+from .packing import Form, digest, read, write
+
+__all__ = ["Journal", "Report"]
+
+Progress = Callable[[str, int, int], None]
+_FILE = "sweep.json"
+
+
+@dataclass
+class Report:
+    """What a call of a sweep has cost; where it went on with one that was stopped, its own part."""
+
+    rounds: int = 0
+    advanced: int = 0
+    reversed: int = 0
+    least_repeated: int = 0
+    resumed_at: str = ""
+    states_written: int = 0
+    states_read: int = 0
+    bytes_written: int = 0
+    bytes_read: int = 0
+    most_in_memory: int = 0
+    most_on_disk: int = 0
+
+    @property
+    def repeated(self) -> int:
+        """Rounds that were run again, beside one run of each, and one more when it is reversed."""
+        return self.advanced - self.rounds
+
+
+class Journal:
+    """The stack of states of one sweep and the record of what it has done."""
+
+    def __init__(
+        self,
+        state: Any,
+        params: Any,
+        rounds: int,
+        *,
+        program: str,
+        to: Any,
+        memory: int,
+        disk: int,
+        save_every: float,
+        progress: Progress | None,
+    ) -> None:
+        self.form, self.rounds = Form(state, "the state"), rounds
+        self.memory, self.disk, self.slots = memory, disk, memory + disk
+        self.save_every, self.progress = save_every, progress
+        self.bars = (like(state, None), like(params, None))
+        self.report = Report(rounds, least_repeated=_least(rounds, self.slots))
+        self.directory = None if to is None else Path(os.fspath(to))
+        self.key = digest(program, state, params, rounds)
+        self.held: dict[int, Any] = {0: _copied(self.form, state)}  # states in memory, by round
+        self.written: set[int] = set()  # rounds of the states on disk
+        self.stack: list[int] = [0] if rounds else []
+        self.planned: set[int] = set()  # rounds before which the forward sweep keeps the state
+        self.on_disk: frozenset[int] = frozenset()  # places in the stack
+        self.reached = 0
+        self.adjoint: tuple[int, Any, Any, Any] | None = None
+        self.adjoint_on_disk: dict[str, Any] | None = None
+        self._saved = time.monotonic()
+        if self.directory is not None:
+            self._open(self.directory)
+
+    # ------------------------------------------------------------------------------ forwards
+
+    def ahead(self) -> tuple[int, Any]:
+        """The round that the forward sweep begins with, and the state there."""
+        return self.reached, self._state(self.reached)
+
+    def stretches(self) -> list[tuple[int, int]]:
+        """What is left of the forward sweep, between rounds whose states are kept."""
+        if self.adjoint is not None:
+            return []
+        parts = stretches(self.rounds, snapshots=self.slots)
+        self.planned = {start for start, _ in parts}
+        self.on_disk = _places_on_disk(Moves([a for a, _ in parts], self.rounds, self.slots), self)
+        return [(max(a, self.reached), b) for a, b in parts if b > self.reached]
+
+    def keep(self, start: int, state: Any) -> None:
+        """Keep the state before a round, unless it is there: the first one always is."""
+        if start in self.stack or (self.adjoint is None and start not in self.planned):
+            return
+        place = len(self.stack)
+        self.stack.append(start)
+        if place in self.on_disk and self.directory is not None:
+            self._write(start, state)
+        elif start not in self.written:
+            self.held[start] = _copied(self.form, state)
+        self._count()
+
+    def passed(self, done: int, state: Any) -> None:
+        """A round of the forward sweep is done; its state is saved now and then."""
+        self.report.advanced += 1
+        self._show("forward", done)
+        if self.directory is not None and done < self.rounds and self._is_time():
+            last = self.reached
+            if done not in self.written:
+                self._write(done, state)
+            self.reached = done
+            self._record()
+            if last not in self.stack:
+                self._remove(last)
+
+    # ------------------------------------------------------------------------------ backwards
+
+    def begin(self, value: Any, state_bar: Any, params_bar: Any) -> None:
+        """The adjoint where the forward sweep ended."""
+        self._set(self.rounds, value, state_bar, params_bar)
+        if self.reached and self.reached not in self.stack:
+            self._remove(self.reached)
+        self._save_adjoint()
+
+    def moves(self) -> Iterator[tuple[bool, int, int]]:
+        """The moves that reverse what is not reversed yet."""
+        assert self.adjoint is not None
+        left = self.adjoint[0]
+        self.stack = [start for start in self.stack if start < left]
+        moves = Moves(tuple(self.stack), left, self.slots)
+        self.on_disk = _places_on_disk(moves, self)
+        yield from moves
+
+    def state(self) -> Any:
+        """The state on top of the stack, to be written as one likes."""
+        return self._state(self.stack[-1])
+
+    def pop(self) -> None:
+        """Give up the state on top."""
+        start = self.stack.pop()
+        self.held.pop(start, None)
+        if start:
+            self._remove(start)
+
+    def again(self, done: int) -> None:
+        """A round was run again."""
+        self.report.advanced += 1
+
+    def reversed(self, start: int, value: Any, state_bar: Any, params_bar: Any) -> None:
+        """The rounds from `start` on are reversed."""
+        self.report.reversed += 1
+        self._set(start, value, state_bar, params_bar)
+        self._show("backward", self.rounds - start)
+        if self.directory is not None and start and self._is_time():
+            self._save_adjoint()
+
+    def close(self) -> None:
+        """All is done: nothing is left on disk."""
+        if self.directory is None:
+            return
+        with contextlib.suppress(FileNotFoundError):
+            (self.directory / _FILE).unlink()
+        for path in self._own_files():
+            path.unlink()
+        with contextlib.suppress(OSError):  # (another file of the user's)
+            self.directory.rmdir()
+
+    # ------------------------------------------------------------------------------ the files
+
+    def _open(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        path = directory / _FILE
+        if not path.exists():
+            self._record()
+            return
+        known = json.loads(path.read_text())
+        if known["key"] != self.key:
+            raise TangentlikeError(
+                f"{directory} holds a sweep of another program, or of other arguments",
+                hint="Name another directory in to=, or remove this one to begin anew.",
+            )
+        self.written = {
+            start
+            for start in known["states"]
+            if self._path(start).exists()  # (it may have been given up since)
+        }
+        self.reached = max((r for r in self.written if r <= known["reached"]), default=0)
+        if known["adjoint"] is not None:
+            self.adjoint_on_disk = known["adjoint"]
+            self._load_adjoint(known["adjoint"])
+            self.report.resumed_at = f"round {known['adjoint']['round']} backwards"
+        elif self.reached:
+            self.report.resumed_at = f"round {self.reached} forwards"
+        starts = {start for start, _ in stretches(self.rounds, snapshots=self.slots)}
+        wanted = starts if self.adjoint is None else self.written
+        self.stack = sorted({0, *(self.written & wanted)}) if self.rounds else []
+        self._count()
+
+    def _record(self) -> None:
+        assert self.directory is not None
+        said = {
+            "key": self.key,
+            "rounds": self.rounds,
+            "states": sorted(self.written),
+            "reached": self.reached,
+            "adjoint": self.adjoint_on_disk,
+        }
+        path = self.directory / _FILE
+        unfinished = path.with_suffix(".part")
+        with unfinished.open("w") as file:
+            json.dump(said, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(unfinished, path)
+
+    def _path(self, start: int) -> Path:
+        assert self.directory is not None
+        return self.directory / f"sweep-state-{start}.bin"
+
+    def _own_files(self) -> list[Path]:
+        assert self.directory is not None
+        return [
+            path for kind in ("state", "adjoint") for path in self.directory.glob(f"sweep-{kind}-*")
+        ]
+
+    def _write(self, start: int, state: Any) -> None:
+        self.report.bytes_written += write(self._path(start), self.form.parts(state))
+        self.report.states_written += 1
+        self.written.add(start)
+        self._record()
+
+    def _remove(self, start: int) -> None:
+        """Give up the file of a state; what the record says of it does no harm."""
+        if start in self.written:
+            self.written.discard(start)
+            self._path(start).unlink()
+
+    def _state(self, start: int) -> Any:
+        if start in self.held:
+            return _copied(self.form, self.held[start])
+        self.report.states_read += 1
+        self.report.bytes_read += self.form.nbytes
+        return self.form.value(read(self._path(start), self.form.specs))
+
+    # ------------------------------------------------------------------------------ the adjoint
+
+    def _set(self, left: int, value: Any, state_bar: Any, params_bar: Any) -> None:
+        self.adjoint = (left, value, state_bar, params_bar)
+
+    def _save_adjoint(self) -> None:
+        if self.directory is None:
+            return
+        assert self.adjoint is not None
+        left, *values = self.adjoint
+        kind = np.asarray(values[0]).dtype.str
+        form = Form((values[0], *self.bars), "the adjoint")
+        path = self.directory / f"sweep-adjoint-{left}.bin"
+        self.report.bytes_written += write(path, form.parts(tuple(values)))
+        self.adjoint_on_disk = {"round": left, "value": kind}
+        self._record()
+        for old in self.directory.glob("sweep-adjoint-*.bin"):
+            if old != path:
+                old.unlink()
+
+    def _load_adjoint(self, known: dict[str, Any]) -> None:
+        assert self.directory is not None
+        value = np.dtype(known["value"]).type(0.0)
+        form = Form((value, *self.bars), "the adjoint")
+        path = self.directory / f"sweep-adjoint-{known['round']}.bin"
+        self._set(known["round"], *form.value(read(path, form.specs)))
+
+    # ------------------------------------------------------------------------------ the rest
+
+    def _is_time(self) -> bool:
+        now = time.monotonic()
+        if now - self._saved < self.save_every:
+            return False
+        self._saved = now
+        return True
+
+    def _show(self, phase: str, done: int) -> None:
+        if self.progress is not None:
+            self.progress(phase, done, self.rounds)
+
+    def _count(self) -> None:
+        self.report.most_in_memory = max(self.report.most_in_memory, len(self.held))
+        self.report.most_on_disk = max(self.report.most_on_disk, len(self.written))
+
+
+def _copied(form: Form, state: Any) -> Any:
+    return form.value([part.copy() for part in form.parts(state)])
+
+
+def _least(rounds: int, slots: int) -> int:
+    """Rounds that are run again at least: those that the theory counts, less the first sweep."""
+    return repeated_rounds(rounds, slots) - max(rounds - 1, 0)
+
+
+def _places_on_disk(moves: Moves, journal: Journal) -> frozenset[int]:
+    """The places of the stack that are written and read least often; the first state is at hand."""
+    uses = Counter(range(len(moves.starts)))
+    height = len(moves.starts)
+    for keep, *_ in moves:
+        uses[height - 1] += 1
+        if keep:
+            uses[height] += 1
+        height += 1 if keep else -1
+    order = sorted((place for place in uses if place), key=lambda place: (uses[place], place))
+    wanted = max(0, len(uses) - journal.memory)
+    return frozenset(order[: min(journal.disk, wanted)])
