@@ -105,7 +105,9 @@ class Stopped(Exception):
     """As if the process had been killed at this moment."""
 
 
-@pytest.mark.parametrize(("memory", "disk"), one_in(3, [(2, 2), (1, 6), (4, 0)]))
+@pytest.mark.parametrize(
+    ("memory", "disk"), one_in(3, [pytest.param(2, 2), pytest.param(1, 6), pytest.param(4, 0)])
+)
 def test_a_sweep_goes_on_where_it_was_stopped(memory: int, disk: int, tmp_path: Path) -> None:
     rounds, moment = 9, 0
     expected = tl.grad(whole, wrt=(0, 1))(*start(), rounds)
