@@ -24,7 +24,7 @@ from .testing import check_grads, check_rule
 
 if TYPE_CHECKING:
     from . import debugging
-    from .debugging import find_nan, line_map, trace
+    from .debugging import explain, find_nan, line_map, trace
 
 __version__ = "0.1.0"
 
@@ -38,6 +38,7 @@ __all__ = [
     "checkpoint",
     "checkpointed",
     "debugging",
+    "explain",
     "find_nan",
     "grad",
     "hessian",
@@ -62,7 +63,7 @@ __all__ = [
 ]
 
 # Loaded when they are asked for.
-_LATE = dict.fromkeys(("find_nan", "line_map", "trace"), "debugging")
+_LATE = dict.fromkeys(("explain", "find_nan", "line_map", "trace"), "debugging")
 
 
 def __getattr__(name: str) -> Any:

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
+from ..frontend.primal import primal_of
+from .files import refuse_to_replace, write_file
 from .target import parse_wrt
 
 __all__ = ["register"]
 
+_BY = click.option("--wrt", default="", help="Parameters, by name (default: the first).")
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
 
 def register(main: click.Group, at_arguments: Callable[..., Any]) -> None:
     """Add the commands to the group."""
-    by = click.option("--wrt", default="", help="Parameters, by name (default: the first).")
+    _register_runs(main, at_arguments)
+    _register_explain(main, at_arguments)
 
+
+def _register_runs(main: click.Group, at_arguments: Callable[..., Any]) -> None:
     @main.command("trace")
     @at_arguments
-    @by
+    @_BY
     @click.option(
         "--iteration",
         type=int,
@@ -34,7 +44,7 @@ def register(main: click.Group, at_arguments: Callable[..., Any]) -> None:
 
     @main.command("nan")
     @at_arguments
-    @by
+    @_BY
     def nan_command(fn: Any, args: list[Any], seed: int, wrt: str) -> None:
         """Find where a NaN or an infinity of the value or gradient begins.
 
@@ -46,3 +56,24 @@ def register(main: click.Group, at_arguments: Callable[..., Any]) -> None:
         click.echo(str(report))
         if report:
             raise click.exceptions.Exit(1)
+
+
+def _register_explain(main: click.Group, at_arguments: Callable[..., Any]) -> None:
+    @main.command("explain")
+    @functools.partial(at_arguments, optional=True)
+    @_BY
+    @click.option("-o", "--output", type=_FILE, required=True, help="The HTML file to write.")
+    @click.option("--force", is_flag=True, help="Replace a file that tangentlike did not write.")
+    def explain_command(
+        fn: Any, args: list[Any], seed: int, wrt: str, output: Path, force: bool
+    ) -> None:
+        """Write a page with the source, its derivative, and which line is which.
+
+        With arguments (--shape, --value, --args) it shows the values of every statement too.
+        """
+        from ..debugging import explain
+
+        refuse_to_replace(output, [Path(primal_of(fn).function.__code__.co_filename)], force)
+        report = explain(fn, *args, wrt=parse_wrt(wrt) if wrt else None)
+        write_file(output, report.html)
+        click.echo(f"{output}: {len(report.html):,} characters", err=True)

@@ -15,12 +15,14 @@ from ..errors import TangentlikeError
 __all__ = ["MARK", "is_ours", "read_text", "refuse_to_replace", "write_file"]
 
 MARK = "# Written by tangentlike "  # how the first line of every file that we wrote begins
+_PAGE = "<!DOCTYPE html>\n<!-- Written by tangentlike "  # and that of a page
 
 
 def is_ours(path: Path) -> bool:
     """Whether a file was written by us: its first line says so."""
     with path.open("rb") as stream:
-        return stream.read(len(MARK)) == MARK.encode()
+        start = stream.read(max(len(MARK), len(_PAGE)))
+    return start.startswith((MARK.encode(), _PAGE.encode()))
 
 
 def read_text(path: Path) -> str:

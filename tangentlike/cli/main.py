@@ -174,9 +174,9 @@ def _register() -> None:
     _derivative_command("hvp", "the Hessian-vector product", product)
 
 
-def _at_arguments(command: Callable[..., None]) -> Callable[..., None]:
+def _at_arguments(command: Callable[..., None], optional: bool = False) -> Callable[..., None]:
     """A command about a function at arguments: it is given `fn`, `args`, `seed`, and its own
-    options."""
+    options. Where arguments are `optional` and none are given, `args` is empty."""
 
     @functools.wraps(command)
     def with_arguments(
@@ -189,7 +189,8 @@ def _at_arguments(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         at = _at(maker, shapes, values, seed)
         fn = load_function(target)
-        command(fn, arguments(fn, target, at), seed, **options)
+        given = bool(maker or shapes or values) or not optional
+        command(fn, arguments(fn, target, at) if given else [], seed, **options)
 
     made: Callable[..., None] = _with_options(with_arguments, [_TARGET, *_AT])
     return made

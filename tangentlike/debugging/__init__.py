@@ -1,10 +1,11 @@
 """Debugging by reading: which line a statement comes from, what values it had, where a NaN began.
 
 `line_map` joins the lines of a derivative with the user's, `trace` says what each statement
-computed, `find_nan` finds the operation at which a NaN begins.
+computed, `find_nan` finds the operation at which a NaN begins, `explain` shows all of it on a page.
 """
 
 from .causes import Cause
+from .explaining import Report, explain
 from .growth import Growth, Series
 from .linemap import LineMap, Statement, UserFunction, line_map
 from .nonfinite import Finding, NaNReport, find_nan
@@ -17,6 +18,7 @@ __all__ = [
     "Growth",
     "LineMap",
     "NaNReport",
+    "Report",
     "Row",
     "Series",
     "Statement",
@@ -24,6 +26,7 @@ __all__ = [
     "Summary",
     "Trace",
     "UserFunction",
+    "explain",
     "find_nan",
     "line_map",
     "summary_of",

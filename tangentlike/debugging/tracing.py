@@ -19,7 +19,7 @@ from .instrument import Probe, instrumented
 from .linemap import LineMap, Statement, derivation_behind, program_of
 from .summary import Summary, summary_of
 
-__all__ = ["Row", "Step", "Trace", "trace", "tracing"]
+__all__ = ["Row", "Step", "Trace", "Tracer", "trace", "tracing"]
 
 _MOST_STEPS = 200_000
 
@@ -248,7 +248,7 @@ def tracing() -> Iterator[Callable[[], Trace]]:
 
     For `tl.vjp`, whose pullback runs later, and for code that calls derivatives itself.
     """
-    tracer = _Tracer()
+    tracer = Tracer()
     with watching(tracer):
         yield tracer.trace
 
@@ -267,7 +267,7 @@ class _Frame:
     starts: list[tuple[float, float]] = field(default_factory=list)
 
 
-class _Tracer:
+class Tracer:
     """Stands in for emitted functions while a derivative is traced."""
 
     def __init__(self) -> None:
@@ -312,7 +312,7 @@ class _Tracer:
 class _Probe(Probe):
     """Notes what each statement bound, and how long it took."""
 
-    def __init__(self, tracer: _Tracer, number: int) -> None:
+    def __init__(self, tracer: Tracer, number: int) -> None:
         self.tracer, self.number = tracer, number
         self.loops: dict[int, tuple[int, ...]] = {}
 

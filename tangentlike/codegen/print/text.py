@@ -23,21 +23,25 @@ def show(thing: Any) -> str:
     >>> show(ir.Call(ir.Ref("+", operator.add), (x, ir.Const(1.0))))
     'x + 1.0'
     """
+    if isinstance(thing, (ir.Module, ir.Function, tuple, *_STATEMENTS)):
+        return "\n".join(line.text for line in lines_of(thing))
+    return Printer().text(to_gast.expression(thing))
+
+
+def lines_of(thing: Any) -> list[layout.Line]:
+    """The same text of a module, a function, a block or a statement, line by line, each with where
+    it comes from."""
     printer = Printer()
     if isinstance(thing, ir.Module):
-        return "\n\n\n".join(show(fn) for fn in thing.functions)
+        found: list[layout.Line] = []
+        for fn in thing.functions:
+            found += [*([layout.Line("")] * 2 if found else []), *lines_of(fn)]
+        return found
     if isinstance(thing, ir.Function):
         thing = nested_regions(thing)
-        lines = layout.function_lines(thing, to_gast.function(thing), printer, comments=False)
-    elif isinstance(thing, tuple):
-        thing = nested_block(thing)
-        nodes = to_gast.block(thing, empty=True)
-        lines = layout.block_lines(thing, nodes, printer)
-    elif isinstance(thing, _STATEMENTS):
-        return show((thing,))
-    else:
-        return printer.text(to_gast.expression(thing))
-    return "\n".join(line.text for line in lines)
+        return layout.function_lines(thing, to_gast.function(thing), printer, comments=False)
+    block = nested_block(thing if isinstance(thing, tuple) else (thing,))
+    return layout.block_lines(block, to_gast.block(block, empty=True), printer)
 
 
 class Stages(Mapping[str, str]):
@@ -49,12 +53,17 @@ class Stages(Mapping[str, str]):
 
     def __init__(self, programs: Mapping[str, Any]) -> None:
         self._programs = dict(programs)  # parts of programs, or their text
+        self._texts: dict[str, str] = {}
 
     def __getitem__(self, name: str) -> str:
-        program = self._programs[name]
-        if not isinstance(program, str):
-            program = self._programs[name] = show(program)
-        return program
+        if name not in self._texts:
+            program = self._programs[name]
+            self._texts[name] = program if isinstance(program, str) else show(program)
+        return self._texts[name]
+
+    def lines(self, name: str) -> list[layout.Line]:
+        """The lines of a stage that is a program, each with where it comes from."""
+        return lines_of(self._programs[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._programs)
