@@ -129,6 +129,24 @@ def test_a_parameter_by_keyword_only(here: Path) -> None:
     assert done.exit_code == 2 and "by keyword only" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["check", "saved"])
+def test_shapes_that_do_not_fit_are_an_error_at_the_users_line(here: Path, command: str) -> None:
+    done = run(command, "hour_model.py:loss", "--shape", "w=3,2", "--shape", "x=4,5")
+    assert done.exit_code == 1 and isinstance(done.exception, SystemExit)
+    where, line, caret, *_ = done.stderr.splitlines()
+    assert "hour_model.py:5: hour_model.py:loss cannot be run at these arguments" in where
+    assert line.strip() == "p = np.tanh(x @ w)"
+    assert sys.version_info < (3, 11) or line[caret.index("^") : caret.rindex("^") + 1] == "x @ w"
+
+
+def test_arguments_that_cannot_be_made(here: Path) -> None:
+    (here / "hour_args.py").write_text("def made():\n    return {}['x']\n")
+    for command in ("grad", "check"):
+        done = run(command, "hour_model.py:loss", "--args", "hour_args.py:made")
+        assert done.exit_code == 1 and "hour_args.py:2: " in done.stderr
+        assert "does not give arguments: KeyError" in done.stderr
+
+
 # ------------------------------------------------------------------------------------- methods
 
 

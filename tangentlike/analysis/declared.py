@@ -11,6 +11,7 @@ import numpy as np
 
 from ..frontend.structures import is_object, structure_of
 from ..ir.kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind
+from ..pytree.leaves import is_array
 
 COMPLEX = Kind("number", "complex", ())
 _NAMED = {
@@ -116,7 +117,7 @@ def _example(value: Any, name: str, symbols: dict[int, str]) -> Kind:
     if isinstance(value, dict):
         kinds = [_example(v, f"{name}.{k}", symbols) for k, v in value.items()]
         return Kind("dict", item=_join_all(kinds))
-    if hasattr(value, "shape") and hasattr(value, "dtype"):
+    if is_array(value):
         dims = tuple(_dim(n, f"{name}.{axis}", symbols) for axis, n in enumerate(value.shape))
         return Kind("array", _dtype_class(np.dtype(value.dtype)), dims)
     if is_object(value):

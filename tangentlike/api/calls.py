@@ -14,7 +14,7 @@ from ..dispatch.watching import raise_where_it_begins
 from ..errors import InternalError, TangentlikeError
 from ..frontend.library import is_operation, library_path, literals_of
 from ..frontend.marks import mark, mark_of
-from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
+from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
 from ..pytree import leaves
 from ..pytree.gradients import like
 from ..pytree.seeds import seed_like, with_all_keys, with_lists
@@ -232,13 +232,14 @@ def jvp(
 ) -> tuple[Any, Any]:
     """Value and tangent at a point: forward mode.
 
-    `tangents` has one entry for each of `primals`, of the same structure; None is zero.
+    `tangents` has one entry for each of `primals`, of the same structure; None is zero. The only
+    argument may stand by itself: `jvp(f, x, x_dot)`.
     Keyword arguments are passed on to `fn` as constants.
 
     >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, None))
     (6.0, 3.0)
     """
-    args, given = tuple(primals), tuple(tangents)
+    args, given = _points(primals, tangents)
     if len(args) != len(given):
         raise TangentlikeError(
             f"jvp got {len(args)} primals and {len(given)} tangents",
@@ -265,6 +266,19 @@ def jvp(
     value, tangent = (primal.shaped(full_args, full_kwargs, part) for part in found)
     others = (*args, *dots.values(), value)
     return value, finished([value], [tangent], others)[0]
+
+
+def _points(primals: Any, tangents: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The arguments and their tangents; the only argument may stand by itself, and its tangent."""
+    several = [isinstance(given, (tuple, list)) for given in (primals, tangents)]
+    if several == [True, True]:
+        return tuple(primals), tuple(tangents)
+    if several == [False, False]:
+        return (primals,), (tangents,)
+    raise TangentlikeError(
+        "jvp takes a tuple of arguments and a tuple of tangents, one for each",
+        hint="Write jvp(f, (x,), (x_dot,)) for a function of one argument.",
+    )
 
 
 def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
@@ -333,7 +347,22 @@ def _derivation(
 ) -> Derivation:
     from ..ad.request import Request
 
-    return derivation_of(primal, Request(mode, wrt, bare, has_aux, example, target))
+    given = _example(primal, example)
+    return derivation_of(primal, Request(mode, wrt, bare, has_aux, given, target))
+
+
+def _example(primal: Primal, example: Any) -> tuple[Any, ...] | None:
+    """The example arguments of a function, one of which may stand by itself."""
+    if example is None:
+        return None
+    given = tuple(example) if type(example) in (tuple, list) else (example,)
+    names = tuple(plain_signature(primal.function).parameters)
+    if len(given) > len(names) and primal.starred is None:
+        raise TangentlikeError(
+            f"example= has {len(given)} arguments, and {primal.name} has {len(names)}",
+            hint=f"Its parameters are {', '.join(names)}: give one for each, as in a call.",
+        )
+    return given
 
 
 def _dress(

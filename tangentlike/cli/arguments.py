@@ -11,7 +11,7 @@ import numpy as np
 
 from ..dispatch.claims import UNSTATED
 from ..frontend.primal import Primal, primal_of
-from .target import BadUsage, load_function
+from .target import BadUsage, errors_of_the_program, load_function
 
 __all__ = ["At", "arguments", "example"]
 
@@ -91,7 +91,9 @@ def example(fn: Any, target: str, at: At) -> tuple[Any, ...] | None:
 
 
 def _made(target: str, at: At) -> list[Any]:
-    made = load_function(at.full_maker(target))()
+    maker = load_function(at.full_maker(target))
+    with errors_of_the_program(f"{at.maker} does not give arguments"):
+        made = maker()
     return list(made) if isinstance(made, (tuple, list)) else [made]
 
 

@@ -4,6 +4,7 @@ interrupted.
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from .arguments import At, arguments
 from .files import refuse_to_replace, write_file
 from .orders import Order
 from .printing import print_diff, print_error, print_source, table
-from .target import BadUsage, load_function, parse_wrt
+from .target import BadUsage, errors_of_the_program, load_function, parse_wrt
 
 __all__ = ["main"]
 
@@ -190,7 +191,11 @@ def _at_arguments(command: Callable[..., None], optional: bool = False) -> Calla
         at = _at(maker, shapes, values, seed)
         fn = load_function(target)
         given = bool(maker or shapes or values) or not optional
-        command(fn, arguments(fn, target, at) if given else [], seed, **options)
+        with errors_of_the_program(f"{target} cannot be run at these arguments"):
+            args = arguments(fn, target, at) if given else []
+            if given:
+                fn(*copy.deepcopy(args))  # (what it raises itself is at a line of its own)
+            command(fn, args, seed, **options)
 
     made: Callable[..., None] = _with_options(with_arguments, [_TARGET, *_AT])
     return made

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import linecache
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..errors import Place, TangentlikeError
+from ..errors import InternalError, Place, TangentlikeError
+from ..frontend.owners import PLACES
 
-__all__ = ["BadUsage", "load_function", "module_name", "parse_wrt", "split_target"]
+__all__ = [
+    "BadUsage",
+    "errors_of_the_program",
+    "load_function",
+    "module_name",
+    "parse_wrt",
+    "split_target",
+]
 
 
 class BadUsage(TangentlikeError):
@@ -120,8 +130,37 @@ def _import_error(error: BaseException, path: Path) -> TangentlikeError:
     """An exception while the file runs, at the line of the file it went through."""
     message = f"{path.name} cannot be imported: {type(error).__name__}: {error}"
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    return TangentlikeError(message, _place(frames))
+
+
+@contextlib.contextmanager
+def errors_of_the_program(what: str) -> Iterator[None]:
+    """Turn an exception of the user's program into an error of ours, at the line that raised it."""
+    try:
+        yield
+    except (TangentlikeError, InternalError):
+        raise
+    except Exception as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if _is_theirs(f.filename)]
+        if not frames:
+            raise  # (it is ours: the traceback is wanted)
+        message = f"{what}: {type(error).__name__}: {error}"
+        raise TangentlikeError(message, _place(frames)) from None
+
+
+def _is_theirs(file: str) -> bool:
+    """Whether a file is the user's: not an installed one, not ours, no text that we emitted."""
+    ours = str(Path(__file__).parent.parent)
+    return not (file.startswith(("<", ours, *PLACES)) or "site-packages" in file)
+
+
+def _place(frames: list[traceback.FrameSummary]) -> Place | None:
     if not frames:
-        return TangentlikeError(message)
-    return TangentlikeError(
-        message, Place(str(path), frames[-1].lineno or 1, frames[-1].line or "", 0, 1)
-    )
+        return None
+    frame = frames[-1]
+    first, last = getattr(frame, "colno", None), getattr(frame, "end_colno", None)
+    whole = linecache.getline(frame.filename, frame.lineno or 1)
+    indent = len(whole) - len(whole.lstrip())
+    column = 0 if first is None else max(0, first - indent)
+    width = 1 if first is None or last is None else max(1, last - first)
+    return Place(frame.filename, frame.lineno or 1, frame.line or "", column, width)

@@ -8,6 +8,7 @@ a derivative made without it.
 from __future__ import annotations
 
 import copyreg
+import types
 from collections.abc import Mapping
 from typing import Any
 
@@ -138,6 +139,8 @@ def example_key(example: Any) -> Any:
     ('tuple', (('float',), ('list', (('int',),))))
     """
     name = type(example).__name__
+    if isinstance(example, (types.ModuleType, types.FunctionType, type)):
+        return (name, id(example))
     if leaves.is_array(example):
         return (name, str(example.dtype), tuple(example.shape))
     if is_object(example):

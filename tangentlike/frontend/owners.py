@@ -16,6 +16,7 @@ from ..runtime.records import is_machinery
 
 __all__ = [
     "OURS",
+    "PLACES",
     "is_installed",
     "is_library",
     "is_machinery",
@@ -30,7 +31,7 @@ __all__ = [
 
 OURS = __name__.partition(".")[0]
 NUMERICAL = ("numpy", "scipy", "cupy")
-_PLACES = tuple({sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib")})
+PLACES = tuple({sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib")})
 
 
 def module_of(obj: Any) -> str:
@@ -109,4 +110,4 @@ def is_installed(module: str) -> bool:
     if root in (OURS, "__main__"):
         return False
     file = getattr(sys.modules.get(root), "__file__", None) or ""
-    return file.startswith(_PLACES) or "site-packages" in file
+    return file.startswith(PLACES) or "site-packages" in file

@@ -203,8 +203,8 @@ def python_function(fn: Any) -> Any:
 
 def wrt_names(primal: Primal, wrt: Wrt, allow_locals: bool = False) -> tuple[tuple[str, ...], bool]:
     """The parameters (or local variables) that `wrt` asks for, and whether it asked for one."""
-    single = isinstance(wrt, (int, str))
-    asked: list[Any] = [wrt] if isinstance(wrt, (int, str)) else list(wrt)
+    single = not isinstance(wrt, (tuple, list, range, np.ndarray))
+    asked: list[Any] = [wrt] if single else list(wrt)  # type: ignore[arg-type]
     names = tuple(_wrt_name(primal, item, allow_locals) for item in asked)
     if not names:
         raise TangentlikeError(

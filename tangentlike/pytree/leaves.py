@@ -26,7 +26,7 @@ def is_array(value: Any) -> bool:
     if isinstance(value, (dict, list, tuple, str)):
         return False  # (some have attributes for their keys)
     return (
-        hasattr(value, "shape")
+        isinstance(getattr(value, "shape", None), tuple)  # (of a module it is a function)
         and hasattr(value, "dtype")
         and hasattr(value, "ndim")
         and not isinstance(value, (np.generic, type))

@@ -49,7 +49,7 @@ class Check:
 
 def check_grads(
     fn: Callable[..., Any],
-    args: Sequence[Any],
+    args: Any,
     wrt: Wrt | None = None,
     modes: Sequence[str] = MODES,
     order: int = 1,
@@ -60,6 +60,8 @@ def check_grads(
 ) -> None:
     """Compare the derivatives of `fn` at `args` with central differences; raise if they differ.
 
+    `args` is a tuple or list of all arguments; the only argument may stand by itself, if it is
+    neither.
     Everything is computed in float64, along random directions of length one drawn from `seed`,
     for each argument alone and for all together. `wrt` defaults to every argument that holds
     floats. `order=2` checks the derivative functions too, along all their arguments together
@@ -68,6 +70,7 @@ def check_grads(
 
     >>> check_grads(lambda x, y: x * y**2, (2.0, 3.0), order=2)
     """
+    args = tuple(args) if isinstance(args, (tuple, list)) else (args,)
     for check in compare(fn, args, wrt, modes, order, eps, rtol, atol, seed):
         if not check.ok:
             raise _mismatch(fn, args, check, modes, eps, wrt)
