@@ -25,6 +25,7 @@ from .. import ir, runtime
 from ..errors import SharingError
 from .memory import (
     OVERLAPPING,
+    READ_ONLY,
     VIEW_ATTRIBUTES,
     Effects,
     Sources,
@@ -292,14 +293,21 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
             named = sources.kind_of(view.base).form == "dict"  # (whose items any key names)
             return (indexed or fixed) and (named or surely_basic(key, sources.kind_of))
         case ir.Attribute(base, attribute):
-            return attribute in VIEW_ATTRIBUTES or sources.kind_of(base).form == "object"
-        case ir.Call() if rule_object(view, sources.kinds) in OVERLAPPING:
+            view = _is_view_attribute(base, attribute, sources)
+            return view or sources.kind_of(base).form == "object"
+        case ir.Call() if rule_object(view, sources.kinds) in (*OVERLAPPING, *READ_ONLY):
             return False
         case ir.Call():
             kind = sources.view_of(view)
             return kind == "view" or (kind == "maybe" and _is_contiguous(view, sharing))
         case _:
             return False
+
+
+def _is_view_attribute(base: ir.Expr, name: str, sources: Sources) -> bool:
+    """Whether `a.T` is a view: `a.imag` of a real array is none, but zeros that are read-only."""
+    complex_only = name == "imag" and sources.kind_of(base).dtype != "complex"
+    return name in VIEW_ATTRIBUTES and not complex_only
 
 
 def is_sure_view(value: ir.Expr, sources: Sources) -> bool:
@@ -312,8 +320,8 @@ def is_sure_view(value: ir.Expr, sources: Sources) -> bool:
             return True
         case ir.Index(ir.Var(), key):
             return surely_basic(key, sources.kind_of)
-        case ir.Attribute(ir.Var(), name):
-            return name in VIEW_ATTRIBUTES
+        case ir.Attribute(ir.Var() as base, name):
+            return _is_view_attribute(base, name, sources)
         case ir.Call():
             return sources.view_of(value) == "view"
         case _:

@@ -28,6 +28,8 @@ VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like)
 # Views whose entries share memory with each other, which nothing can be written or added to.
 OVERLAPPING = (np.broadcast_to, np.broadcast_arrays, np.lib.stride_tricks.sliding_window_view)
+# Views that NumPy makes read-only: the same view of an adjoint could not be added to.
+READ_ONLY = (np.diagonal, np.ndarray.diagonal, getattr(np.linalg, "diagonal", np.diagonal))
 _COLLECTING = (list, tuple, sorted, dict, copy.copy, runtime.shallow_dot)
 # What is made of some items of its first argument.
 _SELECTING = (runtime.take_items, runtime.without, runtime.replaced)

@@ -23,6 +23,7 @@ from ..codegen.print.layout import ADJOINT_ROLES
 from ..errors import Place, TangentlikeError
 from ..pipeline.stages import Derived
 from ..pytree import leaves
+from ..runtime.sharing import memory_owner
 
 __all__ = ["Kept", "Saved", "saved"]
 
@@ -169,9 +170,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _owner(leaf: Any) -> Any:
     """The array whose memory this is a view of."""
-    while isinstance(getattr(leaf, "base", None), np.ndarray):
-        leaf = leaf.base
-    return leaf
+    return memory_owner(leaf) if isinstance(leaf, np.ndarray) else leaf
 
 
 # ------------------------------------------------------------------------- the noted program

@@ -64,7 +64,7 @@ def adjoint_of_imag(y, g, like):
     like_bar = 0
 
 
-@rule(runtime.mirrored_view, view="view", kind=first)
+@rule(runtime.mirrored_view, view="maybe", kind=first)
 def mirrored_view(y, view, base, like, like_base):
     y_dot = view_dot
     view_bar = y_bar

@@ -22,7 +22,7 @@ _NUMBERS = (float, int, complex, np.generic)  # nobody writes them in place
 
 def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:
     """`y_dot`, made from `x_dot` as `y` was from `x`, once it is sure that both are views or
-    both are copies.
+    both are copies; a copy where only `y` is one.
 
     `ravel` and `reshape` decide that by the order of the entries in memory; a tangent that is
     laid out differently from its value would then miss later writes, or see too many.
@@ -31,11 +31,19 @@ def mirrored_view(y_dot: Any, x_dot: Any, y: Any, x: Any) -> Any:
         return y_dot
     arrays = all(hasattr(a, "shape") and hasattr(a, "dtype") for a in (y_dot, x_dot, y, x))
     if arrays and _shares(y, x) != _shares(y_dot, x_dot):
+        if not _shares(y, x):
+            return _laid_out_like(y_dot, y)
         raise ValueError(
             "a tangent is laid out in memory differently from its value, whose view is written "
             "in place: pass tangents with the memory order of their arguments"
         )
     return y_dot
+
+
+def _laid_out_like(y_dot: Any, y: Any) -> Any:
+    copy = np.empty_like(y, dtype=y_dot.dtype)
+    copy[...] = y_dot
+    return copy
 
 
 def _shares(a: Any, b: Any) -> bool:
@@ -103,6 +111,11 @@ def _owner(x: Any) -> np.ndarray:
             f"arrays that may share memory are written in place here, and one is a "
             f"{type(x).__name__}: use NumPy arrays, for which this is followed"
         )
+    return memory_owner(x)
+
+
+def memory_owner(x: np.ndarray) -> np.ndarray:
+    """The array that owns the memory of `x`."""
     while True:
         base = x.base
         if not isinstance(base, np.ndarray):

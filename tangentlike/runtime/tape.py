@@ -13,6 +13,7 @@ import numpy as np
 
 from .records import Record, fields_of, names_of
 from .schedules import DiskStack
+from .sharing import memory_owner
 
 __all__ = ["fresh_tape"]
 
@@ -69,9 +70,7 @@ def _is_array(value: Any) -> bool:
 def _copied_array(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:
     if not isinstance(array, np.ndarray):
         return _copied_foreign(array, made)
-    owner = array
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
+    owner = memory_owner(array)
     low, size = _extent(owner)
     known = made.get(-id(owner))  # the negative key: the memory behind the copy of an owner
     if known is None:
