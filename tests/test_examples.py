@@ -35,6 +35,7 @@ MAINS = [
     *(
         "model_of_classes",
         "newton_cg",
+        "scipy_fits",
         "network_hessian",
         "fixed_point",
         "inner_step",
@@ -121,6 +122,15 @@ def test_newton_cg_finds_the_minimum() -> None:
     found = example("newton_cg").minimum()
     np.testing.assert_allclose(found.x, np.ones(50), atol=1e-8)
     assert found.success and found.nhev > 0
+
+
+def test_scipy_fits() -> None:
+    fits = example("scipy_fits")
+    np.testing.assert_allclose(fits.fitted_by_newton().x, fits.RATES, rtol=1e-5)
+    np.testing.assert_allclose(fits.fitted_by_least_squares().x, fits.RATES, rtol=1e-6)
+    np.testing.assert_allclose(fits.meeting(fits.met().x), 0.0, atol=1e-9)
+    path = fits.integrated()
+    assert path.success and path.njev > 0 and np.max(np.abs(path.y[0])) < 2.1
 
 
 def test_hessian_of_a_network_at_its_minimum() -> None:

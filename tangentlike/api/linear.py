@@ -47,22 +47,32 @@ Function = Callable[..., Any]
 
 
 def hvp(
-    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, example: Any = None
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    v_position: int | None = None,
+    example: Any = None,
 ) -> Any:
     """The product of the Hessian with a vector, without the Hessian: `hvp(f)(x, v)`.
 
     The result takes the arguments of `fn` and then `v`, which has the structure of the gradient
     (a tuple for a tuple `wrt`). Computed forward over reverse, at the cost of a few gradients.
     With `has_aux`, `fn` returns `(value, aux)` and the result is `(product, aux)`.
-    `example` arguments, without v, tell ranks and shapes, as in `grad`.
+    `v_position=1` takes `v` as the second argument, `hvp(f)(x, v, *args)`, as the `hessp` of
+    `scipy.optimize.minimize` is called. `example` arguments, without v, tell ranks and shapes, as
+    in `grad`.
 
     >>> hvp(lambda x: x**3)(2.0, 10.0)
     120.0
+    >>> hvp(lambda x, a: a * x**3, v_position=1)(2.0, 10.0, 0.5)
+    60.0
     """
     if fn is None:
-        return lambda f: hvp(f, wrt, has_aux=has_aux, example=example)
+        return lambda f: hvp(f, wrt, has_aux=has_aux, v_position=v_position, example=example)
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
+    v_name = _checked_position(primal, v_position)
 
     @Remembered
     def derive() -> Derivation:
@@ -70,7 +80,7 @@ def hvp(
         return gradient_tangent(primal, names, single, has_aux, names, mode, example)
 
     def product(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs, v = _vector(args, kwargs)
+        args, kwargs, v = _vector(args, kwargs, v_name, v_position)
         args, kwargs = _complete(primal, args, kwargs)
         outer = derive().suited(args, kwargs)
         values = outer.values(args, kwargs)
@@ -91,33 +101,53 @@ def hvp(
     wanted = names[0] if single else names
     shown = None if example is None else "<example>"
     aux_shown = True if has_aux else None
-    qualname = encode("hvp", primal.origin, wrt=wanted, has_aux=aux_shown, example=shown)
-    again = None if has_aux else Again(derive, hvp_text)
+    options = {"wrt": wanted, "has_aux": aux_shown, "v_position": v_position, "example": shown}
+    qualname = encode("hvp", primal.origin, **options)
+    # (The text that is differentiated further takes `v` as its last argument.)
+    again = None if has_aux or v_position is not None else Again(derive, hvp_text)
     operator = Operator("hvp", primal, derive, exact=False, again=again)
-    return handed(product, operator, qualname, _with_vector(primal.signature), example)
+    signature = _with_vector(primal.signature, v_name, v_position)
+    return handed(product, operator, qualname, signature, example)
+
+
+def _checked_position(primal: Primal, position: int | None) -> str:
+    """The name that `v` has, after a look at where it shall stand."""
+    own = primal.signature.parameters.values()
+    count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in own)
+    if position is not None and not 0 <= position <= count:
+        raise TangentlikeError(
+            f"v_position={position} is out of range: {primal.name} has {count} arguments",
+            hint="v_position=1 takes v as the second argument.",
+        )
+    return "v_" if "v" in primal.signature.parameters else "v"
 
 
 def _vector(
-    args: tuple[Any, ...], kwargs: dict[str, Any]
+    args: tuple[Any, ...], kwargs: dict[str, Any], name: str, position: int | None
 ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-    if "v" in kwargs:
+    """The arguments of the function, and `v`; which has a name only if the function has no `v`."""
+    if name == "v" and "v" in kwargs:
         return args, {k: value for k, value in kwargs.items() if k != "v"}, kwargs["v"]
-    if not args:
-        raise TypeError("the vector v, the last argument, is missing")
-    return args[:-1], kwargs, args[-1]
+    place = len(args) - 1 if position is None else position
+    if not 0 <= place < len(args):
+        raise TypeError("the vector v is missing")
+    return (*args[:place], *args[place + 1 :]), kwargs, args[place]
 
 
-def _with_vector(signature: inspect.Signature) -> inspect.Signature:
-    """The signature with `v` as the last positional parameter."""
+def _with_vector(signature: inspect.Signature, name: str, position: int | None) -> Any:
+    """The signature with `v` as the last positional parameter, or at its position."""
     Parameter = inspect.Parameter
-    own = [p.replace(default=p.empty) for p in signature.parameters.values()]
+    own = list(signature.parameters.values())
     before = [p for p in own if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     after = [p for p in own if p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    kind = Parameter.POSITIONAL_ONLY if "v" in signature.parameters else None
-    if kind is not None:  # f has a v of its own: ours is by position only, so all before are
+    place = len(before) if position is None else position
+    before, between = before[:place], before[place:]
+    before = [p.replace(default=p.empty) for p in before]
+    kind: Any = Parameter.POSITIONAL_OR_KEYWORD
+    if name != "v":  # f has a v of its own: ours is by position only, so all before are
+        kind = Parameter.POSITIONAL_ONLY
         before = [p.replace(kind=kind) for p in before]
-    v = Parameter("v_" if kind is not None else "v", kind or Parameter.POSITIONAL_OR_KEYWORD)
-    return inspect.Signature([*before, v, *after])
+    return inspect.Signature([*before, Parameter(name, kind), *between, *after])
 
 
 # ------------------------------------------------------------------------------- linearize

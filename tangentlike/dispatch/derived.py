@@ -78,6 +78,8 @@ def _top_level(text: str) -> list[str]:
 def _value(text: str) -> Any:
     if text.startswith("("):
         return tuple(text[1:-1].split(","))
+    if text.isdigit():
+        return int(text)
     return {"True": True, "False": False}.get(text, text)
 
 
