@@ -106,6 +106,7 @@ def hand_back(
     mark(function, tangentlike=operator)
     function.__signature__ = signature
     function.saved = functools.partial(_saved, operator)
+    function._repr_html_ = functools.partial(_shown, function)
     if missing_names(operator.primal.function):
         function.__name__ = f"{operator.primal.name}_{operator.name}"
         function.source = _LaterText(operator.derive)
@@ -116,6 +117,21 @@ def hand_back(
             function.__name__ = f"{operator.primal.name}_{operator.name}"
             function.source = _LaterText(operator.derive)
     return cast(types.FunctionType, function)
+
+
+def _shown(function: Any) -> str | None:
+    """The derivative as a notebook shows it; None (a plain `repr`) while it is not made yet."""
+    from ..codegen.print.html import derivative_page
+
+    source = function.__dict__.get("source")
+    if not isinstance(source, str):
+        return None
+    operator: Operator = function.__tangentlike__
+    wrt = ", ".join(operator.derive().request.wrt)
+    what = (
+        f"{function.__name__}: tl.{operator.name} of {operator.primal.name} with respect to {wrt}"
+    )
+    return derivative_page(what, source)
 
 
 def _saved(operator: Operator, *args: Any, **kwargs: Any) -> Saved:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import InternalError, Place, TangentlikeError
 from ..frontend.owners import PLACES
+from .notebooks import notebook_module
 
 __all__ = [
     "BadUsage",
@@ -40,7 +41,7 @@ def split_target(target: str) -> tuple[Path, str]:
 def load_function(target: str) -> Any:
     """The function that `FILE.py:FUNC` names; FUNC may be dotted (`Model.loss`)."""
     file, name = split_target(target)
-    module = import_file(file)
+    module = import_file(file, name)
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -79,11 +80,15 @@ def module_name(path: Path) -> tuple[str, Path]:
     return ".".join(parts), folder
 
 
-def import_file(path: Path) -> ModuleType:
-    """Import a file under its own module name; what it prints goes to standard error."""
+def import_file(path: Path, name_in_it: str = "") -> ModuleType:
+    """Import a file under its own module name; what it prints goes to standard error. Of a
+    notebook the cells run until a name is there."""
     if not path.is_file():
         raise BadUsage(f"there is no file {path}")
     path = path.resolve()
+    if path.suffix == ".ipynb":
+        with contextlib.redirect_stdout(sys.stderr):
+            return notebook_module(path, name_in_it)
     name, folder = module_name(path)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))

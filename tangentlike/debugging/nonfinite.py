@@ -122,7 +122,7 @@ class NaNReport:
         return "\n\n".join(parts)
 
     def _repr_html_(self) -> str:
-        from .html import report_of_text
+        from ..codegen.print.html import report_of_text
 
         return report_of_text(str(self))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .html import colours, escaped, highlighted
+from ..codegen.print.html import colours, escaped, highlighted
 from .summary import Summary, format_number
 
 if TYPE_CHECKING:

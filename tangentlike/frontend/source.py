@@ -18,11 +18,21 @@ import gast
 from ..errors import Place, UnsupportedError
 from .codes import FunctionNode, code_name, function_codes, same_program
 from .places import Source
+from .typed import typed_text
 
 # What any text given to `exec` is called, and from Python 3.13 on also the one of `python -c`.
 _ANY_TEXT = "<string>"
 _NOT_FOUND = "the source of `{}` cannot be found"
 _NO_SOURCE = "Define it in a file, or give a derivative rule for it with @tl.rule."
+_NO_SOURCE_OF = {
+    "<stdin>": "It was typed at Python's prompt (or piped into Python), which keeps the text of "
+    "what is typed since Python 3.13 only. Put it in a file, use IPython or a notebook, or give a "
+    "derivative rule for it with @tl.rule.",
+    _ANY_TEXT: "It was made from text by exec or eval, or by python -c. Put it in a file, or give "
+    "the text a name and keep it: linecache.cache[name] = (len(text), None, "
+    "text.splitlines(True), name), then exec(compile(text, name, 'exec'), namespace); or give a "
+    "derivative rule for it with @tl.rule.",
+}
 _CHANGED = "The file may have changed since it was imported: start again with the new version."
 
 
@@ -73,7 +83,7 @@ def find_definition(fn: types.FunctionType) -> Definition:
     if code.co_filename == _ANY_TEXT:
         sites = _of_code(sites, code, file)
         if not sites:
-            raise UnsupportedError(_NOT_FOUND.format(fn.__name__), hint=_NO_SOURCE)
+            raise _no_source(fn)
     if not sites:
         message = f"the source of `{fn.__name__}` is not at this line"
         raise UnsupportedError(message, place, _CHANGED)
@@ -91,15 +101,22 @@ def find_definition(fn: types.FunctionType) -> Definition:
     return Definition(node, name, Source(code.co_filename, file.lines))
 
 
+def _no_source(fn: types.FunctionType) -> UnsupportedError:
+    hint = _NO_SOURCE_OF.get(fn.__code__.co_filename, _NO_SOURCE)
+    return UnsupportedError(_NOT_FOUND.format(fn.__name__), hint=hint)
+
+
 def _parsed(fn: types.FunctionType) -> _File:
     name = fn.__code__.co_filename
     linecache.checkcache(name)
     content = "".join(linecache.getlines(name, fn.__globals__))
+    if not content.strip():
+        content = typed_text(fn.__code__) or ""
     known = _files.get(name)
     if known is not None and known.content == content:
         return known
     if not content.strip():
-        raise UnsupportedError(_NOT_FOUND.format(fn.__name__), hint=_NO_SOURCE)
+        raise _no_source(fn)
     try:
         tree = ast.parse(content)
     except SyntaxError as error:

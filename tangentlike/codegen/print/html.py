@@ -1,11 +1,20 @@
-"""Pieces of HTML that notebooks and reports share: highlighted source, and its colours."""
+"""Source as HTML, for notebooks and reports: highlighted, in colours for light and dark."""
 
 from __future__ import annotations
 
+import ast
 import html
 from functools import lru_cache
 
-__all__ = ["colours", "escaped", "highlighted", "line_by_line"]
+__all__ = [
+    "colours",
+    "derivative_page",
+    "escaped",
+    "highlighted",
+    "line_by_line",
+    "report_of_text",
+    "themed",
+]
 
 # Readable on white and on black alike: chosen by contrast, not by a theme of an editor.
 _LIGHT = {"k": "#8a1f9c", "s": "#1b6e2e", "c": "#6a6f76", "n": "#9a4a00", "f": "#0b57b0", "o": ""}
@@ -78,3 +87,31 @@ def report_of_text(text: str) -> str:
     """A message as a notebook shows it: its first line stands out."""
     first, _, rest = escaped(text).partition("\n")
     return f"<pre style='white-space:pre-wrap'><b>{first}</b>\n{rest}</pre>"
+
+
+_STYLE = """
+.tl-source pre{margin:0;padding:6px 0;background:none;white-space:pre;overflow:auto;color:inherit;
+font-size:13px;line-height:1.5}
+.tl-source summary{cursor:pointer;font-family:system-ui,sans-serif;font-size:13px}
+.tl-source summary span{opacity:.7}
+"""
+
+
+def derivative_page(what: str, source: str) -> str:
+    """A derivative in a notebook: its function in full, imports and helpers folded away."""
+    lines = source.rstrip("\n").splitlines()
+    tree = ast.parse(source)
+    first = tree.body[-1].lineno if tree.body else 1
+    helpers = [n.name for n in tree.body[:-1] if isinstance(n, ast.FunctionDef | ast.ClassDef)]
+    above, own = "\n".join(lines[: first - 1]).strip("\n"), "\n".join(lines[first - 1 :])
+    named = f"helpers {', '.join(helpers)}" if helpers else "imports"
+    folded = f"<details><summary><span>{escaped(named)}</span></summary>{_pre(above)}</details>"
+    return (
+        f"<style>{_STYLE}{colours('.tl-source')}</style><div class=tl-source>"
+        f"<details open><summary>{escaped(what)} <span>({len(lines)} lines)</span></summary>"
+        f"{folded if above else ''}{_pre(own)}</details></div>"
+    )
+
+
+def _pre(code: str) -> str:
+    return f"<pre>{highlighted(code)}</pre>"
