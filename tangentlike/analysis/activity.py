@@ -41,14 +41,36 @@ def active_names(
     ['a', 'b']
     """
     flow = flow_edges(function, kinds, book, effects)
+    found = _carrying(function, flow, wrt, kinds, book, targets)
+    _refuse_hidden_sharing(function, flow, found)
+    return _names_only(found)
+
+
+def carrying_names(
+    function: ir.Function,
+    wrt: Collection[str],
+    kinds: Mapping[str, Kind],
+    book: Any,
+    effects: EffectsOf | None = None,
+) -> frozenset[str]:
+    """`active_names`, asked before it is settled which names share memory."""
+    flow = flow_edges(function, kinds, book, effects)
+    return _names_only(_carrying(function, flow, wrt, kinds, book, None))
+
+
+def _carrying(
+    function: ir.Function,
+    flow: Flow,
+    wrt: Collection[str],
+    kinds: Mapping[str, Kind],
+    book: Any,
+    targets: Collection[str] | None,
+) -> set[str]:
     if targets is None:
         targets = written_parameters(function, flow)
     varied = _reachable(wrt, flow.successors, kinds)
     wanted = (*_returned(function, kinds, book), *targets, OUTSIDE)
-    useful = _reachable(wanted, flow.predecessors, kinds)
-    found = varied & useful
-    _refuse_hidden_sharing(function, flow, found)
-    return _names_only(found)
+    return varied & _reachable(wanted, flow.predecessors, kinds)
 
 
 def varied_names(

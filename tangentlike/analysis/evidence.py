@@ -22,6 +22,7 @@ VALUE = Kind("value")
 OBJECT = Kind("object")
 DICT = Kind("dict")  # (records of a structured array carry no derivatives)
 _NUMERIC = (operator.sub, operator.truediv, operator.pow, operator.floordiv)
+_CHECKS = (runtime.require_array, runtime.require_ndim, runtime.require_values)
 _IN_PLACE = (operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv)
 
 
@@ -49,7 +50,7 @@ def _checked(function: ir.Function) -> dict[str, Kind]:
         bound.update(() if isinstance(stmt, ir.Update) else ir.binds(stmt))
         match stmt:
             case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name), *_))):
-                if obj in (runtime.require_array, runtime.require_ndim):
+                if obj in _CHECKS:
                     checks[name] += 1
                     kinds.update(_statement(stmt))
     return {name: kind for name, kind in kinds.items() if checks[name] >= bound[name]}
@@ -136,6 +137,8 @@ def _statement(stmt: ir.Stmt) -> Iterator[tuple[str, Kind]]:
                 yield name, Kind("array", shape=(None,) * len(parts))
         case ir.Do(value=ir.Call(fn=ir.Ref(obj=runtime.require_array), args=(ir.Var(name),))):
             yield name, ARRAY
+        case ir.Do(value=ir.Call(fn=ir.Ref(obj=runtime.require_values), args=(ir.Var(name), _))):
+            yield name, VALUE
         case ir.Do(value=ir.Call(fn=ir.Ref(obj=runtime.require_ndim), args=(ir.Var(name), rank))):
             if isinstance(rank, ir.Const):
                 form = "array" if rank.value else "number"

@@ -23,11 +23,17 @@ from ..frontend.structures import (
     is_object,
     structure_of,
 )
-from ..ir.kind import BOOL, FLOAT, FUNCTION, INT, NONE, OTHER, SET, UNKNOWN, Kind
+from ..ir.kind import BOOL, FLOAT, FUNCTION, INT, NONE, NOTHING, OTHER, SET, UNKNOWN, Kind
 from ..rules.index_kinds import element_kind, index_kind, key_parts
 from ..rules.twins import twin
 from .iterator_kinds import iterator_kind
-from .operations import is_container_method, is_stop_gradient, rule_object
+from .operations import (
+    gives_module,
+    is_array_method,
+    is_container_method,
+    is_stop_gradient,
+    rule_object,
+)
 from .outputs import output_kind
 from .record_types import is_replace, record_class, record_fields, record_values
 
@@ -111,6 +117,8 @@ def _of_method(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind | No
 
 def _plain(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
     """The kind of an expression that is no call of a method."""
+    if gives_module(expr):
+        return OTHER
     match expr:
         case ir.Const(value):
             return _literal(value)
@@ -151,6 +159,8 @@ def item_kind(base: Kind, book: Any) -> Kind:
 
 
 def _literal(value: Any) -> Kind:
+    if value is None:
+        return NOTHING
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, int):
@@ -302,6 +312,8 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
     obj = rule_object(expr, kinds)
     if obj is None or book is None:
         return UNKNOWN
+    if isinstance(expr, ir.Call) and not _is_of_array(expr, obj, kinds):
+        return UNKNOWN  # (an object's own method of that name gives anything)
     call = expr if isinstance(expr, ir.Call) else ir.Call(ir.Ref(expr.name, obj), (expr.base,))
     known: dict[ir.Expr, Kind] = {}
     if _is_numeric(call, obj, kinds, book):
@@ -312,6 +324,14 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
     if result.holds_objects and module_of(obj).startswith(_OURS):
         return UNKNOWN  # the adjoint of an object is a mirror of it, and has another class
     return result
+
+
+def _is_of_array(call: ir.Call, obj: Any, kinds: Mapping[str, Kind]) -> bool:
+    """Whether a call that looks like one of a method of an array surely is one."""
+    fn = call.fn
+    if not isinstance(fn, ir.Attribute) or isinstance(fn.base, ir.Ref):
+        return True
+    return is_array_method(fn, kinds) or obj is not getattr(np.ndarray, fn.name, None)
 
 
 _ARITHMETIC = (operator.sub, operator.truediv, operator.pow, operator.floordiv, operator.neg)

@@ -270,6 +270,8 @@ class _Inference:
                 return _spread(target, self._iterated(iterable), self.book)
             case ir.Try(caught=caught):
                 return [(name, OTHER if caught else BOOL) for name in ir.binds(stmt)]
+            case ir.OpaqueStmt(text=text) if text.startswith("import "):
+                return [(name, OTHER) for name in ir.binds(stmt)]
             case _:
                 return [(name, UNKNOWN) for name in ir.binds(stmt)]
 

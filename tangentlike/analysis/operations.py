@@ -26,6 +26,7 @@ CONTAINER_METHODS = frozenset(
 MUTATING_METHODS = frozenset(
     ("append", "extend", "insert", "update", "setdefault", "add", "fill", "put", "itemset")
 )  # methods that put their arguments into the object
+_GIVING_MODULES = ("__array_namespace__", "array_namespace", "get_array_module")
 _ITERATING = (list, tuple, set, sorted, min, max, sum, iter)  # of a dict they see the keys
 GENERATORS = (np.random.Generator, np.random.RandomState)
 _CONTAINERS = ("list", "tuple", "dict")
@@ -167,6 +168,8 @@ def is_constant(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
     if isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES:
         return True
     obj = rule_object(expr, kinds)
+    if gives_module(expr):
+        return True
     if isinstance(expr, ir.Call) and _gives_keys(expr, obj, kinds):
         return True
     if obj is None:
@@ -174,6 +177,16 @@ def is_constant(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:
     if is_stop_gradient(obj):
         return True
     return book is not None and bool(book.is_nondifferentiable(obj))
+
+
+def gives_module(expr: ir.Expr) -> bool:
+    """Whether an expression asks for a module by a name that says so, or by the name of one."""
+    match expr:
+        case ir.Call(fn=ir.Attribute(name=name)):
+            return name in _GIVING_MODULES
+        case ir.Index(ir.Ref(obj=obj), _):
+            return obj is sys.modules
+    return False
 
 
 def _gives_keys(call: ir.Call, obj: Any, kinds: Mapping[str, Kind]) -> bool:
@@ -201,7 +214,7 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
         case ir.Index(ir.Ref(obj=obj), key) if makes_of_key(obj):
             parts = tuple(ir.Var(name) for name in sorted(ir.names_in(key)))
         case ir.Index(base, _):
-            return operands(base, kinds, book)
+            return () if gives_module(expr) else operands(base, kinds, book)
         case ir.Attribute(base, _):
             return () if is_constant(expr, kinds, book) else operands(base, kinds, book)
         case ir.Call() | ir.Slice() if is_slice(expr):  # (what is given one may read its bounds)

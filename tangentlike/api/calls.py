@@ -460,4 +460,10 @@ def _derive_call(*call: Any) -> Any:
     return derive_call(*call)
 
 
-derived_by(_derive_call)  # emitted code may meet functions that only the run knows
+def _described(owner: Any) -> Any:
+    from .called import described
+
+    return described(owner)
+
+
+derived_by(_derive_call, _described)  # emitted code may meet functions that only the run knows

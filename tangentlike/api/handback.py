@@ -145,12 +145,12 @@ def _saved(operator: Operator, *args: Any, **kwargs: Any) -> Saved:
 
 
 def finish(function: Any, chosen: Derivation | None = None) -> None:
-    """Attach what is known only after the transform; once, at the first call at the latest, and
-    again when a helper was defined anew.
+    """Attach what is known only after the transform; at the first call at the latest, and again
+    where another version served a call.
 
     `chosen` is the derivation that served that call."""
     known = function.__dict__.get("__wrapped__")
-    if known is not None and (chosen is None or not chosen.succeeds):
+    if known is not None and chosen is None:
         return
     operator: Operator = function.__tangentlike__
     derived = (chosen or operator.derive()).derived

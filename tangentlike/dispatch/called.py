@@ -6,7 +6,10 @@ The call is what is differentiated: for `f(x, n, rate=k)` the function
         return f(x0, x1, rate=rate)
 
 so that anything that can be called by name can be called at run time, partials and NumPy's
-functions included.
+functions included. For a method (`runtime.functions.Method`) its object is one more parameter:
+
+    def act_call(owner, x0):
+        return owner.act(x0)
 """
 
 from __future__ import annotations
@@ -17,15 +20,21 @@ import itertools
 import linecache
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from .. import ir
 from ..ad.request import Request
 from ..errors import UnsupportedError
+from ..frontend.structures import Structures, structures_of
 from ..pipeline.stages import derive
 from ..rules.twins import twin
+from ..runtime.functions import Method, method_of
 
+_OWNER = "held_by"  # the parameter for the object that a method is of
+_BY_NAME = (type, np.ufunc)  # whose methods are called by name
 _count = itertools.count(1)
 _PLAIN = (
     types.FunctionType,
@@ -43,11 +52,19 @@ def derive_call(
     """The pair or the tangent function of one way of calling a function, and what tells whether
     its helpers are still those that were read."""
     name = _name_of(f)
-    _refuse_hidden(f, name)
     names = tuple(f"x{w}" if isinstance(w, int) else w for w in wrt)
-    call = _call_of(f, name, count, words)
     # (Nothing is known of the arguments: they may be complex.)
-    made = derive(call, Request(mode, names, has_complex=True, exposed=True))
+    request = Request(mode, names, has_complex=True, exposed=True)
+    if isinstance(f, Method) and not isinstance(f.owner, _BY_NAME):
+        call = _method_call(f, name, count, words)
+        request = replace(request, structures=_known_structures(f))
+    else:
+        if not isinstance(f, Method):
+            _refuse_hidden(f, name)
+        call = _call_of(f, name, count, words)
+    made = derive(call, request)
+    if isinstance(f, Method) and any(map(_asks_again, made.module.functions)):
+        raise _not_followed(f)
     if made.written_params:
         raise UnsupportedError(
             f"`{name}`, which is known only when the program runs, writes its arguments",
@@ -61,6 +78,45 @@ def derive_call(
             hint=f"Call it by its name, or let it return a copy: `{outer[0]}.copy()`.",
         )
     return (made.functions if mode == "callee" else made.function), made.meanings.hold
+
+
+def described(owner: Any) -> Any:
+    """What the derivative of a method depends on of its object: the classes of what it holds, or
+    which class or ufunc it is itself."""
+    return id(owner) if isinstance(owner, _BY_NAME) else _structures(owner)
+
+
+def _structures(owner: Any) -> Structures:
+    return structures_of({_OWNER: owner}, any_keys=True, lists=True, ranks=True)
+
+
+def _known_structures(f: Method) -> Structures:
+    """What is known of the object that a method is of; refused where that is nothing."""
+    known = _structures(f.owner)
+    if not known:
+        raise _not_followed(f)
+    return known
+
+
+def _not_followed(f: Method) -> UnsupportedError:
+    what = f"`{f.__name__}` of a {type(f.owner).__name__}"
+    return UnsupportedError(
+        f"{what} is called, and neither a rule nor Python source says what that does",
+        hint="Add a rule with @tl.rule for a function that calls it, or apply tl.stop_gradient to "
+        "what it is given.",
+    )
+
+
+def _asks_again(function: ir.Function) -> bool:
+    """Whether a function asks the object that a method is of for that method."""
+    calls = (
+        part
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+        if isinstance(part, ir.Call) and getattr(part.fn, "obj", None) is method_of
+    )
+    return any(call.args[0] == ir.Var(_OWNER) for call in calls)
 
 
 def _name_of(f: Any) -> str:
@@ -86,16 +142,37 @@ def _refuse_hidden(f: Any, name: str) -> None:
     )
 
 
+def _method_call(f: Method, name: str, count: int, words: tuple[str, ...]) -> types.FunctionType:
+    """A function of an object and the arguments that its method is given."""
+    called = _OWNER if f.__name__ == "__call__" else f"{_OWNER}.{f.__name__}"
+    return _with_source(called, name, [_OWNER], count, words, {})
+
+
 def _call_of(f: Any, name: str, count: int, words: tuple[str, ...]) -> types.FunctionType:
-    """A function of the call's own arguments, with source."""
-    inner = f"_{name}" if name in ("np", *words) or name.startswith("x") else name
+    """A function of the call's own arguments."""
+    held = f.owner if isinstance(f, Method) else f
+    wanted = str(getattr(held, "__name__", name)) if isinstance(f, Method) else name
+    inner = f"_{wanted}" if wanted in ("np", *words) or wanted.startswith("x") else wanted
+    called = f"{inner}.{name}" if isinstance(f, Method) else inner
+    return _with_source(called, name, [], count, words, {inner: held})
+
+
+def _with_source(
+    called: str,
+    name: str,
+    before: list[str],
+    count: int,
+    words: tuple[str, ...],
+    held: dict[str, Any],
+) -> types.FunctionType:
+    """A function that calls what is written so with its own arguments, with source."""
     positions = [f"x{i}" for i in range(count)]
-    params = ", ".join([*positions, *(["*"] if words else []), *words])
+    params = ", ".join([*before, *positions, *(["*"] if words else []), *words])
     given = ", ".join([*positions, *(f"{w}={w}" for w in words)])
-    text = f"def {name}_call({params}):\n    return {inner}({given})\n"
+    text = f"def {name}_call({params}):\n    return {called}({given})\n"
     file = f"<tangentlike call {next(_count)} of {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace: dict[str, Any] = {"np": np, inner: f, "__name__": "called"}
+    namespace: dict[str, Any] = {"np": np, **held, "__name__": "called"}
     exec(compile(text, file, "exec"), namespace)
     made: types.FunctionType = namespace[f"{name}_call"]
     return made

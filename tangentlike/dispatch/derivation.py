@@ -230,13 +230,15 @@ class Derivation:
         objects = any(map(has_objects, given.values()))
         lists = any(isinstance(value, (list, tuple)) for value in given.values())
         lists = lists and not objects and self._asked.lists
-        told = structures_of(given, objects or self._asked.names, lists)
+        asked = self._asked if any(value is None for value in given.values()) else None
+        nothing = asked is not None and asked.nothing
+        told = structures_of(given, objects or self._asked.names, lists, nothing=nothing)
         known = dict(told)
         others = (n for n in self._stated if n in given and n not in known)
         told += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
         found = self if told == self.request.structures else self.for_told(told)
         if found._asked.ranks:
-            told = structures_of(given, objects or self._asked.names, lists, ranks=True)
+            told = structures_of(given, objects or self._asked.names, lists, True, nothing)
             found = self.for_told(told)
         return found
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import runtime
 from ..errors import TangentlikeError
-from ..ir.kind import FUNCTION, NONE, UNKNOWN, Kind
+from ..ir.kind import FUNCTION, NONE, NOTHING, UNKNOWN, Kind
 from ..pytree import leaves
 from .owners import is_machinery
 
@@ -35,18 +35,25 @@ Structures = tuple[tuple[str, Kind], ...]
 
 
 def structures_of(
-    given: Mapping[str, Any], any_keys: bool = False, lists: bool = False, ranks: bool = False
+    given: Mapping[str, Any],
+    any_keys: bool = False,
+    lists: bool = False,
+    ranks: bool = False,
+    nothing: bool = False,
 ) -> Structures:
     """The structure of those arguments that hold dicts with numbers for keys, by parameter;
     with `any_keys` of those that hold any dicts, with `lists` of lists and tuples as well. With
-    `ranks` of all of them, and which are numbers and arrays, also in these.
+    `ranks` of all of them, and which are numbers and arrays, also in these; with `nothing` which
+    arguments are None.
 
     >>> [(name, kind.form) for name, kind in structures_of({"t": {0: 1.5}, "x": [2.5]})]
     [('t', 'dict')]
     """
     found = []
     for name, value in given.items():
-        if leaves.is_leaf(value) or isinstance(value, (str, int)):
+        if value is None and nothing:
+            found.append((name, NOTHING))
+        if leaves.is_leaf(value) or isinstance(value, (str, int, type(None))):
             if ranks and (kind := _rank_of(value)) != UNKNOWN:
                 found.append((name, kind))
             continue

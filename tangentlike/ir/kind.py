@@ -79,6 +79,8 @@ class Kind:
         """The strongest claim that is true of both."""
         if self == other:
             return self
+        if NOTHING in (self, other) and (self.module is not None or other.module is not None):
+            return self if self.module is not None else other
         forms = {self.form, other.form}
         if len(forms) == 1:
             form = self.form
@@ -168,6 +170,8 @@ OTHER = Kind("other")
 # What an attribute is where it was seen to be None: nothing is claimed of it, since it may be
 # assigned, but methods that are asked of it are in branches that are not taken.
 NONE = Kind("unknown", cls=type(None))
+# None itself. What is joined with a module is that, since nothing can be asked of None.
+NOTHING = Kind("other", cls=type(None))
 FUNCTION = Kind("other", cls=FunctionType)  # a function of Python or NumPy
 SET = Kind("set")
 FLOAT = Kind("number", "float", ())

@@ -7,7 +7,7 @@ the call.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,18 +20,20 @@ __all__ = ["Asked", "asked_by", "asks_for_ranks", "runs_over_names", "takes_arra
 
 _ASKING = (
     *(runtime.require_array, runtime.require_mutable, runtime.require_ndim),
-    runtime.sorting_order,
+    *(runtime.require_values, runtime.sorting_order),
 )
 
 
 @dataclass(frozen=True)
 class Asked:
     """Whether it matters which arguments are dicts (`names`, whatever their keys), which are lists
-    (`lists`), and which are numbers and of how many axes the arrays are (`ranks`)."""
+    (`lists`), which are numbers and of how many axes the arrays are (`ranks`), and which are None
+    (`nothing`)."""
 
     names: bool
     lists: bool
     ranks: bool
+    nothing: bool
 
 
 def asked_by(made: Callable[[], Any]) -> Asked:
@@ -40,15 +42,16 @@ def asked_by(made: Callable[[], Any]) -> Asked:
     try:
         derived = made()
     except UnknownRankError:
-        return Asked(True, True, True)
+        return Asked(True, True, True, True)
     except UnknownClassError:
-        return Asked(True, False, False)
+        return Asked(True, False, False, True)
     functions = derived.module.functions
     every = (derived.lowered.function, *functions)
     return Asked(
         any(map(runs_over_names, every)),
         any(map(takes_arrays, every)),
         any(map(asks_for_ranks, functions)),
+        any(map(asks_objects, functions)),
     )
 
 
@@ -100,11 +103,21 @@ def takes_arrays(function: ir.Function) -> bool:
 def asks_for_ranks(function: ir.Function) -> bool:
     """Whether a function checks when it runs that something is an array, or a number: what
     `x += v` does to the caller's `x` depends on it."""
-    calls = (
+    return any(obj in _ASKING for obj in _called(function) if isinstance(obj, types.FunctionType))
+
+
+def asks_objects(function: ir.Function) -> bool:
+    """Whether a function asks objects when it runs for what they have under a name: a parameter
+    may be a module, or None where one is chosen then."""
+    return any(obj is runtime.method_of for obj in _called(function))
+
+
+def _called(function: ir.Function) -> Iterator[Any]:
+    """What a function calls, where the text says which object that is."""
+    return (
         getattr(part.fn, "obj", None)
         for stmt in ir.statements(function.body)
         for expr in ir.expressions(stmt)
         for part in ir.walk(expr)
         if isinstance(part, ir.Call)
     )
-    return any(obj in _ASKING for obj in calls if isinstance(obj, types.FunctionType))

@@ -19,6 +19,7 @@ from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.same_arguments import merge_same_arguments
 from ..ad.normalize.standard_containers import as_lists_and_dicts
+from ..ad.normalize.unknown_objects import methods_of_unknown_objects
 from ..ad.normalize.updates import rebind_updates
 from ..ad.request import PLAIN_READING, Reading, Request
 from ..ad.reverse.calls import CallConversion
@@ -234,7 +235,7 @@ class Builder:
     ) -> tuple[Lowered, Context]:
         """A function as both modes read it, and what they know of it."""
         context = self._context(lowered, given)
-        for spell in (as_lists_and_dicts, spelled):
+        for spell in (methods_of_unknown_objects, as_lists_and_dicts, spelled):
             function = spell(lowered.function, wrt, context)
             if function is not lowered.function:
                 made = frozenset(context.temporaries)

@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import TangentlikeError
-from ..runtime.records import Record, copied_fields, dict_with, fields_of, names_of, record_like
+from ..runtime.records import (
+    Record,
+    copied_fields,
+    dict_with,
+    fields_of,
+    is_array_class,
+    names_of,
+    record_like,
+)
 from .containers import is_registered, made_of, taken_apart
 
 _BARE = (float, int, str, np.generic, type(None))  # what shares no memory with anything
@@ -23,14 +31,7 @@ def is_array(value: Any) -> bool:
     """Whether it is an array of NumPy, CuPy or the like (0-d included; NumPy scalars are not)."""
     if isinstance(value, np.ndarray):
         return True
-    if isinstance(value, (dict, list, tuple, str)):
-        return False  # (some have attributes for their keys)
-    return (
-        isinstance(getattr(value, "shape", None), tuple)  # (of a module it is a function)
-        and hasattr(value, "dtype")
-        and hasattr(value, "ndim")
-        and not isinstance(value, (np.generic, type))
-    )
+    return is_array_class(type(value))
 
 
 def is_number(value: Any) -> bool:

@@ -5,6 +5,7 @@ Rounding is here as well: its derivative is zero wherever it has one.
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
 
@@ -69,7 +70,7 @@ nondifferentiable(
     *(np.ndarray.shape, np.ndarray.dtype, np.ndarray.strides, np.ndarray.flags),
     "numpy.ndarray.device",
     *(type, range, slice, str, repr, format, chr, hex, bin, oct, ascii, dir, print, input),
-    *(open, bytes, bytearray, object),
+    *(open, bytes, bytearray, object, importlib.import_module),
     kind=other,
 )
 nondifferentiable(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import runtime
+from .. import ir, runtime
+from ..kind import OTHER, UNKNOWN, Kind
 from ..runtime import schedules
-from .book import nondifferentiable, rule
+from .book import KindOf, nondifferentiable, rule
 from .kinds_of import elementwise, first, integer, other, same_as, unknown
 
 # ----------------------------------------------------------------------- shape of adjoints
@@ -238,12 +239,28 @@ nondifferentiable(
     runtime.require_items,
     runtime.require_array,
     runtime.require_mutable,
+    runtime.require_values,
+    runtime.require_container,
+    runtime.require_none,
     runtime.require_scalar,
     runtime.require_no_dict,
     runtime.require_no_dicts,
     runtime.require_sequence,
     runtime.leave_raising,
 )
+
+
+def _method(call: ir.Call, kind_of: KindOf) -> Kind:
+    """What a module holds has no memory of its own."""
+    return OTHER if kind_of(call.args[0]).form == "other" else UNKNOWN
+
+
+# (An object that carries derivatives gives a function that does, which is refused where its
+# derivative is asked for.)
+@rule(runtime.method_of, view="view", kind=_method)
+def method_of(y, x, name):
+    y_dot = x_dot
+    x_bar = y_bar
 
 
 # (Where the function itself carries derivatives, `analysis.refusals` says so.)

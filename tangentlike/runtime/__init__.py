@@ -23,14 +23,17 @@ from .buffers import (
     require_array,
     require_as_many,
     require_class,
+    require_container,
     require_items,
     require_listed,
     require_module,
     require_mutable,
     require_ndim,
+    require_none,
     require_read_first,
     require_sequence,
     require_stored,
+    require_values,
     survivors,
 )
 from .calculus import (
@@ -78,7 +81,7 @@ from .containers import (
     without,
     without_bar,
 )
-from .functions import asked_of_none, pair_of, plain_function, tangent_of
+from .functions import asked_of_none, method_of, pair_of, plain_function, tangent_of
 from .grids import grid_dot, steps, unbroadcast_each, ungrid
 from .hooks import hooked, on_adjoint
 from .indexing import (
@@ -338,7 +341,8 @@ __all__ = [
     "leave_raising", "log_or_zero", "longest_items", "lost_statements", "lstsq_bar_a",
     "lstsq_bar_b", "lstsq_dot", "lstsq_residual_bar", "masked_parts", "matmul_bar_a",
     "matmul_bar_b", "matrix_norm_slope", "matrix_power_bar", "matrix_power_dot", "merged_bar",
-    "method_axes", "mirrored_view", "multi_dot_bar", "multi_dot_dot", "named_items",
+    "method_axes", "method_of",
+    "mirrored_view", "multi_dot_bar", "multi_dot_dot", "named_items",
     "named_items_bar", "nest_like", "norm_slope", "on_adjoint", "ones_like", "onto_triangle",
     "order_of", "other_entries", "over_gaps", "pad_entries", "pad_widths", "pair_of",
     "pairwise_items", "part_like", "partition_order", "permutation_items", "pinv_bar", "pinv_dot",
@@ -352,6 +356,7 @@ __all__ = [
     "require_as_many", "require_class", "require_items", "require_listed", "require_module",
     "require_mutable", "require_ndim", "require_no_dict", "require_no_dicts", "require_plain_copy",
     "require_read_first", "require_real", "require_scalar", "require_sequence", "require_stored",
+    "require_container", "require_none", "require_values",
     "reshape_like", "restore_entry", "rfft_bar", "rfftn_bar", "row_join", "running_places",
     "running_sums", "saved_attribute", "saved_attribute_bar", "saved_entry", "scalar_seed",
     "scale_items", "shallow_dot", "shared_zeros", "sinc_derivative", "slice_bounds", "slice_items",

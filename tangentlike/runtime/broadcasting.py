@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .records import Entries, like_dict, mirror
+from .records import Entries, is_array_class, like_dict, mirror
 from .sharing import SharedAdjoints, same_view
 
 __all__ = [
@@ -206,7 +206,7 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     inside = (*above, x)
     if isinstance(x, dict):
         return like_dict(x, lambda item: _like(item, number, array, inside))
-    if hasattr(x, "shape") and hasattr(x, "dtype"):
+    if is_array_class(type(x)):
         return array(x) if x.dtype.kind in "fc" else array(x, dtype=float)
     if isinstance(x, SharedAdjoints):
         return SharedAdjoints()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ __all__ = [
     "reached",
     "require_apart",
     "require_array",
+    "require_container",
+    "require_none",
+    "require_values",
     "require_class",
     "require_items",
     "require_listed",
@@ -137,6 +141,19 @@ def require_array(x: Any) -> None:
         )
 
 
+def require_values(x: Any, method: str) -> None:
+    """Check that `x`, whose method of this name is called, is an array or a number.
+
+    Raises `TypeError` otherwise: objects may have another method of that name.
+    """
+    if not hasattr(type(x), "dtype"):
+        raise TypeError(
+            f"this derivative takes `{method}` for the method of an array where it got a "
+            f"{type(x).__name__}: annotate the parameter, or pass example= arguments to get one "
+            "for yours"
+        )
+
+
 def require_mutable(x: Any) -> None:
     """Check that `x` is no number: what is added to its adjoint is added to the caller's.
 
@@ -192,6 +209,30 @@ def require_module(x: Any, module: Any) -> None:
         raise TypeError(
             f"this derivative is written for the module {module.__name__} where it got {x!r}: "
             "make the derivative with that"
+        )
+
+
+def require_none(x: Any) -> None:
+    """Check that an argument is the None that this derivative was made for.
+
+    Raises `TypeError` otherwise.
+    """
+    if x is not None:
+        raise TypeError(
+            f"this derivative is written for None where it got a {type(x).__name__}: call the "
+            "derivative of the function, which is made again for other arguments"
+        )
+
+
+def require_container(x: Any, method: str) -> None:
+    """Check that `x`, whose method of this name is called, is a container of Python's.
+
+    Raises `TypeError` otherwise: objects may have another method of that name.
+    """
+    if not isinstance(x, (list, tuple, dict, set, frozenset, str, bytes, range, deque)):
+        raise TypeError(
+            f"this derivative takes `{method}` for the method of a list or dict where it got a "
+            f"{type(x).__name__}: give the method another name"
         )
 
 

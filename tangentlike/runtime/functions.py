@@ -1,11 +1,13 @@
 """Functions that only the running program knows: their derivatives are made when it calls them.
 
 Emitted code says `f_fwd, f_bwd = pair_of(f, 1, (0,))` or `f_jvp = tangent_of(f, 1, (0,))` and calls
-what it gets. Deriving needs the whole of tangentlike, which says here how it is done.
+what it gets. Deriving needs the whole of tangentlike, which says here how it is done. What an
+object of a class that only the run knows has under a name is `method_of(xp, "tanh")`.
 """
 
 from __future__ import annotations
 
+import functools
 import types
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["asked_of_none", "pair_of", "plain_function", "tangent_of"]
+__all__ = ["Method", "asked_of_none", "method_of", "pair_of", "plain_function", "tangent_of"]
 
 _MOST = 512  # derivatives kept; a program that makes a function in each round forgets old ones
 
@@ -23,13 +25,42 @@ Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str], Made]
 
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
-_derive: list[Derive] = []
+_derive: list[tuple[Derive, Callable[[Any], Any]]] = []
 _made: OrderedDict[Any, tuple[Any, Made]] = OrderedDict()
 
 
-def derived_by(derive: Derive) -> None:
-    """Say how functions are differentiated."""
-    _derive[:] = [derive]
+def derived_by(derive: Derive, described: Callable[[Any], Any]) -> None:
+    """Say how functions are differentiated, and what a derivative depends on of the object whose
+    method it is of."""
+    _derive[:] = [(derive, described)]
+
+
+class Method:
+    """The method of an object that carries no derivatives; called like the method."""
+
+    __slots__ = ("__name__", "owner")
+
+    def __init__(self, owner: Any, name: str) -> None:
+        self.owner, self.__name__ = owner, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.owner, self.__name__)(*args, **kwargs)
+
+
+def method_of(x: Any, name: str) -> Any:
+    """The function that an object has under a name: what a module or an instance holds is that
+    itself; methods, and objects that are called, are a `Method` of the object.
+
+    >>> method_of(np, "tanh"), type(method_of(np.ones(2), "dot")).__name__
+    (<ufunc 'tanh'>, 'Method')
+    """
+    found = getattr(x, name)
+    if isinstance(x, types.ModuleType) and not isinstance(found, types.MethodType):
+        return found
+    owner = getattr(found, "__self__", None)
+    if owner is None or isinstance(owner, types.ModuleType):
+        return found if isinstance(found, _FUNCTIONS) else Method(found, "__call__")
+    return Method(owner, getattr(found, "__name__", name))
 
 
 def pair_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = ()) -> Any:
@@ -72,18 +103,33 @@ def plain_function(f: Any) -> Any:
 
 
 def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str) -> Any:
-    key = (id(f), count, wrt, words, mode)
+    if not _derive:
+        raise RuntimeError("import tangentlike: it makes the derivatives of functions at run time")
+    derive, described = _derive[0]
+    method = isinstance(f, Method)
+    what = (f.__name__, described(f.owner)) if method else id(f)
+    key = (what, count, wrt, words, mode)
     _, (found, holds) = _made.get(key, (None, (None, _never)))
     if holds():
         _made.move_to_end(key)
-        return found
-    if not _derive:
-        raise RuntimeError("import tangentlike: it makes the derivatives of functions at run time")
-    found, holds = _derive[0](f, count, wrt, words, mode)
-    _made[key] = (f, (found, holds))  # (the function is kept, so that its id stays its own)
+        return _given_owner(found, f.owner) if method else found
+    found, holds = derive(f, count, wrt, words, mode)
+    kept = None if method else f  # (so that its id stays its own)
+    _made[key] = (kept, (found, holds))
     if len(_made) > _MOST:
         _made.popitem(last=False)
-    return found
+    return _given_owner(found, f.owner) if method else found
+
+
+def _given_owner(made: Any, owner: Any) -> Any:
+    """The derivative of a method, which has the object as its first argument, for one object (that
+    of a class or of a ufunc is called by its name)."""
+    if isinstance(owner, (type, np.ufunc)):
+        return made
+    if not isinstance(made, tuple):
+        return functools.partial(made, owner)
+    forward, backward = made
+    return functools.partial(forward, owner), backward
 
 
 def _never() -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import unbroadcast
-from .records import Mirror, Record, added, copied_fields, dict_with
+from .records import Mirror, Record, added, copied_fields, dict_with, is_array_class
 
 __all__ = ["accumulate", "add_at", "copy", "part_like", "stop_gradient"]
 
@@ -100,7 +100,7 @@ def copy(x: Any) -> Any:
         return {key: copy(item) for key, item in x.items()}
     if isinstance(x, dict):  # (of a class with ways of its own: a `defaultdict`, a `Counter`)
         return dict_with(x, {key: copy(item) for key, item in x.items()})
-    if hasattr(x, "shape") and hasattr(x, "copy"):
+    if is_array_class(type(x)):
         return x.copy(order="K")
     return copied_fields(x, copy)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
+import inspect
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict
@@ -166,7 +167,7 @@ def fields_of(value: Any) -> dict[str, Any] | None:
         return {n: getattr(value, n) for n in names if n not in computed and hasattr(value, n)}
     if isinstance(value, _NO_OBJECTS) or is_machinery(type(value)):
         return None
-    if isinstance(value, (list, tuple, dict, np.generic)) or hasattr(value, "dtype"):
+    if isinstance(value, (list, tuple, dict, np.generic)) or is_array_class(type(value)):
         return None
     slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
     attributes = getattr(value, "__dict__", None)
@@ -176,6 +177,31 @@ def fields_of(value: Any) -> dict[str, Any] | None:
         attributes = {}
     own = {n: v for n, v in attributes.items() if not _is_computed(type(value), n)}
     return {**{n: getattr(value, n) for n in slots if hasattr(value, n)}, **own}
+
+
+_ARRAY_CLASSES: dict[type, bool] = {}  # what was found of classes seen so far
+
+
+def is_array_class(cls: type) -> bool:
+    """Whether objects of a class are arrays. Their class says so: an object of the user's may have
+    fields named `dtype` or `ndim`, or answer for any name (`__getattr__`).
+
+    >>> is_array_class(np.ndarray), is_array_class(type("Spec", (), {"ndim": 2}))
+    (True, False)
+    """
+    if cls not in _ARRAY_CLASSES:
+        _ARRAY_CLASSES[cls] = _says_array(cls)
+    return _ARRAY_CLASSES[cls]
+
+
+def _says_array(cls: type) -> bool:
+    if issubclass(cls, (dict, list, tuple, str, np.generic, type)):
+        return False  # (some have attributes for their keys)
+    if hasattr(cls, "tocsr"):
+        return True  # (a sparse matrix may have its dtype as a field)
+    asked = ("shape", "dtype", "ndim")
+    told = all(inspect.isdatadescriptor(inspect.getattr_static(cls, n, None)) for n in asked)
+    return told and hasattr(cls, "__getitem__")
 
 
 def field_order(cls: Any, names: Sequence[str]) -> list[str]:
@@ -317,7 +343,7 @@ def _of_class(cls: type) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         for name, value in vars(base).items():
-            if isinstance(value, (float, complex)) or hasattr(value, "dtype"):
+            if isinstance(value, (float, complex, np.generic)) or is_array_class(type(value)):
                 found[name] = value
             else:
                 found.pop(name, None)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .records import Record, fields_of, names_of
+from .records import Record, fields_of, is_array_class, names_of
 from .schedules import DiskStack
 from .sharing import memory_owner
 
@@ -64,7 +64,7 @@ def _copied(value: Any, made: dict[int, tuple[Any, Any]], arrays: bool) -> Any:
 def _is_array(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind != "O"
-    return hasattr(value, "shape") and hasattr(value, "copy") and not isinstance(value, np.generic)
+    return is_array_class(type(value))
 
 
 def _copied_array(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:

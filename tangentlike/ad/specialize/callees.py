@@ -21,7 +21,7 @@ from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
 from ...frontend.marks import mark_of
 from ...frontend.primal import emitted_of
-from ...ir.kind import FLOAT, FUNCTION, UNKNOWN, Kind
+from ...ir.kind import FLOAT, FUNCTION, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.ruled import lower_ruled
 from ..request import Reading
@@ -354,7 +354,7 @@ def _gives_value(function: ir.Function) -> bool:
 
 def _rough(kind: Kind) -> Kind:
     """A kind without the caller's names in it, so that equal requests are recognised."""
-    if kind.form == "object" or kind == FUNCTION:
+    if kind.form == "object" or kind in (FUNCTION, NOTHING) or kind.module is not None:
         return kind
     shape = kind.shape
     if isinstance(shape, tuple):

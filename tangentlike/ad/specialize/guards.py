@@ -7,13 +7,14 @@ from collections.abc import Mapping
 
 from ... import ir
 from ...frontend.lower import Lowered
-from ...ir.kind import Kind
-from ...runtime import require_class
+from ...ir.kind import NOTHING, Kind
+from ...runtime import require_class, require_none
 from .module_values import module_check
 
 
 def guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
-    """A function that begins with `require_class(layer, Layer)` for each object it is given."""
+    """A function that begins with `require_class(layer, Layer)` for each object it is given, and
+    with `require_none(xp)` for each None."""
     function = lowered.function
     origin = ir.Origin(function.place)
     checks: list[ir.Stmt] = [
@@ -30,6 +31,12 @@ def guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
     ]
     modules = (module_check(n, k, function, lowered.scope) for n, k in given.items())
     checks += [check for check in modules if check is not None]
+    nothing = ir.Ref("require_none", require_none)
+    checks += [
+        ir.Do(ir.Call(nothing, (ir.Var(name),), at=function.place), origin)
+        for name, kind in given.items()
+        if kind == NOTHING and name in function.param_names
+    ]
     checks = [check for check in checks if check not in function.body[: len(checks)]]
     function = dataclasses.replace(function, body=(*checks, *function.body))
     return dataclasses.replace(lowered, function=function)

@@ -333,7 +333,7 @@ def _of_partial(
 
 def may_call_methods(function: ir.Function) -> bool:
     """Whether a function calls a class of the user's, a method of one, or names an object of
-    the module, or a module."""
+    the module, a module, or a function that may take one."""
     values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
     return any(_of_user(part) for v in values if v is not None for part in ir.walk(v))
 
@@ -342,7 +342,10 @@ def _of_user(part: ir.Expr) -> bool:
     match part:
         case ir.Call(fn=ir.Ref(obj=type() as cls)):
             return initialiser(cls) is not None or record_class(part) is not None
-        case ir.Ref(obj=types.FunctionType() | types.BuiltinFunctionType() | np.ufunc()):
+        case ir.Ref(obj=types.FunctionType() as obj):
+            defaults = (*(obj.__defaults__ or ()), *(obj.__kwdefaults__ or {}).values())
+            return any(d is None or isinstance(d, types.ModuleType) for d in defaults)
+        case ir.Ref(obj=types.BuiltinFunctionType() | np.ufunc()):
             return False
         case ir.Ref(obj=types.MethodType() | types.ModuleType()):
             return True

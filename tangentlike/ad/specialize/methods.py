@@ -22,11 +22,11 @@ from typing import Any
 from ... import ir
 from ...analysis.kind_of import kind_of
 from ...analysis.operations import is_python_function
-from ...errors import UnknownClassError
+from ...errors import UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
 from ...frontend.marks import carry_over, mark
-from ...ir.kind import NONE, Kind
+from ...ir.kind import NONE, NOTHING, Kind
 from ...ir.names import Names
 from ...runtime import asked_of_none
 from ..all_names import all_names
@@ -385,11 +385,38 @@ class _Spelling:
             return {}
 
     def _given(self, fn: Any, call: ir.Call) -> dict[str, Kind]:
-        """What is known of the objects among the arguments, by parameter."""
+        """What is known of the objects among the arguments, by parameter; of None where the
+        function takes a module instead."""
         bound = self._bound(fn, call)
-        atoms = (item for item in bound.items() if isinstance(item[1], ir.Var | ir.Ref))
-        kinds = ((name, self.kind(value)) for name, value in atoms)
-        return {name: kind for name, kind in kinds if kind.holds_objects}
+        atoms = (ir.Var, ir.Ref, ir.Const)
+        kinds = {n: self.kind(value) for n, value in bound.items() if isinstance(value, atoms)}
+        kinds |= {n: k for n, k in _defaults(fn).items() if n not in bound}
+        found = {name: kind for name, kind in kinds.items() if kind.holds_objects}
+        nothing = [name for name, kind in kinds.items() if kind == NOTHING]
+        if nothing and self._names_modules(fn):
+            found |= dict.fromkeys(nothing, NOTHING)
+        return found
+
+    def _names_modules(self, fn: Any) -> bool:
+        """Whether a function gives a name to a module."""
+        try:
+            body = self.methods.callees.lowered(fn).function.body
+        except UnsupportedError:
+            return False
+        values = (stmt.value for stmt in ir.statements(body) if isinstance(stmt, ir.Assign))
+        parts = (part for value in values for part in ir.walk(value))
+        return any(isinstance(p, ir.Ref) and isinstance(p.obj, types.ModuleType) for p in parts)
+
+
+def _defaults(fn: Any) -> dict[str, Kind]:
+    """What is known of the parameters of a function whose defaults are modules, or None."""
+    try:
+        params = inspect.signature(fn, follow_wrapped=False).parameters.items()
+    except (TypeError, ValueError):
+        return {}
+    modules = {n: p.default for n, p in params if isinstance(p.default, types.ModuleType)}
+    kinds = {n: Kind("other", module=module) for n, module in modules.items()}
+    return kinds | {n: NOTHING for n, p in params if p.default is None}
 
 
 def _is_super(value: ir.Expr) -> bool:

@@ -35,8 +35,12 @@ def functions_of_modules(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered
                 return dict(of.fields).get(field, UNKNOWN).module
         return None
 
+    ufuncs = _named_ufuncs(lowered.function)
+
     def expr(e: ir.Expr) -> ir.Expr:
         e = ir.rebuild(e, expr)
+        if isinstance(e, ir.Attribute) and e.base in ufuncs:
+            return dataclasses.replace(e, base=ufuncs[e.base])
         module = module_of(e.base) if isinstance(e, ir.Attribute) else None
         if module is None or not isinstance(e, ir.Attribute) or not hasattr(module, e.name):
             return e
@@ -47,6 +51,18 @@ def functions_of_modules(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered
         return lowered
     function = dataclasses.replace(lowered.function, body=body)
     return as_defined(as_numpy(dataclasses.replace(lowered, function=function)))
+
+
+def _named_ufuncs(function: ir.Function) -> dict[ir.Expr, ir.Expr]:
+    """The names that stand for one ufunc wherever they are read: `xp_add = np.add`."""
+    bound = ir.bindings(list(ir.statements(function.body)), function.param_names)
+    found: dict[ir.Expr, ir.Expr] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Ref(obj=np.ufunc()) as value):
+                if bound[name] == 1:
+                    found[ir.Var(name)] = value
+    return found
 
 
 def module_check(name: str, kind: Kind, function: ir.Function, scope: Scope) -> ir.Stmt | None:

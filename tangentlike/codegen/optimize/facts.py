@@ -143,6 +143,9 @@ _CHECKING_RUNTIME = frozenset(
         "require_no_dicts",
         "require_sequence",
         "require_stored",
+        "require_values",
+        "require_container",
+        "require_none",
     )
 )
 # What depends on which array an argument is, not on its entries alone.

@@ -1,0 +1,191 @@
+"""Methods of objects whose classes are not known, given what carries derivatives.
+
+before::                            after::
+    y = xp.tanh(x)                      xp_tanh = method_of(xp, "tanh")
+                                        y = xp_tanh(x)
+    z = a.dot(x)                        require_values(a, "dot")
+                                        z = a.dot(x)
+
+What `xp` is shows when the program runs: a module, an object of the user's, a random generator. The
+function that its attribute is then has its derivative made at run time (`specialize.late`). A name
+that arrays have stands for a method of theirs only where this differentiates by what it is given,
+and where nothing else is asked of the object that arrays do not have; the text checks it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ... import ir
+from ...analysis.activity import carrying_names, varied_names
+from ...analysis.operations import GENERATORS, is_container_method, rule_object
+from ...analysis.refusals import unknown_class
+from ...errors import TangentlikeError
+from ...ir.kind import Kind
+from ...pytree import leaves
+from ...rules.linear import is_zero
+from ..context import Context
+
+_CONTAINERS = ("list", "tuple", "dict", "set")
+_KNOWN = (types.ModuleType, type, np.ufunc, np.generic, dict, list, tuple, str, *GENERATORS)
+_ASKED_BY = ("count", "get", "index", "pop", "items", "keys", "values")
+_VALUES = ("array", "value", "number")
+
+
+def methods_of_unknown_objects(
+    function: ir.Function, wrt: tuple[str, ...], context: Context
+) -> ir.Function:
+    """The function itself where no such method is called."""
+    function = _containers_checked(function, wrt, context)
+    calls = {id(s): call for s in ir.statements(function.body) if (call := _asked(s, context))}
+    if not calls:
+        return function
+    named = {id(s): _named(s, calls[id(s)], context) for s in _these(function, calls)}
+    # (What these calls carry shows where none of them is taken to write what it is given.)
+    whole = _replaced(function, named)
+    effects = context.sources().effects
+    carrying = carrying_names(whole, wrt, context.kinds, context.book, effects=effects)
+    other = _of_no_array(function)
+    chosen: dict[int, ir.Block] = {}
+    for stmt in _these(function, calls):
+        call = calls[id(stmt)]
+        given = _given(call) & carrying
+        if not given or not carrying.intersection(ir.binds(stmt)):
+            continue
+        fn = call.fn
+        assert isinstance(fn, ir.Attribute)
+        if fn.base not in other and _differentiates_by(call, given, context):
+            chosen[id(stmt)] = (_check("require_values", call, stmt.origin, context), stmt)
+        elif ir.names_in(fn.base) & carrying:
+            raise unknown_class(fn, call.at or stmt.origin.place)
+        else:
+            chosen[id(stmt)] = named[id(stmt)]
+    return _replaced(function, chosen) if chosen else function
+
+
+def _containers_checked(
+    function: ir.Function, wrt: tuple[str, ...], context: Context
+) -> ir.Function:
+    """The function with a check of each object that looks like a list or dict, and is asked by a
+    value that carries derivatives for what carries none: `xs.index(v)`, `table.get(x)`."""
+    found: dict[int, tuple[ir.Assign, ir.Call]] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(value=ir.Call(fn=ir.Attribute(base, name), args=(_, *_)) as call):
+                is_open = context.kind_of(base).form in ("unknown", "object", "other")
+                if name in _ASKED_BY and is_open and is_container_method(call, context.kinds):
+                    found[id(stmt)] = stmt, call
+    if not found:
+        return function
+    varied = varied_names(
+        function, wrt, context.kinds, context.book, effects=context.sources().effects
+    )
+    checked = {
+        key: (_check("require_container", call, stmt.origin, context), stmt)
+        for key, (stmt, call) in found.items()
+        if ir.names_in(call.args[0]) & varied
+    }
+    return _replaced(function, checked) if checked else function
+
+
+def _these(function: ir.Function, calls: Mapping[int, ir.Call]) -> Iterator[ir.Stmt]:
+    return (stmt for stmt in ir.statements(function.body) if id(stmt) in calls)
+
+
+def _replaced(function: ir.Function, parts: Mapping[int, ir.Block]) -> ir.Function:
+    """The function with other statements for some, by their ids."""
+
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(new for stmt in stmts for new in statement(stmt))
+
+    def statement(stmt: ir.Stmt) -> ir.Block:
+        if id(stmt) in parts:
+            return parts[id(stmt)]
+        return (ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt,)
+
+    return dataclasses.replace(function, body=block(function.body))
+
+
+def _named(stmt: ir.Stmt, call: ir.Call, context: Context) -> tuple[ir.Stmt, ir.Stmt]:
+    """What the object has under the name, and the call of that."""
+    fn = call.fn
+    assert isinstance(fn, ir.Attribute) and isinstance(stmt, ir.Assign)
+    name = context.names.fresh(f"{_base_name(fn)}_{fn.name}")
+    held = ir.Call(context.helper("method_of"), (fn.base, ir.Const(fn.name)), at=call.at)
+    context.kinds[name] = context.kind_of(held)
+    context.temporaries.add(name)
+    called = dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Var(name)))
+    return ir.Assign(name, held, stmt.origin), called
+
+
+def _check(helper: str, call: ir.Call, origin: ir.Origin, context: Context) -> ir.Stmt:
+    """The check that an object is one whose method of this name is meant."""
+    fn = call.fn
+    assert isinstance(fn, ir.Attribute)
+    args = (fn.base, ir.Const(fn.name))
+    return ir.Do(ir.Call(context.helper(helper), args, at=call.at), origin)
+
+
+def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:
+    """The call of a method of an object of which nothing is known, given any names."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Attribute(base)) as call):
+            kind = context.kind_of(base)
+            known = kind.form in (*_VALUES, *_CONTAINERS) or _is_known(kind)
+            if isinstance(base, ir.Ref):
+                known = known or _is_known_outside(base.obj)
+            container = is_container_method(call, context.kinds)
+            return None if known or container or not _given(call) else call
+    return None
+
+
+def _is_known_outside(obj: object) -> bool:
+    """Whether what an object outside has under a name is looked up elsewhere."""
+    return isinstance(obj, _KNOWN) or leaves.is_array(obj)
+
+
+def _is_known(kind: Kind) -> bool:
+    """Whether it is known what methods such an object has. (Those of known classes, and functions
+    of known modules, are no methods any more, where they were found.)"""
+    return kind.form == "other" and kind.cls is not None
+
+
+def _given(call: ir.Call) -> frozenset[str]:
+    """The names among the arguments of a call."""
+    parts = (*call.args, *(value for _, value in call.kwargs))
+    return frozenset().union(*map(ir.names_in, parts))
+
+
+def _differentiates_by(call: ir.Call, given: frozenset[str], context: Context) -> bool:
+    """Whether the method of this name that arrays have is differentiated by all these names."""
+    rule = context.book.find(rule_object(call, context.kinds))
+    if rule is None:
+        return False
+    try:
+        instance = context.bind(rule, call)
+    except TangentlikeError:
+        return False
+    by = {p for p, bar in (*instance.partials.items(), *instance.adjoints.items()) if not is_zero(bar)}
+    found = (ir.names_in(instance.arguments[p]) for p in by if p in instance.arguments)
+    return given <= frozenset().union(*found)
+
+
+def _base_name(fn: ir.Attribute) -> str:
+    base = fn.base
+    return base.name if isinstance(base, ir.Var) else getattr(base, "text", "").replace(".", "_")
+
+
+def _of_no_array(function: ir.Function) -> frozenset[ir.Expr]:
+    """The objects of which something is asked that no array has."""
+    return frozenset(
+        part.base
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+        if isinstance(part, ir.Attribute) and isinstance(part.base, (ir.Var, ir.Ref))
+        if not hasattr(np.ndarray, part.name)
+    )

@@ -1,0 +1,325 @@
+"""Objects of which nothing is known before the run: an array module by parameter, a registry.
+
+`obj.name(x)` is no method of an array because arrays have one of that name: each derivative here
+was zero, or an error of Python's.
+"""
+
+import importlib
+import math
+import sys
+import types
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import tangentlike as tl
+from tangentlike.cli.main import main
+from tests import agreement
+
+X = np.array([0.5, 0.7])
+V = np.array([0.3, -0.2])
+MODULES = {"np": np, "math": math}
+NAMES = types.SimpleNamespace(act=np.tanh, sum=np.sum, square=lambda v: v * v)
+
+
+class Registry:
+    def act(self, x):
+        return np.tanh(x)
+
+    def mean(self, x):
+        return np.mean(x) * 3.0
+
+    def clip(self, low, high):
+        return np.sum(low**3) * high
+
+    @staticmethod
+    def square(x):
+        return x * x
+
+
+class AnyName:
+    def __getattr__(self, name):
+        if name not in ("act", "sum"):
+            raise AttributeError(name)
+        return {"act": np.tanh, "sum": np.sum}[name]
+
+
+REGISTRY = {"own": Registry(), "any": AnyName(), "class": Registry}
+
+
+def none_or_module(x, xp=None):
+    if xp is None:
+        xp = np
+    return xp.sum(xp.tanh(x))
+
+
+def or_module(x, xp=None):
+    xp = xp or np
+    total = 0.0
+    for _ in range(3):
+        x = xp.tanh(x)
+        total = total + xp.sum(x, axis=0)
+    return total
+
+
+def filled_in_place(x, xp=None):
+    xp = np if xp is None else xp
+    matrix = xp.eye(2) * 3.0
+    h = xp.zeros(2)
+    for i in range(2):
+        h[i] = xp.sum(matrix.dot(x) * x[i])
+    return h.sum() + xp.linalg.norm(xp.add.reduce(h) * x)
+
+
+def helper(x, xp=np):
+    return xp.sum(xp.tanh(x))
+
+
+def chosen_in_helper(x, xp=None):
+    if xp is None:
+        xp = np
+    return xp.tanh(x)
+
+
+def with_helper(x):
+    return helper(x) + np.sum(chosen_in_helper(x) * chosen_in_helper(x, np))
+
+
+def passed_on(x, xp=None):
+    return np.sum(chosen_in_helper(x, xp))
+
+
+def from_dict(x):
+    xp = MODULES["np"]
+    return xp.max(x) + xp.sum(xp.dot(x, x)) + xp.clip(x, 0.6, 3.0).sum()
+
+
+def scalar_module(x):
+    m = MODULES["math"]
+    return m.exp(x[0]) * m.sqrt(x[1]) + m.pow(x[0], 2)
+
+
+def imported(x):
+    xp = importlib.import_module("numpy")
+    return xp.sum(xp.tanh(x))
+
+
+def module_of(*arrays):
+    for array in arrays:
+        if type(array).__module__.startswith("cupy"):
+            import cupy
+
+            return cupy
+    return np
+
+
+def asked_of_the_array(x):
+    xp = module_of(x)
+    return xp.sum(xp.tanh(x))
+
+
+def asked_of_modules(x):
+    xp = sys.modules["numpy" if x.ndim else "math"]
+    return xp.sum(xp.tanh(x))
+
+
+def registered(x, name="own"):
+    m = REGISTRY[name]
+    return m.mean(m.act(m.square(x)))
+
+
+def registered_class(x):
+    return np.sum(REGISTRY["class"].square(x))
+
+
+def answers_for_names(x):
+    m = REGISTRY["any"]
+    return m.sum(m.act(x))
+
+
+def namespace(x):
+    return NAMES.sum(NAMES.act(NAMES.square(x)))
+
+
+def namespace_by_parameter(x, names=NAMES):
+    return names.sum(names.act(names.square(x)))
+
+
+def drawn(x):
+    rng = {"r": np.random.default_rng(0)}["r"] if x.ndim else None
+    rng = np.random.default_rng(0)
+    return np.sum(x * rng.normal(x, 1.0))
+
+
+ALL = [
+    *(none_or_module, or_module, filled_in_place, with_helper, passed_on, from_dict),
+    *(scalar_module, imported, asked_of_the_array, asked_of_modules, registered),
+    *(registered_class, answers_for_names, namespace, namespace_by_parameter, drawn),
+]
+
+
+@pytest.mark.parametrize("f", ALL, ids=lambda f: f.__name__)
+def test_derivatives(f):
+    slope = agreement.slope(f, (X,), [V])
+    gradient = tl.grad(f)
+    assert abs(slope) > 1e-3
+    assert abs(gradient(X) @ V - slope) < 1e-7
+    assert abs(tl.jvp(f, (X,), (V,))[1] - slope) < 1e-7
+    curve = agreement.slope(lambda x: gradient(x) @ V, (X,), [V])
+    assert abs(tl.hvp(f)(X, V) @ V - curve) < 1e-6
+
+
+def given(xp, x):
+    return xp.sum(xp.tanh(x))
+
+
+def test_source_before_a_call_is_right_and_after_it_what_was_used():
+    df = tl.grad(given, wrt="x")
+    namespace = {}
+    exec(str(df.source), namespace)
+    expected = 1.0 - np.tanh(X) ** 2
+    assert np.allclose(namespace["given_grad"](np, X), expected)
+    assert np.allclose(df(np, X), expected)
+    assert "np.tanh(x)" in df.source and "pair_of" not in df.source
+    df = tl.grad(none_or_module)
+    df(X)
+    assert "np.tanh(x)" in df.source and "pair_of" not in df.source
+    df(X, np)
+    assert "require_module(xp, np)" in df.source
+
+
+def test_specialised_source_refuses_other_arguments():
+    df = tl.grad(none_or_module)
+    df(X)
+    namespace = {}
+    exec(str(df.source), namespace)
+    with pytest.raises(TypeError, match="for None"):
+        namespace["none_or_module_grad"](X, math)
+
+
+def test_command_line_never_ships_zeros(tmp_path):
+    file = tmp_path / "by_module.py"
+    file.write_text("def loss(xp, x):\n    return xp.sum(xp.tanh(x))\n")
+    shown = CliRunner().invoke(main, ["grad", f"{file}:loss", "--wrt", "x"])
+    assert shown.exit_code == 0 and "zeros_like" not in shown.output
+    namespace = {}
+    exec(shown.output, namespace)
+    assert np.allclose(namespace["loss_grad"](np, X), 1.0 - np.tanh(X) ** 2)
+    alone = CliRunner().invoke(main, ["grad", f"{file}:loss", "--wrt", "x", "--standalone"])
+    assert alone.exit_code == 1
+
+
+def test_names_of_containers():
+    """`table.get(x)` reads a dict by a key without derivatives, if `table` is a dict."""
+
+    class Table:
+        def get(self, x):
+            return x * x
+
+        index = count = get
+
+    tables = {"t": Table()}
+
+    def by_get(x):
+        return np.sum(tables["t"].get(x))
+
+    def by_index(x):
+        return np.sum(tables["t"].index(x))
+
+    def by_count(x):
+        return np.sum(tables["t"].count(x))
+
+    for f in (by_get, by_index, by_count):
+        for derive in (tl.grad(f), lambda x, f=f: tl.jvp(f, (x,), (x,))):
+            with pytest.raises(tl.UnsupportedError, match="Table"):
+                derive(X)
+
+
+def test_matrix_by_parameter_needs_no_run_time_derivative():
+    def quadratic(x, a):
+        return x.dot(a.dot(x))
+
+    a = np.array([[2.0, 1.0], [0.0, 3.0]])
+    df = tl.grad(quadratic)
+    assert "require_values(a, 'dot')" in df.source
+    assert np.allclose(df(X, a), (a + a.T) @ X)
+    assert "require_values" not in df.source
+    tl.check_grads(quadratic, (X, a))
+
+
+def test_method_that_writes_its_object_is_refused():
+    class Counting:
+        calls = 0
+
+        def act(self, x):
+            self.calls += 1
+            return x * self.calls
+
+    counting = {"c": Counting()}
+
+    def f(x):
+        return np.sum(counting["c"].act(x))
+
+    with pytest.raises(tl.UnsupportedError, match="writes"):
+        tl.grad(f)(X)
+
+
+def test_what_methods_of_unknown_objects_give_is_not_known():
+    """`c = o.sum()` was taken for a number: the adjoint of a number it was multiplied with had
+    the shape of `c`."""
+
+    class Pair:
+        def sum(self):
+            return np.array([2.0, 3.0])
+
+        def flatten(self):
+            return [1.0, 4.0]
+
+    pairs = {"p": Pair()}
+
+    def f(x):
+        pair = pairs["p"]
+        c = pair.sum()
+        return np.sum(c * x) + sum(pair.flatten()) * x
+
+    for x in (0.5, np.array([0.5, 0.7])):
+        g = lambda x: np.sum(f(x))  # noqa: E731
+        assert np.shape(tl.grad(g)(x)) == np.shape(x)
+        tl.check_grads(g, (x,))
+
+
+class Sized:
+    """An object that has what arrays have, and is none."""
+
+    def __init__(self, w):
+        self.w, self.shape, self.dtype, self.ndim = w, (2,), "f8", 1
+
+    def copy(self):
+        return Sized(self.w)
+
+
+class SizedByClass:
+    shape, dtype, ndim = (2,), float, 1
+
+    def __init__(self, w):
+        self.w = w
+
+
+@pytest.mark.parametrize("cls", [Sized, SizedByClass])
+def test_objects_with_attributes_of_arrays(cls):
+    def f(x, a):
+        held = [a, a]
+        return np.sum(a.w * x * held[0].w) * a.ndim
+
+    def written(x, a):
+        a.w = a.w * x
+        a.w[0] = x[1] * a.w[1]
+        return np.sum(a.w * x)
+
+    for g in (f, written):
+        w = np.array([2.0, 3.0])
+        x_bar, a_bar = tl.grad(g, wrt=("x", "a"))(X, cls(w.copy()))
+        slope = agreement.slope(lambda w, g=g: g(X, cls(w)), (w,), [V])
+        assert abs(a_bar.w @ V - slope) < 1e-6
+        assert abs(x_bar @ V - agreement.slope(g, (X, cls(w)), [V, None])) < 1e-6
