@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+
 import numpy as np
 import pytest
 
@@ -257,3 +259,35 @@ def item_of_a_list_replaced(x):
 
 def test_the_adjoint_of_a_replaced_item_has_its_shape() -> None:
     tl.check_grads(item_of_a_list_replaced, (X,))
+
+
+def test_each_function_of_a_chain_is_inferred_once_for_each_kind(monkeypatch):
+    """What a helper returns was inferred again for each function above it: a class library whose
+    layers call helpers in a chain took minutes."""
+    from tangentlike import builder
+
+    asked = []
+    find = builder.Builder.result_kind
+
+    def counting(self, lowered, kinds):
+        asked.append(lowered.function.name)
+        return find(self, lowered, kinds)
+
+    monkeypatch.setattr(builder.Builder, "result_kind", counting)
+    lines = ["class Layer:", "    def __init__(self, w):", "        self.w = w"]
+    lines += ["    def m0(self, x):", "        return np.tanh(self.w * x)"]
+    for i in range(1, 12):
+        lines += [
+            f"    def m{i}(self, x):",
+            f"        y = self.m{i - 1}(x)",
+            "        return [y[0]]",
+        ]
+    lines += ["def chained(x, layer):", "    return np.sum(layer.m11(x)[0])"]
+    source = "\n".join(lines)
+    linecache.cache["<chain>"] = (len(source), None, source.splitlines(keepends=True), "<chain>")
+    made = {"np": np, "__name__": "chain"}
+    exec(compile(source, "<chain>", "exec"), made)
+    x = np.array([0.5, 0.7])
+    gradient = tl.grad(made["chained"])(x, made["Layer"](2.0))
+    assert np.allclose(gradient, [2.0 / np.cosh(1.0) ** 2, 0.0])
+    assert 12 <= len(asked) < 200

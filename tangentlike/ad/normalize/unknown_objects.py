@@ -169,7 +169,9 @@ def _differentiates_by(call: ir.Call, given: frozenset[str], context: Context) -
         instance = context.bind(rule, call)
     except TangentlikeError:
         return False
-    by = {p for p, bar in (*instance.partials.items(), *instance.adjoints.items()) if not is_zero(bar)}
+    by = {
+        p for p, bar in (*instance.partials.items(), *instance.adjoints.items()) if not is_zero(bar)
+    }
     found = (ir.names_in(instance.arguments[p]) for p in by if p in instance.arguments)
     return given <= frozenset().union(*found)
 

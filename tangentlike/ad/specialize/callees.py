@@ -136,6 +136,7 @@ class Callees:
     _pairs: dict[Any, Pair] = field(default_factory=dict)
     _tangents: dict[Any, ir.Ref] = field(default_factory=dict)
     _results: dict[Any, Kind] = field(default_factory=dict)
+    _assumed: set[Any] = field(default_factory=set)  # of these, what nothing has used yet
     _unfinished: list[Any] = field(default_factory=list)
     _keep: list[Any] = field(default_factory=list)  # so that ids stay unique
     read: Callable[[Lowered], Lowered] = field(default=lambda lowered: lowered)
@@ -236,18 +237,22 @@ class Callees:
             return UNKNOWN
         kinds = _known({p: kind_of(e) for p, e in actuals.items()}, lowered)
         key = (id(call.fn.obj), tuple(sorted(kinds.items(), key=lambda i: i[0])))
-        if key not in self._results:
-            if len(self._results) > _MOST_RESULTS:
-                return UNKNOWN
-            before = set(self._results)
-            self._results[key] = FLOAT
+        if key in self._results:
+            self._assumed.discard(key)  # (what is being found was asked for: a recursive call)
+            return self._results[key]
+        if len(self._results) > _MOST_RESULTS:
+            return UNKNOWN
+        before = set(self._results)
+        self._results[key] = FLOAT
+        self._assumed.add(key)
+        found = _rough(self.builder.result_kind(lowered, kinds))
+        if key not in self._assumed and found != FLOAT:  # claim nothing from what was assumed
+            self._results = {k: v for k, v in self._results.items() if k in before}
+            self._results[key] = UNKNOWN
             found = _rough(self.builder.result_kind(lowered, kinds))
-            if found != FLOAT:  # the assumption may have been used: claim nothing from it
-                self._results = {k: v for k, v in self._results.items() if k in before}
-                self._results[key] = UNKNOWN
-                found = _rough(self.builder.result_kind(lowered, kinds))
-            self._results[key] = found
-        return self._results[key]
+        self._assumed.discard(key)
+        self._results[key] = found
+        return found
 
     def pair(
         self,
