@@ -115,6 +115,13 @@ FUNCTIONS = (
         "    return g(x, xp) * xp.exp(x)",
     ),
     program(
+        "an array module that is chosen: `xp=None`, out of a dict, `get_array_module(x)`",
+        DONE,
+        "MODULES = {'np': np}\n\ndef module_of(v):\n    return np\n\n"
+        "def g(v, xp=None):\n    if xp is None:\n        xp = np\n    return xp.sum(xp.sin(v))\n\n"
+        "def f(x):\n    xp = MODULES['np']\n    return g(x) * xp.exp(x) + module_of(x).cos(x)",
+    ),
+    program(
         "recursion, also mutual",
         DONE,
         "def even(v, n):\n    return v if n == 0 else odd(v * v, n - 1)\n\ndef odd(v, n):\n"

@@ -264,7 +264,7 @@ def test_the_adjoint_of_a_replaced_item_has_its_shape() -> None:
 def test_each_function_of_a_chain_is_inferred_once_for_each_kind(monkeypatch):
     """What a helper returns was inferred again for each function above it: a class library whose
     layers call helpers in a chain took minutes."""
-    from tangentlike import builder
+    from tangentlike.pipeline import builder
 
     asked = []
     find = builder.Builder.result_kind

@@ -461,7 +461,7 @@ def _derive_call(*call: Any) -> Any:
 
 
 def _described(owner: Any) -> Any:
-    from .called import described
+    from ..dispatch.called import described
 
     return described(owner)
 

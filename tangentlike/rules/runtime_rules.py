@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import ir, runtime
-from ..kind import OTHER, UNKNOWN, Kind
+from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..runtime import schedules
 from .book import KindOf, nondifferentiable, rule
 from .kinds_of import elementwise, first, integer, other, same_as, unknown

@@ -138,7 +138,7 @@ def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:
             known = kind.form in (*_VALUES, *_CONTAINERS) or _is_known(kind)
             if isinstance(base, ir.Ref):
                 known = known or _is_known_outside(base.obj)
-            container = is_container_method(call, context.kinds)
+            container = is_container_method(call, context.kinds) or call.fn.name == "_replace"
             return None if known or container or not _given(call) else call
     return None
 
