@@ -212,7 +212,7 @@ def _replaced_between(
     """Whether an item of a list or dict may be replaced while the name that was read from it is
     used: `v = d[k]; d[k] = 2.0 * v; v[:] = x`. (What is put into `v` itself leaves `v` in `d`.)"""
     facts, sources = sharing.facts, sharing.sources
-    if sources.kind_of(item.base).form not in ("list", "dict"):
+    if sources.kind_of(item.base).form not in ("list", "dict", "unknown"):
         return False
     start = facts.number[id(first)]
     (base,) = base_names(item.base)
