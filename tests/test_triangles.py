@@ -46,6 +46,12 @@ OF_LOWER: dict[str, Callable] = {
     "solve_triangular lower, turned": lambda a: np.sum(
         W * np.abs(scipy.linalg.solve_triangular(a, W, trans="C", lower=True)) ** 2
     ),
+    "solve pos, lower": lambda a: np.sum(
+        W * np.abs(scipy.linalg.solve(a, W, lower=True, assume_a="pos")) ** 2
+    ),
+    "solve her, lower": lambda a: np.sum(
+        W[0] * np.abs(scipy.linalg.solve(a, W[1], lower=True, assume_a="her")) ** 2
+    ),
 }
 OF_UPPER: dict[str, Callable] = {
     "eigvalsh U": lambda a: np.sum(np.linalg.eigvalsh(a, "U") ** 3),
@@ -62,6 +68,8 @@ OF_UPPER: dict[str, Callable] = {
     "solve_triangular turned": lambda a: np.sum(
         W * np.abs(scipy.linalg.solve_triangular(a, W, trans=1)) ** 2
     ),
+    "solve pos": lambda a: np.sum(W * np.abs(scipy.linalg.solve(a, W, assume_a="pos")) ** 2),
+    "solve her": lambda a: np.sum(W * np.abs(scipy.linalg.solve(a, W, assume_a="her")) ** 2),
 }
 EVERY = {**OF_LOWER, **OF_UPPER}
 
@@ -99,6 +107,17 @@ def test_the_letter_may_come_at_run_time() -> None:
         np.testing.assert_allclose(
             g, tl.grad(lambda a, p=part: np.sum(np.linalg.eigvalsh(a, p) ** 3))(A)
         )
+
+
+def test_equations_of_a_symmetric_matrix() -> None:
+    def f(a, b):
+        return np.sum(scipy.linalg.solve(a, b, assume_a="sym") ** 3)
+
+    tl.check_grads(f, (A, W), order=2)
+    assert np.all(np.tril(tl.grad(f)(A, W), -1) == 0.0)
+    tl.check_grads(lambda a: np.sum(np.abs(scipy.linalg.solve(a, W, assume_a="sym")) ** 2), (C,))
+    with pytest.raises(tl.UnsupportedError, match="assume_a"):
+        tl.grad(lambda a: np.sum(scipy.linalg.solve(a, W[0], assume_a="upper triangular")))(A)
 
 
 def test_stacks() -> None:

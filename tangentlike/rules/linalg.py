@@ -275,15 +275,15 @@ def cond(y, x, p=None):
 
 
 @rule(runtime.read_triangle, kind=first)
-def read_triangle(y, x, lower=True):
-    y_dot = read_triangle(x_dot, lower)
-    x_bar = onto_triangle(y_bar, lower)
+def read_triangle(y, x, lower=True, hermitian=True):
+    y_dot = read_triangle(x_dot, lower, hermitian=hermitian)
+    x_bar = onto_triangle(y_bar, lower, hermitian=hermitian)
 
 
 @rule(runtime.onto_triangle, kind=first)
-def onto_triangle(y, g, lower=True):
-    y_dot = onto_triangle(g_dot, lower)
-    g_bar = read_triangle(y_bar, lower)
+def onto_triangle(y, g, lower=True, hermitian=True):
+    y_dot = onto_triangle(g_dot, lower, hermitian=hermitian)
+    g_bar = read_triangle(y_bar, lower, hermitian=hermitian)
 
 
 @rule(runtime.adjoint_matrix, view="maybe", kind=unknown)

@@ -17,11 +17,24 @@ def _like_b(call, kind_of):
 
 
 @rule("scipy.linalg.solve", kind=_like_b)
-def solve(y, a, b):
-    seed = scipy.linalg.solve(conj(a).T, y_bar)
-    y_dot = scipy.linalg.solve(a, b_dot - a_dot @ y)
-    a_bar = solve_bar_a(seed, y, a, b)
-    b_bar = seed
+def solve(y, a, b, lower=False, *, assume_a=None):
+    if assume_a in (None, "gen", "general"):
+        seed = scipy.linalg.solve(conj(a).T, y_bar)
+        y_dot = scipy.linalg.solve(a, b_dot - a_dot @ y)
+        a_bar = solve_bar_a(seed, y, a, b)
+        b_bar = seed
+    elif assume_a in ("pos", "positive definite", "her", "hermitian"):
+        seed = scipy.linalg.solve(a, y_bar, lower=lower, assume_a=assume_a)
+        change = b_dot - read_triangle(a_dot, lower) @ y
+        y_dot = scipy.linalg.solve(a, change, lower=lower, assume_a=assume_a)
+        a_bar = onto_triangle(solve_bar_a(seed, y, a, b), lower)
+        b_bar = seed
+    elif assume_a in ("sym", "symmetric"):
+        seed = conj(scipy.linalg.solve(a, conj(y_bar), lower=lower, assume_a=assume_a))
+        change = b_dot - read_triangle(a_dot, lower, hermitian=False) @ y
+        y_dot = scipy.linalg.solve(a, change, lower=lower, assume_a=assume_a)
+        a_bar = onto_triangle(solve_bar_a(seed, y, a, b), lower, hermitian=False)
+        b_bar = seed
 
 
 @rule("scipy.sparse.linalg.spsolve", kind=_like_b)

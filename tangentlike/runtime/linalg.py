@@ -21,30 +21,32 @@ def adjoint_matrix(x: Any) -> Any:
     return conj(swap_last(x))
 
 
-def read_triangle(x: Any, lower: Any = True) -> Any:
-    """The symmetric (Hermitian) matrix that is read from one triangle of `x`.
+def read_triangle(x: Any, lower: Any = True, hermitian: bool = True) -> Any:
+    """The symmetric matrix that is read from one triangle of `x`; of complex numbers the Hermitian
+    one, with the real part of the diagonal, unless `hermitian` is False.
 
-    `lower` is a truth value, or the `UPLO` of `np.linalg.eigh`. Of complex numbers on the
-    diagonal the real part is read.
+    `lower` is a truth value, or the `UPLO` of `np.linalg.eigh`.
 
     >>> read_triangle(np.array([[1.0, 2.0], [4.0, 5.0]]))
     array([[1., 4.],
            [4., 5.]])
     """
     part = np.tril(x, -1) if _is_lower(lower) else np.triu(x, 1)
+    if not hermitian:
+        return part + swap_last(part) + diagonal_matrix(inner_diagonal(x))
     return part + adjoint_matrix(part) + _real_diagonal(x)
 
 
-def onto_triangle(g: Any, lower: Any = True) -> Any:
+def onto_triangle(g: Any, lower: Any = True, hermitian: bool = True) -> Any:
     """The adjoint of `read_triangle`: nothing comes to the other triangle.
 
     >>> onto_triangle(np.array([[1.0, 2.0], [2.0, 5.0]]), "L")
     array([[1., 0.],
            [4., 5.]])
     """
-    both = g + adjoint_matrix(g)
+    both = g + (adjoint_matrix(g) if hermitian else swap_last(g))
     part = np.tril(both, -1) if _is_lower(lower) else np.triu(both, 1)
-    return part + _real_diagonal(g)
+    return part + (_real_diagonal(g) if hermitian else diagonal_matrix(inner_diagonal(g)))
 
 
 def _is_lower(lower: Any) -> bool:
