@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
+from ..errors import TangentlikeError
 from ..frontend.primal import primal_of
 from ..testing import Check, compare
 from .printing import table
 
-__all__ = ["run_checks"]
+__all__ = ["draw_curves", "run_checks"]
 
 
 def run_checks(fn: Any, args: list[Any], wrt: Any, order: int, seed: int) -> bool:
@@ -31,6 +34,22 @@ def run_checks(fn: Any, args: list[Any], wrt: Any, order: int, seed: int) -> boo
     return all(check.ok for check in worst.values())
 
 
+def draw_curves(fn: Any, args: list[Any], wrt: Any, seed: int, path: Path) -> None:
+    """The error against the step, as a picture; what it says on standard error."""
+    from ..debugging import step_curves
+
+    if path.exists() and path.suffix in (".py", ".ipynb"):
+        raise TangentlikeError(
+            f"{path} is not a picture: it is left as it is", hint="Give --plot curves.png."
+        )
+    curves = step_curves(fn, *args, wrt=wrt, seed=seed)
+    try:
+        curves.save(path)
+    except (ValueError, OSError) as error:
+        raise TangentlikeError(f"cannot write {path}: {error}") from None
+    print(f"{curves}\n{path}: written", file=sys.stderr)
+
+
 def _severity(check: Check) -> tuple[bool, float]:
     scale = max(abs(check.expected), abs(check.got))
     return not check.ok, check.error / (check.atol + check.rtol * scale)
@@ -38,8 +57,6 @@ def _severity(check: Check) -> tuple[bool, float]:
 
 def _with_progress(checks: Any) -> Any:
     """A bar on a terminal, once it has taken a moment."""
-    import sys
-
     if not sys.stderr.isatty():
         yield from checks
         return

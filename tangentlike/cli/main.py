@@ -205,10 +205,15 @@ def _at_arguments(command: Callable[..., None], optional: bool = False) -> Calla
 @_at_arguments
 @click.option("--wrt", default="", help="Parameters, by name (default: all that hold floats).")
 @click.option("--order", default=1, show_default=True, type=click.IntRange(1, 3))
-def check(fn: Any, args: list[Any], seed: int, wrt: str, order: int) -> None:
+@click.option(
+    "--plot", type=_FILE, help="Draw the error against the step of the differences into a picture."
+)
+def check(fn: Any, args: list[Any], seed: int, wrt: str, order: int, plot: Path | None) -> None:
     """Compare both modes with central differences."""
-    from .checking import run_checks
+    from .checking import draw_curves, run_checks
 
+    if plot is not None:
+        draw_curves(fn, args, parse_wrt(wrt) if wrt else None, seed, plot)
     if not run_checks(fn, args, parse_wrt(wrt) if wrt else None, order, seed):
         sys.exit(1)
 

@@ -5,6 +5,7 @@ computed, `find_nan` finds the operation at which a NaN begins, `explain` shows 
 """
 
 from .causes import Cause
+from .curves import Curve, Curves, Entry, step_curves
 from .explaining import Report, explain
 from .growth import Growth, Series
 from .linemap import LineMap, Statement, UserFunction, line_map
@@ -14,6 +15,9 @@ from .tracing import Row, Step, Trace, trace, tracing
 
 __all__ = [
     "Cause",
+    "Curve",
+    "Curves",
+    "Entry",
     "Finding",
     "Growth",
     "LineMap",
@@ -29,6 +33,7 @@ __all__ = [
     "explain",
     "find_nan",
     "line_map",
+    "step_curves",
     "summary_of",
     "trace",
     "tracing",
