@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,8 @@ from .kind_of import item_kind, kind_of
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
 
 _NUMERIC = ("number", "array", "value")
+_IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.imatmul)
+_IN_PLACE += (operator.ipow, operator.ifloordiv, operator.imod)
 _PATIENCE = 12  # changes of one name after which nothing is claimed of it
 
 
@@ -293,7 +296,7 @@ class _Inference:
         known = [
             *first,
             *(
-                kind_of(item, self.kinds, self.book)
+                self._put(item)
                 for item in inserted
                 if all(n in self.kinds for n in ir.names_in(item))
             ),
@@ -304,6 +307,15 @@ class _Inference:
             return replace(kind, item=self.seeds[name]) if name in self.seeds else kind
         joined = functools.reduce(Kind.join, known)
         return _with_items(kind, None if joined == UNKNOWN else joined)
+
+    def _put(self, item: ir.Expr) -> Kind:
+        """The kind of what is put into a container: of `xs[0] *= v` the array that was there."""
+        match item:
+            case ir.Call(ir.Ref(obj=obj), (ir.Index() as old, _)) if obj in _IN_PLACE:
+                before = kind_of(old, self.kinds, self.book)
+                if before.form == "array":
+                    return before
+        return kind_of(item, self.kinds, self.book)
 
     def _takes_more(self, name: str, kind: Kind) -> bool:
         """Whether the program may put other things into a container that was given to it. (Where
