@@ -380,7 +380,23 @@ def effects_of(function: ir.Function, facts: Structure, sources: Sources) -> Eff
     kept = frozenset((container, held) for container, held in kept if container in writes)
     returned, inside = frozenset(sharing.given_back), frozenset(sharing.changed_inside)
     whole = frozenset(sharing.given_whole)
-    return Effects(writes, returned, identity, sharing.repeated, every, kept, inside, whole)
+    rebound = _may_rebind(identity, function, sharing)
+    return Effects(
+        writes, returned, identity, sharing.repeated, every, kept, inside, whole, rebound
+    )
+
+
+def _may_rebind(name: str, function: ir.Function, sharing: Sharing) -> bool:
+    """Whether `p += v` may bind a number to a new object: nothing tells that p is an array."""
+    if name in sharing.indexed or sharing.sources.kind_of(ir.Var(name)).form not in _OPEN:
+        return False
+    return any(
+        isinstance(stmt, ir.Update) and stmt.target == ir.Var(name)
+        for stmt in ir.statements(function.body)
+    )
+
+
+_OPEN = ("unknown", "value")  # what may be a number or an array
 
 
 def _kept(params: Iterable[str], classes: Mapping[str, str]) -> frozenset[tuple[str, str]]:

@@ -50,6 +50,8 @@ class Effects:
     kept: frozenset[tuple[str, str]] = frozenset()  # (written, what it may refer to afterwards)
     inside: frozenset[str] = frozenset()  # written, and not only by assigning its attributes
     whole: frozenset[str] = frozenset()
+    # Whether what it returns as it is may be a number, which `p += v` binds to a new object.
+    rebound: bool = False
 
     def without(self, numbers: Collection[str]) -> Effects:
         """The effects of a call that gives these parameters numbers, which nothing can write."""

@@ -63,7 +63,8 @@ class _Rewriter:
                 given_back = self._given_back(call)
                 if given_back is not None:
                     effect = ir.Do(call, stmt.origin)
-                    return [effect, dataclasses.replace(stmt, value=given_back)]
+                    same = dataclasses.replace(stmt, value=given_back)
+                    return [*self._check(call, given_back, stmt), effect, same]
                 return self._call(stmt, call, stmt.target) or [stmt]
             case (
                 ir.Store(target=ir.Attribute(base, "real" | "imag" as part))
@@ -123,9 +124,21 @@ class _Rewriter:
                             f"Run over a copy, `for item in list({base})`, or use `while`.",
                         )
 
+    def _check(self, call: ir.Call, given: ir.Expr, stmt: ir.Stmt) -> list[ir.Stmt]:
+        """`require_array(x)` where the function may bind a number to a new object: then y is not
+        x."""
+        effects = self.context.sources().effects(call)
+        known = self.context.kind_of(given).form not in ("unknown", "value")
+        if effects is None or not effects.rebound or known:
+            return []
+        check = ir.Call(self.context.helper("require_array"), (given,), at=call.at)
+        return [ir.Do(check, stmt.origin)]
+
     def _given_back(self, call: ir.Call) -> ir.Expr | None:
         """The argument that a user's function writes and returns as it is: `y = g(x)` is
         `g(x); y = x`."""
+        if not self.context.callees.reverses:
+            return None  # (a tangent function gives the tangent of what it gives)
         effects = self.context.sources().effects(call)
         if effects is None or effects.identity not in effects.written:
             return None

@@ -99,7 +99,8 @@ class Adjoints:
         if not self.aliases.has_variable(name):
             self.own(self.aliases.root(name))
             target = self.adjoint(name)
-            if isinstance(target, ir.Attribute) and self._is_container(name, value):
+            if _is_field(target) and self._is_container(name, value):
+                assert isinstance(target, ir.Attribute)
                 total = ir.Call(self.context.helper("accumulate"), (target, value))
                 self.out.append(ir.Store(target, total, self.origin))
                 return
@@ -163,8 +164,7 @@ class Adjoints:
 
     def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = IADD) -> None:
         assert isinstance(target, ir.Var | ir.Index | ir.Attribute | ir.Call)
-        field = isinstance(target, ir.Attribute) and target.name not in VIEW_ATTRIBUTES
-        if isinstance(target, ir.Call | ir.Attribute) and not field:  # a view: write all of it
+        if isinstance(target, ir.Call | ir.Attribute) and not _is_field(target):  # a view
             target = ir.Index(target, ir.Const(Ellipsis))
         self.out.append(ir.Update(target, op, value, self.origin))
 
@@ -315,6 +315,11 @@ class Adjoints:
     def _is_number(self, name: str) -> bool:
         kind = self.context.kinds.get(name)
         return kind is not None and kind.form == "number"
+
+
+def _is_field(target: ir.Expr) -> bool:
+    """Whether an adjoint is a field of another: `a_bar.w`, and not the view `a_bar.T`."""
+    return isinstance(target, ir.Attribute) and target.name not in VIEW_ATTRIBUTES
 
 
 def _may_make_list(fn: ir.Ref) -> bool:
