@@ -46,9 +46,6 @@ REFUSED: dict[str, dict[str, str]] = {
         _REVERSE, "`t_0` is written in place while `r` may share its memory"
     ),
     "list_grown_in_loop": _each(_WAYS, "`append` of `xs` in a loop over `xs`"),
-    "contiguous": {
-        "forward": "a tangent is laid out in memory differently from its value",
-    },
     "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
     "nditer_write": {
         "reverse": "`v` is written in place while `y` may share its memory",

@@ -50,7 +50,7 @@ def total(x):
 
 
 def item_of_a_list(x):
-    ts = [v for v in x]
+    ts = [x[0], x[1]]
     m = moved(ts[0])
     return np.sum(x * m * ts[0])
 
