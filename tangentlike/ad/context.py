@@ -80,8 +80,14 @@ class Context:
         obj = rule_object(expr, self.kinds)
         return None if obj is None else self.book.find(obj)
 
+    def is_callee(self, obj: object) -> bool:
+        """Whether an object is a function of the user's whose source says what it does."""
+        asked = getattr(self.book, "is_callee", None)
+        return asked is not None and bool(asked(obj))
+
     def bind(self, rule: Rule, call: ir.Expr) -> Instance:
         """The rule's lines for one call of this function."""
+        assert isinstance(call, ir.Call | ir.Attribute)
         return rule.bind(call, self.kind_of, self.numpy_alias, self.real)
 
     def is_constant(self, expr: ir.Expr) -> bool:

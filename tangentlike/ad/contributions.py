@@ -151,8 +151,8 @@ def _by_rule(
         values[name] = ir.Var(fresh)
     at = instance.call.at
     temporaries = [(fresh, ir.located(expr, at)) for fresh, expr in temporaries]
-    found = (c.substituted(values).located(at) for c in merged.values())
-    return Chain(tuple(found), tuple(temporaries))
+    located = tuple(c.substituted(values).located(at) for c in merged.values())
+    return Chain(located, tuple(temporaries))
 
 
 def _target_expr(target: ir.Target) -> ir.Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from .. import ir
 from .context import LEN, RANGE, REVERSED
@@ -23,7 +24,7 @@ class Leaf:
     key: ir.Expr | None = None
 
 
-def is_call(expr: ir.Expr, obj: object) -> bool:
+def is_call(expr: ir.Expr, obj: object) -> TypeGuard[ir.Call]:
     """Whether an expression calls the given live object."""
     return isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref) and expr.fn.obj is obj
 

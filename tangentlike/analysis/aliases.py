@@ -293,8 +293,8 @@ def _is_view(view: ir.Expr, name: str, sharing: Sharing) -> bool:
             named = sources.kind_of(view.base).form == "dict"  # (whose items any key names)
             return (indexed or fixed) and (named or surely_basic(key, sources.kind_of))
         case ir.Attribute(base, attribute):
-            view = _is_view_attribute(base, attribute, sources)
-            return view or sources.kind_of(base).form == "object"
+            is_view = _is_view_attribute(base, attribute, sources)
+            return is_view or sources.kind_of(base).form == "object"
         case ir.Call() if rule_object(view, sources.kinds) in (*OVERLAPPING, *READ_ONLY):
             return False
         case ir.Call():

@@ -30,7 +30,7 @@ from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
 from ..runtime import instance
 from .passed_on import arguments_passed_on
-from .post_init import can_be_named, is_generated, post_initialiser, written_init
+from .post_init import can_be_named, initialiser_of, is_generated, post_initialiser, written_init
 
 _BASES = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex, BaseException, type)
 _INSTANCE = ir.Ref("instance", instance)
@@ -42,7 +42,7 @@ def initialiser(cls: Any) -> types.FunctionType | None:
     `__post_init__` that Python calls in the one it wrote; None for anything else."""
     if not _is_made_plainly(cls):
         return None
-    if dataclasses.is_dataclass(cls) and is_generated(cls.__init__):
+    if dataclasses.is_dataclass(cls) and is_generated(initialiser_of(cls)):
         return post_initialiser(cls) if can_be_named(cls) else None
     found = inspect.getattr_static(cls, "__init__", None)
     return found if isinstance(found, types.FunctionType) else None
@@ -85,7 +85,7 @@ def plain_attributes(cls: type) -> dict[str, ir.Expr] | None:
     """
     init = initialiser(cls)
     if init is None:
-        bare = _is_made_plainly(cls) and cls.__init__ is object.__init__
+        bare = _is_made_plainly(cls) and initialiser_of(cls) is object.__init__
         return {} if bare and cls.__module__ not in sys.stdlib_module_names else None
     if cls not in _PLAIN or _PLAIN[cls][0] is not init:
         _PLAIN[cls] = (init, _plain_attributes(cls))

@@ -79,9 +79,9 @@ def _statement(
         case ir.Assign(target=str(name), value=ir.Display(form, items)) if form != "tuple":
             inserted.setdefault(name, []).extend(items)
             exposed.update(*map(ir.names_in, items))
-        case ir.Assign(target=str(name), value=value) if made_of(value) is not None:
+        case ir.Assign(target=str(name), value=value) if (made := made_of(value)) is not None:
             inserted.setdefault(name, [])
-            exposed.update(_escaping(made_of(value), book))
+            exposed.update(_escaping(made, book))
         case ir.Store(target=ir.Index(ir.Var(name), key), value=value):
             if isinstance(key, ir.Slice):
                 exposed.add(name)

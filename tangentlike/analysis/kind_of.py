@@ -35,6 +35,7 @@ from .operations import (
     rule_object,
 )
 from .outputs import output_kind
+from .post_init import initialiser_of
 from .record_types import is_replace, record_class, record_fields, record_values
 
 __all__ = ["element_kind", "item_kind", "key_parts", "kind_of"]
@@ -276,7 +277,7 @@ def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> K
 
 def _left_out(call: ir.Call, cls: type) -> tuple[str, ...]:
     """The fields that are None since a call does not give them, and no method assigns them."""
-    called = call.fn == ir.Ref(cls.__name__, cls) and isinstance(cls.__init__, FunctionType)
+    called = call.fn == ir.Ref(cls.__name__, cls) and isinstance(initialiser_of(cls), FunctionType)
     init = inspect.signature(cls).parameters.items() if called else ()
     named = [n for n, p in init if p.default is None and n in (record_fields(cls) or ())]
     return tuple(n for n in named if n not in assigned_attributes(cls)) if named else ()

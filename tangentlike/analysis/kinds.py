@@ -23,7 +23,13 @@ from .kind_of import item_kind, kind_of
 __all__ = ["computes_complex", "infer_kinds", "kind_of", "kinds_from_example"]
 
 _NUMERIC = ("number", "array", "value")
-_IN_PLACE = (operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.imatmul)
+_IN_PLACE: tuple[object, ...] = (
+    operator.iadd,
+    operator.isub,
+    operator.imul,
+    operator.itruediv,
+    operator.imatmul,
+)
 _IN_PLACE += (operator.ipow, operator.ifloordiv, operator.imod)
 _PATIENCE = 12  # changes of one name after which nothing is claimed of it
 

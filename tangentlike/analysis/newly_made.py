@@ -55,7 +55,8 @@ class NewlyMade:
         """The statements from the one that makes what `name` is (whose reversal may read it: the
         derivative of `y = np.tanh(x)` does) up to `stmt`, in the block of the first; of a loop that
         `stmt` is in, a round may run before it."""
-        facts, around = self.facts, ()
+        facts = self.facts
+        around: ir.Block = ()
         while True:
             key, at = facts.block_of[id(stmt)], facts.number[id(stmt)]
             inside = [d for d in facts.definitions.get(name, ()) if facts.number[id(d)] < at]

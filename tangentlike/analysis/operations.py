@@ -208,6 +208,7 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
     >>> operands(expr, {}, None), operands(ir.Attribute(expr, "shape"), {}, None)
     (('x',), ())
     """
+    parts: tuple[ir.Expr, ...]
     match expr:
         case ir.Var(name):
             return (name,)
@@ -223,7 +224,7 @@ def operands(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> tuple[str, 
             if is_constant(expr, kinds, book):
                 return ()
             chosen = _by_rule(expr, kinds, book)
-            parts: tuple[ir.Expr, ...] = (*args, *(value for _, value in kwargs))
+            parts = (*args, *(value for _, value in kwargs))
             if chosen is not None:
                 parts = chosen
             elif not isinstance(fn, ir.Ref):

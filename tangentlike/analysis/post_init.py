@@ -34,9 +34,14 @@ def is_generated(method: Any) -> bool:
     return code is not None and code.co_filename == "<string>"
 
 
+def initialiser_of(cls: Any) -> Any:
+    """What Python calls for a new object of a class, whoever wrote it."""
+    return cls.__init__
+
+
 def post_initialiser(cls: Any) -> types.FunctionType | None:
     """The `__post_init__` that the generated `__init__` of a dataclass calls; None for others."""
-    if not dataclasses.is_dataclass(cls) or not is_generated(cls.__init__):
+    if not dataclasses.is_dataclass(cls) or not is_generated(initialiser_of(cls)):
         return None
     found = inspect.getattr_static(cls, "__post_init__", None)
     return found if isinstance(found, types.FunctionType) else None
@@ -111,9 +116,9 @@ def _reference(factory: Any) -> ir.Ref:
     return ir.Ref(name, factory)
 
 
-def can_be_named(cls: type) -> bool:
+def can_be_named(cls: Any) -> bool:
     """Whether the factories of a dataclass are known by their names where the class is defined."""
     namespace = vars(sys.modules.get(cls.__module__, types.ModuleType("none")))
-    factories = [f.default_factory for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    factories = [f.default_factory for f in dataclasses.fields(cls)]
     named = (f for f in factories if f is not dataclasses.MISSING and f not in _EMPTY)
     return all(namespace.get(getattr(f, "__name__", "")) is f for f in named)

@@ -157,8 +157,10 @@ class _Tangents:
     def definitions(self, name: str) -> Iterator[ir.Expr | None]:
         for stmt in ir.statements(self.function.body):
             if name in ir.binds(stmt):
-                plain = isinstance(stmt, ir.Assign) and stmt.target == name
-                yield stmt.value if plain else None
+                if isinstance(stmt, ir.Assign) and stmt.target == name:
+                    yield stmt.value
+                else:
+                    yield None
         if name in self.function.param_names:
             yield None
 

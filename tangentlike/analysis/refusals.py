@@ -131,6 +131,7 @@ class _Check:
 
     def _outside(self, stmt: ir.Stmt) -> None:
         """Storing into an object of the module: who reads it there is not followed."""
+        values: tuple[ir.Expr, ...]
         match stmt:
             case (
                 ir.Store(target=target, value=value)

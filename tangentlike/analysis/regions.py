@@ -205,7 +205,7 @@ class Regions:
 
     def _loops(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         """The loops around a statement, outermost first."""
-        found = []
+        found: list[ir.Stmt] = []
         key = self.facts.block_of[id(stmt)]
         while key != ROOT:
             owner = self.facts.owner[key]
@@ -247,7 +247,7 @@ class Regions:
         return tuple(value.shifted(shift) for value in found if value is not None)
 
 
-class _Sizes(frozenset):
+class _Sizes(frozenset[str]):
     """The names that `_size` gives."""
 
     def __contains__(self, name: object) -> bool:

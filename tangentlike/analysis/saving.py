@@ -222,11 +222,11 @@ class Recording:
             case ir.For() | ir.While():
                 return self._loop(stmt, needed) | entry | self._header(stmt)
         needed = self._writes(stmt, needed)
-        bound = bound_by(stmt)
-        self._overwrite(stmt, tuple(n for n in bound if self.sets.has(needed, n)))
-        needed = needed & ~self.sets.mask(bound) | entry
+        names = bound_by(stmt)
+        self._overwrite(stmt, tuple(n for n in names if self.sets.has(needed, n)))
+        needed = needed & ~self.sets.mask(names) | entry
         if id(stmt) in self._stored and is_pop(stmt):  # `v = xs.pop()`, undone by `xs.append(v)`
-            needed |= self.sets.mask(bound)
+            needed |= self.sets.mask(names)
         return needed
 
     def _header(self, stmt: ir.Stmt) -> int:

@@ -49,7 +49,7 @@ class Order:
             text = derived.__tangentlike__.derive().derived.standalone()
         else:
             text = str(derived.source)
-        return text.rstrip("\n") + "\n"
+        return str(text).rstrip("\n") + "\n"
 
     def file_text(self, path: Path) -> str:
         """The text as a file: under a header that says how it was made."""

@@ -197,7 +197,7 @@ def _apart(body: Block, names: Names) -> tuple[Block, Block]:
     match last:
         case Assignment(targets=(Var(name),)):
             bound = names.fresh(f"{name}_tried")
-            last = dataclasses.replace(last, targets=(Var(bound),))
+            last = dataclasses.replace(last, targets=(Var(bound),))  # type: ignore[arg-type]
         case Assign(target=str(name)):
             bound = names.fresh(f"{name}_tried")
             last = dataclasses.replace(last, target=bound)
@@ -272,8 +272,9 @@ def refuse_contents(function: Function) -> None:
     stmts = list(ir.statements(function.body))
     caught = {s.failed for s in stmts if isinstance(s, Try) and s.caught}
     while caught:
-        copies = (s for s in stmts if isinstance(s, Assign) and isinstance(s.target, str))
-        more = {str(s.target) for s in copies if s.value in map(Var, caught)} - caught
+        assigned = (s for s in stmts if isinstance(s, Assign) and isinstance(s.target, str))
+        copies = ((str(s.target), s.value.name) for s in assigned if isinstance(s.value, Var))
+        more = {target for target, name in copies if name in caught} - caught
         if not more:
             break
         caught |= more

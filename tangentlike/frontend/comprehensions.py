@@ -88,6 +88,10 @@ def taken_whole(expr: Expr) -> Expr:
     return expr
 
 
+def _carrying(arg: Expr) -> bool:
+    return isinstance(arg, Comprehension) and is_generator(arg) and carries(arg)
+
+
 def consumed(call: Call) -> Call:
     """The call with a list for a generator expression that it takes whole, as in
     `sum(x * x for x in xs)`."""
@@ -98,7 +102,7 @@ def consumed(call: Call) -> Call:
             place = 0
         case _:
             return call
-    if not any(is_generator(arg) and carries(arg) for arg in call.args[place : place + 1]):
+    if not any(_carrying(arg) for arg in call.args[place : place + 1]):
         return call
     args = (*call.args[:place], taken_whole(call.args[place]), *call.args[place + 1 :])
     return replace(call, args=args)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..ir import Assign, Block, Break, Const, If, Return, Var
@@ -41,5 +42,5 @@ def without_jumps(block: Block, names: Names) -> tuple[Block, Block, Block]:
         before.append(Assign(flag, Const(False), origin))
         jump: Any = Return(Var(result), origin) if kind is Return else kind(origin)
         after.append(If(Var(flag), (jump,), (), origin))
-        block = replace_jumps(block, kind, lambda s, flag=flag: keep_and_set(result, flag, s))
+        block = replace_jumps(block, kind, functools.partial(keep_and_set, result, flag))
     return tuple(before), block, tuple(after)

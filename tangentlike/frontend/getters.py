@@ -20,7 +20,7 @@ _ITEM = Var("item")
 
 
 def getter(
-    fn: Expr, args: Sequence[Expr], kwargs: Sequence[tuple[str, Expr]], at: Place
+    fn: Expr, args: Sequence[Expr], kwargs: Sequence[tuple[str, Expr]], at: Place | None
 ) -> Closure | None:
     """The lambda for a call that makes one of them; None for any other call, and for one that is
     told by values (`itemgetter(k)`: what `k` is then counts)."""
@@ -50,7 +50,7 @@ def getter(
     return Closure(f"lambda item: {text}", (), (), (), at, params=(Param("item"),), body=body)
 
 
-def attribute_read(fn: Expr, args: Sequence[Expr], at: Place) -> Expr | None:
+def attribute_read(fn: Expr, args: Sequence[Expr], at: Place | None) -> Expr | None:
     """What `getattr` with a fixed name reads; None for any other call."""
     match fn, *args:
         case Ref(obj=builtins.getattr), Ref(), *_:
@@ -63,7 +63,7 @@ def attribute_read(fn: Expr, args: Sequence[Expr], at: Place) -> Expr | None:
     return None
 
 
-def _attribute(path: str, at: Place) -> Expr:
+def _attribute(path: str, at: Place | None) -> Expr:
     found: Expr = _ITEM
     for name in path.split("."):
         found = Attribute(found, name, at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from .. import ir
 from ..errors import UnsupportedError
@@ -55,9 +55,8 @@ class Special:
         in which it is `nonlocal` (or which calls such a one)."""
         if isinstance(part, Walrus):
             return part.target == name
-        if not self.calls(part) or part.fn.name in seen:  # type: ignore[attr-defined]
+        if not self.calls(part) or (called := self.called(part)) in seen:
             return False
-        called = part.fn.name  # type: ignore[attr-defined]
         local = self.functions[called]
         body = local.function.body
         own = name in (*local.bound, *local.function.param_names)
@@ -65,12 +64,16 @@ class Special:
             return True
         return any(self._binds(p, name, seen | {called}) for p in _parts(body))
 
-    def calls(self, expr: Expr) -> bool:
+    def calls(self, expr: Expr) -> TypeGuard[Call]:
         """Whether this is a call of a local function."""
+        return self.called(expr) in self.functions
+
+    def called(self, expr: Expr) -> str:
+        """The local name that an expression calls; empty where it calls none."""
         match expr:
             case Call(fn=Var(name)):
-                return name in self.functions
-        return False
+                return name
+        return ""
 
 
 def inlinable(function: Function) -> frozenset[str]:

@@ -70,7 +70,7 @@ def generator_of(context: Expr, lookup: Lookup, names: Names, origin: Origin) ->
     """The generator function behind a manager, its names made fresh; None for other managers, and
     where it is more than one `yield` among plain statements that mean the same here."""
     match context:
-        case Call(fn=Ref(obj=types.FunctionType(__code__=code, __wrapped__=fn))) if code is _HELPER:
+        case Call(fn=Ref(obj=object(__code__=code, __wrapped__=fn))) if code is _HELPER:
             values = _arguments(fn, context)
             definition = find_definition(fn)
             known, outer = survey(definition.node), Scope.of(fn)

@@ -88,7 +88,8 @@ class StatementReader:
         self, nodes: Sequence[gast.AST], value: Expr, line: Line, reader: Reader
     ) -> Sequence[Any]:
         """An assignment; what is bound outside the function gets its value last."""
-        origin, targets, late = Origin(line.whole()), [], []
+        origin, late = Origin(line.whole()), []
+        targets: list[nested.Place] = []
         for node in nodes:
             if isinstance(node, gast.Name) and node.id in self.outer.names:
                 held = self.names.fresh(f"{node.id}_new")
@@ -150,7 +151,8 @@ class StatementReader:
             while (generated := loop_over(iterable, self.names.fresh)) is not None:
                 clause, item = generated
                 place = place_of(target) if place else self._target(node.target, line, reader)
-                body = (nested.Assignment((place,), item, origin), *body)
+                assigned: Any = nested.Assignment((place,), item, origin)
+                body = (assigned, *body)
                 for test in reversed(clause.tests):
                     body = (If(test, body, (), origin),)
                 target, iterable = clause.target, clause.iter

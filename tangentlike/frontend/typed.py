@@ -75,4 +75,4 @@ def _defines(text: str, code: types.CodeType) -> bool:
 
 def _first_line(node: ast.AST) -> int:
     decorators = getattr(node, "decorator_list", ())
-    return min([node.lineno, *(d.lineno for d in decorators)])  # type: ignore[attr-defined]
+    return min(int(part.lineno) for part in (node, *decorators))

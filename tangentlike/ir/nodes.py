@@ -500,7 +500,7 @@ def located(expr: Expr, at: Place | None) -> Expr:
     return found
 
 
-def substitute(expr: Expr, values: dict[str, Expr]) -> Expr:
+def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """Replace local names by expressions."""
     if isinstance(expr, Var):
         return values.get(expr.name, expr)

@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -149,7 +149,7 @@ def _builder(
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
-    used = ForeignBook(used) if foreign else used
+    used = cast(RuleBook, ForeignBook(used)) if foreign else used
     build = Builder(used, keeps, request.copies, request.inside, request.has_complex, reading)
     read = build.checkpoints.read(lowered, given)
     read = build.read(read, given, guard=True)

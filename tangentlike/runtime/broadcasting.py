@@ -174,7 +174,8 @@ def shared_zeros(x: Any) -> Any:
     >>> zeros
     array([0., 1., 1.])
     """
-    buffers, made = SharedAdjoints(), {}
+    buffers = SharedAdjoints()
+    made: dict[Any, Any] = {}
 
     def zeros(item: Any) -> Any:
         known = made.get(id(item))
@@ -214,7 +215,8 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     if made is not None:
         return made
     if isinstance(x, (list, tuple, MappingView)):
-        return [_like(item, number, array, inside) for item in x]
+        items: Any = x
+        return [_like(item, number, array, inside) for item in items]
     return float(number)
 
 

@@ -85,12 +85,12 @@ def named_items(x: Any) -> dict[str, Any]:
     """`x._asdict()` of a namedtuple, or the same of its mirror."""
     if isinstance(x, Record):
         return dict(zip(x._names, x, strict=True))
-    if not isinstance(x, tuple) or type(x)._asdict.__module__ != collections.__name__:
+    if not isinstance(x, tuple) or type(x)._asdict.__module__ != collections.__name__:  # type: ignore[attr-defined]
         raise TypeError(
             f"the method `_asdict` of {type(x).__name__} is not that of a namedtuple: "
             "annotate the parameter with its class"
         )
-    return x._asdict()  # type: ignore[attr-defined, no-any-return]
+    return x._asdict()  # type: ignore[attr-defined]
 
 
 def named_items_bar(g: Any, x: Any) -> Any:
@@ -120,9 +120,9 @@ def unnested_bar(g: Any, x: Any, named: bool) -> Any:
         parts = [g[f.name if named else n] for n, f in enumerate(fields)]
         own = {f.name: p for f, p in zip(fields, parts, strict=True)}
         whole = fields_of(x) or {}
-        items = (
+        items = [
             unnested_bar(own[n], v, named) if n in own else zeros_like(v) for n, v in whole.items()
-        )
+        ]
         return record_like(x, *items)
     if isinstance(x, (list, tuple)):
         items = [unnested_bar(part, v, named) for part, v in zip(g, x, strict=True)]

@@ -93,7 +93,7 @@ class Record(list):  # type: ignore[type-arg]
 class Keyed(dict):  # type: ignore[type-arg]
     """The mirror of a dict whose keys may be written as attributes."""
 
-    __setattr__ = dict.__setitem__  # type: ignore[assignment]
+    __setattr__ = dict.__setitem__
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:
@@ -314,7 +314,7 @@ def instance(cls: type, /, **attributes: Any) -> Any:
     >>> instance(Layer, w=2.0).w
     2.0
     """
-    made = object.__new__(cls)
+    made: Any = object.__new__(cls)
     for name, value in attributes.items():
         object.__setattr__(made, name, value)
     return made
@@ -334,7 +334,7 @@ def copied_fields(value: Any, item: Callable[[Any], Any]) -> Any:
 def names_of(value: Any) -> tuple[str, ...] | None:
     """The field names of a namedtuple or of its mirror, None for other values."""
     if isinstance(value, Record):
-        return value._names  # type: ignore[no-any-return]
+        return value._names
     return value._fields if isinstance(value, tuple) and hasattr(value, "_fields") else None
 
 

@@ -47,14 +47,13 @@ class Unsuppressed:
     def __enter__(self) -> Any:
         return type(self.manager).__enter__(self.manager)
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         if type(self.manager).__exit__(self.manager, kind, error, traceback) and error is not None:
             raise RuntimeError(
                 f"{type(self.manager).__name__} suppressed {type(error).__name__}, and which "
                 "statements of its body are to be differentiated is not known: catch the "
                 "exception with `try`"
             ) from error
-        return False
 
 
 def leave_raising(manager: Any) -> None:

@@ -100,7 +100,7 @@ def _window(array: np.ndarray, low: int, memory: np.ndarray) -> np.ndarray:
     if array.size == 0:
         return array.copy()
     offset = array.__array_interface__["data"][0] - low
-    return np.ndarray(array.shape, array.dtype, memory, offset, array.strides)  # type: ignore[arg-type]
+    return np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
 
 
 def _copied_foreign(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:

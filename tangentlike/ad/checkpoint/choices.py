@@ -85,9 +85,13 @@ class Checkpoints:
         partials = {
             stmt.target: stmt.value
             for stmt in every
-            if isinstance(stmt, ir.Assign) and is_partial(stmt.value) and bound[stmt.target] == 1
+            if isinstance(stmt, ir.Assign)
+            and is_partial(stmt.value)
+            and bound[str(stmt.target)] == 1
         }
-        once = {stmt.target for stmt in every if _is_checkpoint(stmt) and bound[stmt.target] == 1}
+        once = {
+            stmt.target for stmt in every if _is_checkpoint(stmt) and bound[str(stmt.target)] == 1
+        }
         values: dict[str, ir.Expr] = {}
 
         def block(stmts: ir.Block) -> ir.Block:
@@ -97,7 +101,7 @@ class Checkpoints:
             if _is_checkpoint(stmt):
                 made = self._checkpointed(stmt, partials)
                 if isinstance(made, ir.Ref) and stmt.target in once:
-                    values[stmt.target] = made
+                    values[str(stmt.target)] = made
                 else:
                     yield dataclasses.replace(stmt, value=made)
             else:

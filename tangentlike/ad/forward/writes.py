@@ -37,6 +37,7 @@ def store(stmt: ir.Store, state: Tangents) -> list[ir.Stmt]:
     """`A[k] = v` with `A_dot[k] = v_dot`."""
     reshapes = isinstance(stmt.target, ir.Attribute) and stmt.target.name in SHAPE_QUERIES
     if reshapes and state.tangent(stmt.target.base) is not None:
+        assert isinstance(stmt.target, ir.Attribute)
         raise state.refuse(
             f"`{stmt.target.name}` of what carries derivatives is assigned",
             "Make a new array: `x = x.reshape(shape)`, `x = x.astype(dtype)`.",
@@ -213,6 +214,7 @@ def _put(
     if state.kind_of(stmt.target).form == "array":
         whole = ir.Index(dot, ir.Const(...))
         return ir.Store(whole, tangent, state.tangent_origin())
+    assert isinstance(dot, ir.Var)
     return state.assign(dot.name, tangent)
 
 

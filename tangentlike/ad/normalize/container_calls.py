@@ -107,11 +107,11 @@ class _Speller:
                     return self.sorted(stmt, xs, call.kwargs)
             case ir.Call(fn=ir.Ref(obj=builtins.max | builtins.min)):
                 return self.extreme(stmt, call) if isinstance(stmt, ir.Assign) else None
-            case ir.Call(fn=ir.Ref(obj=builtins.zip)) if self.rows(call) is not None:
+            case ir.Call(fn=ir.Ref(obj=builtins.zip)) if (rows := self.rows(call)) is not None:
                 known = isinstance(stmt, ir.Assign) and (
                     isinstance(stmt.target, tuple) or stmt.target in self.context.temporaries
                 )
-                made = ir.Call(_COLUMNS, (self.rows(call),), at=call.at)
+                made = ir.Call(_COLUMNS, (rows,), at=call.at)
                 return [dataclasses.replace(stmt, value=made)] if known else None
             case ir.Call(fn=ir.Ref(obj=builtins.zip | builtins.enumerate | builtins.reversed)):
                 return self.listed(stmt, call) if isinstance(stmt, ir.Assign) else None
@@ -272,9 +272,9 @@ class _Speller:
             pair = call.fn.obj is enumerate
             parts = [self.temporary("item") for _ in range(2 if pair else len(call.args))]
             target, item = tuple(parts), ir.Display("tuple", tuple(map(ir.Var, parts)))
-        made = self.temporary("item")
-        append = ir.Call(ir.Attribute(ir.Var(str(stmt.target)), "append"), (ir.Var(made),))
-        body = (ir.Assign(made, item, stmt.origin), ir.Do(append, stmt.origin))
+        held = self.temporary("item")
+        append = ir.Call(ir.Attribute(ir.Var(str(stmt.target)), "append"), (ir.Var(held),))
+        body = (ir.Assign(held, item, stmt.origin), ir.Do(append, stmt.origin))
         empty = dataclasses.replace(stmt, value=ir.Display("list", ()))
         return [empty, ir.For(target, call, body, stmt.origin)]
 

@@ -94,8 +94,9 @@ class _Apart:
             case ir.For(iter=iterable):
                 iterable = self._apart(iterable, out, stmt.origin)
                 return [*out, dataclasses.replace(stmt, iter=iterable)]
-        value = self._apart(stmt.value, out, stmt.origin)  # type: ignore[union-attr]
-        return [*out, dataclasses.replace(stmt, value=value)]  # type: ignore[call-arg]
+        plain: Any = stmt  # (of the statements that have a value)
+        value = self._apart(plain.value, out, stmt.origin)
+        return [*out, dataclasses.replace(plain, value=value)]
 
     # ------------------------------------------------------------------------- expressions
 

@@ -22,10 +22,10 @@ from ..context import Context
 _EASY = (np.add, np.subtract, np.multiply, np.negative, np.maximum, np.minimum, np.fmax, np.fmin)
 _EASY_TOO = (np.absolute, np.sign, np.sin, np.cos, np.tanh, np.arctan, np.square, np.clip)
 # Operands, by position, that decide alone.
-_DECIDING = {np.divide: 1, np.floor_divide: 1, np.remainder: 1, np.fmod: 1}
+_DECIDING: dict[object, int] = {np.divide: 1, np.floor_divide: 1, np.remainder: 1, np.fmod: 1}
 _DECIDING |= {np.power: 0, np.float_power: 0}
 # An operand at which an operation is smooth, where 1 is not.
-_INSIDE = {np.arcsin: 0, np.arccos: 0, np.arctanh: 0, np.arccosh: 2}
+_INSIDE: dict[object, int] = {np.arcsin: 0, np.arccos: 0, np.arctanh: 0, np.arccosh: 2}
 
 
 def calm_elsewhere(

@@ -65,8 +65,10 @@ class _Speller:
                     shape = ir.Attribute(base, "shape")
                     value, named = resized(stmt, stmt.value, shape, self.context)
                     out += [*named, store(stmt, base, ir.Const(Ellipsis), value)]
-                case ir.Store() | ir.Update() if (name := _item_of(stmt)) in written:
-                    out += self._written(stmt, written[name])
+                case ir.Store() | ir.Update() if (
+                    item := _item_of(stmt)
+                ) is not None and item in written:
+                    out += self._written(stmt, written[item])
                 case _:
                     out.append(ir.map_statement(stmt, block=self.block))
         return tuple(out)

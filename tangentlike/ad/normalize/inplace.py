@@ -263,7 +263,7 @@ class _Rewriter:
 
     def _written(self, out: ir.Expr, call: ir.Call) -> tuple[ir.Expr, ...]:
         """The arrays that `out=` gives: `(z,)` is `z`."""
-        items = (out,)
+        items: tuple[ir.Expr, ...] = (out,)
         if isinstance(out, ir.Display):
             items = out.items
         elif isinstance(out, ir.Var) and out.name in self.tuples:

@@ -99,7 +99,7 @@ def _makes_dicts(function: ir.Function, context: Context, seen: set[int]) -> boo
                     return True
                 case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) not in seen:
                     seen.add(id(obj))
-                    if not context.book.is_callee(obj):
+                    if not context.is_callee(obj):
                         continue
                     if _makes_dicts(context.callees.lowered(obj).function, context, seen):
                         return True

@@ -139,8 +139,9 @@ def _holds_items(value: ir.Expr) -> bool:
 
 def is_namespace(value: ir.Expr) -> bool:
     """Whether an expression makes an empty `SimpleNamespace`, which gets its fields later."""
-    plain = isinstance(value, ir.Call) and not value.args and not value.kwargs
-    return plain and isinstance(value.fn, ir.Ref) and value.fn.obj is types.SimpleNamespace
+    if not isinstance(value, ir.Call) or value.args or value.kwargs:
+        return False
+    return isinstance(value.fn, ir.Ref) and value.fn.obj is types.SimpleNamespace
 
 
 def _assigned_fields(name: str, function: ir.Function) -> Iterator[str]:

@@ -281,9 +281,9 @@ class _Speller:
             return ir.rebuild(expr, entry)
 
         if isinstance(stmt, ir.Update):  # (of `d[k] = v`, only the key is read)
-            return before, dataclasses.replace(
-                stmt, target=entry(stmt.target), value=entry(stmt.value)
-            )
+            target = entry(stmt.target)
+            assert isinstance(target, ir.Var | ir.Index | ir.Attribute)
+            return before, dataclasses.replace(stmt, target=target, value=entry(stmt.value))
         return before, ir.map_statement(stmt, expr=entry)
 
     def _named_key(self, key: ir.Expr, stmt: ir.Stmt, before: list[ir.Stmt]) -> ir.Expr:

@@ -133,12 +133,12 @@ def _check(helper: str, call: ir.Call, origin: ir.Origin, context: Context) -> i
 def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:
     """The call of a method of an object of which nothing is known, given any names."""
     match stmt:
-        case ir.Assign(value=ir.Call(fn=ir.Attribute(base)) as call):
+        case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call):
             kind = context.kind_of(base)
             known = kind.form in (*_VALUES, *_CONTAINERS) or _is_known(kind)
             if isinstance(base, ir.Ref):
                 known = known or _is_known_outside(base.obj)
-            container = is_container_method(call, context.kinds) or call.fn.name == "_replace"
+            container = is_container_method(call, context.kinds) or method == "_replace"
             return None if known or container or not _given(call) else call
     return None
 

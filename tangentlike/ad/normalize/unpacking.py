@@ -47,7 +47,7 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
 
 def _is_of_user(value: ir.Expr, context: Context) -> bool:
     fn = value.fn if isinstance(value, ir.Call) else None
-    return isinstance(fn, ir.Ref) and context.book.is_callee(fn.obj)
+    return isinstance(fn, ir.Ref) and bool(context.is_callee(fn.obj))
 
 
 def items_of_unpacked(

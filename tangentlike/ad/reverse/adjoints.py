@@ -166,6 +166,7 @@ class Adjoints:
         assert isinstance(target, ir.Var | ir.Index | ir.Attribute | ir.Call)
         if isinstance(target, ir.Call | ir.Attribute) and not _is_field(target):  # a view
             target = ir.Index(target, ir.Const(Ellipsis))
+        assert not isinstance(target, ir.Call)
         self.out.append(ir.Update(target, op, value, self.origin))
 
     def store(self, target: ir.Index, value: ir.Expr) -> None:

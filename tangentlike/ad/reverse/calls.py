@@ -6,11 +6,12 @@ import dataclasses
 
 from ... import ir
 from ...analysis.aliases import Aliases
+from ...analysis.memory import Effects
 from ...analysis.operations import is_python_function, rule_object, written_position
 from ...errors import UnsupportedError
 from ...ir.kind import OTHER
 from ..context import Context
-from ..specialize.callees import CallSite, Effects, Pair
+from ..specialize.callees import CallSite, Pair
 from ..specialize.late import is_late, late_pair
 
 

@@ -229,7 +229,7 @@ class Reverse:
         work = [tree]
         while work:
             block = work.pop()
-            printed = list(block.tail)
+            printed: tuple[ir.Stmt, ...] = tuple(block.tail)
             for step in block.steps:
                 printed += (*step.entry, *step.exit, *self._header(step))
                 work += step.blocks

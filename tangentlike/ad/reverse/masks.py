@@ -167,7 +167,7 @@ class Masks:
             left: ir.Expr = ir.Call(self.context.numpy("logical_not"), (key,))
         else:
             left = ir.Call(self.context.helper("places_left"), (bar, as_value(key)))
-        mask = self._named("kept", left, stmt, name)
+        mask: ir.Expr = self._named("kept", left, stmt, name)
         if before is not None:
             mask = self._both("logical_and", before, mask, stmt, name)
         self.adjoints.masks[name] = mask

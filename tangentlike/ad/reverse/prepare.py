@@ -194,7 +194,7 @@ class Preparation:
     def _unpack_in_steps(self, stmt: ir.Assign, target: tuple[ir.Target, ...]) -> list[ir.Stmt]:
         """`w, (b, c) = pair` -> `w, part = pair; b, c = part`."""
         flat: list[str] = []
-        inner: list[ir.Stmt] = []
+        inner: list[ir.Assign] = []
         for part in target:
             if isinstance(part, str):
                 flat.append(part)
@@ -238,6 +238,7 @@ def _is_steady(fn: ir.Expr) -> bool:
     questions of what something is."""
     if not isinstance(fn, ir.Ref):
         return False
+    asking: tuple[object, ...]
     asking = (isinstance, issubclass, len, type, operator.is_, operator.is_not, operator.not_)
     asking = (*asking, runtime.is_sequence, runtime.is_mapping)
     operator_ = not fn.text.replace(".", "_").isidentifier()

@@ -60,8 +60,8 @@ def _concerns(stmt: ir.Stmt) -> bool:
             match part:
                 case ir.Call(fn=ir.Ref(obj=obj)) if obj is functools.partial:
                     return True
-                case ir.Call(fn=ir.Ref(obj=obj)) if not isinstance(obj, np.ufunc):
-                    if unwrapped(part.fn) is not part.fn or inspect.isfunction(obj):
+                case ir.Call(fn=ir.Ref(obj=obj) as fn) if not isinstance(obj, np.ufunc):
+                    if unwrapped(fn) is not fn or inspect.isfunction(obj):
                         return True
                 case ir.Call(fn=ir.Var()):
                     return True
@@ -95,15 +95,15 @@ class _Resolver(FunctionValues):
             case ir.Assign(value=value) if is_partial(value):
                 stmt = dataclasses.replace(stmt, value=self.kept_values(value, stmt, before))
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
-                new = self.call(call, stmt.origin, before)
-                before += [ir.Do(check, stmt.origin) for check in apart(new)]
-                made = self.spelled_out(new, stmt)
+                found = self.call(call, stmt.origin, before)
+                before += [ir.Do(check, stmt.origin) for check in apart(found)]
+                made = self.spelled_out(found, stmt)
                 if made is not None:
                     yield from before
                     yield from made
                     return
-                self.refuse_kept(new)
-                stmt = dataclasses.replace(stmt, value=new)
+                self.refuse_kept(found)
+                stmt = dataclasses.replace(stmt, value=found)
             case ir.Assign(value=ir.Display() as value):
                 self.refuse_kept(value)
             case ir.Store(value=value):
@@ -334,7 +334,7 @@ class _Resolver(FunctionValues):
         new = {name: self.names.fresh(name) for name in sorted(bound)}
         for name in new.values():
             self.temporaries.add(name)
-        given = (dataclasses.replace(stmt, target=new[stmt.target]) for stmt in head)
+        given = (dataclasses.replace(stmt, target=new[str(stmt.target)]) for stmt in head)
         body = ir.renamed(function.body, {name: ir.Var(to) for name, to in new.items()})
         renamed = (*given, *body)
         for name, count in ir.bindings(ir.statements(renamed)).items():

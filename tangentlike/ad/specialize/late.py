@@ -66,5 +66,6 @@ def late_pair(
     new = ir.Assign((stmt.target, tape), dataclasses.replace(call, fn=ir.Var(fwd)), stmt.origin)
     arguments = dict(enumerate(call.args)) | dict(call.kwargs)
     operands = tuple(e.name for e in (arguments[p] for p in places) if isinstance(e, ir.Var))
-    pair = Pair(ir.Var(fwd), ir.Var(bwd), adjoints=operands)
+    # (They are names of this function, where a pair that is known is two functions.)
+    pair = Pair(ir.Var(fwd), ir.Var(bwd), adjoints=operands)  # type: ignore[arg-type]
     return (made, new), CallSite(pair, stmt.target, tape, operands, ())

@@ -306,7 +306,7 @@ class _Spelling:
             return True
         builder = self.methods.callees.builder
         assert builder is not None
-        book = builder.book  # type: ignore[attr-defined]
+        book = builder.book
         if obj in BINARY or obj in UNARY:
             return False
         return book.find(obj) is not None or bool(book.is_nondifferentiable(obj))
@@ -319,7 +319,7 @@ class _Spelling:
         waiting = untold(fn.obj)
         if not given:
             return None if waiting is None else self._with_ranks(call, waiting)
-        told = waiting and waiting.told(tuple(given.items()))
+        told = None if waiting is None else waiting.told(tuple(given.items()))
         if waiting is not None and told is not None:
             fn, call = told, waiting.given(call, told)
         elif waiting_of(fn.obj) is not None:

@@ -122,7 +122,7 @@ class Variants:
         function = _with_plain_parameters(lowered.function, starred)
         plain = {n: f for n, f in functions.items() if isinstance(f, ir.Ref)}
         function = _with_functions(function, plain)
-        made = {n: f for n, f in functions.items() if not isinstance(f, ir.Ref)}
+        made: dict[str, ir.Expr] = {n: f for n, f in functions.items() if n not in plain}
         function, given = _with_partials(function, made)
         obj = fn.obj
         variant = _copy_of(obj, function)
@@ -266,10 +266,10 @@ def _functions_among(
     """The arguments that are functions, as references or as partials of them."""
     found: dict[str, ir.Expr] = {}
     for name, value in arguments.items():
-        known = value if isinstance(value, ir.Ref) else None
+        known: ir.Expr | None = value if isinstance(value, ir.Ref) else None
         if value_of is not None and not isinstance(value, tuple | dict):
             known = value_of(value)
-        if is_function(known) or (known is not None and is_partial(known)):
+        if known is not None and (is_function(known) or is_partial(known)):
             found[name] = known
     return found
 

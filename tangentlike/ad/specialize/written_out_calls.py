@@ -146,8 +146,9 @@ class _WrittenOut:
             if not isinstance(stmt, ir.Assign) or not isinstance(stmt.target, str):
                 return None
             known[stmt.target] = ir.substitute(stmt.value, known)
-        plain = isinstance(last, ir.Return) and last.value is not None
-        return ir.substitute(last.value, known) if plain else None
+        if not isinstance(last, ir.Return) or last.value is None:
+            return None
+        return ir.substitute(last.value, known)
 
     def _body(
         self, call: ir.Call, target: str, makes_object: bool

@@ -47,12 +47,12 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
         code = _compile(trees[fn.name], tuple(cells), renamed, filename)
         loaded[fn.name] = _function(fn, code, own, cells)
         loaded[fn.name].__renamed__ = renamed  # type: ignore[attr-defined]
-        owner, _, own = fn.name.rpartition(".")
+        owner, _, method = fn.name.rpartition(".")
         if not owner:
             siblings[fn.name].cell_contents = loaded[fn.name]
             continue
         members = {**classes.get(owner, {"__module__": loaded[fn.name].__module__})}
-        classes[owner] = {**members, own: loaded[fn.name]}
+        classes[owner] = {**members, method: loaded[fn.name]}
         siblings[owner].cell_contents = type(owner, (), classes[owner])
     return loaded
 
