@@ -111,7 +111,25 @@ def flattened(x):
     return np.sum(a * a * np.arange(4.0)) + np.sum(z**3)
 
 
+def sliced_iterator(x):
+    z = x * 1.0
+    a, f = z.flat[1:], z.flat
+    b = f[::2]
+    z[1] *= 2.0
+    a[0] *= z[1]
+    return np.sum(a * a) + np.sum(b * b) * np.sum(f[2:]) + np.sum(z**3)
+
+
+def iterator_by_a_slice_with_a_name(x):
+    z = x * 1.0
+    k = slice(1, 3)
+    a = z.flat[k]
+    a *= 2.0
+    return np.sum(a * z[:2]) + np.sum(z**3)
+
+
 PROGRAMS = [
+    *(sliced_iterator, iterator_by_a_slice_with_a_name),
     *(cast, cast_without_copy, to_complex, raveled, raveled_by_columns, raveled_by_function),
     *(reshaped_by_columns, made_by_columns, part_raveled),
     *(as_array, as_other_array, flattened),

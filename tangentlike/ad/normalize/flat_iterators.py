@@ -21,6 +21,8 @@ def flat_spelled(function: ir.Function, context: Context) -> ir.Function:
         a.flat = v                  a[...] = np.resize(v, a.shape)
         a_flat = a.flat             a_flat = a.ravel()
         t = a_flat[k]               t = a_flat[k]
+        t = a_flat[1:]              part = a_flat[1:]
+                                    t = copy(part)
 
     An iterator that is kept sees what is written after it was made. Where something is written,
     it is therefore `flat_view(a)`, which refuses an array whose entries are no view in this order.
@@ -43,11 +45,15 @@ def _has_flat(stmt: ir.Stmt) -> bool:
     return False
 
 
+_MAY_BE_SLICE = ("unknown", "value", "other")
+
+
 class _Speller:
     def __init__(self, context: Context, reads: Counter[str], writes: bool) -> None:
         self.context = context
         self.reads = reads
         self.writes = writes
+        self.vectors: set[str] = set()  # the names of iterators
 
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
@@ -60,7 +66,10 @@ class _Speller:
                     if self._is_for_a_store(name, base, block[place + 1 :]):
                         written[name] = base
                     else:
+                        self.vectors.add(name)
                         out.append(self._vector(stmt, name, base, block[place + 1 :]))
+                case ir.Assign(str(), ir.Index(ir.Var(name), key)) if name in self.vectors:
+                    out += self._copied(stmt) if self._may_be_slice(key) else [stmt]
                 case ir.Store(target=ir.Attribute(base, "flat")) if self._may_be_array(base):
                     shape = ir.Attribute(base, "shape")
                     value, named = resized(stmt, stmt.value, shape, self.context)
@@ -102,6 +111,16 @@ class _Speller:
         count = ir.Call(self.context.numpy("size"), (ir.Index(ir.Var(places), ir.Const(0)),))
         value, named = resized(stmt, stmt.value, count, self.context)
         return [first, *named, dataclasses.replace(stmt, target=target, value=value)]
+
+    def _may_be_slice(self, key: ir.Expr) -> bool:
+        return isinstance(key, ir.Slice) or self.context.kind_of(key).form in _MAY_BE_SLICE
+
+    def _copied(self, stmt: ir.Assign) -> list[ir.Stmt]:
+        """`t = a_flat[1:]`: a slice of an iterator is a copy, one of a vector is a view."""
+        part = self.context.names.fresh("part")
+        self.context.kinds[part] = self.context.kind_of(stmt.value)
+        copy = ir.Call(self.context.helper("copy"), (ir.Var(part),), at=stmt.origin.place)
+        return [dataclasses.replace(stmt, target=part), dataclasses.replace(stmt, value=copy)]
 
     def _vector(self, stmt: ir.Assign, name: str, base: ir.Expr, later: ir.Block) -> ir.Stmt:
         """The entries as a vector: read at once, or a view of what is written meanwhile."""
