@@ -28,7 +28,8 @@ _FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 _STDOUT = Path("-")
 _READING = (
     "FILE.py is imported, so that its names mean what they mean when it runs: what stands "
-    "at its top level is executed."
+    "at its top level is executed. With --no-import it is only read, which works where its names "
+    "are NumPy's, SciPy's and its own."
 )
 
 
@@ -76,6 +77,7 @@ _MAKING = [
     click.option("--force", is_flag=True, help="Replace a file that tangentlike did not write."),
     click.option("--standalone", is_flag=True, help="A file that needs only NumPy."),
     click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage."),
+    click.option("--no-import", is_flag=True, help="Read the file without running it."),
     click.option("--diff", is_flag=True, help="Show what -o would change; write nothing."),
     click.option(
         "--check",
@@ -103,12 +105,15 @@ def _derivative_command(name: str, what: str, derive: Callable[[Any, Any, Any], 
         wrt: str,
         standalone: bool,
         show: str | None,
+        no_import: bool,
         **how: Any,
     ) -> None:
         if show and standalone:
             raise click.UsageError("--show and --standalone exclude each other")
         at = _at(maker, shapes, values, 0)
-        _make(Order(name, derive, target, wrt, at, standalone, show), **how)
+        if no_import and maker:
+            raise click.UsageError("--args runs a function of the file; it excludes --no-import")
+        _make(Order(name, derive, target, wrt, at, standalone, show, not no_import), **how)
 
     about = (
         f"Print {what} of a function as Python source.\n\n{_READING} Arguments, if some are "

@@ -31,6 +31,7 @@ class Order:
     at: At
     standalone: bool
     show: str | None
+    imports: bool = True
 
     @property
     def inputs(self) -> list[Path]:
@@ -40,7 +41,7 @@ class Order:
 
     def text(self) -> str:
         """The derivative's text, ending in a newline."""
-        function = load_function(self.target)
+        function = load_function(self.target, self.imports)
         shown = example(function, self.target, self.at)
         derived = self.derive(function, parse_wrt(self.wrt), shown)
         if self.show:
@@ -69,6 +70,7 @@ class Order:
         words = [self.name, _from_folder(self.target, folder)]
         words += ["--wrt", self.wrt] if self.wrt else []
         words += self.at.words(lambda target: _from_folder(target, folder))
+        words += [] if self.imports else ["--no-import"]
         words += ["--standalone"] if self.standalone else []
         return [*words, "--show", self.show] if self.show else words
 

@@ -15,6 +15,7 @@ from typing import Any
 from ..errors import InternalError, Place, TangentlikeError
 from ..frontend.owners import PLACES
 from .notebooks import notebook_module
+from .reading import read_file, refuse_unknown
 
 __all__ = [
     "BadUsage",
@@ -38,10 +39,20 @@ def split_target(target: str) -> tuple[Path, str]:
     return Path(file), name
 
 
-def load_function(target: str) -> Any:
-    """The function that `FILE.py:FUNC` names; FUNC may be dotted (`Model.loss`)."""
+def load_function(target: str, imports: bool = True) -> Any:
+    """The function that `FILE.py:FUNC` names; FUNC may be dotted (`Model.loss`).
+
+    Without `imports` the file is read and not run (see `reading`).
+    """
     file, name = split_target(target)
-    module = import_file(file, name)
+    module = import_file(file, name) if imports else _read(file)
+    value = _looked_up(module, file, name)
+    if not imports:
+        refuse_unknown(module, value, vars(module)[name.partition(".")[0]])
+    return value
+
+
+def _looked_up(module: ModuleType, file: Path, name: str) -> Any:
     value: Any = module
     for part in name.split("."):
         if not hasattr(value, part):
@@ -50,6 +61,23 @@ def load_function(target: str) -> Any:
     if not callable(value):
         raise BadUsage(f"{name} in {file} is a {type(value).__name__}, not a function")
     return value
+
+
+def _read(path: Path) -> ModuleType:
+    """The module of a file that is not run, known by its name as if it had been imported."""
+    if not path.is_file():
+        raise BadUsage(f"there is no file {path}")
+    path = path.resolve()
+    name, _ = module_name(path)
+    try:
+        module = read_file(path, name)
+    except SyntaxError as error:
+        raise _syntax_error(error, path) from None
+    except (TangentlikeError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise _import_error(error, path) from error
+    return module
 
 
 def parse_wrt(text: str) -> Any:
