@@ -216,6 +216,21 @@ def test_benchmarks_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert "final_state" in printed and "ms, 2" in printed
 
 
+def test_the_reduction_tree_is_simulated(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("dask")
+    scale = example("benchmarks/scale")
+    assert scale.main(["--only", "simulation", "--workers", "100"]) == 0
+    assert "| 8 MB | 100 | 1,600 |" in capsys.readouterr().out
+    constants = scale.Constants(1e-6, 1e-6, 0.0, 1e12, 1e12, 1.0, 8.0)
+    seconds, share, sent = scale.simulated(64, 1, constants)
+    assert seconds == pytest.approx(64.0, rel=1e-3) and share > 0.99 and sent == 0.0
+    for workers in (4, 16):  # (no costs but the chunks: they are shared out, and all is summed)
+        seconds, _, sent = scale.simulated(64, workers, constants)
+        assert seconds == pytest.approx(64.0 / workers, rel=1e-3) and sent > 0.0
+    groups, above = scale.tree(20, 8)
+    assert [len(parts) for parts in groups[20:]] == [8, 8, 4, 3] and len(above) == 23
+
+
 def test_estimators_agree_with_the_answers_that_are_known(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
