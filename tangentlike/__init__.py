@@ -24,7 +24,7 @@ from .testing import check_grads, check_rule
 
 if TYPE_CHECKING:
     from . import debugging
-    from .debugging import explain, find_nan, line_map, trace
+    from .debugging import breakpoint_on_adjoint, explain, find_nan, line_map, trace
 
 __version__ = "0.1.0"
 
@@ -33,6 +33,7 @@ __all__ = [
     "TangentlikeError",
     "UnsupportedError",
     "autodiff",
+    "breakpoint_on_adjoint",
     "check_grads",
     "check_rule",
     "checkpoint",
@@ -63,7 +64,9 @@ __all__ = [
 ]
 
 # Loaded when they are asked for.
-_LATE = dict.fromkeys(("explain", "find_nan", "line_map", "trace"), "debugging")
+_LATE = dict.fromkeys(
+    ("breakpoint_on_adjoint", "explain", "find_nan", "line_map", "trace"), "debugging"
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -120,6 +120,7 @@ def _gradient(
         return derivation.handed[qualname]
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
             return _gradient(mode, called, wrt, has_aux, example, target, check_finite)(*args)
@@ -142,8 +143,7 @@ def _gradient(
 
     library, bound = library_path(primal.origin) is not None, _bound(primal)
     dressed = _dress(gradient, mode, primal, lambda: derivation, qualname, shaped)
-    if target == "numba":
-        dressed = _plain(dressed)
+    dressed = _plain(dressed) if target == "numba" else dressed
     if not bound:
         derivation.handed[qualname] = dressed
     return dressed
@@ -202,6 +202,7 @@ def autodiff(
         return derivation.handed[qualname]
 
     def derivative(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
         chosen = derivation.suited(args, kwargs)

@@ -10,6 +10,7 @@ from .explaining import Report, explain
 from .growth import Growth, Series
 from .linemap import LineMap, Statement, UserFunction, line_map
 from .nonfinite import Finding, NaNReport, find_nan
+from .stopping import Debugger, breakpoint_on_adjoint, step_into
 from .summary import Summary, summary_of
 from .tracing import Row, Step, Trace, trace, tracing
 
@@ -17,6 +18,7 @@ __all__ = [
     "Cause",
     "Curve",
     "Curves",
+    "Debugger",
     "Entry",
     "Finding",
     "Growth",
@@ -30,10 +32,12 @@ __all__ = [
     "Summary",
     "Trace",
     "UserFunction",
+    "breakpoint_on_adjoint",
     "explain",
     "find_nan",
     "line_map",
     "step_curves",
+    "step_into",
     "summary_of",
     "trace",
     "tracing",

@@ -185,7 +185,8 @@ def step_curves(
     given = [double(value) for value in args]
     chosen = _chosen(primal, wrt, given)
     value, pullback = vjp(f, *given)
-    weights = random_like(value, rng)
+    single = leaves.is_number(value) and not isinstance(value, complex | np.complexfloating)
+    weights = type(value)(1.0) if single else random_like(value, rng)
     bars = pullback(weights)
 
     def scalar(values: list[Any]) -> float:

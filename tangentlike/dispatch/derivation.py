@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import os
 import threading
 import types
 from collections import OrderedDict
@@ -77,7 +78,13 @@ class Derivation:
         if self._derived is None:
             with _LOCK:
                 if self._derived is None:
-                    self._derived = self._derive()
+                    try:
+                        self._derived = self._derive()
+                    except TangentlikeError as refusal:
+                        if os.environ.get("TANGENTLIKE_TRACEBACK") == "full":
+                            raise
+                        # What we were doing when we met it helps nobody to understand it.
+                        raise refusal.with_traceback(None) from None
         return self._derived
 
     def _derive(self) -> Derived:
@@ -323,12 +330,14 @@ class Derivation:
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The emitted function, called."""
+        __tracebackhide__ = True
         return self.run((self._derived or self.derived).functions[-1], args, kwargs)
 
     def run(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
         """Call an emitted function; an exception gets a note that names the user's line."""
+        __tracebackhide__ = True
         derived = self._derived or self.derived
         leaves.refuse_matrices((*args, *kwargs.values()) if kwargs else args)
         if derived.written_params or derived.overwritten:
@@ -343,6 +352,7 @@ class Derivation:
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """Call a part of the derivative that gets no arguments of the user's."""
+        __tracebackhide__ = True
         function = replaced(self, function)
         try:
             return function(*args, **kwargs)

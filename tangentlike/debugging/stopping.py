@@ -1,0 +1,166 @@
+"""A debugger in the emitted text: where a derivative begins, or where an adjoint is made."""
+
+from __future__ import annotations
+
+import os
+import pdb
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType, FunctionType
+from typing import Any
+
+from ..codegen.print.load import is_emitted
+from ..dispatch.derivation import Derivation
+from ..dispatch.watching import watching
+from ..errors import TangentlikeError
+from .instrument import Probe, instrumented
+from .linemap import Statement, derivation_behind, program_of
+
+__all__ = ["Debugger", "breakpoint_on_adjoint", "step_into"]
+
+PACKAGE = __name__.partition(".")[0]
+Action = Callable[[Statement, Any], None]
+
+
+class Debugger(pdb.Pdb):
+    """Python's debugger, which passes over what lies between a call and the text of a derivative.
+
+    `tl.debugging.Debugger().set_trace()` starts it where `pdb.set_trace()` would: `step` into a
+    call of a derivative then lands in its text.
+    """
+
+    def stop_here(self, frame: FrameType) -> bool:
+        """Whether to stop in a frame: never in ours, nor in what ours called."""
+        return not _is_between(frame) and bool(super().stop_here(frame))
+
+
+def _is_between(frame: FrameType) -> bool:
+    inner: FrameType | None = frame
+    while inner is not None:
+        if is_emitted(inner.f_code.co_filename):
+            return False
+        if str(inner.f_globals.get("__name__", "")).partition(".")[0] == PACKAGE:
+            return True
+        inner = inner.f_back
+    return False
+
+
+def step_into(df: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a derivative in Python's debugger, which stops at the first line of its text.
+
+    Parameters
+    ----------
+    df : what `tl.grad` or another operator returned.
+    *args, **kwargs : what it is called with.
+
+    Returns
+    -------
+    what `df` returns.
+
+    Raises
+    ------
+    TangentlikeError
+        if `df` is not a derivative.
+    """
+    derivation_behind(df)
+
+    def stopping(derivation: Derivation, function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given, **words: Debugger().runcall(function, *given, **words)
+
+    with watching(stopping):
+        return df(*args, **kwargs)
+
+
+@contextmanager
+def breakpoint_on_adjoint(
+    name: str, when: Callable[[Any], Any] | None = None, action: Action | None = None
+) -> Iterator[None]:
+    """Stop in the debugger wherever the adjoint of a name is made.
+
+    Parameters
+    ----------
+    name : of a variable of yours, `"h"`, in the function or its helpers; or that of an adjoint as
+        it stands in the derivative, `"h_bar"`.
+    when : stops only where this is true of the new adjoint: `lambda g: np.isnan(g).any()`.
+    action : called with the statement and the adjoint instead of the debugger.
+
+    Raises
+    ------
+    TangentlikeError
+        at the end of the block, if no adjoint of that name was made in it.
+
+    Examples
+    --------
+    >>> import tangentlike as tl
+    >>> def f(x):
+    ...     h = x * x
+    ...     return 3.0 * h
+    >>> with tl.breakpoint_on_adjoint("h", action=lambda statement, g: print(g)):
+    ...     _ = tl.grad(f)(2.0)
+    3.0
+    """
+    stops = _Stops(name, when, action)
+    with watching(stops):
+        yield
+    if not stops.made:
+        known = sorted({n.removesuffix("_bar") for n in stops.adjoints if n.endswith("_bar")})
+        raise TangentlikeError(
+            f"no adjoint of `{name}` was made",
+            hint=f"These names have one: {', '.join(known)}."
+            if known
+            else "No derivative in reverse mode was called within the block.",
+        )
+
+
+class _Stops:
+    """Stands in for emitted functions with ones that stop."""
+
+    def __init__(self, name: str, when: Callable[[Any], Any] | None, action: Action | None) -> None:
+        adjoint = re.escape(name if name.endswith("_bar") else f"{name}_bar")
+        self.pattern = re.compile(rf"{adjoint}\d*(\[.*\]|\..*)?")
+        self.when, self.action = when, action
+        self.made = False
+        self.adjoints: set[str] = set()
+        self.programs: dict[int, tuple[Derivation, dict[str, FunctionType]]] = {}
+
+    def __call__(self, derivation: Derivation, function: Callable[..., Any]) -> Callable[..., Any]:
+        if function not in derivation.derived.functions:
+            return function
+        if id(derivation) not in self.programs:
+            made = instrumented(program_of(derivation), _StopProbe(self))
+            self.programs[id(derivation)] = derivation, made
+        return self.programs[id(derivation)][1][function.__name__]
+
+
+class _StopProbe(Probe):
+    def __init__(self, stops: _Stops) -> None:
+        self.stops = stops
+
+    def done(self, index: int, *values: Any) -> None:
+        statement = self.lines.statements[index]
+        if statement.role not in ("adjoint", "restore"):
+            return
+        stops = self.stops
+        for name, value in zip(self.names.get(index, ()), values, strict=False):
+            stops.adjoints.add(name)
+            if not stops.pattern.fullmatch(name):
+                continue
+            stops.made = True
+            if stops.when is not None and not stops.when(value):
+                continue
+            if stops.action is not None:
+                stops.action(statement, value)
+            else:
+                _stop_at(sys._getframe(1), statement)
+
+
+def _stop_at(frame: FrameType, statement: Statement) -> None:
+    """The debugger that `breakpoint()` would start; Python's own at the emitted line itself."""
+    place = statement.place
+    print(f"{place.file}:{place.line}: the adjoint of: {place.text}", file=sys.stderr)
+    if sys.breakpointhook is sys.__breakpointhook__ and not os.environ.get("PYTHONBREAKPOINT"):
+        Debugger().set_trace(frame)
+    else:
+        sys.breakpointhook()
