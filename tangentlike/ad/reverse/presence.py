@@ -126,7 +126,7 @@ class Presence:
     def _call(self, stmt: ir.Assign, present: frozenset[str]) -> frozenset[str]:
         site = self.calls[id(stmt)]
         written = self.roots(site.written)
-        if not (self.roots(site.results) & present or written):
+        if not (self.roots(site.results) | written) & present:
             return present
         present = present - self.roots(site.results)
         return present | written | self.roots(site.operands)

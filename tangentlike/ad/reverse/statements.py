@@ -387,8 +387,10 @@ class Statements:
         """`y, tape = g_fwd(a)` reversed: `a_bar = g_bwd(tape, y_bar)`."""
         adjoints, site = self.adjoints, self.calls[id(stmt)]
         touched = self.presence.roots(site.results)
-        if not (touched & frozenset(adjoints.state) or site.written):
-            return  # (what a callee wrote, its bwd must restore in any case)
+        if not (touched | self.presence.roots(site.written)) & frozenset(adjoints.state):
+            if site.written:
+                self._restored_by(site)
+            return
         arguments: list[ir.Expr] = [ir.Var(site.tape)]
         for name in site.results:
             if name in adjoints.aliases.entangled:
@@ -421,6 +423,22 @@ class Statements:
                 adjoints.state[name] = BORROWED
             else:
                 adjoints.contribute(name, ir.Var(part))
+
+    def _restored_by(self, site: CallSite) -> None:
+        """What a callee wrote, its backward function restores; the result does not depend on it:
+        the adjoints are zero, and stay so whatever they would be multiplied by."""
+
+        def zeros(target: ir.Target) -> ir.Expr:
+            if isinstance(target, str):
+                return self.adjoints.zeros(target)
+            return ir.Display("tuple", tuple(map(zeros, target)))
+
+        arguments: list[ir.Expr] = [ir.Var(site.tape)]
+        if site.pair.result_active:
+            arguments.append(zeros(site.result))
+        arguments += map(self.adjoints.zeros, site.written)
+        call = ir.Call(site.pair.bwd, tuple(arguments))
+        self.adjoints.out.append(ir.Do(call, self.adjoints.origin))
 
 
 def _name_of(target: ir.Expr) -> str:
