@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -565,3 +566,18 @@ def test_a_view_of_a_dict_that_changes_is_refused() -> None:
 
     with pytest.raises(tl.UnsupportedError, match=r"list\(d.values\(\)\)"):
         tl.grad(late)(X)
+
+
+@dataclass
+class Cell:
+    value: Any
+    rest: Any = None
+
+
+def test_an_attribute_left_out_may_be_assigned_later() -> None:
+    def popped_attribute(x):
+        cell = Cell(x * x)
+        cell.rest = [cell.value + x]
+        return np.sum(cell.rest.pop())
+
+    agrees(popped_attribute, order=1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import ir
 from ..frontend.owners import is_numerical, module_of
-from ..ir.kind import BOOL, FUNCTION, INT, OTHER, UNKNOWN, Kind
+from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind
 from ..rules.linear import holds_complex
 from .called_items import called_items
 from .contents import contents, made_of
@@ -106,6 +106,11 @@ class _Inference:
         self.book = book
         self.evidence = evidence(function)
         self.contents = contents(function, book)
+        self.assigned = {
+            stmt.target.name
+            for stmt in ir.statements(function.body)
+            if isinstance(stmt, ir.Store) and isinstance(stmt.target, ir.Attribute)
+        }
         self.kinds: dict[str, Kind] = {}
         self.of_definition: dict[str, dict[int, Kind]] = {}  # name -> definition -> kind
         self.bindings: dict[str, int] = dict.fromkeys(function.param_names, 1)
@@ -202,6 +207,8 @@ class _Inference:
         for name, kind in self._definitions(stmt):
             if kind.form in ("list", "dict"):
                 kind = self._container(stmt, name, kind)
+            elif kind.form == "object":
+                kind = self._object(kind)
             self.of_definition.setdefault(name, {})[number] = self._named(name, kind)
             if self._update(name):
                 changed.append(name)
@@ -313,6 +320,12 @@ class _Inference:
             return replace(kind, item=self.seeds[name]) if name in self.seeds else kind
         joined = functools.reduce(Kind.join, known)
         return _with_items(kind, None if joined == UNKNOWN else joined)
+
+    def _object(self, kind: Kind) -> Kind:
+        """An object's kind without the attributes that were left None where it was made, and that
+        the program assigns."""
+        left = tuple((n, k) for n, k in kind.fields if k != NONE or n not in self.assigned)
+        return kind if left == kind.fields else replace(kind, fields=left)
 
     def _put(self, item: ir.Expr) -> Kind:
         """The kind of what is put into a container: of `xs[0] *= v` the array that was there."""
