@@ -46,6 +46,15 @@ def active_names(
     return _names_only(found)
 
 
+def useful_names(
+    function: ir.Function, kinds: Mapping[str, Kind], book: Any, effects: EffectsOf | None = None
+) -> frozenset[str]:
+    """The names on which the result depends."""
+    flow = flow_edges(function, kinds, book, effects)
+    wanted = (*_returned(function, kinds, book), *written_parameters(function, flow), OUTSIDE)
+    return _names_only(_reachable(wanted, flow.predecessors, {}))
+
+
 def carrying_names(
     function: ir.Function,
     wrt: Collection[str],

@@ -74,6 +74,7 @@ class _Check:
         self._outside(stmt)
         self._container(stmt)
         self._function_derived(stmt)
+        self._fields_of_array(stmt)
         if isinstance(stmt, ir.Enter):
             self._entered(stmt)
         for expr in _operations(stmt, self.active):
@@ -115,6 +116,34 @@ class _Check:
                 "known by a second name, or changed by a method of its own. Use a list, or a "
                 "dict: `d.setdefault(k, [])` gives a key its first value.",
             )
+
+    def _fields_of_array(self, stmt: ir.Stmt) -> None:
+        """A structured array: what is written into a field is seen through its rows."""
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                match part:
+                    case ir.Index(ir.Var(name), ir.Const(str())) if (
+                        self._form(part.base) == "array"
+                    ):
+                        found = name in self.active
+                    case ir.Call(kwargs=kwargs):
+                        fields = (self._form(v) for word, v in kwargs if word == "dtype")
+                        found = any(form in ("list", "tuple", "dict") for form in fields)
+                        found = found and bool(set(ir.binds(stmt)) & set(self.active))
+                    case _:
+                        continue
+                if found:
+                    raise UnsupportedError(
+                        "an array with fields (a structured array) carries derivatives",
+                        getattr(part, "at", None) or stmt.origin.place,
+                        "Keep an array for each field, in a dict.",
+                    )
+
+    def _form(self, expr: ir.Expr) -> str:
+        if isinstance(expr, ir.Display):
+            return expr.form
+        known = self.kinds.get(expr.name) if isinstance(expr, ir.Var) else None
+        return "" if known is None else known.form
 
     def _function_derived(self, stmt: ir.Stmt) -> None:
         """A function that only the run knows, and that holds what carries derivatives."""

@@ -132,7 +132,7 @@ def stand_in(value: Any, count: list[int] | None = None) -> Any:
     return type(value)(0) if isinstance(value, (int, float, complex, np.number)) else value
 
 
-def example_key(example: Any) -> Any:
+def example_key(example: Any, above: tuple[Any, ...] = ()) -> Any:
     """What of example arguments the transform looks at: types, dtypes and shapes.
 
     >>> example_key((1.0, [2]))
@@ -146,6 +146,6 @@ def example_key(example: Any) -> Any:
     if is_object(example):
         return structure_of(example)
     inside = leaves.contents(example)
-    if inside is None:
+    if inside is None or any(example is outer for outer in above):
         return (name,)
-    return (name, tuple(example_key(item) for _, item in inside))
+    return (name, tuple(example_key(item, (*above, example)) for _, item in inside))

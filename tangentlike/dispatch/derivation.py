@@ -315,7 +315,7 @@ class Derivation:
 
     def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The arguments at `wrt` in a call, checked to be differentiable."""
-        found = []
+        found, plain = [], False
         value: Any
         for name, position, default, starred in self._slots:
             if position is not None and (starred or position < len(args)):
@@ -323,9 +323,13 @@ class Derivation:
             else:
                 value = kwargs.get(name, default)
             kind = type(value)
-            if kind is not float and not (kind is np.ndarray and value.dtype.kind == "f"):
+            if kind is float or (kind is np.ndarray and value.dtype.kind == "f"):
+                plain = True
+            else:
                 leaves.refuse_integer(name, self.primal.name, value)
             found.append(value)
+        if not plain:
+            leaves.refuse_no_leaf([name for name, *_ in self._slots], self.primal.name, found)
         return found
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -116,12 +116,12 @@ def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -
     if is_function(value):
         return FUNCTION  # (among parameters: it carries no derivative itself)
     if isinstance(value, tuple):
-        items = tuple(structure_of(item, above, ranks) for item in value)
+        items = tuple(structure_of(item, (*above, value), ranks) for item in value)
         return Kind("tuple", items=items, cls=type(value) if has_own_methods(type(value)) else None)
     if not isinstance(value, (list, dict)):
         return UNKNOWN
     kinds = [
-        structure_of(item, above, ranks)
+        structure_of(item, (*above, value), ranks)
         for item in (value.values() if isinstance(value, dict) else value)
     ]
     common = functools.reduce(Kind.join, kinds) if kinds else UNKNOWN

@@ -36,8 +36,9 @@ from ..ad.specialize.known_callees import KnownCallees
 from ..ad.specialize.methods import Methods
 from ..ad.specialize.plain_functions import PlainFunctions
 from ..ad.specialize.written_out_calls import unless_shared
-from ..analysis.activity import active_names, refuse_unknown, varied_names
+from ..analysis.activity import active_names, refuse_unknown, useful_names, varied_names
 from ..analysis.aliases import analyse_aliases, effects_of
+from ..analysis.cut_paths import refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
 from ..analysis.entangled import entangled_names, refuse_twice
 from ..analysis.hidden_writes import refuse_hidden_writes
@@ -235,6 +236,7 @@ class Builder:
     ) -> tuple[Lowered, Context]:
         """A function as both modes read it, and what they know of it."""
         context = self._context(lowered, given)
+        self._refuse_cut_paths(lowered.function, wrt, context)
         for spell in (methods_of_unknown_objects, as_lists_and_dicts, spelled):
             function = spell(lowered.function, wrt, context)
             if function is not lowered.function:
@@ -243,6 +245,17 @@ class Builder:
                 context = self._context(lowered, given)
         refuse_early_reads(lowered.function, context.sources())
         return lowered, context
+
+    def _refuse_cut_paths(
+        self, function: ir.Function, wrt: tuple[str, ...], context: Context
+    ) -> None:
+        kinds, effects = context.kinds, context.sources().effects
+        refuse_cut_paths(
+            function,
+            functools.cache(lambda: varied_names(function, wrt, kinds, self.book, effects)),
+            functools.cache(lambda: useful_names(function, kinds, self.book, effects)),
+            kinds,
+        )
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
         """Whether a function or one that it calls may compute with complex numbers."""

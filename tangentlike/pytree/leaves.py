@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cmath
 import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -127,8 +127,9 @@ def has_leaf(value: Any) -> bool:
     return next(leaves(value), None) is not None
 
 
-def is_complex(value: Any) -> bool:
-    """Whether a number or an array is complex, or anything in a container."""
+def is_complex(value: Any, above: tuple[Any, ...] = ()) -> bool:
+    """Whether a number or an array is complex, or anything in a container (`above` are those that
+    it is in: one may contain itself)."""
     if type(value) is float:
         return False
     if type(value) is np.ndarray:  # the usual case first: every call comes through here
@@ -139,7 +140,9 @@ def is_complex(value: Any) -> bool:
         return isinstance(value, complex)
     if is_flat(value):
         return complex in set(map(type, value))
-    return any(is_complex(item) for item in held_by(value) or ())
+    if any(value is outer for outer in above):
+        return False
+    return any(is_complex(item, (*above, value)) for item in held_by(value) or ())
 
 
 def is_foreign(value: Any) -> bool:
@@ -345,6 +348,25 @@ def _base(array: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------- what comes in
+
+
+def refuse_no_leaf(names: Sequence[str], function: str, values: Sequence[Any]) -> None:
+    """Say clearly that there is nothing in these arguments to differentiate by."""
+    if any(map(has_leaf, values)) or any(value is OF_ANY_FORM for value in values):
+        return
+    given = zip(names, values, strict=True)
+    what = " and ".join(f"`{name}` is {_described(value)}" for name, value in given)
+    raise TangentlikeError(
+        f"cannot differentiate {function}: {what}, and holds no float",
+        hint="Name in wrt= what is a float, an array of floats, or a container of them.",
+    )
+
+
+def _described(value: Any) -> str:
+    name = getattr(value, "__name__", None)
+    if value is None or (type(value) in (tuple, list, dict) and not value):
+        return repr(value)
+    return f"the {type(value).__name__} {name}" if name else f"a {type(value).__name__}"
 
 
 def refuse_integer(name: str, function: str, value: Any) -> None:

@@ -149,11 +149,24 @@ def broadcast_like(g: Any, y: Any) -> Any:
     return full
 
 
+def adjoint_dtype(dtype: Any) -> Any:
+    """The dtype of the adjoint of an array whose own dtype is not that of floats.
+
+    Raises `TypeError` where the array has fields: its adjoint would have as many.
+    """
+    if dtype.names is not None:
+        raise TypeError(
+            "an array with fields (a structured array) carries derivatives: keep an array for each "
+            "field, in a dict"
+        )
+    return float
+
+
 def zeros_like(x: Any) -> Any:
     """Zeros in the structure of `x`: what carries no derivative has 0.0, a tuple a list, an
     object its mirror."""
     if type(x) is np.ndarray:
-        return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else float)
+        return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else adjoint_dtype(x.dtype))
     if type(x) is float:
         return 0.0
     return _like(x, 0, np.zeros_like)
@@ -208,7 +221,7 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     if isinstance(x, dict):
         return like_dict(x, lambda item: _like(item, number, array, inside))
     if is_array_class(type(x)):
-        return array(x) if x.dtype.kind in "fc" else array(x, dtype=float)
+        return array(x) if x.dtype.kind in "fc" else array(x, dtype=adjoint_dtype(x.dtype))
     if isinstance(x, SharedAdjoints):
         return SharedAdjoints()
     made = mirror(x, lambda item: _like(item, number, array, inside))

@@ -5,7 +5,17 @@ Each raises a built-in exception whose message is "what is refused: what to do i
 
 from __future__ import annotations
 
-from . import buffers, functions, iterators, linalg, record_forms, sequences, sharing, statements
+from . import (
+    broadcasting,
+    buffers,
+    functions,
+    iterators,
+    linalg,
+    record_forms,
+    sequences,
+    sharing,
+    statements,
+)
 
 __all__ = ["REFUSING"]
 
@@ -13,6 +23,7 @@ REFUSING = frozenset(
     fn.__code__
     for fn in (
         *(
+            broadcasting.adjoint_dtype,
             buffers.require_apart,
             buffers.require_array,
             buffers.require_mutable,

@@ -1,0 +1,246 @@
+"""Paths that lose derivatives: text that becomes a number, keys, structured arrays, `wrt` without
+floats. Each gave zeros, None or too little without a word; they are refused."""
+
+import ast
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+X = np.array([0.5, 0.7])
+
+
+def by_f_string(x):
+    return float(f"{x}") * 2.0
+
+
+def by_repr(x):
+    return float(repr(x)) * x
+
+
+def by_format(x):
+    return float("{:.17g}".format(x)) * x  # noqa: UP032
+
+
+def by_percent(x):
+    return float("%r" % x) * x  # noqa: UP031
+
+
+def by_join_and_split(x):
+    return sum(map(float, " ".join([str(x), str(x)]).split())) * x
+
+
+def by_lines(x):
+    lines = []
+    lines.append(str(x))
+    return sum(float(line) for line in lines) * x
+
+
+def by_literal(x):
+    return ast.literal_eval(repr(x)) * x
+
+
+def by_array_of_text(x):
+    return np.array([str(x)], dtype=float)[0] * x
+
+
+def by_cast_of_text(x):
+    return np.array(str(x)).astype(float) * x
+
+
+def keys_of_display(x):
+    total = 0.0
+    for key in {x: 1.0, 2 * x: 1.0}:
+        total += key
+    return total
+
+
+def keys_stored(x):
+    table = {}
+    table[x] = 2.0
+    table[x * 2] = 3.0
+    return sum(key * value for key, value in table.items())
+
+
+def keys_of_comprehension(x):
+    table = {v: v * v for v in (x, 2 * x)}
+    return max(table) * x
+
+
+def keys_of_pairs(x):
+    return sum(dict([(x, 1.0)]))  # noqa: C406
+
+
+def keys_zipped(x):
+    return list(dict(zip([x, 2 * x], [1.0, 2.0], strict=True)))[1]
+
+
+def keys_popped(x):
+    table = {x: 1.0}
+    key, _ = table.popitem()
+    return key * 2.0
+
+
+TEXT = [
+    *(by_f_string, by_repr, by_format, by_percent, by_join_and_split, by_lines, by_literal),
+    *(by_array_of_text, by_cast_of_text),
+]
+KEYS = [
+    *(keys_of_display, keys_stored, keys_of_comprehension, keys_of_pairs, keys_zipped),
+    keys_popped,
+]
+
+
+@pytest.mark.parametrize("f", [*TEXT, *KEYS], ids=lambda f: f.__name__)
+def test_cut_paths_are_refused(f):
+    for derive in (lambda: tl.grad(f)(0.5), lambda: tl.jvp(f, (0.5,), (1.0,))):
+        with pytest.raises(tl.UnsupportedError, match="carr(y|ies) derivatives") as error:
+            derive()
+        assert error.value.place.line > 0
+
+
+def text_that_is_shown(x):
+    label = f"{x:.3f}"
+    shown = float(label)
+    assert shown == shown
+    scale = float("2.5")
+    return scale * x**2 * len(label) / len(label)
+
+
+def keys_looked_up(x):
+    known = {x: x * x, 2 * x: 1.0}
+    if x in known:
+        known[2 * x] += x
+    return known[x] * known.get(2 * x, 0.0) * len(known)
+
+
+def constant_keys(x):
+    total = 0.0
+    for key in {0.5: x, 2.0: x}:
+        total = total + key * x
+    return total
+
+
+@pytest.mark.parametrize("f", [text_that_is_shown, keys_looked_up, constant_keys])
+def test_what_loses_nothing_is_differentiated(f):
+    slope = (f(0.5 + 1e-6) - f(0.5 - 1e-6)) / 2e-6
+    assert abs(tl.grad(f)(0.5) - slope) < 1e-7
+    assert abs(tl.jvp(f, (0.5,), (1.0,))[1] - slope) < 1e-7
+
+
+FIELDS = [("a", float), ("b", float)]
+ROWS = np.array([(1.0, 2.0), (3.0, 4.0)], dtype=FIELDS)
+
+
+def rows_stored(x):
+    rows = np.zeros(2, dtype=[("a", float), ("b", float)])
+    for i in range(2):
+        rows[i] = (x[i], x[i] ** 2)
+    return np.sum(rows["a"] * rows["b"])
+
+
+def fields_stored(x):
+    rows = np.zeros(2, dtype=FIELDS)
+    rows["a"] = x
+    return np.sum(rows["a"] ** 2)
+
+
+def rows_made(x):
+    rows = np.array([(x[0], x[1])], dtype=FIELDS)
+    return rows["a"][0] * rows["b"][0]
+
+
+def fields_of_copy(x):
+    rows = ROWS.copy()
+    rows["a"][:] = x
+    return np.sum(rows["a"] ** 2)
+
+
+def row_by_name(x):
+    rows = ROWS.copy()
+    row = rows[0]
+    row["a"] = x[0]
+    return rows["a"][0] ** 2
+
+
+@pytest.mark.parametrize("f", [rows_stored, fields_stored, rows_made, fields_of_copy, row_by_name])
+def test_structured_arrays_that_carry_derivatives_are_refused(f):
+    for derive in (lambda: tl.grad(f)(X), lambda: tl.jvp(f, (X,), (X,))):
+        with pytest.raises(tl.UnsupportedError, match="structured array"):
+            derive()
+
+
+def test_fields_of_constants():
+    def f(x, rows):
+        return np.sum(x * rows["a"]) + np.sum(x * ROWS["b"])
+
+    assert np.allclose(tl.grad(f)(X, ROWS), [3.0, 7.0])
+
+
+class Settings:
+    def __init__(self):
+        self.rounds, self.name = 3, "fast"
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (np.sin, "the ufunc sin"),
+        (len, "len"),
+        (None, "is None"),
+        ("text", "the str"),
+        (np, "the module numpy"),
+        (Settings(), "a Settings"),
+        ([2, 3], "a list"),
+        ({"n": 2}, "a dict"),
+        ((), r"is \(\)"),
+    ],
+)
+def test_wrt_without_floats_is_an_error(value, words):
+    def f(x, p):
+        return np.sum(x)
+
+    for derive in (tl.grad(f, wrt="p"), tl.value_and_grad(f, wrt=1)):
+        with pytest.raises(tl.TangentlikeError, match=words):
+            derive(X, value)
+
+
+def test_parts_of_wrt_without_floats_have_none():
+    def f(x, p):
+        return np.sum(x) * p[0] * p[1]
+
+    assert tl.grad(f, wrt="p")(X, [2, 3.0])[0] is None
+    x_bar, p_bar = tl.grad(f, wrt=("x", "p"))(X, [2, 3])
+    assert np.allclose(x_bar, 6.0) and p_bar == [None, None]
+
+
+TABLE = {"w": 2.0}
+TABLE["me"] = TABLE
+LIST = [1.0, 2.0]
+LIST.append(LIST)
+
+
+class Node:
+    def __init__(self):
+        self.w, self.me = 2.0, self
+        self.kids = [self]
+
+
+NODE = Node()
+
+
+def test_outer_data_that_contains_itself():
+    def f(x):
+        return np.sum(x) * len(TABLE) * TABLE["me"]["w"] * len(LIST) * LIST[1]
+
+    def of_object(x):
+        return np.sum(x * x) * NODE.w * NODE.me.w * len(NODE.kids)
+
+    def of_argument(x, table):
+        return np.sum(x) * table["me"]["w"] * len(table)
+
+    assert np.allclose(tl.grad(f)(X), 24.0)
+    tl.check_grads(f, (X,))
+    tl.check_grads(of_object, (X,))
+    assert np.allclose(tl.grad(of_argument)(X, TABLE), 4.0)
