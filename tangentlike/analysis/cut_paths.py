@@ -12,6 +12,7 @@ import decimal
 import fractions
 import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -19,14 +20,19 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir.kind import UNKNOWN, Kind
 
-_TEXT = (str, repr, format, ascii, np.array2string, np.array_str, np.array_repr)
-_TEXT = (*_TEXT, np.format_float_positional, np.format_float_scientific)
+_TEXT: tuple[Any, ...] = (
+    *(str, repr, format, ascii, np.array2string, np.array_str, np.array_repr),
+    *(np.format_float_positional, np.format_float_scientific),
+)
 _TEXT_METHODS = ("format", "join")
-_PASSING = (list, tuple, sorted, reversed, iter, next, zip, enumerate, map, filter)
-_PASSING = (*_PASSING, np.array, np.asarray)
-_NUMBERS = (float, complex, np.float64, np.float32, np.float16, np.longdouble, np.complex128)
-_NUMBERS = (*_NUMBERS, np.fromstring, ast.literal_eval, decimal.Decimal, fractions.Fraction)
-_ARRAYS = (np.array, np.asarray)
+_ARRAYS: tuple[Any, ...] = (np.array, np.asarray)
+_PASSING: tuple[Any, ...] = (
+    *(list, tuple, sorted, reversed, iter, next, zip, enumerate, map, filter, *_ARRAYS),
+)
+_NUMBERS: tuple[Any, ...] = (
+    *(float, complex, np.float64, np.float32, np.float16, np.longdouble, np.complex128),
+    *(np.fromstring, ast.literal_eval, decimal.Decimal, fractions.Fraction),
+)
 _BY_KEY = ("get", "pop", "setdefault", "values", "update", "clear", "copy", "__contains__")
 _ABOUT = (len, bool, operator.contains, operator.is_, operator.is_not, operator.not_, isinstance)
 
