@@ -77,11 +77,10 @@ def refuse_unknown(module: types.ModuleType, function: Any, owner: Any) -> None:
 def _named(fn: Any, known: dict[str, Any], seen: set[int]) -> Iterator[str]:
     """The global names that a function uses, and what is used by the functions, the classes and
     the containers of such that it names."""
-    if isinstance(fn, (tuple, list, dict)):
-        if id(fn) not in seen:
-            seen.add(id(fn))
-            for item in fn.values() if isinstance(fn, dict) else fn:
-                yield from _named(item, known, seen)
+    if isinstance(fn, (tuple, list, dict)) and id(fn) not in seen:
+        seen.add(id(fn))
+        for item in fn.values() if isinstance(fn, dict) else fn:
+            yield from _named(item, known, seen)
     if isinstance(fn, type):
         for member in [m for base in fn.__mro__ for m in vars(base).values()]:
             yield from _named(getattr(member, "__func__", member), known, seen)
