@@ -378,6 +378,10 @@ def refuse_integer(name: str, function: str, value: Any) -> None:
         hint = f"Pass a float: {name}=float({value!r})."
     elif isinstance(value, (str, bytes)):
         what, hint = f"is the {type(value).__name__} {value!r}", "Name what is a number in wrt=."
+    elif is_array(value) and dtype_class(value) == "?":
+        kind = type(value)
+        what = f"is a {kind.__module__}.{kind.__qualname__}, whose dtypes are not NumPy's"
+        hint = "Pass a NumPy array, or one of a module that takes NumPy's functions, as CuPy does."
     elif is_array(value) and dtype_class(value) not in "fc":
         what = f"is an array of dtype {value.dtype}"
         hint = f"Pass a float array: {name}.astype(float)."
