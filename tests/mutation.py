@@ -311,7 +311,7 @@ class Session:
         for name, (_, lines) in covered.items():
             for file, line in lines:
                 by_line[file, line].add(name)
-        killers: Counter[str] = Counter()
+        killers = Counter(str(row["test"]) for row in self.found.values())
         for number, mutant in enumerate(self.chosen):
             if mutant.key in self.found:
                 continue

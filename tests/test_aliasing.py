@@ -76,10 +76,72 @@ def onto_itself(x):
     return np.sum(a * x)
 
 
+def view_of_a_view(x):
+    a = x * 1.0
+    i = 0
+    for k in range(2):
+        v = a[i : i + 2]
+        w = v[:1]
+        i = i + 1
+        w *= x[k] * a[i]
+    return np.sum(a * a * x) + i
+
+
+def view_of_a_view_before(x):
+    a = x * 1.0
+    i = 0
+    v = a[i : i + 3]
+    w = v[1:]
+    for k in range(2):
+        w *= x[k]
+        i = i + 1
+    return np.sum(a * a * x) + i
+
+
+def copied_in_fortran_order(x):
+    a = np.outer(x, x)
+    b = a.copy("F")
+    r = b.reshape(-1)
+    r[1] = 3.0 * x[0]
+    return np.sum(b * b * np.arange(16.0).reshape(4, 4)) + np.sum(r * r)
+
+
+def key_array_in_branch(x):
+    a = x * 1.0
+    idx = np.array([0, 1])
+    for k in range(3):
+        if k != 1:
+            a[idx] = a[idx] * a[idx + 1] * x[k]
+            idx[0] = 1
+        else:
+            idx[1] = 2
+    return np.sum(a * a * x)
+
+
+def dict_items(x):
+    d = {"a": x * 1.0, "b": x * 2.0}
+    for k in d:
+        v = d[k]
+        d[k] = v * x
+        v[0] = 3.0
+    return np.sum(d["a"] * d["b"] * x)
+
+
 PROGRAMS = (
     *(bound_again_after_the_use, counted_by_a_while, index_of_an_earlier_round),
     *(reversed_onto_itself, transposed_onto_itself, moved_by_one, onto_itself),
+    *(view_of_a_view, view_of_a_view_before, key_array_in_branch, dict_items),
 )
+
+
+REVERSE_ONLY = (copied_in_fortran_order,)  # (forward mode asks for `np.array(a, order="F")`)
+
+
+@pytest.mark.parametrize("f", REVERSE_ONLY, ids=lambda f: f.__name__)
+def test_order_of_copies(f):
+    direction = np.array([0.3, -0.9, 0.4, 1.2])
+    slope = (f(X + 1e-6 * direction) - f(X - 1e-6 * direction)) / 2e-6
+    assert np.sum(tl.grad(f)(X) * direction) == pytest.approx(slope, rel=1e-6)
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
@@ -127,11 +189,40 @@ def item_by_a_variable(xs):
     return np.sum(v * v) + np.sum(xs[1] * xs[0])
 
 
+def popped_while_in_use(x):
+    xs = [x * 1.0, x * 2.0]
+    v = xs[1]
+    xs.pop()
+    v *= x
+    xs.append(x * v)
+    return np.sum(xs[0] * xs[1] * xs[1]) + np.sum(v)
+
+
+def popped_and_gone(x):
+    xs = [x * 1.0, x * 2.0]
+    v = xs[1]
+    xs.pop()
+    v *= x
+    return np.sum(xs[0]) + np.sum(v * v)
+
+
+def popped_from_the_front(x):
+    xs = [x * 1.0, x * 2.0, x * x]
+    v = xs[1]
+    v[0] = v[1]
+    taken = xs.pop(0)
+    v *= x
+    return np.sum(xs[0] * x) + np.sum(v * v) + np.sum(xs[1] * taken)
+
+
 @pytest.mark.parametrize(
     ("f", "arg"),
     [
         (replaced_from_the_end, X),
         (taken_from_the_end, X),
+        (popped_while_in_use, X),
+        (popped_and_gone, X),
+        (popped_from_the_front, X),
         (item_of_a_parameter, [X, X[::-1] * 1.1]),
         (same_item_of_a_parameter, [X, X[::-1] * 1.1]),
         (item_by_a_variable, [X, X[::-1] * 1.1]),

@@ -307,6 +307,10 @@ def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozens
     match stmt:
         case ir.Store(target=target, value=value):
             found += [(base, (value,)) for base in sorted(base_names(target))]
+        case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(base), method))) if (
+            method in _TAKING_OUT
+        ):  # `v = xs.pop()`
+            found.append((base, ()))
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), method)) as call):
             if method in _TAKING_OUT:
                 found.append((base, ()))
