@@ -40,6 +40,13 @@ FEATURES: dict[str, frozenset[str]] = {
     "inplace": FUNCTIONAL | {"writes", "views", "calls that write"},
     "containers": FUNCTIONAL | {"writes", "views", "calls that write", "containers"},
     "language": FUNCTIONAL | {"language"},
+    "modules": FUNCTIONAL | {"modules"},
+    "taken": FUNCTIONAL | {"writes", "views", "taken"},
+    "outputs": FUNCTIONAL | {"writes", "views", "outputs"},
+    "complex": FUNCTIONAL | {"complex"},
+    "inside": frozenset({"loops", "branches", "inside"}),
+    "classes": FUNCTIONAL | {"writes", "classes"},
+    "comprehensions": FUNCTIONAL | {"comprehensions"},
     "everything": FUNCTIONAL | {"writes", "views", "calls that write", "containers", "language"},
 }
 
@@ -163,7 +170,7 @@ def reverse_slope(
     import tangentlike as tl
 
     df = tl.grad(f, wrt=wrt)
-    emitted.append(df.source)
+    emitted.append(str(df.source))
     return agreement.inner(directions, list(df(*args)))
 
 
@@ -174,7 +181,7 @@ def example_slope(
     import tangentlike as tl
 
     df = tl.grad(f, wrt=wrt, example=args)
-    emitted.append(df.source)
+    emitted.append(str(df.source))
     return agreement.inner(directions, list(df(*args)))
 
 
@@ -184,7 +191,7 @@ def forward_slope(
     """The tangent along the direction."""
     import tangentlike as tl
 
-    emitted.append(tl.autodiff(f, wrt=wrt, mode="forward").source)
+    emitted.append(str(tl.autodiff(f, wrt=wrt, mode="forward").source))
     _, tangent = tl.jvp(f, tuple(args), tuple(directions))
     return float(tangent)
 

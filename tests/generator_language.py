@@ -77,26 +77,7 @@ class LanguageWriter(Writer):
 
     def phrase(self, depth: int) -> None:
         """Some lines about one construct, with random operands."""
-        r, scope = self.random, self.scope
-        lines = r.choice(phrases.PHRASES)
-        v, w = r.choice(scope.vectors), r.choice(scope.vectors)
-        s, t, i = r.choice(scope.numbers), r.choice(scope.numbers), index(r, scope)
-        parts = {
-            "V": v,
-            "W": w,
-            "S": s,
-            "T": t,
-            "I": i,
-            "C": condition(r, scope),
-            "E": vector(r, scope),
-            "F": number(r, scope),
-        }
-        results = {"X": "vectors", "Y": "numbers", "Z": "numbers"}
-        parts |= {k: self.target(sort) for k, sort in results.items() if f"<{k}>" in str(lines)}
-        for text in lines:
-            for key, part in parts.items():
-                text = text.replace(f"<{key}>", part)
-            self.line(depth, text)
+        self.phrased(depth, self.random.choice(phrases.PHRASES))
 
     def value(self, depth: int) -> None:
         """A number by an expression that is control flow: ternaries, `and`, walrus, comparisons."""

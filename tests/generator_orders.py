@@ -28,7 +28,7 @@ def forward_over_reverse(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: l
     import tangentlike as tl
 
     gradient = tl.grad(f, wrt=wrt)
-    emitted.append(tl.autodiff(gradient, wrt=wrt, mode="forward").source)
+    emitted.append(str(tl.autodiff(gradient, wrt=wrt, mode="forward").source))
     _, change = tl.jvp(gradient, tuple(args), tuple(v))
     return agreement.inner(u, list(change))
 
@@ -37,7 +37,7 @@ def reverse_over_reverse(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: l
     import tangentlike as tl
 
     gradient = tl.grad(f, wrt=wrt)
-    emitted.append(tl.autodiff(gradient, wrt=wrt).source)
+    emitted.append(str(tl.autodiff(gradient, wrt=wrt).source))
     _, pullback = tl.vjp(gradient, *args)
     return agreement.inner(v, list(pullback(tuple(u))))
 
@@ -46,7 +46,7 @@ def reverse_over_forward(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: l
     import tangentlike as tl
 
     tangent = tl.autodiff(f, wrt=wrt, mode="forward")
-    emitted.append(tl.autodiff(tangent, wrt=wrt).source)
+    emitted.append(str(tl.autodiff(tangent, wrt=wrt).source))
     _, pullback = tl.vjp(tangent, *args, *u)
     return agreement.inner(v, list(pullback((0.0, 1.0)))[: len(args)])
 
@@ -55,7 +55,7 @@ def forward_over_forward(f: Any, args: Any, wrt: Any, u: Any, v: Any, emitted: l
     import tangentlike as tl
 
     tangent = tl.autodiff(f, wrt=wrt, mode="forward")
-    emitted.append(tl.autodiff(tangent, wrt=wrt, mode="forward").source)
+    emitted.append(str(tl.autodiff(tangent, wrt=wrt, mode="forward").source))
     _, (_, change) = tl.jvp(tangent, (*args, *u), (*v, *(None for _ in u)))
     return float(change)
 

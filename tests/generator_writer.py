@@ -6,6 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import ClassVar
 
+from tests.generator_subjects import SUBJECTS, Lines
 from tests.generator_text import HELPERS, N, Scope, condition, index, matrix, number, vector
 
 
@@ -21,14 +22,23 @@ class Writer:
         self.helpers: set[str] = set()
         self.scope = Scope()
         self.loops = 0
+        self.subjects = [SUBJECTS[name] for name in sorted(SUBJECTS) if name in features]
 
     def program(self) -> str:
-        """The whole source: the helpers used, then `program`."""
+        """The whole source: what subjects need, the helpers used, then `program`."""
+        more = ""
+        if "modules" in self.features:
+            more = self.random.choice([", xp=None", ", xp=np"])
+            if more == ", xp=None":
+                self.line(1, "if xp is None:")
+                self.line(2, "xp = np")
         self.block(self.random.randint(4, 9), 1)
         self.line(1, f"return {self.result()}")
         body = "\n".join(self.lines)
         helpers = "\n\n".join(self.library[name][1] for name in sorted(self.helpers))
-        return f"{helpers}\n\ndef program(a, b, m, s, t):\n{body}\n".lstrip()
+        text = f"{helpers}\n\ndef program(a, b, m, s, t{more}):\n{body}\n".lstrip()
+        prelude = [entry for subject in self.subjects for entry in subject.prelude]
+        return "\n".join([*(before for word, before in prelude if word in text), text])
 
     def result(self) -> str:
         r, scope = self.random, self.scope
@@ -62,6 +72,8 @@ class Writer:
             sorts.append((4, self.view))
         if "containers" in self.features:
             sorts.append((3, self.container))
+        if self.subjects:
+            sorts.append((9, self.about_subject))
         if depth < 4:
             sorts += [(2, self.branch)] * ("branches" in self.features)
             sorts += [(3, self.loop)] * ("loops" in self.features)
@@ -165,6 +177,34 @@ class Writer:
             [f"p = ({v}, {number(r, scope)})", f"{x} = p[0] * np.sin(p[1])"],
         ]
         for text in r.choice(blocks):
+            self.line(depth, text)
+
+    def about_subject(self, depth: int) -> None:
+        """Some lines about one of the subjects, with random operands."""
+        self.phrased(depth, self.random.choice(self.random.choice(self.subjects).phrases))
+
+    def phrased(self, depth: int, lines: Lines) -> None:
+        """Lines of fixed text, with random operands."""
+        r, scope = self.random, self.scope
+        v, w = r.choice(scope.vectors), r.choice(scope.vectors)
+        s, t, i = r.choice(scope.numbers), r.choice(scope.numbers), index(r, scope)
+        parts = {
+            "V": v,
+            "W": w,
+            "S": s,
+            "T": t,
+            "I": i,
+            "C": condition(r, scope),
+            "E": vector(r, scope),
+            "F": number(r, scope),
+        }
+        if "<M>" in str(lines):
+            parts["M"] = r.choice(scope.matrices)
+        results = {"X": "vectors", "Y": "numbers", "Z": "numbers", "K": "matrices"}
+        parts |= {k: self.target(sort) for k, sort in results.items() if f"<{k}>" in str(lines)}
+        for text in lines:
+            for key, part in parts.items():
+                text = text.replace(f"<{key}>", part)
             self.line(depth, text)
 
     def branch(self, depth: int) -> None:

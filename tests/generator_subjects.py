@@ -1,0 +1,533 @@
+"""Subjects of generated programs beyond arrays that alias and the statements of the language.
+
+Each is a feature (`tests.generator.FEATURES`) with short texts as in `generator_phrases`, and with what
+must stand before a program in whose text a word occurs. `<M>` is a matrix, `<K>` the matrix that
+is assigned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Lines = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Texts about one subject; `prelude`: (word, what a program with that word begins with)."""
+
+    phrases: tuple[Lines, ...]
+    prelude: tuple[tuple[str, str], ...] = ()
+
+
+MODULES = Subject(
+    (
+        ("<X> = act(<V>) * <S>",),
+        ("<X> = act(<V>, np)",),
+        ("<X> = act(<W>, xp=np) + 0.1 * <V>",),
+        ("<Y> = total(np, <V>)",),
+        ("<X> = defaulted(<V>)",),
+        ("<X> = defaulted(<V>, np)",),
+        ("<X> = xp.tanh(<V>) * <S>",),
+        ("<Y> = 0.2 * xp.sum(xp.sin(<V>) * <W>)",),
+        ("<Y> = xp.mean(<E>) * <S>",),
+        ("q = xp.zeros_like(<V>)", "q[1:] = xp.cos(<W>[:-1])", "<X> = q * <V>"),
+        ("<K> = xp.tanh(xp.matmul(<M>, <M>))",),
+        ("<X> = 0.3 * xp.linalg.solve(xp.eye(4) * 3.0 + 0.2 * xp.tanh(<M>), <V>)",),
+        ("q = MODULES['numpy']", "<X> = q.tanh(<V>)"),
+        ("<X> = MODULES['numpy'].sin(<V>) * MODULES['numpy'].cos(<W>)",),
+        ("q = array_module(<V>)", "<Y> = 0.2 * q.sum(<V> * <W>)"),
+        ("<X> = BACKEND.xp.sin(<V>)",),
+        ("q = BACKEND", "<Y> = q.mean(q.act(<V>))"),
+        ("<Y> = by_backend(BACKEND, <V>)",),
+        ("q = BACKEND if <C> else OTHER", "<X> = q.act(<V>) * 0.9"),
+        ("for q in (BACKEND, OTHER):", "    <Y> = q.mean(q.act(<V>)) * <S>"),
+        ("q = importlib.import_module('numpy')", "<X> = q.sin(<V>)"),
+        ("q = np if <C> else MODULES['numpy']", "<X> = q.sin(<V>)"),
+        ("for q in (np, MODULES['numpy']):", "    <X> = q.tanh(<V>)"),
+        ("q = getattr(np, 'tanh' if <C> else 'sin')", "<X> = q(<V>)"),
+        ("q = np.linalg", "<Y> = 0.2 * q.norm(2.0 + np.tanh(<V>))"),
+        ("q = {'u': np.sin, 'w': BACKEND.act}", "<X> = q['w'](<V>) + 0.3 * q['u'](<W>)"),
+    ),
+    (
+        ("importlib.", "import importlib"),
+        ("act(", "def act(x, xp=np):\n    return xp.tanh(x) * 0.9\n"),
+        ("total(", "def total(xp, x):\n    return xp.sum(xp.sin(x)) * 0.2\n"),
+        (
+            "defaulted(",
+            "def defaulted(x, xp=None):\n    if xp is None:\n        xp = np\n"
+            "    return xp.cos(x) * xp.mean(x)\n",
+        ),
+        ("MODULES", "MODULES = {'numpy': np}\n"),
+        ("array_module(", "def array_module(x):\n    return np\n"),
+        (
+            "BACKEND",
+            "class Backend:\n    xp = np\n\n    def __init__(self, act):\n        self.act = act\n\n"
+            "    def mean(self, x):\n        return self.xp.mean(x) * 0.7\n\n\n"
+            "BACKEND = Backend(np.tanh)\nOTHER = Backend(lambda x: np.sin(x) * 0.5)\n",
+        ),
+        ("by_backend(", "def by_backend(m, x):\n    return m.mean(m.act(x)) + m.xp.sum(x) * 0.1\n"),
+    ),
+)
+
+TAKEN = Subject(
+    (
+        # pops into reductions
+        ("p = [<S> + <V>]", "<Y> = 0.1 * np.sum(p.pop())"),
+        ("p = [<V>, <E>]", "<Y> = 0.1 * p.pop().sum()", "<Z> = np.mean(p.pop(0))"),
+        ("p = [<M> * <S>]", "<X> = np.tanh(np.sum(p.pop(), axis=0))"),
+        ("p = collections.deque([<V> + <S>])", "p.append(<E>)", "<Y> = np.mean(p.popleft())"),
+        ("p = collections.deque([<V>, <W>], maxlen=2)", "p.append(<E>)", "<X> = p.pop() * p[0]"),
+        (
+            "p = []",
+            "for k1 in range(3):",
+            "    p.append(np.sin(<V> * k1))",
+            "while len(p) > 1:",
+            "    p.append(p.pop() + p.pop() * <S>)",
+            "<Y> = 0.1 * np.sum(p.pop())",
+        ),
+        ("<X> = np.tanh(in_polish('ppc*+', <V>, <S>))",),
+        ("<Y> = 0.1 * np.sum(in_polish('pc+c*', <V>, <S>))",),
+        ("p = [(<S>, <V>), (<T>, <W>)]", "u0, q = p.pop()", "<Y> = 0.2 * np.sum(q) * u0"),
+        ("p = {'u': <V> * <S>}", "<Y> = 0.1 * np.sum(p.pop('u'))"),
+        ("p = [<V>, <W>]", "q = p.pop(0)", "<X> = np.sin(p[0])"),
+        ("p = list(<M>)", "q = p.pop()", "<X> = q * 0.5 + p[0] * <S>"),
+        ("p = []", "for x1 in <V>:", "    p.append(x1 - <W>)", "<Y> = 0.05 * np.sum(np.stack(p))"),
+        ("<Y> = 0.1 * np.sum(np.vstack([<V> * <S>, <W>]))",),
+        ("<Y> = 0.1 * np.sum(np.hstack([<V>, <E>])) + np.mean(np.column_stack([<V>, <W>]))",),
+        # lists made by `*` and filled later
+        (
+            "p = [None] * 3",
+            "for k1 in range(3):",
+            "    p[k1] = np.sin(<V> * k1)",
+            "<Y> = 0.2 * np.sum(p[1])",
+            "<X> = 0.5 * p[2]",
+        ),
+        ("p = [0] * 3", "for k1 in range(3):", "    p[k1] = <V> * k1", "<X> = np.sin(sum(p))"),
+        ("p = [0.0] * 3", "p[1] = <V>", "p[2] = <S>", "<X> = 2.0 * p[1] * np.sin(p[2])"),
+        (
+            "p = [[None]] * 3",
+            "for k1 in range(3):",
+            "    p[k1] = [np.sin(<V> * k1)]",
+            "<X> = p[1][0] * 0.5 + p[2][0]",
+        ),
+        (
+            "p = [[None] * 2 for _ in range(2)]",
+            "for k1 in range(2):",
+            "    for k2 in range(2):",
+            "        p[k1][k2] = <V>[k1] * <W>[k2]",
+            "<Y> = p[1][0] + sum(p[0]) * 0.4",
+        ),
+        ("p = [0.3] * 2", "p.append(<V>)", "<Y> = p[2][1] * p[0]"),
+        ("p = [<S>] * 3", "p[1] = p[0] * <T>", "<Y> = p[1] - p[2] * 0.5"),
+        ("p = [1, 2]", "p.append(<V>)", "<X> = np.sin(p[-1]) * p[1]"),
+        ("p = {}", "for k1 in range(3):", "    p[k1] = np.sin(<V> * k1)", "<X> = p[1] * p[2]"),
+        # slices of what a call gives, results unpacked directly
+        ("<X>, q = triple(<V>, <W>)[:2]", "<Y> = q[1] * 0.5"),
+        ("q = triple(<V>, <W>)[1:]", "<X> = q[0] * q[1]"),
+        ("p, *q = triple(<V>, <W>)", "<X> = p * 0.5 + q[0] * q[1]"),
+        ("p, q = triple(<V>, <W>)[::2]", "<X> = np.tanh(p * q)"),
+        ("<X> = triple(<V>, <W>)[1] * <S>",),
+        ("(p, q), u0 = in_pairs(<V>, <S>)", "<X> = np.tanh(p * u0 - q)"),
+        ("u0, u1, u2, u3 = halved(<V>)", "<Y> = u0 * u3 - np.sin(u1)"),
+        ("p, q, _, _ = turned(<M>)", "<X> = p * 0.5 + np.sin(q)"),
+        ("u0, *q = halved(<V>)", "<Y> = u0 * q[1]"),
+        ("for p, q in zip(triple(<V>, <W>), turned(<M>)):", "    <X> = np.tanh(p * q)"),
+        ("p = rows_of(<V>)", "<Y> = 0.3 * p[0][1] + np.sin(p[1][0])"),
+        # dicts gone through
+        ("p = {'u': <V>, 'w': <E>}", "for k1, x1 in p.items():", "    <X> = np.sin(x1)"),
+        ("p = {'u': <S>, 'w': <T>}", "<Y> = sum(p.values()) * 0.4"),
+        ("p = {'u': <V>, 'w': <W>}", "<Y> = 0.1 * sum(np.sum(x1 * <S>) for x1 in p.values())"),
+        (
+            "p = dict(zip('uvwz', <V>))",
+            "<Y> = 0.3 * sum(x1 * x2 for x1, x2 in zip(p.values(), <W>))",
+        ),
+        ("p = {'u': <V>, 'w': <W>}", "q = list(p.items())", "<X> = q[0][1] * np.sin(q[1][1])"),
+        ("p = {'u': <V>, 'w': <W>}", "q = iter(p.values())", "<X> = next(q) * np.sin(next(q))"),
+        ("p = {'u': <V>, 'w': <W>}", "q, p0 = p.values()", "<X> = q * np.sin(p0)"),
+        (
+            "p = {k1: np.sin(<V> * k1) for k1 in range(3)}",
+            "<Y> = 0.1 * sum([x1.sum() for x1 in p.values()])",
+        ),
+        (
+            "p = {'u': {'z': <V>}}",
+            "for q in p.values():",
+            "    for x1 in q.values():",
+            "        <X> = x1 * 0.7",
+        ),
+        (
+            "p = {'u': <S>, 'w': <T>}",
+            "q = {k1: x1 * 0.5 for k1, x1 in p.items()}",
+            "<Y> = q['w'] * p['u']",
+        ),
+        ("p = {'u': <S>}", "for k1 in p:", "    p[k1] = p[k1] * <T>", "<Y> = max(p.values())"),
+        ("p = collections.OrderedDict(u=<V>, w=<W>)", "<X> = p.popitem()[1] * 0.5"),
+        ("p = collections.defaultdict(list)", "p['u'].append(<V>)", "<X> = p['u'].pop() * <S>"),
+        ("p = {'u': <V>}", "p |= {'w': <W> * <S>}", "<X> = p['w'] * p['u']"),
+    ),
+    (
+        ("collections.", "import collections"),
+        (
+            "in_polish(",
+            "def in_polish(code, p, c):\n    stack = []\n    for op in code:\n"
+            "        if op == 'p':\n            stack.append(p)\n"
+            "        elif op == 'c':\n            stack.append(c)\n"
+            "        elif op == '+':\n            stack.append(stack.pop() + stack.pop())\n"
+            "        else:\n            stack.append(stack.pop() * stack.pop())\n"
+            "    return stack.pop()\n",
+        ),
+        ("triple(", "def triple(p, q):\n    return np.sin(p), np.cos(q) * p, 0.5 * q\n"),
+        ("in_pairs(", "def in_pairs(p, c):\n    return (p * c, np.sin(p)), c * 0.5\n"),
+        ("halved(", "def halved(p):\n    return p * 0.5\n"),
+        ("turned(", "def turned(h):\n    return np.transpose(h)\n"),
+        ("rows_of(", "def rows_of(p):\n    return [p[:2] * 0.5, p[2:]]\n"),
+    ),
+)
+
+OUTPUTS = Subject(
+    (
+        # the output by position and by name
+        ("<X> = np.zeros(4)", "np.subtract(0.5, <V>, <X>)"),
+        ("np.subtract(0.5, <V>, <V>)",),
+        ("np.subtract(<S>, <V>, out=<V>)",),
+        ("np.multiply(<V>, <S>, out=<W>)", "<W> *= 0.8"),
+        ("np.tanh(<V>, <V>)",),
+        ("np.sin(<V>, out=<W>)",),
+        ("np.maximum(<V>, -0.3, <W>)",),
+        ("np.multiply(np.cos(<V>), <W>, <W>)",),
+        ("np.divide(<V>, 2.0 + np.cos(<W>), <V>)",),
+        ("np.add(<V>[1:], 0.3, <V>[:-1])",),
+        ("np.multiply(0.7, <V>[:2], <V>[2:])",),
+        ("np.add(<V> * 0.5, <V>[::-1] * 0.4, out=<V>)",),
+        ("np.negative(<M>[<I>], <M>[<I>])",),
+        ("np.subtract(<V>, 0.3, where=<W> > 0.1, out=<V>)",),
+        ("<V>.clip(-0.5, 0.5, <V>)",),
+        ("np.clip(<V>, -0.6, 0.6, out=<W>)",),
+        ("np.cumsum(<V> * 0.3, 0, None, <W>)",),
+        ("q = np.zeros(4)", "np.dot(<M>, <V>, q)", "<X> = np.tanh(q)"),
+        ("q = np.zeros(4)", "np.matmul(<M>, <V>, out=q)", "<X> = np.tanh(q) * <S>"),
+        ("<X> = np.zeros(4)", "np.add.reduce(<M> * 0.3, 0, None, <X>)"),
+        ("<X> = np.zeros(4)", "np.sum(<M> * 0.3, axis=1, out=<X>)"),
+        ("q = np.empty(4)", "np.take(<V>, [3, 1, 1, 0], 0, q)", "<X> = q * <S>"),
+        ("<X> = flipped(<V>)",),
+        ("<X> = scaled_into(<V>, <S>)", "<W> *= 0.9"),
+        ("filled(<V>, <W>, <S>)",),
+        ("np.copyto(<V>, <W> * <S>)",),
+        ("np.add.at(<V>, [0, 0, 2], 0.3 * <W>[:3])",),
+        # what gives the argument itself where it fits, and is written
+        ("q = np.asarray(<V>)", "q[1] = <F>", "<X> = q * 0.9"),
+        ("q = np.ascontiguousarray(<V>)", "q *= 0.8", "<X> = q * <W>"),
+        ("q = np.asfortranarray(<M>)", "q[0] = <V>"),
+        ("q = np.require(<V>, requirements=['C'])", "q[0] += 0.3 * <S>"),
+        ("q = np.asarray(<M>, dtype=float)", "q[1, 1] = <F>"),
+        ("q = np.asanyarray(<V>)", "q[<I>] *= <S>"),
+        ("q = np.atleast_1d(<V>)", "q[:2] = 0.3 * <W>[2:]"),
+        ("q = np.atleast_2d(<V>)", "q[0, 1] = <F>"),
+        ("q = np.ravel(<V>)", "q[2] = <F>"),
+        ("q = np.squeeze(<V>[:, None])", "q[1] *= <S>"),
+        ("q = <V>.astype(float, copy=False)", "q[0] = <F>"),
+        ("q = <V>.astype(float)", "q[0] = <F>", "<X> = q * <V>"),
+        ("q = np.moveaxis(<M>, 0, 1)", "q[0] = np.sin(<V>)"),
+        ("q = np.flip(<V>)", "q[0] = <F>"),
+        ("q = np.real(<V>)", "q[3] = <F>"),
+        ("q = np.array(<V>)", "q[1] = <F>", "<X> = q * <V>"),
+        ("q, p = np.split(<V>, 2)", "q[0] = <F>", "p *= <S>"),
+        ("for q in np.split(<M>, 2):", "    q[0] *= np.cos(<V>)"),
+        # arrays of rank 0, read-only results of NumPy
+        ("q = np.array(<F>)", "q[()] += 0.3 * <S>", "<Y> = q * 0.9"),
+        ("q = np.zeros(())", "np.sum(<V> * 0.2, out=q)", "<Y> = q[()]"),
+        ("q = np.asarray(<S>)", "q = q * <T>", "<Y> = float(q)"),
+        ("q = np.max(<V>)", "<X> = q[..., None] * <W>"),
+        ("q = np.array(<F>)", "q[...] *= np.cos(<S>)", "<Y> = q[()] * 0.5"),
+        ("q = np.diag(<M>)", "<X> = q * 0.7"),
+        ("<X> = np.broadcast_to(np.sin(<S>), 4) * <V>",),
+        ("<Y> = 0.3 * np.sum(np.diagonal(<M>))",),
+        ("<M>[[2, 0]] += 0.1 * <V>", "<Y> = 0.2 * np.sum(np.diag(<M>))"),
+        ("q = np.broadcast_to(<V>, (3, 4))", "<X> = np.sin(q[1])"),
+        ("q = np.diagonal(<M>).copy()", "q[0] = <F>", "<X> = q"),
+        # values that overflow after their last use
+        ("q = <V>.copy()", "<Y> = 0.2 * np.sum(q)", "q *= np.exp(np.exp(q * 9.0 + 9.0))"),
+        ("q = <V> * 3.0", "<X> = np.sin(q)", "q *= np.exp(np.cosh(q * 9.0 + 9.0))"),
+        (
+            "q = <V> * 1.0",
+            "<Y> = q[1]",
+            "for k1 in range(4):",
+            "    q *= np.exp(q * q * 9.0 + 300.0)",
+        ),
+        ("p = [<V> * 0.5]", "<X> = p[0]", "p[0] = np.exp(np.exp(p[0] + 9.0))"),
+        ("q = <E>", "q[1:] *= np.exp(np.exp(<V>[1:] + 9.0))", "<Y> = q[0]"),
+        ("u0 = <F>", "<Y> = np.sin(u0)", "u0 = np.exp(np.exp(u0 + 9.0))"),
+    ),
+    (
+        (
+            "flipped(",
+            "def flipped(p):\n    q = np.zeros(4)\n    np.subtract(0.5, p, q)\n    return q\n",
+        ),
+        (
+            "scaled_into(",
+            "def scaled_into(p, c):\n    np.multiply(c, p, p)\n    return np.add(p, 0.2, out=p)\n",
+        ),
+        ("filled(", "def filled(p, q, c):\n    np.subtract(c, q, p)\n    np.sin(p[1:], p[1:])\n"),
+    ),
+)
+
+COMPLEX = Subject(
+    (
+        ("q = np.exp(1j * <V>)", "<X> = q.real * 0.5 + q.imag * <W>"),
+        ("q = <V> + 1j * <W>", "<Y> = 0.1 * np.sum((q * np.conj(q)).real)"),
+        ("q = product(<V>, <W> * (0.5 + 0.2j))", "<X> = np.tanh(q.imag)"),
+        ("q = np.fft.fft(<V>)", "<X> = 0.1 * np.fft.ifft(q * np.conj(q)).real"),
+        (
+            "q = np.zeros(4, dtype=complex)",
+            "q[1:] = <V>[:-1] * 1j",
+            "q += <W>",
+            "<X> = np.sin(q.real - q.imag)",
+        ),
+        ("q = <S> + 1j * <T>", "<Y> = (q * q).imag + np.cos(q.real)"),
+        ("q = complex(<S>, <T>)", "<Y> = (q * q).imag * 0.5"),
+        ("u0 = <S> + 2j", "<Y> = (1.0 / u0).imag * 0.5"),
+        ("q = <V>.astype(complex)", "q *= 1j", "<X> = q.imag * 0.6"),
+        ("q = np.where(<V> > 0.1, <V> * 1j, <W>)", "<X> = q.imag - q.real * 0.3"),
+        ("q = np.sqrt(<V> + 2j)", "<X> = np.tanh(q.real)"),
+        ("q = np.outer(<V>, np.exp(1j * <W>))", "<X> = np.tanh(np.sum(q, axis=0).imag)"),
+        ("q = [<V> * 1j, <W>]", "q[1] = q[0] * <S>", "<X> = np.tanh(q[1].imag)"),
+        ("q = (<M> * 1j + <M>.T) @ <V>", "<X> = np.tanh(q.imag - q.real)"),
+        (
+            "q = <V> + 0j",
+            "for k1 in range(3):",
+            "    q = q * (0.6 + 0.3j) + <S>",
+            "<X> = np.tanh(q.real * q.imag)",
+        ),
+        (
+            "q = <V> * (1.0 + 0.5j)",
+            "for k1 in range(3):",
+            "    q[k1] *= np.cos(q[k1 + 1])",
+            "<X> = np.tanh(q.imag)",
+        ),
+        ("<Y> = 0.5 * np.angle(2.0 + np.tanh(<S>) + 1j * <T>)",),
+        ("<X> = np.tanh(spun(<V>).real)",),
+        ("<X> = np.tanh(spun(<V>, 0.3j * <S>).imag)",),
+        ("<Y> = 0.1 * np.vdot(<V> * (1 + 1j), <W> * 1j).real",),
+        ("<Y> = 0.1 * abs(2.0 + spun(<V>)[1])",),
+        ("q = <V> * 1j", "q[<W> > 0.1] = <S>", "<Y> = 0.2 * np.sum(q.real + q.imag)"),
+        ("q = np.stack([<V>, <W> * 1j])", "<X> = np.tanh(q.sum(axis=0).imag) * <S>"),
+        ("q = <V> * 1j", "p = q", "p += <W>", "<X> = q.real * 0.5 + q.imag"),
+        ("q = <V> + 0j", "q.imag = <W>", "<X> = (q * q).imag * 0.4"),
+        ("q = <V> + 0j", "q.real[1:] = <W>[:-1]", "<X> = np.tanh((q * q).real)"),
+    ),
+    (
+        ("product(", "def product(p, q):\n    return p * q\n"),
+        ("spun(", "def spun(p, c=0.5 + 0.2j):\n    return p * c + np.conj(c) * np.sin(p)\n"),
+    ),
+)
+
+INSIDE = Subject(
+    (
+        ("<X> = np.tanh(tl.grad(energy)(<V>, <S>))",),
+        ("<Y> = 0.3 * tl.grad(energy, wrt=1)(<V>, <S>)",),
+        ("_, u0 = tl.jvp(energy, (<V>, <S>), (<W>, 0.5))", "<Y> = np.tanh(u0)"),
+        ("q, p = tl.vjp(bent, <V>)", "<X> = np.tanh(p(<W>)[0])"),
+        ("u0, q = tl.value_and_grad(energy)(<V>, <S>)", "<X> = np.tanh(q * u0)"),
+        ("<X> = 0.3 * tl.grad(lambda x1: np.sum(x1 * x1 * <S>))(<V>)",),
+        (
+            "def inside(y0):",
+            "    return np.sum(np.sin(y0 * <V>))",
+            "<X> = np.tanh(tl.grad(inside)(<W>))",
+        ),
+        (
+            "q = <V>",
+            "for k1 in range(2):",
+            "    q = q - 0.1 * tl.grad(energy)(q, <S>)",
+            "<X> = np.tanh(q)",
+        ),
+        ("<X> = np.tanh(tl.hvp(energy)(<V>, <S>, <W>))",),
+        ("q, p = tl.vjp(both_of, <V>, <S>)", "<X> = np.tanh(p((<W>, 0.5))[0])"),
+        ("q, p = tl.vjp(both_of, <V>, <S>)", "<Y> = np.tanh(p((<W>, <T>))[1]) + q[1] * 0.2"),
+        ("_, (q, u0) = tl.jvp(both_of, (<V>, <S>), (<W>, 1.0))", "<X> = np.tanh(q * u0)"),
+        ("_, p = tl.vjp(along, <V>, <W> * (0.5 + 1j))", "<X> = np.tanh(p(<S> * (1 + 2j))[0])"),
+        ("_, p = tl.vjp(along, <V>, <W> * 1j)", "<Y> = 0.2 * np.sum(p(1j * <S>)[1].imag)"),
+        ("q, p = tl.vjp(written, <V>)", "<X> = np.tanh(p(<W>)[0])"),
+        ("if <C>:", "    <X> = np.tanh(tl.grad(energy)(<W>, <S>))"),
+        ("p = [tl.grad(energy), tl.grad(energy, wrt=0)]", "<X> = np.tanh(p[<I> % 2](<V>, <S>))"),
+        ("<Y> = np.tanh(tl.grad(tl.grad(lambda x1: x1**3 * np.sin(x1)))(<S>))",),
+    ),
+    (
+        ("tl.", "import tangentlike as tl"),
+        ("energy", "def energy(p, c):\n    return np.sum(np.sin(p) * p) * c * c\n"),
+        ("bent", "def bent(p):\n    return np.sin(p) * p\n"),
+        ("both_of", "def both_of(p, c):\n    return np.sin(p) * c, np.sum(p) * c\n"),
+        ("along", "def along(p, q):\n    return np.sum(p * q * q)\n"),
+        (
+            "written",
+            "def written(p):\n    q = p * 1.0\n    for k in range(3):\n"
+            "        q[k + 1] = np.sin(q[k]) * p[k]\n    return q\n",
+        ),
+    ),
+)
+
+CLASSES = Subject(
+    (
+        ("p = <W>", "for q in [Scale(<S>), Shift(<V>)]:", "    p = q(p)", "<X> = np.tanh(p)"),
+        ("q = Scale(<S>) if <C> else Shift(<V>)", "<X> = np.tanh(q(<W>))"),
+        ("q = {'u': Scale(<S>), 'w': Shift(<V>)}", "<X> = q['u'](q['w'](<W>))"),
+        ("q = {'u': Scale(<S>), 'w': Shift(<V>)}['u' if <C> else 'w']", "<X> = np.sin(q(<W>))"),
+        ("q = Stack([Scale(<S>), Shift(<V>), Scale(0.5)])", "<X> = np.tanh(q(<W>))"),
+        ("q = [Scale(<S>), Shift(<V>)]", "<X> = np.tanh(q[<I> % 2](<W>))"),
+        ("q = Stack([])", "q.parts.append(Scale(<S>))", "<X> = q(<V>) * 0.9"),
+        ("q = Vec(<V>) + Vec(<W>) * <S>", "<X> = np.tanh(q.x)"),
+        ("q = Vec(<V>) * 0.5", "q += Vec(<W>)", "<X> = np.tanh(q.x)"),
+        ("q = sum([Vec(<V>), Vec(<W>)], Vec(<E>))", "<X> = np.tanh(q.x)"),
+        ("q = Momentum(0.5)", "for x1 in <V>:", "    q.step(x1)", "<Y> = q.v * 0.5"),
+        ("q = Momentum(<S>)", "q.step(<T>)", "q.v *= 0.5", "<Y> = q.kinetic * 0.5"),
+        ("q = Momentum.still()", "q.step(<S>)", "<Y> = q.v + q.kinetic"),
+        (
+            "q = [Momentum(<S>), Momentum(<T>)]",
+            "q[0].step(q[1].v)",
+            "<Y> = 0.4 * sum(x1.v for x1 in q)",
+        ),
+        (
+            "q = [Scale(<S>), <V>][int(<C>)]",
+            "<X> = np.tanh(q(<W>)) if isinstance(q, Scale) else q * 0.5",
+        ),
+        ("p = Momentum(<S>)", "q = p", "q.step(<T>)", "<Y> = p.v"),
+        ("q = copy.copy(Scale(<S>))", "q.w = q.w * <T>", "<X> = q(<V>)"),
+        ("q = Scale(<V>)", "q.w[1] = <F>", "<X> = q(<W>)"),
+        (
+            "p = [q(<V>) for q in (Scale(<S>), Shift(<W>), Scale(<T>))]",
+            "<X> = np.tanh(p[0] * p[2] - p[1])",
+        ),
+        ("<Y> = functools.reduce(lambda x1, q: q(x1), [Scale(<S>), Scale(<T>)], <F>)",),
+        (
+            "match Scale(<S>) if <C> else Shift(<V>):",
+            "    case Scale(w=u0):",
+            "        <Y> = u0 * 0.5",
+        ),
+        ("q = setattr_all(Scale(<S>), w=<T>)", "<X> = q(<V>)"),
+    ),
+    (
+        ("copy.copy", "import copy"),
+        ("functools.", "import functools"),
+        (
+            "Scale(",
+            "class Scale:\n    def __init__(self, w):\n        self.w = w\n\n"
+            "    def __call__(self, p):\n        return np.sin(p) * self.w\n",
+        ),
+        (
+            "Shift(",
+            "class Base:\n    factor = 0.5\n\n    def __init__(self, b):\n        self.b = b\n\n"
+            "    def __call__(self, p):\n        return self.moved(p) * self.factor\n\n\n"
+            "class Shift(Base):\n    def __init__(self, b):\n        super().__init__(np.cos(b))\n\n"
+            "    def moved(self, p):\n        return p + self.b\n",
+        ),
+        (
+            "Stack(",
+            "class Stack:\n    def __init__(self, parts):\n        self.parts = list(parts)\n\n"
+            "    def __call__(self, p):\n        for part in self.parts:\n            p = part(p)\n"
+            "        return p\n",
+        ),
+        (
+            "Vec(",
+            "class Vec:\n    def __init__(self, x):\n        self.x = x\n\n"
+            "    def __add__(self, other):\n        return Vec(self.x + other.x)\n\n"
+            "    def __mul__(self, c):\n        return Vec(self.x * c)\n",
+        ),
+        (
+            "Momentum",
+            "class Momentum:\n    def __init__(self, v):\n        self.v = v\n\n"
+            "    @classmethod\n    def still(cls):\n        return cls(0.0)\n\n"
+            "    @property\n    def kinetic(self):\n        return 0.5 * self.v * self.v\n\n"
+            "    def step(self, force):\n        self.v = np.tanh(0.9 * self.v + 0.1 * force)\n",
+        ),
+        (
+            "setattr_all(",
+            "def setattr_all(q, **fields):\n    for name, value in fields.items():\n"
+            "        setattr(q, name, value)\n    return q\n",
+        ),
+    ),
+)
+
+COMPREHENSIONS = Subject(
+    (
+        ("<Y> = 0.05 * sum([sum(<V>[k] for k in range(1, 3)) * k for k in range(3)])",),
+        (
+            "p = [sum(x1 for k in range(1, 3)) * k for k, x1 in enumerate(<V>)]",
+            "<Y> = 0.1 * sum(p)",
+        ),
+        (
+            "p = [[x1 * k for x1 in <V>] for k, x1 in enumerate(<W>)]",
+            "<Y> = p[1][2] + p[3][0] * 0.2",
+        ),
+        (
+            "p = {k: [k * x1 for k in range(2)] for k, x1 in enumerate(<V>)}",
+            "<Y> = 0.3 * sum(p[3])",
+        ),
+        ("k = 2", "p = [<V>[k] * <S> for k in range(4)]", "<Y> = p[k] * 0.5"),
+        ("x1 = <S>", "p = [x1 * 0.5 for x1 in <V>]", "<Y> = p[1] * x1"),
+        ("<Y> = 0.1 * max(sum(x1 * k for k in range(k)) * k for k, x1 in enumerate(<V>, 1))",),
+        ("<Y> = 0.1 * sum([sum(x1 * k for k in range(k)) * k for k, x1 in enumerate(<V>)])",),
+        ("<Y> = 0.1 * sum([sum([x1 for x1 in [x1, <S>]]) * x1 for x1 in <V>])",),
+        ("<Y> = 0.1 * sorted([sum(k * x1 for x1 in <V>) for k, x1 in enumerate(<W>)])[1]",),
+        (
+            "def inside(k):",
+            "    return sum([k * x1 for x1 in [<S>, k]])",
+            "<Y> = 0.1 * sum([inside(x1) * x1 for x1 in <V>])",
+        ),
+        (
+            "inside = lambda k: [k * x1 for x1 in <V>]",
+            "<Y> = 0.1 * sum([sum(inside(x1)) * k for k, x1 in enumerate(<W>)])",
+        ),
+        (
+            "<Y> = 0.1 * sum(k * x1 for k, (j, x1) in enumerate(enumerate(x1 * k for k, x1 in enumerate(<V>))))",
+        ),
+        (
+            "p = list(zip((x1 * 0.5 for x1 in <V>), zip(<W>, (x1 for x1 in <V> if x1 > -9.0))))",
+            "<Y> = p[1][1][0] * p[0][0]",
+        ),
+        ("p = [k for k in [k * <S> for k in range(4)] if k > 0.1]", "<Y> = 0.1 * sum(p)"),
+        ("p = [lambda x1: x1 * k for k in range(3)]", "<Y> = 0.3 * p[0](<S>)"),
+        ("p = [lambda x1, k=k: x1 * k for k in range(3)]", "<Y> = 0.3 * p[1](<S>)"),
+        ("<Y> = 0.1 * sum(x1 * x2 for x1 in <V> for x2 in [x1 * k for k in range(2)])",),
+        ("p = [x1 for k in range(2) for x1 in (<V> * k)]", "<Y> = 0.1 * sum(p) + p[5]"),
+        (
+            "p = {k: x1 for k, x1 in {k: x1 * <S> for k, x1 in enumerate(<V>)}.items() if k}",
+            "<Y> = p[2]",
+        ),
+        ("p = [k if k else x1 for k in range(2) for x1 in <V>]", "<Y> = 0.3 * p[1]"),
+        ("p = [(k := k1) * x1 for k1, x1 in enumerate(<V>)]", "<Y> = 0.1 * p[2] * k"),
+        ("<X> = np.array([sum(x1 * x2 for x2 in [x1, <S>]) for x1 in <V>])",),
+        ("<X> = np.array([[x1 * k for k in range(4)][k] for k, x1 in enumerate(<V>)]) * 0.3",),
+        (
+            "p = [<V>[k:k + 2] * <S> for k in range(3)]",
+            "<Y> = 0.1 * sum([sum(p[k + 1] * p[-k]) for k in range(2)])",
+        ),
+        (
+            "p = [<V> * k for k in range(4)]",
+            "<X> = 0.2 * sum([p[(k + 1) % 4] * k for k in range(4)])",
+        ),
+    ),
+)
+
+SUBJECTS: dict[str, Subject] = {
+    "modules": MODULES,
+    "taken": TAKEN,
+    "outputs": OUTPUTS,
+    "complex": COMPLEX,
+    "inside": INSIDE,
+    "classes": CLASSES,
+    "comprehensions": COMPREHENSIONS,
+}
+
+
+def alone(subject: Subject, lines: Lines) -> str:
+    """A program of little more than one of the texts."""
+    parts = {
+        **{"V": "a", "W": "b", "S": "s", "T": "t", "I": "1", "C": "s > 0.1", "M": "m"},
+        **{"E": "np.sin(a)", "F": "np.cos(s)", "X": "c", "Y": "u", "Z": "w", "K": "k"},
+    }
+    body = ["c, k, u, w = a * 0.9, m * 0.8, s * 0.5, t * 0.4", *lines]
+    body.append("return np.sum(c * b) + np.sum(k * m) + u * w + np.sum(a * a) + np.sum(b) + w")
+    more = ", xp=np" if "xp." in str(lines) else ""
+    text = f"def program(a, b, m, s, t{more}):\n" + "".join(f"    {line}\n" for line in body)
+    for key, part in parts.items():
+        text = text.replace(f"<{key}>", part)
+    return "\n".join([*(before for word, before in subject.prelude if word in text), text])
