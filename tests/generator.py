@@ -15,6 +15,7 @@ import re
 import sys
 import time
 import traceback
+import types
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -70,18 +71,23 @@ def arguments(seed: int) -> tuple[Any, ...]:
 
 def load(source: str, name: str = "generated") -> Callable[..., Any]:
     """Compile the source so that `inspect.getsource` finds it again."""
+    namespace: dict[str, Any] = {"np": np, "__name__": "generated_program"}
+    return loaded(source, name, namespace)["program"]
+
+
+def loaded(source: str, name: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """The namespace after the source has run in it."""
     filename = f"<{name}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    namespace: dict[str, Any] = {"np": np, "__name__": "generated_program"}
     exec(compile(source, filename, "exec", dont_inherit=True), namespace)
-    return namespace["program"]
+    return namespace
 
 
 def check_program(
     source: str, args: tuple[Any, ...], name: str = "generated", order: int = 1
 ) -> str:
-    """Compare both modes, and reverse mode told the kinds of its arguments, with central
-    differences: "agree", "refused" or "skipped". At order 2, each mode over each mode.
+    """Compare both modes, reverse mode told the kinds of its arguments, and its text as shown, with
+    central differences: "agree", "refused" or "skipped". At order 2, each mode over each mode.
 
     Raises AssertionError with the program and the emitted source where they disagree, and
     where anything but a refusal goes wrong. Skipped are programs that fail by themselves or
@@ -141,12 +147,15 @@ def check_program(
     return "refused" if "refused" in outcomes else "agree"
 
 
+DECLINED = "the text is for other arguments"
+
+
 def is_refusal(error: Exception) -> bool:
     """Whether this is a refusal, also one that only the run can make."""
     import tangentlike as tl
 
-    late = "the body of `try:` raised after" in str(error)
-    return isinstance(error, tl.UnsupportedError) or late
+    late = ("the body of `try:` raised after", DECLINED)
+    return isinstance(error, tl.UnsupportedError) or any(text in str(error) for text in late)
 
 
 def expected_slope(f: Callable[..., Any], args: tuple[Any, ...], directions: list[Any]) -> Any:
@@ -174,6 +183,28 @@ def reverse_slope(
     return agreement.inner(directions, list(df(*args)))
 
 
+def text_slope(
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+) -> float:
+    """<gradient, direction>, the gradient from its text, as it is shown before any call."""
+    import tangentlike as tl
+
+    df = tl.grad(f, wrt=wrt)
+    emitted.append(str(df.source))
+    primal = types.ModuleType(f.__module__)
+    vars(primal).update(f.__globals__)
+    sys.modules[primal.__name__] = primal  # (emitted texts import classes from there)
+    try:
+        shown = loaded(emitted[-1], "shown text", dict(f.__globals__))[df.__name__]
+        return agreement.inner(directions, list(shown(*args)))
+    except TypeError as error:
+        if "this derivative is written for" in str(error):
+            raise RuntimeError(f"{DECLINED}: {error}") from None
+        raise
+    finally:
+        del sys.modules[primal.__name__]
+
+
 def example_slope(
     f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
 ) -> float:
@@ -196,7 +227,7 @@ def forward_slope(
     return float(tangent)
 
 
-FIRST_ORDER = (reverse_slope, example_slope, forward_slope)
+FIRST_ORDER = (text_slope, reverse_slope, example_slope, forward_slope)
 
 
 def reduced(source: str, seed: int, complaint: str, order: int = 1) -> str:

@@ -31,6 +31,15 @@ MODULES = Subject(
         ("<X> = xp.tanh(<V>) * <S>",),
         ("<Y> = 0.2 * xp.sum(xp.sin(<V>) * <W>)",),
         ("<Y> = xp.mean(<E>) * <S>",),
+        ("<Y> = 0.2 * xp.sum(<V> * <S>)",),
+        ("<Y> = 0.2 * xp.dot(<V>, <W>)",),
+        ("<X> = xp.clip(<V>, -0.4, 0.4) * <S>",),
+        ("<X> = xp.cumsum(<V>) * 0.2 + xp.max(<W>)",),
+        ("<Y> = MODULES['numpy'].mean(<V> * <W>)",),
+        ("<Y> = array_module(<V>).sum(<V>) * 0.2",),
+        ("<Y> = BACKEND.xp.sum(<V> * <S>) * 0.2",),
+        ("<Y> = BOXES['u'].sum() * 0.1 + BOXES['u'].dot(<V>) * <S>",),
+        ("q = BOXES['u']", "<X> = q.clip(<V>) * q.mean(<W>)"),
         ("q = xp.zeros_like(<V>)", "q[1:] = xp.cos(<W>[:-1])", "<X> = q * <V>"),
         ("<K> = xp.tanh(xp.matmul(<M>, <M>))",),
         ("<X> = 0.3 * xp.linalg.solve(xp.eye(4) * 3.0 + 0.2 * xp.tanh(<M>), <V>)",),
@@ -51,6 +60,15 @@ MODULES = Subject(
     ),
     (
         ("importlib.", "import importlib"),
+        (
+            "BOXES",
+            "class Box:\n    ndim = 2\n\n    def __init__(self, w):\n        self.w = w\n\n"
+            "    def sum(self):\n        return np.sum(self.w)\n\n"
+            "    def dot(self, x):\n        return np.sum(self.w * x) * 0.2\n\n"
+            "    def mean(self, x):\n        return np.mean(x * x)\n\n"
+            "    def clip(self, x):\n        return np.tanh(x) * self.w\n\n\n"
+            "BOXES = {'u': Box(np.array([0.2, 0.5, -0.3, 0.4]))}\n",
+        ),
         ("act(", "def act(x, xp=np):\n    return xp.tanh(x) * 0.9\n"),
         ("total(", "def total(xp, x):\n    return xp.sum(xp.sin(x)) * 0.2\n"),
         (
@@ -122,7 +140,22 @@ TAKEN = Subject(
         ("p = [<S>] * 3", "p[1] = p[0] * <T>", "<Y> = p[1] - p[2] * 0.5"),
         ("p = [1, 2]", "p.append(<V>)", "<X> = np.sin(p[-1]) * p[1]"),
         ("p = {}", "for k1 in range(3):", "    p[k1] = np.sin(<V> * k1)", "<X> = p[1] * p[2]"),
+        # items of another sort than what was there before
+        ("p = {'u': <S>}", "u0 = p['u']", "p['u'] = <V>", "<X> = u0 * p['u']"),
+        ("p = [<V> + <S>]", "q = p[0]", "p[0] = 0.5", "<X> = q * p[0]"),
+        (
+            "p = []",
+            "for k1 in range(3):",
+            "    p.append(<S> * k1)",
+            "p.append(<V> * <S>)",
+            "p[1] = <V> + p[0]",
+            "<Y> = 0.1 * sum(np.sum(x1) for x1 in p)",
+        ),
         # slices of what a call gives, results unpacked directly
+        ("u0, u1 = <V>[[2, 0]]", "<Y> = u0 * np.sin(u1)"),
+        ("u0, u1 = sorted(<V>)[:2]", "<Y> = u0 * u1 * u1"),
+        ("p, q = (<V> * <S>, <W>, <E>)[1:]", "<X> = p * q"),
+        ("p, q = [*triple(<V>, <W>), <E>][2:]", "<X> = np.tanh(p * q)"),
         ("<X>, q = triple(<V>, <W>)[:2]", "<Y> = q[1] * 0.5"),
         ("q = triple(<V>, <W>)[1:]", "<X> = q[0] * q[1]"),
         ("p, *q = triple(<V>, <W>)", "<X> = p * 0.5 + q[0] * q[1]"),
@@ -239,6 +272,14 @@ OUTPUTS = Subject(
         ("q = np.asarray(<S>)", "q = q * <T>", "<Y> = float(q)"),
         ("q = np.max(<V>)", "<X> = q[..., None] * <W>"),
         ("q = np.array(<F>)", "q[...] *= np.cos(<S>)", "<Y> = q[()] * 0.5"),
+        (
+            "q = np.array(0.0)",
+            "for x1 in <V>:",
+            "    q += x1 * x1 * 0.3",
+            "q[...] = q * <S>",
+            "p = q[()]",
+            "<Y> = float(p) * 0.3",
+        ),
         ("q = np.diag(<M>)", "<X> = q * 0.7"),
         ("<X> = np.broadcast_to(np.sin(<S>), 4) * <V>",),
         ("<Y> = 0.3 * np.sum(np.diagonal(<M>))",),
@@ -312,6 +353,14 @@ COMPLEX = Subject(
         ("q = <V> * 1j", "q[<W> > 0.1] = <S>", "<Y> = 0.2 * np.sum(q.real + q.imag)"),
         ("q = np.stack([<V>, <W> * 1j])", "<X> = np.tanh(q.sum(axis=0).imag) * <S>"),
         ("q = <V> * 1j", "p = q", "p += <W>", "<X> = q.real * 0.5 + q.imag"),
+        (
+            "q = np.zeros(4, dtype=complex)",
+            "q += <V>",
+            "q.imag = <W>",
+            "q *= 1j",
+            "q.real[1:] += <V>[1:]",
+            "<Y> = 0.1 * np.sum(np.abs(q + 3.0) ** 2) * <S>",
+        ),
         ("q = <V> + 0j", "q.imag = <W>", "<X> = (q * q).imag * 0.4"),
         ("q = <V> + 0j", "q.real[1:] = <W>[:-1]", "<X> = np.tanh((q * q).real)"),
     ),
@@ -402,6 +451,8 @@ CLASSES = Subject(
             "    case Scale(w=u0):",
             "        <Y> = u0 * 0.5",
         ),
+        ("q = Grid(<V>)", "<Y> = 0.2 * q.sum() * q.ndim + q.dot(<W>)"),
+        ("for q in (Grid(<V>), Grid(<W>)):", "    <Y> = q.mean(<E>) * q.shape[0] * 0.2"),
         ("q = setattr_all(Scale(<S>), w=<T>)", "<X> = q(<V>)"),
     ),
     (
@@ -437,6 +488,13 @@ CLASSES = Subject(
             "    @classmethod\n    def still(cls):\n        return cls(0.0)\n\n"
             "    @property\n    def kinetic(self):\n        return 0.5 * self.v * self.v\n\n"
             "    def step(self, force):\n        self.v = np.tanh(0.9 * self.v + 0.1 * force)\n",
+        ),
+        (
+            "Grid(",
+            "class Grid:\n    def __init__(self, x):\n        self.x, self.ndim, self.shape = x, 1, (4,)\n\n"
+            "    def sum(self):\n        return np.sum(np.sin(self.x))\n\n"
+            "    def dot(self, y):\n        return np.mean(self.x * y * y)\n\n"
+            "    def mean(self, y):\n        return np.mean(self.x + y)\n",
         ),
         (
             "setattr_all(",
