@@ -67,7 +67,7 @@ class Context:
     original: dict[str, str] = field(default_factory=dict)
     temporaries: set[str] = field(default_factory=set)
     real: bool = True
-    read: frozenset[str] = frozenset()  # names that the function reads
+    meant: frozenset[str] = frozenset()  # names that the function reads, or gives values that count
     alike: bool = False
     copies: bool = False
     held: dict[tuple[ir.Expr, int], str] = field(default_factory=dict)
@@ -108,8 +108,8 @@ class Context:
         )
 
     def unread(self) -> str:
-        """A name for what nobody reads: `_`, unless the function reads a `_` of its own."""
-        if "_" not in self.read:
+        """A name for what nobody reads: `_`, unless the function has a `_` of its own."""
+        if "_" not in self.meant:
             self.kinds["_"] = OTHER
             return "_"
         name = self.names.fresh("_")

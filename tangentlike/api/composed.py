@@ -105,6 +105,7 @@ class Again:
         own = plain_signature(function).parameters
         parameters = tuple(own[name] for name in inner.names)
         text = self.write(Emitted(function.__name__, parameters, inner.seeds, inner.request.wrt[0]))
+        function.__inner__ = True  # (no module has it: a text that calls it prints it)
         namespace = {function.__name__: function, "np": np, "__builtins__": builtins}
         namespace["__name__"] = __name__
         return _compiled(text, namespace)

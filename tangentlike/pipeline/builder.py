@@ -227,7 +227,7 @@ class Builder:
             dict(lowered.original),
             set(lowered.temporaries),
             self.real,
-            frozenset(n for s in ir.statements(function.body) for n in ir.reads(s)),
+            frozenset(n for s in ir.statements(function.body) for n in _meant(s)),
             copies=self.copies,
         )
 
@@ -426,3 +426,10 @@ class Builder:
         made = simplify(function, self.facts[function.name])
         check_program(made)
         return made
+
+
+def _meant(stmt: ir.Stmt) -> frozenset[str]:
+    """The names that a statement reads, or binds to what its adjoint may ask for; those of a loop
+    that only counts its rounds are not among them."""
+    counts = isinstance(stmt, ir.For) and isinstance(stmt.target, str)
+    return ir.reads(stmt).union(() if counts else ir.binds(stmt))

@@ -36,8 +36,22 @@ def checked_overlap(
         return [stmt]
     if _in_step(_origin(target, facts), _origin(value, facts)):
         return [stmt]
+    if _is_only_stored(value.name, facts, context):
+        return [stmt]
     check = ir.Call(context.helper("require_read_first"), (target, value))
     return [ir.Do(check, stmt.origin), stmt]
+
+
+def _is_only_stored(name: str, facts: Structure, context: Context) -> bool:
+    """Whether a name is of memory that was just made, in the block of its one use: that memory has
+    no other name, and what the target already holds cannot be a part of it."""
+    made, uses = facts.single(name), facts.used_by.get(name, [])
+    if not isinstance(made, ir.Assign) or len(uses) != 1:
+        return False
+    if facts.block_of[id(made)] != facts.block_of[id(uses[0])]:
+        return False
+    sources = context.sources()
+    return not (sources.nodes(made.value) | sources.elements(made.value))
 
 
 def _is_fancy(key: ir.Expr, context: Context) -> bool:
