@@ -197,8 +197,9 @@ def text_slope(
     try:
         shown = loaded(emitted[-1], "shown text", dict(f.__globals__))[df.__name__]
         return agreement.inner(directions, list(shown(*args)))
-    except TypeError as error:
-        if re.search("this derivative (is written|takes)", str(error)):
+    except (TypeError, ValueError) as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        if "runtime" in last.filename and last.name.startswith("require_"):
             raise RuntimeError(f"{DECLINED}: {error}") from None
         raise
     finally:
