@@ -107,15 +107,20 @@ def kinds_from_example(args: Mapping[str, Any]) -> dict[str, Kind]:
     return {name: _example(value, name, symbols) for name, value in args.items()}
 
 
-def _example(value: Any, name: str, symbols: dict[int, str]) -> Kind:
+def _example(value: Any, name: str, symbols: dict[int, str], above: tuple[Any, ...] = ()) -> Kind:
+    """The kind of an example value; `above` are the containers that it is in, one of which may
+    contain itself."""
+    if any(value is outer for outer in above):
+        return UNKNOWN
     if isinstance(value, (bool, np.bool_)):
         return BOOL
     if isinstance(value, (int, float, complex, np.number)):
         return Kind("number", _dtype_class(np.dtype(type(value))), ())
     if isinstance(value, (list, tuple)):
-        return _example_sequence(value, name, symbols)
+        return _example_sequence(value, name, symbols, above)
     if isinstance(value, dict):
-        kinds = [_example(v, f"{name}.{k}", symbols) for k, v in value.items()]
+        inside = (*above, value)
+        kinds = [_example(v, f"{name}.{k}", symbols, inside) for k, v in value.items()]
         return Kind("dict", item=_join_all(kinds))
     if is_array(value):
         dims = tuple(_dim(n, f"{name}.{axis}", symbols) for axis, n in enumerate(value.shape))
@@ -125,8 +130,11 @@ def _example(value: Any, name: str, symbols: dict[int, str]) -> Kind:
     return OTHER if value is None or isinstance(value, (str, bytes)) else UNKNOWN
 
 
-def _example_sequence(value: Any, name: str, symbols: dict[int, str]) -> Kind:
-    kinds = [_example(v, f"{name}.{i}", symbols) for i, v in enumerate(value)]
+def _example_sequence(
+    value: Any, name: str, symbols: dict[int, str], above: tuple[Any, ...]
+) -> Kind:
+    inside = (*above, value)
+    kinds = [_example(v, f"{name}.{i}", symbols, inside) for i, v in enumerate(value)]
     if isinstance(value, tuple):
         return Kind("tuple", items=tuple(kinds))
     return Kind("list", item=_join_all(kinds))

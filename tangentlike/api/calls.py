@@ -250,6 +250,7 @@ def jvp(
     names = _positional(primal, len(args))
     wanted = [i for i, tangent in enumerate(given) if _moves(args[i], tangent)]
     wrt = tuple(dict.fromkeys(names[i] for i in wanted))
+    refuse_without_floats(primal, _by_name(primal, names, args))
     seeds = _by_name(primal, names, given)
     full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
     if not wrt:
@@ -297,7 +298,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
     primal = _called(fn, args, kwargs)
     names = _positional(primal, len(args))
     given = _by_name(primal, names, args)
-    wrt = tuple(name for name, value in given.items() if leaves.has_leaf(value))
+    wrt = differentiable(primal, given)
     full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
     if not wrt:
         nothing = (None,) * len(args)
@@ -439,6 +440,25 @@ def _by_name(primal: Primal, names: Sequence[str], values: Sequence[Any]) -> dic
     for name, value in zip(names, values, strict=True):
         found[name] = (*found.get(name, ()), value) if name == primal.starred else value
     return found
+
+
+def differentiable(primal: Primal, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """The arguments by which a function is differentiated where all are that may be."""
+    refuse_without_floats(primal, given)
+    wrt = tuple(name for name, value in given.items() if leaves.has_leaf(value))
+    for name in wrt:
+        leaves.refuse_cycle(name, primal.name, given[name])
+    return wrt
+
+
+def refuse_without_floats(primal: Primal, given: Mapping[str, Any]) -> None:
+    """Refuse arguments none of which holds a float; where there are none, nothing is lost."""
+    if len(given) == 1:
+        for name, value in given.items():
+            leaves.refuse_integer(name, primal.name, value)
+    if given:
+        hint = "Pass a float, an array of floats, or a container of them."
+        leaves.refuse_no_leaf(tuple(given), primal.name, tuple(given.values()), hint)
 
 
 def _moves(value: Any, tangent: Any) -> bool:

@@ -28,6 +28,7 @@ from .calls import (
     _plain_value,
     _positional,
     autodiff,
+    differentiable,
     finished,
     jvp,
     seed_names,
@@ -170,7 +171,7 @@ def linearize(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..
     primal = _called(fn, args, kwargs)
     names = _positional(primal, len(args))
     given = _by_name(primal, names, args)
-    wrt = tuple(name for name, value in given.items() if leaves.has_leaf(value))
+    wrt = differentiable(primal, given)
     full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
     if not wrt:
         value = _plain_value(primal, full_args, full_kwargs)

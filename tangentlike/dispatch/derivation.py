@@ -327,6 +327,7 @@ class Derivation:
                 plain = True
             else:
                 leaves.refuse_integer(name, self.primal.name, value)
+                leaves.refuse_cycle(name, self.primal.name, value)
             found.append(value)
         if not plain:
             leaves.refuse_no_leaf([name for name, *_ in self._slots], self.primal.name, found)

@@ -127,6 +127,21 @@ def has_leaf(value: Any) -> bool:
     return next(leaves(value), None) is not None
 
 
+def contains_itself(value: Any, above: tuple[Any, ...] = ()) -> bool:
+    """Whether a container is inside itself, or anything in it is inside itself.
+
+    >>> table = {"w": 1.0}
+    >>> table["all"] = [table]
+    >>> contains_itself(table), contains_itself([{}, {}])
+    (True, False)
+    """
+    if type(value) is np.ndarray or type(value) in PLAIN or is_flat(value):
+        return False
+    if any(value is outer for outer in above):
+        return True
+    return any(contains_itself(item, (*above, value)) for item in items_of(value) or ())
+
+
 def is_complex(value: Any, above: tuple[Any, ...] = ()) -> bool:
     """Whether a number or an array is complex, or anything in a container (`above` are those that
     it is in: one may contain itself)."""
@@ -350,7 +365,12 @@ def _base(array: Any) -> Any:
 # ---------------------------------------------------------------------------- what comes in
 
 
-def refuse_no_leaf(names: Sequence[str], function: str, values: Sequence[Any]) -> None:
+def refuse_no_leaf(
+    names: Sequence[str],
+    function: str,
+    values: Sequence[Any],
+    hint: str = "Name in wrt= what is a float, an array of floats, or a container of them.",
+) -> None:
     """Say clearly that there is nothing in these arguments to differentiate by."""
     if any(map(has_leaf, values)) or any(value is OF_ANY_FORM for value in values):
         return
@@ -358,13 +378,23 @@ def refuse_no_leaf(names: Sequence[str], function: str, values: Sequence[Any]) -
     what = " and ".join(f"`{name}` is {_described(value)}" for name, value in given)
     raise TangentlikeError(
         f"cannot differentiate {function}: {what}, and holds no float",
-        hint="Name in wrt= what is a float, an array of floats, or a container of them.",
+        hint=hint,
     )
+
+
+def refuse_cycle(name: str, function: str, value: Any) -> None:
+    """Say clearly that a gradient cannot have the form of a container that contains itself."""
+    if contains_itself(value):
+        raise TangentlikeError(
+            f"cannot differentiate {function} with respect to `{name}`: the argument contains "
+            "itself, and its gradient would have to",
+            hint="Put the numbers to differentiate by into a list, dict or object of their own.",
+        )
 
 
 def _described(value: Any) -> str:
     name = getattr(value, "__name__", None)
-    if value is None or (type(value) in (tuple, list, dict) and not value):
+    if type(value) in PLAIN or (type(value) in (tuple, list, dict) and not value):
         return repr(value)
     return f"the {type(value).__name__} {name}" if name else f"a {type(value).__name__}"
 

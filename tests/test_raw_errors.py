@@ -1,0 +1,130 @@
+"""What ended in an error of Python or NumPy from within: containers that contain themselves,
+arguments without floats, dicts that are gone through, lists that shrink inside containers."""
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+X = np.array([0.5, 0.7])
+
+
+# ----------------------------------------------------------------- containers in themselves
+
+
+def cyclic_dict():
+    table = {"w": 2.0}
+    table["all"] = [table]
+    return table
+
+
+def cyclic_list():
+    items = [2.0, 3.0]
+    items.append(items)
+    return items
+
+
+class Node:
+    def __init__(self):
+        self.w, self.kids = 2.0, []
+
+
+def parent_and_child():
+    node, child = Node(), Node()
+    node.kids.append(child)
+    child.kids.append(node)
+    return node
+
+
+def of_dict(p, x):
+    return p["w"] * p["all"][0]["w"] * x
+
+
+def of_list(p, x):
+    return p[0] * p[2][1] * x
+
+
+def of_object(p, x):
+    return p.w * p.kids[0].w * x
+
+
+def of_tuple(p, x):
+    return p[0] * p[1][0] * x
+
+
+CYCLES = [
+    *((of_dict, cyclic_dict), (of_list, cyclic_list), (of_object, parent_and_child)),
+    (of_tuple, lambda: (2.0, cyclic_list())),
+]
+
+
+@pytest.mark.parametrize(("f", "made"), CYCLES, ids=lambda part: part.__name__)
+def test_derivatives_by_what_contains_itself_are_refused(f, made):
+    value = made()
+    for derive in (
+        lambda: tl.grad(f)(value, 3.0),
+        lambda: tl.value_and_grad(f, wrt=("p", "x"))(value, 3.0),
+        lambda: tl.grad(f, example=(value, 3.0))(value, 3.0),
+        lambda: tl.vjp(f, value, 3.0),
+        lambda: tl.jvp(f, (value, 3.0), (value, 1.0)),
+        lambda: tl.linearize(f, value, 3.0),
+        lambda: tl.jacobian(f)(value, 3.0),
+        lambda: tl.hessian(f)(value, 3.0),
+    ):
+        with pytest.raises(tl.TangentlikeError, match="with respect to `p`: .* contains itself"):
+            derive()
+
+
+@pytest.mark.parametrize(("f", "made"), CYCLES, ids=lambda part: part.__name__)
+def test_what_contains_itself_beside_what_is_differentiated(f, made):
+    value = made()
+    expected = f(value, 1.0)
+    assert np.isclose(tl.grad(f, wrt="x")(value, 3.0), expected)
+    assert np.isclose(tl.grad(f, wrt="x", example=(value, 3.0))(value, 3.0), expected)
+    assert np.isclose(tl.jvp(f, (value, 3.0), (None, 1.0))[1], expected)
+
+
+def test_one_item_in_two_places_does_not_contain_itself():
+    def f(p):
+        return np.sum(p[0]["w"] * p[1]["w"])
+
+    shared = {"w": X}
+    first, second = tl.grad(f)([shared, shared])
+    assert np.allclose(first["w"] + second["w"], 2 * X)
+
+
+# ------------------------------------------------------------------ arguments without floats
+
+
+def scaled(x, n=2):
+    return np.sum(x) * n
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ((3,), "is the int 3"),
+        ((3, 2), "`x` is 3 and `n` is 2, and"),
+        ((np.array([1, 2]),), "is an array of dtype int"),
+        (([1, 2], 2), "`x` is a list and `n` is 2"),
+        (("text", None), "`x` is 'text' and `n` is None"),
+    ],
+)
+def test_products_with_nothing_to_differentiate_by(args, words):
+    for derive in (
+        lambda: tl.vjp(scaled, *args),
+        lambda: tl.jvp(scaled, args, (None,) * len(args)),
+        lambda: tl.linearize(scaled, *args),
+    ):
+        with pytest.raises(tl.TangentlikeError, match=words) as error:
+            derive()
+        assert "Pass a float" in str(error.value)
+
+
+def test_products_with_one_float():
+    value, pullback = tl.vjp(scaled, X, 2)
+    assert np.allclose(value, 2.4) and pullback(1.0)[1] is None
+    assert np.allclose(pullback(1.0)[0], 2.0)
+    assert tl.jvp(scaled, (X, 2), (None, None))[1] == 0.0
+    value, pullback = tl.vjp(lambda: 3.0)
+    assert value == 3.0 and pullback(1.0) == ()
