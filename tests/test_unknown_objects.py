@@ -323,3 +323,20 @@ def test_objects_with_attributes_of_arrays(cls):
         slope = agreement.slope(lambda w, g=g: g(X, cls(w)), (w,), [V])
         assert abs(a_bar.w @ V - slope) < 1e-6
         assert abs(x_bar @ V - agreement.slope(g, (X, cls(w)), [V, None])) < 1e-6
+
+
+def shaped_as_the_argument(x):
+    y = (x * 2.0).reshape(x.shape)
+    z = y.reshape(-1, 1).sum(axis=1).astype(x.dtype)
+    return np.sum(z * y.reshape(z.shape) ** 2)
+
+
+def test_a_shape_gives_a_method_no_derivatives():
+    """`y.reshape(x.shape)` needs no class of y, unlike `y.reshape(x)`: at any order."""
+    gradient = tl.grad(shaped_as_the_argument)
+    namespace = {}
+    exec(str(gradient.source), namespace)
+    assert np.allclose(namespace["shaped_as_the_argument_grad"](X), 24.0 * X**2)
+    _, pullback = tl.vjp(gradient, X)
+    assert np.allclose(pullback(V)[0], 48.0 * X * V)
+    assert np.allclose(tl.hvp(shaped_as_the_argument)(X, V), 48.0 * X * V)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ... import ir
 from ...analysis.activity import carrying_names, varied_names
-from ...analysis.operations import GENERATORS, is_container_method, rule_object
+from ...analysis.operations import GENERATORS, is_container_method, operands, rule_object
 from ...analysis.refusals import unknown_class
 from ...errors import TangentlikeError
 from ...ir.kind import Kind
@@ -53,7 +53,7 @@ def methods_of_unknown_objects(
     chosen: dict[int, ir.Block] = {}
     for stmt in _these(function, calls):
         call = calls[id(stmt)]
-        given = _given(call) & carrying
+        given = _given(call, context) & carrying
         if not given or not carrying.intersection(ir.binds(stmt)):
             continue
         fn = call.fn
@@ -139,7 +139,7 @@ def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:
             if isinstance(base, ir.Ref):
                 known = known or _is_known_outside(base.obj)
             container = is_container_method(call, context.kinds) or method == "_replace"
-            return None if known or container or not _given(call) else call
+            return None if known or container or not _given(call, context) else call
     return None
 
 
@@ -154,10 +154,10 @@ def _is_known(kind: Kind) -> bool:
     return kind.form == "other" and kind.cls is not None
 
 
-def _given(call: ir.Call) -> frozenset[str]:
-    """The names among the arguments of a call."""
+def _given(call: ir.Call, context: Context) -> frozenset[str]:
+    """The names whose values a call is given: of `x` in `x_bar.reshape(x.shape)` it is not."""
     parts = (*call.args, *(value for _, value in call.kwargs))
-    return frozenset().union(*map(ir.names_in, parts))
+    return frozenset(name for e in parts for name in operands(e, context.kinds, context.book))
 
 
 def _differentiates_by(call: ir.Call, given: frozenset[str], context: Context) -> bool:
