@@ -312,7 +312,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         seed = with_all_keys(emitted_value, with_lists(seed_like(value, y_bar)))
         again = fresh_tape(tape, derivation.writes_tape)
-        bars = derivation.guarded(backward, (again, seed), {})
+        bars = derivation.pulled_back(backward, again, seed)
         found = dict(zip(wrt, finished([given[n] for n in wrt], bars, (*args, seed)), strict=True))
         spread = {name: iter(found[name]) for name in wrt if name == primal.starred}
         return tuple(next(spread[n]) if n in spread else found.get(n) for n in names)

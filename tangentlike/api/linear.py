@@ -317,7 +317,7 @@ def _tangent_map(
             for name in wrt
         ]
         again = fresh_tape(ready.tape, derivation.writes_tape)
-        (found,) = derivation.guarded(backward, (again, with_all_keys(ready.bars, dots)), {})
+        (found,) = derivation.pulled_back(backward, again, with_all_keys(ready.bars, dots))
         return finished([value], [found], dots)[0]
 
     return _dressed(tangent, False, derivation.derived.source)

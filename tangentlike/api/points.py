@@ -41,5 +41,5 @@ class Point:
         seed = seed_like(self.whole, (seed, None) if self.has_aux else seed)
         whole = with_all_keys(self.whole, with_lists(seed))
         tape = fresh_tape(self.tape, self.derivation.writes_tape)
-        bars = self.derivation.guarded(self.backward, (tape, whole), {})
+        bars = self.derivation.pulled_back(self.backward, tape, whole)
         return tuple(finished(self.given, bars, (*self.others, seed)))

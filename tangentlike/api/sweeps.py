@@ -93,7 +93,7 @@ class Reverse:
         """The adjoints of all inputs for a seed of the value."""
         whole = with_lists(seed_like(self._whole, (seed, None) if self.has_aux else seed))
         tape = fresh_tape(self._tape, self.derivation.writes_tape)
-        bars = self.derivation.guarded(self._back, (tape, whole), {})
+        bars = self.derivation.pulled_back(self._back, tape, whole)
         return flat(finished(self.inputs, bars, ()))
 
 

@@ -53,6 +53,7 @@ class Derivation:
         self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
         self.succeeds = False  # another one, whose helpers were defined anew
         self._derived: Derived | None = None
+        self._turned_complex = False  # a call has shown what the text does not
         self._waiting: tuple[UnknownRankError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._versions: dict[tuple[Any, ...], Derivation] = {}  # what suits other forms
@@ -334,9 +335,30 @@ class Derivation:
         return found
 
     def call(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The emitted function, called."""
+        """The emitted function, called; where it turns out that its numbers become complex, that
+        of the derivative which allows for that."""
         __tracebackhide__ = True
-        return self.run((self._derived or self.derived).functions[-1], args, kwargs)
+        derived = self._derived or self.derived
+        if self._turned_complex:
+            return self.for_complex.call(args, kwargs)
+        found = self.run(derived.functions[-1], args, kwargs)
+        if derived.real and leaves.is_complex(found):
+            self._turned_complex = True
+            return self.for_complex.call(args, kwargs)
+        return found
+
+    def pulled_back(self, backward: Callable[..., Any], tape: Any, seed: Any) -> Any:
+        """The adjoints that the backward function finds. They are real where all values are."""
+        __tracebackhide__ = True
+        bars = self.guarded(backward, (tape, seed), {})
+        derived = self._derived or self.derived
+        if derived.real and leaves.is_complex(bars) and not leaves.is_complex(seed):
+            raise TangentlikeError(
+                f"a value in {self.primal.name} is complex, though no argument is: a negative "
+                "number was raised to a power that is not an integer",
+                hint="Say so in the function: `complex(x) ** 0.5` for `x ** 0.5`.",
+            )
+        return bars
 
     def run(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]

@@ -47,6 +47,7 @@ class Derived:
     `written_params` are copied before they are written. `touched` are arrays of the module or of
     an enclosing function that are read or written, `overwritten` those whose writes the reverse
     sweep does not undo. `given_back` names what the function itself gives of what lies outside.
+    `real` says that no value is complex, so that adjoints have no conjugates.
     """
 
     functions: tuple[Callable[..., Any], ...]
@@ -61,6 +62,7 @@ class Derived:
     scopes: Mapping[str, Scope] = field(repr=False)
     meanings: Meanings = field(repr=False, compare=False)
     given_back: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
+    real: bool = True
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -200,4 +202,5 @@ def _derived(
         build.scopes,
         meanings,
         functools.partial(build.given_back, lowered, given),
+        build.real,
     )
