@@ -128,3 +128,137 @@ def test_products_with_one_float():
     assert tl.jvp(scaled, (X, 2), (None, None))[1] == 0.0
     value, pullback = tl.vjp(lambda: 3.0)
     assert value == 3.0 and pullback(1.0) == ()
+
+
+# ------------------------------------------------------- dicts and sets that are gone through
+
+
+def first_of_dict(x):
+    d = {1.0: x, 2.0: x * x}
+    for k in d:
+        return d[k] * k
+
+
+def first_of_display(x):
+    for k in {1.5: x}:
+        return x * k
+
+
+def key_that_is_a_place(x):
+    d = {0: 2.0 * x, 1: x * x}
+    for k in d:
+        if k > 0:
+            return d[k] * k * x
+    return x
+
+
+def keys_with_break(x):
+    d = {2: 2.0 * x, 1: x * x, 0: x}
+    for k in d:
+        x = x * d[k] * (k + 1)
+        if k == 1:
+            break
+    return x
+
+
+def enumerated(x):
+    d = {"a": x, "b": x * x}
+    for i, k in enumerate(d):
+        if i:
+            return d[k] * (i + 1)
+    return x
+
+
+def zipped_with_active(x):
+    d = {"a": x, "b": x * x}
+    total = 0.0
+    for k, v in zip(d, [2.0 * x, 3.0 * x], strict=True):
+        total = total + d[k] * v
+    return total
+
+
+def view_of_keys_enumerated(x):
+    d = {0: 2.0 * x, 1: x * x}
+    for i, k in enumerate(d.keys()):
+        if k > 0:
+            return d[k] * k * x**i
+    return x
+
+
+def set_with_break(x):
+    for k in {1.5}:
+        x = x * x * k
+        break
+    return x
+
+
+def set_zipped(x):
+    factors = {2.5}
+    for k, v in zip(factors, [x], strict=True):
+        x = x * k * v
+    return x
+
+
+def reversed_keys(x):
+    d = {2: 2.0 * x, 1: x * x, 0: x}
+    for k in reversed(d):
+        x = x * d[k] * (k + 1)
+        if k == 1:
+            break
+    return x
+
+
+def nested_loops(x):
+    d = {1: x, 2: x * x}
+    for _ in range(3):
+        for k in d:
+            x = x * k + d[k]
+            if x > 3.0:
+                break
+    return x
+
+
+def entry_added_before_break(x):
+    d = {1: x, 2: x * x}
+    for k in d:
+        d[k + 2] = d[k] * x
+        break
+    return d[3] * d[2]
+
+
+THROUGH = [
+    *(first_of_dict, first_of_display, key_that_is_a_place, keys_with_break, enumerated),
+    *(zipped_with_active, view_of_keys_enumerated, set_with_break, set_zipped, reversed_keys),
+    *(nested_loops, entry_added_before_break),
+]
+
+
+@pytest.mark.parametrize("f", THROUGH, ids=lambda f: f.__name__)
+def test_keys_that_are_gone_through(f):
+    slope = (f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6
+    assert np.isclose(tl.grad(f)(0.7), slope, rtol=1e-7)
+    assert np.isclose(tl.jvp(f, (0.7,), (1.0,))[1], slope, rtol=1e-7)
+    tl.check_grads(f, (0.7,))
+
+
+def first_of_argument(d):
+    for k in d:
+        return d[k] ** 2
+
+
+def until_large(d, x):
+    for i, k in enumerate(d):
+        x = x * d[k] + i
+        if x > 3.0:
+            break
+    return x
+
+
+@pytest.mark.parametrize("keys", ["ab", (1.0, 2.0), (1, 0)])
+def test_keys_of_an_argument(keys):
+    d = dict(zip(keys, (0.5, 3.0), strict=True))
+    a, b = tl.grad(first_of_argument)(d).values()
+    assert a == 1.0 and b == 0.0
+    tl.check_grads(first_of_argument, (d,))
+    tl.check_grads(until_large, (d, 2.0))
+    tl.check_grads(until_large, (d, 9.0))

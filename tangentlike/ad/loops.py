@@ -110,3 +110,13 @@ def sources_of(iterable: ir.Expr) -> tuple[str, ...]:
     if isinstance(iterable, ir.Call) and not is_call(iterable, range):
         return tuple(n for arg in iterable.args for n in sources_of(arg))
     return ()
+
+
+def may_break(block: ir.Block) -> bool:
+    """Whether a loop body may leave its own loop by `break`."""
+    for stmt in block:
+        if isinstance(stmt, ir.Break):
+            return True
+        if isinstance(stmt, ir.If) and any(map(may_break, ir.blocks(stmt))):
+            return True
+    return False

@@ -13,6 +13,7 @@ from ... import ir
 from ...errors import UnsupportedError
 from ...frontend.comprehensions import is_generator
 from ..context import Context
+from ..loops import may_break, sources_of
 
 __all__ = ["iterators_as_lists", "keys_as_lists"]
 
@@ -92,7 +93,8 @@ def _gives_iterator(obj: Any) -> bool:
 
 
 def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:
-    """A function whose loops over dicts that get other keys run through lists of the keys.
+    """A function whose loops run through lists of keys where they ran through dicts that get other
+    keys, or that have to be gone through by position; so do sets.
 
     before::                                after::
                                                 d_keys = list(d)
@@ -101,30 +103,41 @@ def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:
         d["total"] = s                          d["total"] = s
 
     A key that a loop over the dict runs through is there already: setting its entry adds none.
+    Of a loop that may `break` the reverse sweep knows the number of rounds, and of a loop through
+    several things at once it may have to reach each item by its position.
     """
     grown = _grown(function.body, frozenset())
-    grown = {name for name in grown if context.kind_of(ir.Var(name)).form == "dict"}
-    if not grown:
-        return function
+
+    def keyed(stmt: ir.For) -> list[str]:
+        names = sources_of(stmt.iter)
+        by_position = not isinstance(stmt.iter, ir.Var) or may_break(stmt.body)
+        forms = {name: context.kind_of(ir.Var(name)).form for name in names}
+        return [
+            name
+            for name, form in forms.items()
+            if (form == "dict" and (by_position or name in grown))
+            or (form == "set" and by_position)
+        ]
 
     def block(stmts: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
         for stmt in stmts:
             if ir.blocks(stmt):
                 stmt = ir.map_statement(stmt, block=block)
-            if isinstance(stmt, ir.For) and isinstance(stmt.iter, ir.Var):
-                name = stmt.iter.name
-                if name in grown:
+            if isinstance(stmt, ir.For):
+                for name in keyed(stmt):
                     keys = context.names.fresh(f"{name}_keys")
                     context.temporaries.add(keys)
-                    listed = ir.Call(ir.Ref("list", list), (stmt.iter,))
+                    listed = ir.Call(ir.Ref("list", list), (ir.Var(name),))
                     context.kinds[keys] = context.kind_of(listed)
                     out.append(ir.Assign(keys, listed, stmt.origin))
-                    stmt = dataclasses.replace(stmt, iter=ir.Var(keys))
+                    header = ir.substitute(stmt.iter, {name: ir.Var(keys)})
+                    stmt = dataclasses.replace(stmt, iter=header)
             out.append(stmt)
         return tuple(out)
 
-    return dataclasses.replace(function, body=block(function.body))
+    body = block(function.body)
+    return function if body == function.body else dataclasses.replace(function, body=body)
 
 
 def _grown(block: ir.Block, present: frozenset[tuple[str, str]]) -> set[str]:

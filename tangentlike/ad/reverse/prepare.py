@@ -16,7 +16,7 @@ from ...analysis.memory import surely_basic
 from ...analysis.structure import Structure
 from ...ir.kind import BOOL, INT, UNKNOWN
 from ..context import BINARY_OF, Context
-from ..loops import indexed, sources_of
+from ..loops import indexed, may_break, sources_of
 from .overlaps import checked_overlap
 from .replaced_items import ReplacedItems
 
@@ -109,7 +109,7 @@ class Preparation:
         keys = any(self.context.kind_of(ir.Var(name)).form == "dict" for name in sequences)
         if not keys and any(map(self.aliases.is_written, sequences)):
             stmt = indexed(stmt, self._fresh("index", INT), stmt.body)
-        if _breaks(stmt.body):
+        if may_break(stmt.body):
             return self._counted(stmt, "count")
         return [dataclasses.replace(stmt, body=self.block(stmt.body))]
 
@@ -221,16 +221,6 @@ class Preparation:
         self.context.kinds[name] = kind  # type: ignore[assignment]
         self.context.temporaries.add(name)
         return name
-
-
-def _breaks(block: ir.Block) -> bool:
-    """Whether a loop body may leave its own loop by `break`."""
-    for stmt in block:
-        if isinstance(stmt, ir.Break):
-            return True
-        if isinstance(stmt, ir.If) and any(map(_breaks, ir.blocks(stmt))):
-            return True
-    return False
 
 
 def _is_steady(fn: ir.Expr) -> bool:

@@ -13,6 +13,7 @@ Invariants (the mechanism is described in docs/reverse.md):
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -20,7 +21,7 @@ from ... import ir
 from ...analysis.saving import is_pop
 from ...analysis.structure import BlockKey, Structure, block_key, bound_by
 from ..context import Context
-from ..loops import Leaf, backwards, leaves, length, rounds
+from ..loops import Leaf, backwards, leaves, length, rounds, sources_of
 from ..specialize.callees import CallSite
 from .adjoints import NARROW, Adjoints, State, weakest
 from .presence import Presence
@@ -234,8 +235,15 @@ class Sweep:
         return Header(index, rounds(size), bindings)
 
     def _in_sequence(self, iterable: ir.Expr) -> ir.Expr:
-        """What a loop runs over, as a list if it may be a set: neither reversed nor indexed."""
-        if not isinstance(iterable, ir.Var) or iterable.name in self.presence.active:
+        """What a loop runs over, as a list if it may be a set or a view of a dict: neither reversed
+        nor indexed."""
+        if isinstance(iterable, ir.Call) and sources_of(iterable):
+            args = tuple(map(self._in_sequence, iterable.args))
+            return dataclasses.replace(iterable, args=args)
+        if not isinstance(iterable, ir.Var):
+            keyed = self.context.kind_of(iterable).form in ("set", "dict")
+            return ir.Call(ir.Ref("list", list), (iterable,)) if keyed else iterable
+        if iterable.name in self.presence.active:
             return iterable
         made_here = iterable.name not in self.facts.function.param_names
         if made_here and self.context.kind_of(iterable).form in ("unknown", "value"):
