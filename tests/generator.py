@@ -134,7 +134,7 @@ def check_program(
         except RuntimeError as error:
             if not is_refusal(error):
                 raise
-            outcomes.append("refused")
+            outcomes += ["refused"] * (DECLINED not in str(error))  # (a call finds another text)
             continue
         except Exception as error:
             complaint = "".join(traceback.format_exception(error, limit=-3, chain=False))
