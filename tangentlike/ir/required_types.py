@@ -48,8 +48,8 @@ def asked_by(made: Callable[[], Any]) -> Asked:
     functions = derived.module.functions
     every = (derived.lowered.function, *functions)
     return Asked(
-        any(map(runs_over_names, every)),
-        any(map(takes_arrays, every)),
+        any(map(runs_over_names, every)) or any(map(saves_contents, functions)),
+        any(map(takes_arrays, every)) or any(map(saves_contents, functions)),
         any(map(asks_for_ranks, functions)),
         any(map(asks_objects, functions)),
     )
@@ -97,6 +97,19 @@ def takes_arrays(function: ir.Function) -> bool:
         for stmt in ir.statements(function.body)
         for value in ir.expressions(stmt)
         for part in ir.walk(value)
+    )
+
+
+def saves_contents(function: ir.Function) -> bool:
+    """Whether a function saves all that a parameter holds, as entries of an array: `copy(x[...])`.
+    (Of a list that is `x[:]`, and a dict or object has no such entries.)"""
+    params = frozenset(map(ir.Var, function.param_names))
+    return any(
+        stmt.origin.role == "save" and part.base in params and part.key == ir.Const(Ellipsis)
+        for stmt in ir.statements(function.body)
+        for value in ir.expressions(stmt)
+        for part in ir.walk(value)
+        if isinstance(part, ir.Index)
     )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import types
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from .broadcasting import zeros_like
 from .mutation import copy as copy_of
@@ -27,9 +30,11 @@ __all__ = [
     "record_item_bar",
     "replaced",
     "replaced_bar",
+    "restore_contents",
     "restore_entry",
     "saved_attribute",
     "saved_attribute_bar",
+    "saved_contents",
     "saved_entry",
     "slice_bounds",
     "sorting_order",
@@ -122,6 +127,42 @@ def restore_entry(d: Any, key: Any, saved: list[Any]) -> None:
         d[key] = saved[0]
     else:
         del d[key]
+
+
+def saved_contents(x: Any, outer: frozenset[int] = frozenset()) -> Any:
+    """What an array, list, dict or object holds: each item with what that holds. (`outer` are the
+    containers that `x` is found in, by their ids: one that holds itself is gone through once.)"""
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    within = outer | {id(x)}
+    if id(x) in outer:
+        return None
+    if isinstance(x, (list, tuple)):
+        return [(item, saved_contents(item, within)) for item in x]
+    if isinstance(x, dict):
+        return [(key, item, saved_contents(item, within)) for key, item in x.items()]
+    has_fields = hasattr(x, "__dict__") and not isinstance(x, types.ModuleType) and not callable(x)
+    return saved_contents(vars(x), within) if has_fields else None
+
+
+def restore_contents(x: Any, saved: Any) -> None:
+    """Make `x` hold again what it held at `saved_contents(x)`: the same items, as they were."""
+    if saved is None:
+        return
+    if isinstance(x, np.ndarray):
+        x[...] = saved
+    elif isinstance(x, (list, tuple)):
+        if isinstance(x, list):
+            x[:] = [item for item, _ in saved]
+        for item, inside in saved:
+            restore_contents(item, inside)
+    elif isinstance(x, dict):
+        x.clear()
+        x.update((key, item) for key, item, _ in saved)
+        for _, item, inside in saved:
+            restore_contents(item, inside)
+    else:
+        restore_contents(vars(x), saved)
 
 
 def record_item(mirrored: Any, value: Any, place: int) -> Any:

@@ -162,6 +162,11 @@ class Recorder:
         is_list = self.context.kind_of(ir.Var(name)).form == "list"
         return ir.Slice() if is_list else ir.Const(Ellipsis)
 
+    def _has_contents(self, entries: ir.Index | ir.Attribute) -> TypeGuard[ir.Index]:
+        """Whether all is written that a dict or object holds: no key stands for that."""
+        whole = isinstance(entries, ir.Index) and entries.key == ir.Const(Ellipsis)
+        return whole and self.context.kind_of(entries.base).form in ("dict", "object")
+
     def _may_be_absent(self, entries: ir.Index | ir.Attribute) -> TypeGuard[ir.Index]:
         """Whether a write may make an entry that was not there, as it does in a dict."""
         return isinstance(entries, ir.Index) and self.context.kind_of(entries.base).form == "dict"
@@ -175,6 +180,8 @@ class Recorder:
                 named = (entries.base, ir.Const(entries.name))
                 return ir.Call(self.context.helper("saved_attribute"), named)
             return entries
+        if self._has_contents(entries):
+            return ir.Call(self.context.helper("saved_contents"), (entries.base,))
         if self._may_be_absent(entries):
             place = (entries.base, as_value(entries.key))
             return ir.Call(self.context.helper("saved_entry"), place)
@@ -292,6 +299,11 @@ class Recorder:
                 if isinstance(entries, ir.Attribute):
                     field = ir.Attribute(whole, entries.name)
                     out.append(ir.Store(field, saved(name, "entries"), origin))
+                    continue
+                if self._has_contents(entries):
+                    args = (whole, saved(name, "entries"))
+                    restore = ir.Call(self.context.helper("restore_contents"), args)
+                    out.append(ir.Do(restore, origin))
                     continue
                 place = ir.Index(whole, entries.key)
                 if self._may_be_absent(entries):

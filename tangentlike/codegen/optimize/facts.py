@@ -124,7 +124,7 @@ def known_fresh(obj: Any) -> bool:
 
 
 # Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
-WRITING_RUNTIME = frozenset(("add_at", "restore_entry"))
+WRITING_RUNTIME = frozenset(("add_at", "restore_contents", "restore_entry"))
 _CHECKING_RUNTIME = frozenset(
     (
         "lost_statements",
