@@ -301,8 +301,9 @@ class Recorder:
                     out.append(ir.Store(field, saved(name, "entries"), origin))
                     continue
                 if self._has_contents(entries):
-                    args = (whole, saved(name, "entries"))
-                    restore = ir.Call(self.context.helper("restore_contents"), args)
+                    restore = ir.Call(
+                        self.context.helper("restore_contents"), (whole, saved(name, "entries"))
+                    )
                     out.append(ir.Do(restore, origin))
                     continue
                 place = ir.Index(whole, entries.key)
