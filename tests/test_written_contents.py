@@ -102,3 +102,48 @@ def test_contents_are_the_same_objects_again():
     restore_contents(held, saved)
     assert held["row"] is row and held["list"][0] is row and held["list"][1] is inner
     assert row.tolist() == [1.0, 1.0] and inner == {"k": 1.0} and held["itself"] is held
+
+
+def resized(x):
+    x.resize(2, refcheck=False)
+    return 0.5
+
+
+def test_resize_is_refused():
+    """`x[...] = x_saved` had another size: NumPy's "could not broadcast"."""
+    with pytest.raises(tl.UnsupportedError, match=r"np\.resize") as refusal:
+        tl.grad(resized)(np.ones(3))
+    assert "x.resize" in str(refusal.value)
+
+
+def row_replaced(m):
+    rows = np.unstack(m)
+    rows[0][...] = rows[1] * 2.0
+    return np.sum(m**3)
+
+
+@pytest.mark.skipif(not hasattr(np, "unstack"), reason="np.unstack is new in NumPy 2.1")
+def test_store_into_a_row_of_a_tuple():
+    """The adjoint of a row is seen in a tuple of views, which takes no item assignment."""
+    m = np.array([[1.0, 2.0], [3.0, 4.0]])
+    tl.check_grads(row_replaced, (m,), order=1)
+    assert np.allclose(tl.grad(row_replaced)(m), [0.0 * m[0], 27.0 * m[1] ** 2])
+
+
+def parts_written(x):
+    z = np.zeros(4, dtype=complex)
+    z += x
+    z.imag = x**2
+    z *= 1j
+    z.real[1:] += x[1:]
+    return np.sum(np.abs(z) ** 2) + z.real.sum()
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_imaginary_part_of_a_real_adjoint(known):
+    """The adjoint of the adjoint of z came as a real array, whose imaginary part is read-only."""
+    x, v = np.array([0.3, 0.5, 0.7, 0.9]), np.array([0.2, -0.4, 1.0, 0.3])
+    gradient = tl.grad(parts_written, example=(x,) if known else None)
+    expected = (gradient(x + 1e-6 * v) - gradient(x - 1e-6 * v)) / 2e-6
+    assert np.allclose(tl.vjp(gradient, x)[1](v)[0], expected, atol=1e-7)
+    assert np.allclose(tl.hvp(parts_written)(x, v), expected, atol=1e-7)

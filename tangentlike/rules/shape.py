@@ -442,7 +442,13 @@ def join_like(y, pieces, g, axis=0):
     g_bar = 0
 
 
-@rule(runtime.unstack, "numpy.unstack", view="view", kind=unknown)
+def _rows(call, kind_of):
+    """Of the rows nothing is said: a store to one is added into the array that it is seen in."""
+    ours = isinstance(call.fn, ir.Ref) and call.fn.obj is runtime.unstack
+    return Kind("list" if ours else "tuple")
+
+
+@rule(runtime.unstack, "numpy.unstack", view="view", kind=_rows)
 def unstack(y, x, axis=0):
     y_dot = unstack(x_dot, axis)
     x_bar = np.stack(y_bar, axis=axis)

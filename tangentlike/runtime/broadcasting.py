@@ -141,7 +141,7 @@ def broadcast_like(g: Any, y: Any) -> Any:
             return _as_list(np.broadcast_to(g, shape), y)
         return Entries(broadcast_like(g, item) for item in y)
     if getattr(g, "shape", ()) == y.shape and hasattr(g, "dtype"):
-        return g
+        return _of_dtype(g, y)
     if y.dtype.kind == "f" and _is_complex(g):
         g = g.real
     full = np.empty_like(y) if y.dtype.kind in "fc" else np.empty_like(y, dtype=float)

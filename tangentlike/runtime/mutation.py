@@ -35,6 +35,8 @@ def add_at(x_bar: Any, key: Any, g: Any) -> Any:
         vars(x_bar).update(vars(accumulate(x_bar, g)))
     elif isinstance(x_bar, (list, dict)):
         x_bar[key] = accumulate(x_bar[key], g)
+    elif isinstance(x_bar, tuple) and getattr(x_bar[key], "base", None) is not None:
+        add_at(x_bar[key], Ellipsis, g)  # (an array seen in parts: `np.unstack(m_bar)`)
     elif not _is_fancy(key):
         x_bar[key] += g
     elif type(x_bar) is np.ndarray and _rows_of_integers(x_bar, key):

@@ -192,7 +192,10 @@ class Adjoints:
         if own and form in ("list", "tuple", "dict"):
             # (Who differentiates `t_bar[k] += e` has to ask if the sum is larger than the item.)
             numeric = self.context.kind_of(ir.Var(item)).form == "number"
-        single = numeric and not isinstance(last, ir.Slice)
+        views = form == "tuple" and not self.aliases.has_variable(
+            base
+        )  # (`np.unstack(m_bar)[0] += e` is an error)
+        single = numeric and not isinstance(last, ir.Slice) and not views
         if basic and (form == "array" or single):
             self.update(ir.Index(target, last), self.bar(item))
         else:

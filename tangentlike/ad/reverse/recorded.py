@@ -174,6 +174,7 @@ class Recorder:
     def _old_entries(self, stmt: ir.Stmt, name: str) -> ir.Expr:
         """What an in-place write is about to overwrite, copied unless it is a number. (An
         attribute is bound anew: what it referred to stays as it is.)"""
+        _refuse_resize(stmt, name)
         entries = self._entries(stmt, name)
         if isinstance(entries, ir.Attribute):
             if may_be_unset(entries, self.facts, self.context):
@@ -389,6 +390,17 @@ def _ends_in_break(stmt: ir.If) -> bool:
         b and (isinstance(b[-1], ir.Break) or (isinstance(b[-1], ir.If) and _ends_in_break(b[-1])))
         for b in ir.blocks(stmt)
     )
+
+
+def _refuse_resize(stmt: ir.Stmt, name: str) -> None:
+    """Entries are put back into an array of the size that it had."""
+    match stmt:
+        case ir.Do(value=ir.Call(fn=ir.Attribute(name="resize"))):
+            raise UnsupportedError(
+                f"`{name}` gets another size in place",
+                stmt.origin.place,
+                "Make a new array: np.resize(a, shape), or np.zeros and a store.",
+            )
 
 
 def _undone(stmt: ir.Stmt) -> bool:
