@@ -93,6 +93,33 @@ def test_one_item_in_two_places_does_not_contain_itself():
     assert np.allclose(first["w"] + second["w"], 2 * X)
 
 
+# ------------------------------------------------------------------ lists inside containers
+
+
+def appended_and_popped(s, x):
+    s["a"].append(x)
+    v = s["a"].pop()
+    return v * x
+
+
+def popped_twice(s, x):
+    s["a"].append(x)
+    s["a"].append(2.0 * x)
+    return s["a"].pop() * s["a"].pop()
+
+
+@pytest.mark.parametrize("f", [appended_and_popped, popped_twice])
+def test_lists_inside_containers_that_shrink(f):
+    s, x = {"a": [3.0, 1.0]}, 3.0
+    slope = (f(s, x + 1e-6) - f(s, x - 1e-6)) / 2e-6
+    assert np.isclose(tl.jvp(f, (s, x), (None, 1.0))[1], slope)
+    for derive in (lambda: tl.grad(f, wrt="x")(s, x), lambda: tl.grad(f, wrt=("s", "x"))(s, x)[1]):
+        try:
+            assert np.isclose(derive(), slope)
+        except tl.UnsupportedError as error:
+            assert error.place.line > 0 and "list" in str(error)
+
+
 # ------------------------------------------------------------------ arguments without floats
 
 
@@ -262,3 +289,42 @@ def test_keys_of_an_argument(keys):
     tl.check_grads(first_of_argument, (d,))
     tl.check_grads(until_large, (d, 2.0))
     tl.check_grads(until_large, (d, 9.0))
+
+
+# ------------------------------------------------- objects that answer for names by themselves
+
+
+class Settings:
+    def __init__(self, **values):
+        object.__setattr__(self, "_values", values)
+
+    def __getattr__(self, name):
+        return object.__getattribute__(self, "_values")[name]  # (KeyError, not AttributeError)
+
+
+class Table(dict):
+    def __getattr__(self, name):
+        return self[name]
+
+
+@pytest.mark.parametrize("cls", [Settings, Table])
+def test_an_argument_whose_class_raises_key_errors(cls):
+    given = cls(w=2.0, n=3)
+
+    def f(x, p):
+        return p.w * x**p.n
+
+    assert np.isclose(tl.grad(f)(0.5, given), 1.5)
+    assert np.isclose(tl.grad(f, example=(0.5, given))(0.5, given), 1.5)
+    assert np.isclose(tl.jvp(f, (0.5, given), (1.0, None))[1], 1.5)
+
+
+def test_outer_objects_whose_class_raises_key_errors():
+    settings, table = Settings(w=2.0, n=3), Table(w=2.0)
+
+    def f(x):
+        return settings.w * x**settings.n * table.w
+
+    assert np.isclose(tl.grad(f)(0.5), 3.0)
+    assert np.isclose(tl.jvp(f, (0.5,), (1.0,))[1], 3.0)
+    tl.check_grads(f, (0.5,))

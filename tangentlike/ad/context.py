@@ -17,6 +17,7 @@ from ..ir.names import Names
 from ..rules.bind import Instance
 from ..rules.book import Rule, RuleBook
 from ..rules.twins import module_function
+from ..runtime.records import attribute_of
 from .specialize.callees import Callees
 
 BINARY_OF = {
@@ -152,4 +153,4 @@ class Context:
 
 
 def _is_math(obj: Any) -> bool:
-    return getattr(obj, "__module__", None) == math.__name__
+    return bool(attribute_of(obj, "__module__", None) == math.__name__)

@@ -14,6 +14,7 @@ from .. import ir
 from ..frontend.owners import is_numerical, module_of
 from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind
 from ..rules.linear import holds_complex
+from ..runtime.records import attribute_of
 from .called_items import called_items
 from .contents import contents, made_of
 from .declared import kind_from_annotation, kinds_from_example
@@ -94,7 +95,7 @@ def _is_of_complex(ref: ir.Ref) -> bool:
         return True
     if holds_complex(obj) or any(word in text for word in ("complex", "fft.", ".eig")):
         return True
-    module, name = module_of(obj), str(getattr(obj, "__name__", ""))
+    module, name = module_of(obj), str(attribute_of(obj, "__name__", ""))
     return is_numerical(obj) and ("fft" in module or "fft" in name or name.startswith("eig"))
 
 

@@ -17,6 +17,7 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..frontend.owners import module_of
 from ..pytree.leaves import is_matrix
+from ..runtime.records import attribute_of
 from .operations import is_python_function
 
 __all__ = ["matrix_names", "refuse_matrix_product"]
@@ -80,13 +81,13 @@ def _makes(obj: Any) -> bool:
         return True
     if not callable(obj) or not module_of(obj).startswith("scipy.sparse"):
         return False
-    return not getattr(obj, "__name__", "").endswith("_array")
+    return not attribute_of(obj, "__name__", "").endswith("_array")
 
 
 def _solves(obj: Any) -> bool:
     """Whether it solves with a sparse matrix: the solution is what the right-hand side is."""
     home = module_of(obj).startswith("scipy.sparse.linalg")
-    return home and getattr(obj, "__name__", "") == "spsolve"
+    return home and attribute_of(obj, "__name__", "") == "spsolve"
 
 
 def _is_one_of(obj: Any, functions: tuple[Any, ...]) -> bool:
@@ -102,7 +103,7 @@ def refuse_matrix_product(
     call: ir.Call, obj: Any, names: Collection[str], culprit: str, place: Place
 ) -> None:
     """Refuse a product of an active value with a matrix, and matrices handed to functions."""
-    ours = str(getattr(obj, "__module__", "")).startswith("tangentlike.runtime")
+    ours = str(attribute_of(obj, "__module__", "")).startswith("tangentlike.runtime")
     anywhere = _is_one_of(obj, _PRODUCTS) or (is_python_function(obj) and not ours)
     if not anywhere and not any(map(_is_numpys, call.args)):
         return

@@ -14,6 +14,7 @@ import numpy as np
 from .. import ir, runtime
 from ..frontend.owners import is_library, is_ours, module_of, package_of
 from ..ir.kind import UNKNOWN, Kind
+from ..runtime.records import attribute_of
 from .inert import differentiable_arguments
 
 SHAPE_QUERIES = frozenset(
@@ -141,7 +142,7 @@ def may_write(fn: ir.Expr) -> bool:
     """
     if not isinstance(fn, ir.Ref) or inspect.isclass(fn.obj):
         return False
-    if getattr(fn.obj, "__objclass__", None) is np.ndarray:  # `np.ndarray.fill(w, 0.0)`
+    if attribute_of(fn.obj, "__objclass__", None) is np.ndarray:  # `np.ndarray.fill(w, 0.0)`
         return fn.obj.__name__ in _WRITING_METHODS or fn.obj.__name__.startswith("__")
     package = package_of(fn.obj).lstrip("_")
     return package in _WRITING_MODULES or (
@@ -156,7 +157,7 @@ def adds_values(obj: Any) -> bool:
 
 def is_stop_gradient(obj: Any) -> bool:
     """Whether an object is our `stop_gradient`: identity for values, constant for derivatives."""
-    return getattr(obj, "__name__", "") == "stop_gradient" and is_ours(obj)
+    return attribute_of(obj, "__name__", "") == "stop_gradient" and is_ours(obj)
 
 
 def is_constant(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 
 from .. import ir
 from ..ir.kind import FUNCTION
+from ..runtime.records import attribute_of
 from .memory import MUTATING_METHODS, Sources, base_names, key_parts, surely_fancy
 from .operations import SHAPE_QUERIES
 
@@ -217,7 +218,7 @@ def _holds(obj: Any) -> bool:
     if isinstance(obj, _CONTAINERS):
         return True
     code = isinstance(obj, (type, types.ModuleType)) or callable(obj)
-    return not code and isinstance(getattr(obj, "__dict__", None), dict)
+    return not code and isinstance(attribute_of(obj, "__dict__", None), dict)
 
 
 def is_cached(fn: ir.Ref) -> bool:
@@ -233,7 +234,9 @@ def is_outer_array(obj: Any) -> bool:
     >>> is_outer_array(np.zeros(2)), is_outer_array([0.0]), is_outer_array(np.float64(1.0))
     (True, False, False)
     """
-    return hasattr(obj, "shape") and hasattr(obj, "__setitem__") and not isinstance(obj, type)
+    if isinstance(obj, type) or attribute_of(obj, "shape") is None:
+        return False
+    return hasattr(type(obj), "__setitem__")
 
 
 def reads_of(expr: ir.Expr, written: set[int]) -> Iterator[ir.Ref]:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir
+from ..runtime.records import attribute_of
 from .memory import MUTATING_METHODS, Sources, base_names
 from .operations import operands, written_position
 from .outer_arrays import is_outer_array, live
@@ -204,7 +205,7 @@ def _is_box(obj: Any) -> bool:
     if isinstance(obj, _CHANGING):
         return True
     code = isinstance(obj, (type, types.ModuleType)) or callable(obj) or is_outer_array(obj)
-    return not code and isinstance(getattr(obj, "__dict__", None), dict)
+    return not code and isinstance(attribute_of(obj, "__dict__", None), dict)
 
 
 def _may_hold_others(obj: Any) -> bool:

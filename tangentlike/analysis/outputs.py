@@ -17,6 +17,7 @@ import numpy as np
 from .. import ir
 from ..frontend.owners import is_numpy
 from ..ir.kind import UNKNOWN, Kind
+from ..runtime.records import attribute_of
 from .operations import GENERATORS, is_python_function
 
 # Where methods, and functions whose signature cannot be read, take `out`.
@@ -39,8 +40,8 @@ def out_position(obj: Any) -> int | None:
     >>> out_position(np.cumsum), out_position(np.add), out_position(np.reshape), out_position(len)
     (3, 2, None, None)
     """
-    known = is_numpy(obj) or isinstance(getattr(obj, "__self__", None), np.ufunc)
-    owner = getattr(obj, "__objclass__", None)
+    known = is_numpy(obj) or isinstance(attribute_of(obj, "__self__", None), np.ufunc)
+    owner = attribute_of(obj, "__objclass__", None)
     if owner is np.ndarray:  # `np.ndarray.clip(x, 0, 1, out)`
         at = _METHOD.get(obj.__name__)
         return None if at is None else at + 1
@@ -51,7 +52,7 @@ def out_position(obj: Any) -> int | None:
 def _out_position(obj: Any) -> int | None:
     if isinstance(obj, np.ufunc):
         return obj.nin
-    if isinstance(getattr(obj, "__self__", None), np.ufunc):
+    if isinstance(attribute_of(obj, "__self__", None), np.ufunc):
         return _UFUNC_METHOD.get(obj.__name__)
     if obj in _FUNCTION:
         return _FUNCTION.get(obj)

@@ -24,6 +24,7 @@ from ..errors import CarriedOutError, Place, UnsupportedError
 from ..frontend.marks import mark_of
 from ..frontend.owners import is_of_runtime
 from ..frontend.structures import is_object
+from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
 from .memory import MUTATING_METHODS, Sources
 from .operations import is_python_function, written_position
@@ -272,7 +273,7 @@ def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
                         written = effects.written & actuals.keys()
                         # (A backward function pops its own stacks, and puts back what its forward
                         # function wrote, which is asked the same where that is called.)
-                        written -= set(getattr(obj, "__empties__", ()))
+                        written -= set(attribute_of(obj, "__empties__", ()))
                         yield from (actuals[f] for f in sorted(written))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import UnsupportedError
 from ..frontend.jumps import ends_by_raising
+from ..runtime.records import attribute_of
 
 Classes = frozenset[type[BaseException]]
 
@@ -182,10 +183,10 @@ def _of_library(obj: Any) -> Classes:
     """What a function of NumPy, `math` or the runtime raises for finite arguments."""
     if any(obj is known for known in _HARMLESS):
         return _NONE
-    module = getattr(obj, "__module__", None) or ""
+    module = attribute_of(obj, "__module__", None) or ""
     if obj in _PLAIN or isinstance(obj, np.ufunc) or module.partition(".")[0] == "numpy":
         return _NUMPY
-    if getattr(math, getattr(obj, "__name__", ""), None) is obj:
+    if getattr(math, attribute_of(obj, "__name__", ""), None) is obj:
         return frozenset((OverflowError,))
     if ".runtime" in module and obj.__name__ in _HELPERS:
         return _NUMPY

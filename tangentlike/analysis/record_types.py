@@ -14,6 +14,7 @@ from typing import Any
 
 from .. import ir
 from ..runtime import instance
+from ..runtime.records import attribute_of
 from .constructors import plain_attributes
 from .post_init import is_generated
 
@@ -136,5 +137,5 @@ def sets_when_made(cls: type, name: str) -> bool:
 
 def is_replace(obj: Any) -> bool:
     """Whether an object is `dataclasses.replace`, perhaps made for one way of calling it."""
-    name = getattr(obj, "__qualname__", "")
-    return name == "replace" and getattr(obj, "__module__", "") == dataclasses.__name__
+    name = attribute_of(obj, "__qualname__", "")
+    return bool(name == "replace" and attribute_of(obj, "__module__", "") == dataclasses.__name__)

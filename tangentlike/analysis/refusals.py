@@ -13,6 +13,7 @@ from ..errors import EnteredError, KeptFunctionError, Place, UnknownClassError, 
 from ..frontend.comprehensions import Comprehension
 from ..frontend.owners import is_installed, module_of
 from ..ir.kind import Kind
+from ..runtime.records import attribute_of
 from .advice import advice
 from .constructors import own_way_of_making
 from .flow import writes_outside
@@ -372,5 +373,5 @@ def root_ref(expr: ir.Expr) -> ir.Ref | None:
 def _qualified(call: ir.Call, obj: Any) -> str:
     if isinstance(call.fn, ir.Ref):
         return call.fn.text
-    qualified = getattr(obj, "__qualname__", None) or "this call"
+    qualified = attribute_of(obj, "__qualname__", None) or "this call"
     return f"np.{qualified}" if qualified.startswith("ndarray.") else str(qualified)

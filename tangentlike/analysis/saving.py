@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from .. import ir, runtime
+from ..runtime.records import attribute_of
 from .aliases import Aliases
 from .looking import LIKE_ARGUMENTS, SHAPE_ATTRIBUTES, slices_array, takes_last
 from .memory import element
@@ -351,8 +352,8 @@ def is_scatter(stmt: ir.Stmt) -> bool:
     """Whether a statement is `np.add.at(a, k, v)`, `np.subtract.at(a, k, v)` or our `add_at`."""
     match stmt:
         case ir.Do(value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(), _, _))):
-            ufunc = getattr(obj, "__self__", None)
-            at = getattr(obj, "__name__", "") == "at" and ufunc in (np.add, np.subtract)
+            ufunc = attribute_of(obj, "__self__", None)
+            at = attribute_of(obj, "__name__", "") == "at" and ufunc in (np.add, np.subtract)
             return at or obj is runtime.add_at
     return False
 

@@ -27,6 +27,7 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir import Assign, Call, Const, Expr, Function, Origin, Param, Ref, Return, Var
 from ..ir.names import Names
+from ..runtime.records import attribute_of
 from .captures import binding_counts, bound_by, free_names, names_read, rebound_names
 from .keeping import Keeping
 from .nested import Closure, Define
@@ -63,7 +64,7 @@ class Lifted:
 
 def lifted_of(obj: Any) -> Lifted | None:
     """What stands behind a live object that was made here; None for any other object."""
-    found = getattr(obj, "__lifted__", None) if isinstance(obj, types.FunctionType) else None
+    found = attribute_of(obj, "__lifted__", None) if isinstance(obj, types.FunctionType) else None
     return found if isinstance(found, Lifted) else None
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..runtime.records import attribute_of
+
 __all__ = ["carry_over", "mark", "mark_of"]
 
 _OWNER = "__marked__"
@@ -31,7 +33,7 @@ def mark_of(obj: Any, name: str) -> Any:
     >>> mark_of(f, "derives"), mark_of(around, "derives")
     ('function', None)
     """
-    own = getattr(obj, "__dict__", None)
+    own = attribute_of(obj, "__dict__", None)
     if not isinstance(own, dict) or own.get(_OWNER) is not obj:
         return None
     return own.get(f"__{name}__")

@@ -38,6 +38,7 @@ from ..ir import (
     is_starred,
 )
 from ..ir.names import Names
+from ..runtime.records import attribute_of
 from .expressions import Reader
 from .operators import COMPARE, IN, NOT
 
@@ -141,7 +142,7 @@ class Patterns:
         found = Matched((Call(_ISINSTANCE, (subject, cls)),))
         if len(node.patterns) == 1 and isinstance(cls, Ref) and cls.obj in _WHOLE:
             return found + self.read(node.patterns[0], subject)
-        names = getattr(cls.obj, "__match_args__", ()) if isinstance(cls, Ref) else ()
+        names = attribute_of(cls.obj, "__match_args__", ()) if isinstance(cls, Ref) else ()
         if len(names) < len(node.patterns):
             raise UnsupportedError(
                 "the positional patterns of this class have no known names",

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
+from ..runtime.records import attribute_of
 from .operators import is_arithmetic, is_truth
 from .owners import module_of
 
@@ -155,10 +156,10 @@ def is_pure_function(obj: Any) -> bool:
         return True
     home = module_of(obj)
     if home == "math":
-        return getattr(math, getattr(obj, "__name__", ""), None) is obj
+        return getattr(math, attribute_of(obj, "__name__", ""), None) is obj
     if home.split(".")[0] not in ("numpy", "cupy"):
         return False
-    return ".random" not in home and getattr(obj, "__name__", "") not in _WRITERS
+    return ".random" not in home and attribute_of(obj, "__name__", "") not in _WRITERS
 
 
 # NumPy functions that write into an argument, the outside world or global state.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.records import is_machinery
+from ..runtime.records import attribute_of, is_machinery
 
 __all__ = [
     "OURS",
@@ -40,7 +40,7 @@ def module_of(obj: Any) -> str:
     >>> module_of(np.linalg.norm), module_of(3.0)
     ('numpy.linalg', '')
     """
-    module = getattr(obj, "__module__", None)
+    module = attribute_of(obj, "__module__", None)
     # A compiled class may hold a descriptor there (3.10), an object of the user's anything.
     return module if isinstance(module, str) else ""
 

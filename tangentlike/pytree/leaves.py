@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import TangentlikeError
 from ..runtime.records import (
     Record,
+    attribute_of,
     copied_fields,
     dict_with,
     fields_of,
@@ -393,7 +394,7 @@ def refuse_cycle(name: str, function: str, value: Any) -> None:
 
 
 def _described(value: Any) -> str:
-    name = getattr(value, "__name__", None)
+    name = attribute_of(value, "__name__", None)
     if type(value) in PLAIN or (type(value) in (tuple, list, dict) and not value):
         return repr(value)
     return f"the {type(value).__name__} {name}" if name else f"a {type(value).__name__}"

@@ -27,6 +27,7 @@ import numpy as np
 from .. import ir
 from ..errors import Place, TangentlikeError
 from ..ir.kind import UNKNOWN, Kind
+from ..runtime.records import attribute_of
 from .twins import twin
 
 if TYPE_CHECKING:
@@ -389,11 +390,11 @@ def spelling(obj: Any) -> str:
     """How a message names an operation."""
     if isinstance(obj, str):
         return obj
-    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", repr(obj))
-    module = getattr(obj, "__module__", None)
+    name = attribute_of(obj, "__qualname__", None) or attribute_of(obj, "__name__", repr(obj))
+    module = attribute_of(obj, "__module__", None)
     if isinstance(obj, np.ufunc):
         module = "numpy"
-    owner = getattr(obj, "__objclass__", None)
+    owner = attribute_of(obj, "__objclass__", None)
     if owner is not None:
         return f"{owner.__name__}.{name.rpartition('.')[2]}"
     if module in (None, builtins.__name__):

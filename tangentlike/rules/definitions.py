@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ir, runtime
+from ..runtime.records import attribute_of
 from . import options, polynomials, programs
 from .book import default_book, resolve
 from .decisions import is_literal, literal
@@ -104,7 +105,7 @@ def definition(obj: Any) -> Callable[..., Any] | None:
 
 def _rest_of(obj: Any, call: ir.Call) -> Callable[..., Any] | None:
     """The program of a call that the operation's rule does not state, or None."""
-    path = f"{getattr(obj, '__module__', None)}.{getattr(obj, '__name__', None)}"
+    path = f"{attribute_of(obj, '__module__', None)}.{attribute_of(obj, '__name__', None)}"
     known = options.CALLS.get(path)
     if known is None or resolve(path) is not obj:
         return None
@@ -141,7 +142,7 @@ def stands_for(program: Any, obj: Any) -> bool:
     """Whether calls of an operation may be read as calls of a program."""
     if definition(obj) is program:
         return True
-    name = getattr(obj, "__name__", None)
+    name = attribute_of(obj, "__name__", None)
     return any(
         known is program and path.rpartition(".")[2] == name and resolve(path) is obj
         for path, (known, _) in options.CALLS.items()

@@ -15,6 +15,7 @@ import numpy as np
 from .. import ir
 from ..frontend.owners import is_numpy, module_of
 from ..ir.kind import Kind
+from ..runtime.records import attribute_of
 from .book import KindOf, RuleBook, operation
 
 __all__ = ["ForeignBook"]
@@ -52,7 +53,7 @@ class ForeignBook:
             return False
         if is_numpy(obj):
             return True
-        if getattr(obj, "__objclass__", None) is np.ndarray:
+        if attribute_of(obj, "__objclass__", None) is np.ndarray:
             return True
         arguments = (*call.args, *(value for _, value in call.kwargs))
         if obj in (sum, min, max, abs, pow) or module_of(obj) == "_operator":

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import runtime
 from ..runtime import require_no_dicts
+from ..runtime.records import attribute_of
 
 __all__ = ["PROGRAMS", "program_of"]
 
@@ -180,4 +181,4 @@ _BY_CODE = {program.__code__: program for program in PROGRAMS.values()}
 
 def program_of(obj: Any) -> Callable[..., Any] | None:
     """The program that a function is, or is a variant of (for some number of arguments)."""
-    return _BY_CODE.get(getattr(obj, "__code__", None))
+    return _BY_CODE.get(attribute_of(obj, "__code__", None))

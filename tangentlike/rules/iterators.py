@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ir, runtime
+from ..runtime.records import attribute_of
 
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
@@ -98,7 +99,7 @@ def _spelled(call: ir.Call) -> ir.Call | None:
         made = _AT_ONCE.get(obj) or _LATER.get(obj)
         if obj is itertools.repeat and not _is_endless(call):
             made = runtime.repeated_item
-    elif getattr(obj, "__self__", None) is itertools.chain:
+    elif attribute_of(obj, "__self__", None) is itertools.chain:
         made = runtime.flattened_items
     words = dict(call.kwargs)
     if made is runtime.accumulate_items and len(call.args) == 1 and "func" not in words:

@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from .. import ir
+from ..runtime.records import attribute_of
 from .book import resolve
 
 if TYPE_CHECKING:
@@ -60,6 +61,6 @@ def _made(stmt: ir.Stmt) -> tuple[str, tuple[str, ...]]:
             not _OTHER_RESULTS & {word for word, _ in kwargs}
         ):
             for path, fields in _FIELDS.items():
-                if path.endswith(f".{getattr(obj, '__name__', '')}") and resolve(path) is obj:
+                if path.endswith(f".{attribute_of(obj, '__name__', '')}") and resolve(path) is obj:
                     return name, fields
     return "", ()

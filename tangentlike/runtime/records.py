@@ -14,7 +14,7 @@ import inspect
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,6 +139,15 @@ def _sum_of(a: Any, b: Any, name: str) -> Any:
     return added(getattr(a, name), getattr(b, name)) if hasattr(b, name) else getattr(a, name)
 
 
+def require_same_length(a: Any, b: Any) -> None:
+    """Raise `ValueError` where two adjoints of one list were made when it had other lengths."""
+    if len(a) != len(b):
+        raise ValueError(
+            "a list inside a container loses or gets items, and its adjoints do not fit: name "
+            "the list before it is put into the container, or build a new list"
+        )
+
+
 def added(a: Any, b: Any) -> Any:
     """The sum of two adjoints of one value, entry by entry in containers; a new object."""
     if isinstance(a, Record):
@@ -146,6 +155,7 @@ def added(a: Any, b: Any) -> Any:
     if isinstance(b, Record):
         return b + a
     if isinstance(a, (list, tuple)):
+        require_same_length(a, b)
         return [added(p, q) for p, q in zip(a, b, strict=True)]
     if isinstance(a, dict):
         both = dict.fromkeys((*a, *b))  # an entry may have come after one of the two was made
@@ -156,27 +166,52 @@ def added(a: Any, b: Any) -> Any:
     return a + b
 
 
+def attribute_of(value: Any, name: str, default: Any = None) -> Any:
+    """An attribute of any value; the default where it has none. The `__getattr__` of a class of the
+    user's may raise something else than `AttributeError` for a name that it does not know.
+
+    >>> class Table:
+    ...     def __getattr__(self, name):
+    ...         return {"w": 2.0}[name]
+    >>> attribute_of(Table(), "w"), attribute_of(Table(), "__name__", "")
+    (2.0, '')
+    """
+    try:
+        return getattr(value, name, default)
+    except Exception:
+        return default
+
+
+_ABSENT: Any = object()
+
+
+def _present(value: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Those of the attributes that a value has."""
+    found = {name: attribute_of(value, name, _ABSENT) for name in names}
+    return {name: item for name, item in found.items() if item is not _ABSENT}
+
+
 def fields_of(value: Any) -> dict[str, Any] | None:
     """The attributes that a dataclass instance or a plain object has of its own; None for
     what is no such object."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         # (In the order in which they were set, as `record_like` is given them.)
-        names = dict.fromkeys(getattr(value, "__dict__", ()))
+        names = dict.fromkeys(attribute_of(value, "__dict__", ()))
         names.update(dict.fromkeys(f.name for f in dataclasses.fields(value)))
         computed = {n for n in names if _is_computed(type(value), n)}
-        return {n: getattr(value, n) for n in names if n not in computed and hasattr(value, n)}
+        return _present(value, (n for n in names if n not in computed))
     if isinstance(value, _NO_OBJECTS) or is_machinery(type(value)):
         return None
     if isinstance(value, (list, tuple, dict, np.generic)) or is_array_class(type(value)):
         return None
     slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
-    attributes = getattr(value, "__dict__", None)
+    attributes = attribute_of(value, "__dict__")
     if not isinstance(attributes, dict):
         if not slots:
             return None
         attributes = {}
     own = {n: v for n, v in attributes.items() if not _is_computed(type(value), n)}
-    return {**{n: getattr(value, n) for n in slots if hasattr(value, n)}, **own}
+    return {**_present(value, slots), **own}
 
 
 _ARRAY_CLASSES: dict[type, bool] = {}  # what was found of classes seen so far

@@ -19,6 +19,7 @@ from ...analysis.memory import MUTATING_METHODS
 from ...errors import Place, UnsupportedError
 from ...frontend.lower import Lowered
 from ...frontend.owners import is_numerical, is_ours, package_of
+from ...runtime.records import attribute_of
 from ..specialize.callees import Callees
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
@@ -68,7 +69,7 @@ class _Search:
 
     def _object(self, ref: ir.Ref, place: Place) -> None:
         obj = ref.obj
-        owner = getattr(obj, "__self__", None)
+        owner = attribute_of(obj, "__self__", None)
         if isinstance(owner, _GENERATORS) or isinstance(obj, types.GeneratorType):
             _refuse(f"`{ref.text}`", place)
         changes = isinstance(owner, (list, dict, set)) and ref.text.rpartition(".")[2]

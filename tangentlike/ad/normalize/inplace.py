@@ -19,6 +19,7 @@ from ...analysis.outputs import draws, position_of_output, with_size
 from ...errors import UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.kind import INT, UNKNOWN
+from ...runtime.records import attribute_of
 from ..context import IADD, Context
 from ..loops import indexed, sources_of
 from .elsewhere import calm_elsewhere
@@ -368,11 +369,11 @@ def _with_out_named(call: ir.Call, position: int | None) -> ir.Call:
 
 
 def _is_numpy(obj: Any) -> bool:
-    return is_numpy(obj) or isinstance(getattr(obj, "__self__", None), np.ufunc)
+    return is_numpy(obj) or isinstance(attribute_of(obj, "__self__", None), np.ufunc)
 
 
 def _is_for_effect(obj: Any) -> bool:
     """Whether calling a NumPy function as a statement is understood: it scatters or sets modes."""
-    name = getattr(obj, "__name__", "")
-    scatter = name == "at" and isinstance(getattr(obj, "__self__", None), np.ufunc)
+    name = attribute_of(obj, "__name__", "")
+    scatter = name == "at" and isinstance(attribute_of(obj, "__self__", None), np.ufunc)
     return scatter or name in _HARMLESS or name.startswith("assert_")

@@ -21,6 +21,7 @@ from ...analysis.memory import VIEW_ATTRIBUTES, base_names, surely_basic
 from ...errors import Place
 from ...frontend.owners import is_numerical, is_ours
 from ...ir.kind import UNKNOWN
+from ...runtime.records import attribute_of
 from ..context import ADD, IADD, Context
 from ..contributions import BROADCAST
 from ..loops import is_call
@@ -330,7 +331,7 @@ def _may_make_list(fn: ir.Ref) -> bool:
     """Whether a helper may give a list or a dict: two such are not added by `+`."""
     if fn.text in _MAY_MAKE_LISTS:
         return True
-    result = getattr(fn.obj, "__annotations__", {}).get("return", "")
+    result = attribute_of(fn.obj, "__annotations__", {}).get("return", "")
     return str(result).startswith(("list", "dict", "tuple"))
 
 

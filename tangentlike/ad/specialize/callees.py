@@ -24,6 +24,7 @@ from ...frontend.primal import emitted_of
 from ...ir.kind import FLOAT, FUNCTION, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.ruled import lower_ruled
+from ...runtime.records import attribute_of
 from ..request import Reading
 from .arguments import bind, bind_loosely
 from .class_cases import checked_classes, of_class
@@ -166,7 +167,7 @@ class Callees:
             self.reads_derivatives |= derivative is not None
             plain = derivative or inside_checkpoint(obj) or obj
             found = lower_ruled(plain, self.builder.book, self.builder.reading.managers)
-            empties = getattr(obj, "__empties__", ())
+            empties = attribute_of(obj, "__empties__", ())
             if self.reverses:
                 found = stacks_by_position(found, empties)
             self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}

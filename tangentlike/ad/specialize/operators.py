@@ -28,6 +28,7 @@ from ...frontend.marks import carry_over, mark, mark_of
 from ...ir.kind import Kind
 from ...ir.required_types import asks_for_ranks
 from ...runtime import pair_of, require_apart, tangent_of
+from ...runtime.records import attribute_of
 
 _count = itertools.count(1)
 _unfinished: set[tuple[int, int]] = set()  # (operator, function) that are being derived now
@@ -282,7 +283,7 @@ class _OfItself(Exception):
 
 def is_inner(ref: ir.Ref) -> bool:
     """Whether a function exists for one transform only, so that its code must be printed."""
-    if lifted_of(ref.obj) is not None or getattr(ref.obj, "__inner__", False) is True:
+    if lifted_of(ref.obj) is not None or attribute_of(ref.obj, "__inner__", False) is True:
         return True
     derivative = mark_of(ref.obj, "tangentlike")
     return derivative is not None and ref.text == getattr(derivative.emitted, "__name__", "")

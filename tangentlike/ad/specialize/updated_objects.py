@@ -18,6 +18,7 @@ from ... import ir
 from ...frontend.lower import Lowered
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
+from ...runtime.records import attribute_of
 from ..all_names import all_names
 from ..context import BINARY_OF
 
@@ -63,7 +64,7 @@ def updates_as_methods(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
 def updated(stmt: ir.Update, cls: type | None) -> ir.Call | None:
     """The call that gives an object of a class after an update; None where it has no such
     method."""
-    name, place = getattr(stmt.op.obj, "__name__", ""), stmt.origin.place
+    name, place = attribute_of(stmt.op.obj, "__name__", ""), stmt.origin.place
     if _method(cls, f"__{name}__"):
         return ir.Call(ir.Attribute(stmt.target, f"__{name}__"), (stmt.value,), at=place)
     if stmt.op.obj in BINARY_OF and _method(cls, f"__{name.removeprefix('i')}__"):

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from ... import ir
+from ...runtime.records import attribute_of
 from .facts import WRITING_RUNTIME, Facts, operation, words
 
 OUTSIDE = ""
@@ -262,7 +263,7 @@ class _Scan:
         return ()
 
     def _known(self, fn: ir.Ref, call: ir.Call) -> None:
-        if getattr(fn.obj, "__name__", "") in _NAMESPACE_READERS and not self.trusted:
+        if attribute_of(fn.obj, "__name__", "") in _NAMESPACE_READERS and not self.trusted:
             self.pinned.add(_EVERYTHING)
         about = self.facts.about(fn)
         if about.pure:

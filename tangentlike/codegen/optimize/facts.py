@@ -17,6 +17,7 @@ from ...frontend.owners import OURS, module_of, package_of
 from ...ir.kind import UNKNOWN, Kind
 from ...rules.book import RuleBook
 from ...rules.twins import module_function
+from ...runtime.records import attribute_of
 
 DERIVED_NAME = re.compile(r"^(?P<primal>.+)_(?:bar|dot)\d*$")
 NUMERIC = ("number", "array", "value")
@@ -61,20 +62,20 @@ def _is_operator(obj: Any) -> bool:
 
 def _is_ufunc_at(obj: Any) -> bool:
     """`np.add.at` and its like, which write their first argument."""
-    return str(getattr(obj, "__name__", "")) == "at"
+    return str(attribute_of(obj, "__name__", "")) == "at"
 
 
 def numpy_name(obj: Any) -> str:
     """The last part of a NumPy (or CuPy) function's name; "" for anything else."""
     if isinstance(obj, np.ufunc):
         return str(obj.__name__)
-    owner = getattr(obj, "__self__", None)
+    owner = attribute_of(obj, "__self__", None)
     if isinstance(owner, np.ufunc):  # np.add.reduce, np.multiply.outer, np.add.at
-        return str(getattr(obj, "__name__", ""))
+        return str(attribute_of(obj, "__name__", ""))
     module = module_of(obj)
     root = module.partition(".")[0]
     if root in ("numpy", "cupy") and ".random" not in module:
-        return str(getattr(obj, "__name__", ""))
+        return str(attribute_of(obj, "__name__", ""))
     if isinstance(obj, types.BuiltinFunctionType):
         name = str(obj.__name__)
         return name if getattr(np, name, None) is obj else ""
@@ -86,14 +87,14 @@ def runtime_name(obj: Any) -> str:
     module = module_of(obj)
     own = __name__.partition(".")[0] + ".runtime"
     if module == own or module.startswith(own + "."):
-        return str(getattr(obj, "__name__", ""))
+        return str(attribute_of(obj, "__name__", ""))
     return ""
 
 
 def known_pure(obj: Any) -> bool:
     """Whether applying `obj` surely does nothing but compute a value from its arguments."""
     if _is_operator(obj):
-        return str(getattr(obj, "__name__", "")) not in _IN_PLACE_OPERATORS
+        return str(attribute_of(obj, "__name__", "")) not in _IN_PLACE_OPERATORS
     name = numpy_name(obj)
     if name:
         return name not in _IMPURE_NUMPY and not _is_ufunc_at(obj)
@@ -104,14 +105,15 @@ def known_pure(obj: Any) -> bool:
         return helper not in EFFECTS
     if module_of(obj) in (math.__name__, "cmath"):
         return True
-    name = getattr(obj, "__name__", "")
+    name = attribute_of(obj, "__name__", "")
     return name in _PURE_BUILTINS and getattr(builtins, name, None) is obj
 
 
 def known_fresh(obj: Any) -> bool:
     """Whether the result of `obj` surely shares no memory with its arguments."""
     if _is_operator(obj):
-        return str(getattr(obj, "__name__", "")) not in (*_IN_PLACE_OPERATORS, "getitem", "pos")
+        operation = str(attribute_of(obj, "__name__", ""))
+        return operation not in (*_IN_PLACE_OPERATORS, "getitem", "pos")
     name = numpy_name(obj)
     if name:
         return name not in _NUMPY_VIEWS
@@ -119,7 +121,7 @@ def known_fresh(obj: Any) -> bool:
         return True
     if module_of(obj) in (math.__name__, "cmath"):
         return True
-    name = getattr(obj, "__name__", "")
+    name = attribute_of(obj, "__name__", "")
     return name in _FRESH_BUILTINS and getattr(builtins, name, None) is obj
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ... import ir
+from ...runtime.records import attribute_of
 from .effects import (
     MUTATORS,
     NOTHING,
@@ -328,4 +329,7 @@ def _inside(expr: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, .
 
 
 def _writes_first_only(fn: ir.Ref) -> bool:
-    return runtime_name(fn.obj) == "add_at" or getattr(fn.obj, "__name__", "") in ("at", "copyto")
+    return runtime_name(fn.obj) == "add_at" or attribute_of(fn.obj, "__name__", "") in (
+        "at",
+        "copyto",
+    )

@@ -21,6 +21,7 @@ from ...frontend.resolve import Scope
 from ...ir.names import Names
 from ...rules.definitions import stands_for
 from ...rules.twins import twin
+from ...runtime.records import attribute_of
 from .to_gast import Speller, literal_references
 
 RUNTIME = "tangentlike.runtime"
@@ -274,7 +275,7 @@ def _by_object(ref: ir.Ref, root: str) -> Binding:
         return Binding("module", obj.__name__, root, obj)
     if _from_runtime(obj, root):
         return Binding("imported", RUNTIME, root, obj)
-    home, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None)
+    home, name = attribute_of(obj, "__module__", None), attribute_of(obj, "__qualname__", None)
     known = isinstance(home, str) and isinstance(name, str) and home in sys.modules
     if known and getattr(sys.modules[str(home)], str(name), _ABSENT) is obj:
         return Binding("imported", str(home), str(name), obj)

@@ -17,6 +17,7 @@ import numpy as np
 from ... import ir
 from ...errors import UnsupportedError
 from ...frontend.owners import is_installed
+from ...runtime.records import attribute_of
 from . import to_gast
 from .printer import Printer
 
@@ -38,7 +39,7 @@ class Piece:
 
 def home(obj: Any) -> tuple[str, str] | None:
     """Module and name under which a library (or Python itself) offers an object, if one does."""
-    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
+    name = attribute_of(obj, "__qualname__", None) or attribute_of(obj, "__name__", None)
     name = name or getattr(obj, "_name", None)
     if not isinstance(name, str) or not name.isidentifier():
         return None
@@ -51,7 +52,7 @@ def home(obj: Any) -> tuple[str, str] | None:
 def _possible_homes(obj: Any) -> list[str]:
     """Public packages before the private modules inside them; for compiled functions, which do
     not know where they live, every public module loaded."""
-    own = getattr(obj, "__module__", None)
+    own = attribute_of(obj, "__module__", None)
     if isinstance(own, str):
         parts = own.split(".")
         return [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
