@@ -147,3 +147,25 @@ def test_imaginary_part_of_a_real_adjoint(known):
     expected = (gradient(x + 1e-6 * v) - gradient(x - 1e-6 * v)) / 2e-6
     assert np.allclose(tl.vjp(gradient, x)[1](v)[0], expected, atol=1e-7)
     assert np.allclose(tl.hvp(parts_written)(x, v), expected, atol=1e-7)
+
+
+def sum_without_axes(x):
+    s = np.array(0.0)
+    for v in x:
+        s += v * v
+    s[...] = s * x[0]
+    t = s[()]
+    return float(t) * x[1]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_array_without_axes_is_written_as_a_whole(known):
+    """Reverse mode gave a wrong gradient where an example told what the argument is."""
+    x, v = np.array([0.3, 0.5, 0.7]), np.array([1.0, 2.0, -1.0])
+    gradient = tl.grad(sum_without_axes, example=(x,) if known else None)
+    squares = x @ x
+    first = np.array([x[1] * squares, x[0] * squares, 0.0]) + 2.0 * x * x[0] * x[1]
+    assert np.allclose(gradient(x), first)
+    assert np.isclose(tl.jvp(sum_without_axes, (x,), (v,))[1], first @ v)
+    expected = (gradient(x + 1e-6 * v) - gradient(x - 1e-6 * v)) / 2e-6
+    assert np.allclose(tl.vjp(gradient, x)[1](v)[0], expected, atol=1e-7)
