@@ -328,3 +328,34 @@ def test_outer_objects_whose_class_raises_key_errors():
     assert np.isclose(tl.grad(f)(0.5), 3.0)
     assert np.isclose(tl.jvp(f, (0.5,), (1.0,))[1], 3.0)
     tl.check_grads(f, (0.5,))
+
+
+# --------------------------------------------------------------------- lists that are repeated
+
+
+def rows_filled(x):
+    rows = [np.zeros(2)]
+    rows *= 3
+    for i in range(3):
+        rows[i] = x * x[0] * i
+    return rows[0][0] + rows[2][1]
+
+
+def numbers_filled(x):
+    xs = [x[0]]
+    xs *= 3
+    xs[1] = x[1] * x[0]
+    return xs[0] * xs[1] * xs[2]
+
+
+def repeated_by_count(x):
+    xs = [x[0], x[1]]
+    for _ in range(2):
+        xs *= 2
+    return sum(xs) * xs[5]
+
+
+@pytest.mark.parametrize("f", [rows_filled, numbers_filled, repeated_by_count])
+def test_lists_repeated_in_place(f):
+    tl.check_grads(f, (X,))
+    assert np.isclose(tl.jvp(f, (X,), (X,))[1], tl.grad(f)(X) @ X)

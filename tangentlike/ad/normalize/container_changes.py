@@ -28,6 +28,7 @@ from ...errors import UnsupportedError
 from ...ir.kind import Kind
 from ..context import ADD, BECOMES, MERGE, Context
 
+_REPEAT = ir.Ref("*", operator.mul)
 _WITHOUT = ir.Ref("without", runtime.without)
 _BOUNDS = ir.Ref("slice_bounds", runtime.slice_bounds)
 _LIST = ir.Ref("list", list)
@@ -60,7 +61,7 @@ def _may_change(stmt: ir.Stmt) -> bool:
             return bool(args)
         case ir.Store(target=ir.Index(_, ir.Slice())):
             return True
-        case ir.Update(target=ir.Var(), op=ir.Ref(obj=operator.iadd)):
+        case ir.Update(target=ir.Var(), op=ir.Ref(obj=operator.iadd | operator.imul)):
             return True
     return False
 
@@ -92,6 +93,11 @@ class _Rewriter:
                 forms = [self.context.kind_of(part).form for part in (xs, value)]
                 if name in self.varied and forms[0] == "list":
                     self.extend(xs, value, forms[1])
+                    yield from self.out
+                    return
+            case ir.Update(target=ir.Var(name) as xs, op=ir.Ref(obj=operator.imul), value=value):
+                if name in self.varied and self.context.kind_of(xs).form == "list":
+                    self.becomes(xs, ir.Call(_REPEAT, (xs, value)))
                     yield from self.out
                     return
             case ir.Store(target=ir.Index(ir.Var(name) as xs, ir.Slice() as key), value=value):
