@@ -23,7 +23,9 @@ from .runtime import on_adjoint, stop_gradient
 from .testing import check_grads, check_rule
 
 if TYPE_CHECKING:
+    from . import dask as dask
     from . import debugging
+    from . import sweep as sweep
     from .debugging import breakpoint_on_adjoint, explain, find_nan, line_map, trace
 
 __version__ = "0.1.0"
@@ -69,12 +71,20 @@ _LATE = dict.fromkeys(
 )
 
 
-def __getattr__(name: str) -> Any:
+def _late(name: str) -> Any:
     if name in ("debugging", "dask", "sweep"):  # (dask needs a package of its own)
         return importlib.import_module(f".{name}", __name__)
     if name in _LATE:
         return getattr(importlib.import_module(f".{_LATE[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+if not TYPE_CHECKING:  # (a type checker would believe that every name is there)
+    __getattr__ = _late
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__", "dask", "sweep"])
 
 
 def _raise_at_nan(*call: Any) -> None:

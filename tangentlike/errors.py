@@ -61,7 +61,25 @@ class Place:
 class TangentlikeError(Exception):
     """A request we cannot serve: the message says where, why, and what to do instead.
 
-    Attributes: `message` (one line), `place` (a `Place` or None), `hint` (advice, may be empty).
+    Parameters
+    ----------
+    message : str
+        What was found, in one line.
+    place : Place, optional
+        The file and line, with the text that a caret points at.
+    hint : str
+        What to do instead; may be empty. All three are attributes, too.
+
+    Examples
+    --------
+    >>> import tangentlike as tl
+    >>> def area(width, height):
+    ...     return width * height
+    >>> tl.grad(area, wrt="depth")
+    Traceback (most recent call last):
+    ...
+    tangentlike.errors.TangentlikeError: area has no parameter 'depth'
+    The parameters of area are `width`, `height`.
     """
 
     def __init__(self, message: str, place: Place | None = None, hint: str = "") -> None:
@@ -79,7 +97,26 @@ class TangentlikeError(Exception):
 
 
 class UnsupportedError(TangentlikeError):
-    """The program uses something that we do not differentiate (yet, or at all)."""
+    """The program uses something that we do not differentiate (yet, or at all).
+
+    Parameters
+    ----------
+    message, place, hint
+        As for `TangentlikeError`.
+
+    Examples
+    --------
+    >>> import tangentlike as tl
+    >>> def f(x):
+    ...     yield x
+    >>> tl.grad(f)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    tangentlike.errors.UnsupportedError: ...:2: a generator cannot be differentiated
+        yield x
+        ^^^^^^^
+    Return a list instead of yielding.
+    """
 
 
 class UnknownClassError(UnsupportedError):
@@ -123,7 +160,24 @@ class SharingError(UnsupportedError):
 class NonFiniteError(TangentlikeError, ArithmeticError):
     """A derivative made with `check_finite=True` gave NaN or an infinity: where that begins.
 
-    `report` is what `tl.find_nan` finds, None where a second run gave finite values.
+    Parameters
+    ----------
+    message, place, hint
+        As for `TangentlikeError`. The attribute `report` is what `tl.find_nan` finds, None where a
+        second run gave finite values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tangentlike as tl
+    >>> def root(x):
+    ...     return np.sqrt(x)
+    >>> try:
+    ...     with np.errstate(divide="ignore"):
+    ...         tl.grad(root, check_finite=True)(0.0)
+    ... except ArithmeticError as error:
+    ...     print(error.report.first.cause.what)
+    the derivative of sqrt at 0 is infinite
     """
 
     report: Any = None

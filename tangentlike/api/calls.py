@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
 from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
@@ -20,18 +20,47 @@ from ..pytree.gradients import like
 from ..pytree.seeds import seed_like, with_all_keys, with_lists
 from ..runtime.functions import derived_by
 from ..runtime.tape import fresh_tape
+from .described import documented
 from .handback import Operator, finish, hand_back
+from .signatures import (
+    Derivative,
+    DerivativeOf,
+    GradientOf,
+    PlainDerivative,
+    ValueAndGradientOf,
+)
 
 __all__ = ["autodiff", "grad", "jvp", "value_and_grad", "vjp"]
 
 Function = Callable[..., Any]
 _FLOAT = frozenset((float,))
-F = TypeVar("F", bound=Function)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 # ------------------------------------------------------------------------------- gradients
 
 
+@overload
+def grad(
+    fn: Callable[P, Any],
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+    check_finite: bool = False,
+) -> Derivative[P, Any]: ...
+@overload
+def grad(
+    fn: None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+    check_finite: bool = False,
+) -> GradientOf: ...
 def grad(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -41,17 +70,46 @@ def grad(
     target: str = "numpy",
     check_finite: bool = False,
 ) -> Any:
-    """The gradient of a real scalar function, as a function with the same signature.
+    """The gradient of a real scalar function, as a function with the same parameters.
 
-    `wrt` is a position, a parameter name, or a tuple of them (then the gradient is a tuple). The
-    name of a local variable that `fn` assigns once gives the adjoint of that value, as if
-    it did not depend on anything.
-    With `has_aux`, `fn` returns `(value, aux)` and the result is `(gradient, aux)`. `example`
-    arguments tell ranks and shapes, for plainer source. The result's `.source` is its text.
-    With `check_finite`, NaN or an infinity in the result raises `tl.NonFiniteError`, which says
-    where it begins (the derivative is run a second time for that).
     Also a decorator: `@grad`, `@grad(wrt="w")`.
 
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them that returns a real number.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. The
+        name of a local variable that `fn` assigns once gives the adjoint of that value, as if
+        it did not depend on anything. A single
+        one gives a bare gradient, a tuple gives a tuple.
+    has_aux : bool
+        `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(gradient, aux)`.
+    example : tuple, optional
+        Arguments like those it will be called with: their ranks and shapes make plainer source.
+    target : {"numpy", "numba"}
+        What runs the emitted function; "numba" gives one that `numba.njit` compiles.
+    check_finite : bool
+        NaN or an infinity in the result raises `tl.NonFiniteError`, which says where it begins
+        (the derivative is run a second time for that).
+
+    Returns
+    -------
+    Derivative
+        An ordinary function: called like `fn`, it returns the gradient, which has the structure,
+        shapes and dtypes of the argument (None where that carries no derivative). `.source` is its
+        text, `.stages` that of each stage, `.saved(*args)` what its reverse sweep keeps.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `wrt` names no parameter; when called, if an argument has no derivative or
+        the value is not a real number.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> def loss(x):
     ...     return np.sum(x * x)
@@ -69,6 +127,26 @@ def grad(
     return _gradient("grad", fn, wrt, **options)
 
 
+@overload
+def value_and_grad(
+    fn: Callable[P, R],
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+    check_finite: bool = False,
+) -> Derivative[P, tuple[R, Any]]: ...
+@overload
+def value_and_grad(
+    fn: None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+    target: str = "numpy",
+    check_finite: bool = False,
+) -> ValueAndGradientOf: ...
 def value_and_grad(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -78,11 +156,45 @@ def value_and_grad(
     target: str = "numpy",
     check_finite: bool = False,
 ) -> Any:
-    """Like `grad`, returning `(value, gradient)`: the value comes with no extra work.
+    """Value and gradient of a real scalar function: the value comes with no extra work.
 
-    With `has_aux` the result is `((value, aux), gradient)`. `check_finite` is as in `grad`, and
-    looks at the value too.
+    Also a decorator, as `grad`.
 
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them that returns a real number.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. Local
+        variables as in `grad`. A single
+        one gives a bare gradient, a tuple gives a tuple.
+    has_aux : bool
+        `fn` returns `(value, aux)`, and `aux` comes back beside the result:
+        `((value, aux), gradient)`.
+    example : tuple, optional
+        Arguments like those it will be called with: their ranks and shapes make plainer source.
+    target : {"numpy", "numba"}
+        What runs the emitted function; "numba" gives one that `numba.njit` compiles.
+    check_finite : bool
+        NaN or an infinity in the value or the gradient raises `tl.NonFiniteError`, which says
+        where it begins (the derivative is run a second time for that).
+
+    Returns
+    -------
+    Derivative
+        A function that is called like `fn` and returns `(value, gradient)`: the value as `fn`
+        returns it, the gradient as `grad` does.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `wrt` names no parameter; when called, if an argument has no derivative or
+        the value is not a real number.
+
+    Examples
+    --------
     >>> value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)
     """
@@ -142,7 +254,8 @@ def _gradient(
         return _whole(value, bars[0] if single else tuple(bars), aux, mode, has_aux)
 
     library, bound = library_path(primal.origin) is not None, _bound(primal)
-    dressed = _dress(gradient, mode, primal, lambda: derivation, qualname, shaped)
+    about = documented(mode, primal, names, single, has_aux, example)
+    dressed = _dress(gradient, mode, primal, derivation, about, qualname, shaped)
     dressed = _plain(dressed) if target == "numba" else dressed
     if not bound:
         derivation.handed[qualname] = dressed
@@ -175,14 +288,47 @@ def _plain(dressed: types.FunctionType) -> types.FunctionType:
     return emitted
 
 
+@overload
+def autodiff(
+    fn: Function, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None
+) -> PlainDerivative[Any]: ...
+@overload
+def autodiff(
+    fn: None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None
+) -> DerivativeOf: ...
 def autodiff(
     fn: Function | None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None
 ) -> Any:
     """The derivative function itself, seeds and all.
 
-    Reverse: `(parameters..., y_bar) -> (value, gradient)`, y_bar the adjoint of the result.
-    Forward: `(parameters..., x_dot) -> (value, tangent)`, one seed for each of `wrt`.
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them; its value may be an array.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. A single
+        one gives a bare gradient, a tuple gives a tuple.
+    mode : {"reverse", "forward"}
+        Which derivative.
+    example : tuple, optional
+        Arguments like those it will be called with: their ranks and shapes make plainer source.
 
+    Returns
+    -------
+    PlainDerivative
+        Reverse: `(parameters..., y_bar) -> (value, gradient)`, where `y_bar` is the adjoint of the
+        value, with its shape. Forward: `(parameters..., x_dot) -> (value, tangent)`, with one
+        tangent for each of `wrt`, in the shape of that argument.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `mode` is neither of the two, or `wrt` names no parameter.
+
+    Examples
+    --------
     >>> autodiff(lambda x: 3.0 * x)(2.0, 1.0)
     (6.0, 3.0)
     """
@@ -219,7 +365,8 @@ def autodiff(
         bars = finished(values, [change] if single else change, others)
         return value, bars[0] if single else tuple(bars)
 
-    dressed = _dress(derivative, "autodiff", primal, lambda: derivation, qualname, shaped)
+    about = documented(mode, primal, names, single, example=example)
+    dressed = _dress(derivative, "autodiff", primal, derivation, about, qualname, shaped)
     if not _bound(primal):
         derivation.handed[qualname] = dressed
     return dressed
@@ -228,15 +375,36 @@ def autodiff(
 # ------------------------------------------------------------------- products at one point
 
 
-def jvp(
-    fn: Function, primals: Sequence[Any], tangents: Sequence[Any], **kwargs: Any
-) -> tuple[Any, Any]:
+def jvp(fn: Callable[..., R], primals: Any, tangents: Any, **kwargs: Any) -> tuple[R, Any]:
     """Value and tangent at a point: forward mode.
 
-    `tangents` has one entry for each of `primals`, of the same structure; None is zero. The only
-    argument may stand by itself: `jvp(f, x, x_dot)`.
-    Keyword arguments are passed on to `fn` as constants.
+    Parameters
+    ----------
+    fn : callable
+        A function of NumPy arrays, numbers and containers of them.
+    primals : sequence
+        Its positional arguments. The only argument may stand by itself: `jvp(f, x, x_dot)`.
+    tangents : sequence
+        One for each of `primals`, with the structure and shapes of that; None is zero.
+    **kwargs : Any
+        Keyword arguments of `fn`, which are constants.
 
+    Returns
+    -------
+    value : Any
+        What `fn` returns.
+    tangent : Any
+        The derivative along the tangents, with the structure, shapes and dtypes of the value.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if there are not as many tangents as primals, or a tangent does not fit its primal.
+
+    Examples
+    --------
     >>> jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, None))
     (6.0, 3.0)
     """
@@ -283,14 +451,38 @@ def _points(primals: Any, tangents: Any) -> tuple[tuple[Any, ...], tuple[Any, ..
     )
 
 
-def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+def vjp(
+    fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
     """Value and pullback at a point: reverse mode.
 
-    `pullback(seed)` gives a tuple with one gradient for each argument (None where an argument
-    carries no derivative) and may be called as often as wanted; the seed has the structure of
-    the value. Leave the arguments as they are until the last call of the pullback.
-    Keyword arguments are passed on to `fn` as constants.
+    Parameters
+    ----------
+    fn : callable
+        A function of NumPy arrays, numbers and containers of them.
+    *args : Any
+        Its positional arguments. Leave them as they are until the last call of the pullback.
+    **kwargs : Any
+        Keyword arguments of `fn`, which are constants.
 
+    Returns
+    -------
+    value : Any
+        What `fn` returns.
+    pullback : callable
+        `pullback(seed)` gives a tuple with one gradient for each argument, in the structure, shapes
+        and dtypes of that (None where an argument carries no derivative). The seed has the
+        structure of the value. It may be called as often as wanted.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `fn` takes fewer arguments; from the pullback, if the seed does not fit the value.
+
+    Examples
+    --------
     >>> value, pullback = vjp(lambda x, y: x * y, 2.0, 3.0)
     >>> value, pullback(1.0), pullback(10.0)
     (6.0, (3.0, 2.0), (30.0, 20.0))
@@ -317,6 +509,7 @@ def vjp(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], t
         spread = {name: iter(found[name]) for name in wrt if name == primal.starred}
         return tuple(next(spread[n]) if n in spread else found.get(n) for n in names)
 
+    pullback.__qualname__ = f"pullback of {primal.name}"
     return value, pullback
 
 
@@ -371,11 +564,13 @@ def _dress(
     function: Any,
     operator: str,
     primal: Primal,
-    derive: Callable[[], Derivation],
+    derivation: Derivation,
+    about: str,
     qualname: str,
     shaped: Callable[..., Any],
 ) -> types.FunctionType:
-    made = Operator(operator, primal, derive, seeds=operator == "autodiff", shaped=shaped)
+    seeds = operator == "autodiff"
+    made = Operator(operator, primal, lambda: derivation, about, seeds=seeds, shaped=shaped)
     return hand_back(function, made, qualname, primal.signature)
 
 

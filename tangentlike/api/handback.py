@@ -51,6 +51,7 @@ class Operator:
     name: str
     primal: Primal
     derive: Callable[[], Derivation]
+    about: str  # the docstring of the derivative
     exact: bool = True
     seeds: bool = False
     again: Again | None = None
@@ -84,6 +85,7 @@ class Operator:
         made.__dict__.update(function.__dict__, __wrapped__=None)
         made.__signature__ = inspect.signature(function, follow_wrapped=False)
         made.__module__, made.__qualname__ = function.__module__, function.__qualname__
+        made.__doc__ = function.__doc__
         mark(made, tangentlike=replace(self, derive=lambda: found, again=again))
         finish(made)
         return cast(types.FunctionType, made)
@@ -102,7 +104,7 @@ def hand_back(
     """
     function.__module__ = "tangentlike.dispatch.derived"
     function.__qualname__ = qualname
-    function.__doc__ = operator.primal.function.__doc__
+    function.__doc__ = operator.about
     mark(function, tangentlike=operator)
     function.__signature__ = signature
     function.saved = functools.partial(_saved, operator)

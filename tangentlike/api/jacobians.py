@@ -10,7 +10,7 @@ import inspect
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, overload
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from ..pytree import leaves
 from ..pytree.blocks import Blocks, flat, shaped_like, size_of, units
 from .calls import _bound, _complete, _derivation
 from .composed import Again, jacobian_text
+from .described import documented
 from .handback import Operator, finish, hand_back
 from .remembered import Remembered
+from .signatures import Derivative, GradientOf
 from .sweeps import Forward, Reverse
 
 __all__ = [
@@ -40,9 +42,30 @@ __all__ = [
 ]
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
 OF_REAL = "The Hessian is of a real function."  # what is said where an argument is complex
 
 
+@overload
+def jacobian(
+    fn: Callable[P, Any],
+    wrt: Wrt = 0,
+    mode: str = "auto",
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
+) -> Derivative[P, Any]: ...
+@overload
+def jacobian(
+    fn: None = None,
+    wrt: Wrt = 0,
+    mode: str = "auto",
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
+) -> GradientOf: ...
 def jacobian(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -52,15 +75,44 @@ def jacobian(
     holomorphic: bool = False,
     example: Any = None,
 ) -> Any:
-    """The Jacobian of a function: for arrays an array of shape `value.shape + x.shape`.
+    """The Jacobian of a function: all its partial derivatives.
 
-    Containers nest: the result has the structure of the value and, at each of its leaves, that
-    of the argument (a tuple for a tuple `wrt`). "reverse" makes one sweep for each entry of the
-    value, "forward" one for each entry of the arguments; "auto" takes the smaller number.
-    With `has_aux`, `fn` returns `(value, aux)` and the result is `(jacobian, aux)`.
-    `holomorphic` is for complex functions: the complex derivative, checked to exist.
-    `example` arguments tell ranks and shapes, as in `grad`.
+    Also a decorator.
 
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them; its value may be an array.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. A single
+        one gives the bare derivative, a tuple gives a tuple.
+    mode : {"auto", "forward", "reverse"}
+        "reverse" makes one sweep for each entry of the value, "forward" one for each entry of the
+        arguments; "auto" takes the smaller number.
+    has_aux : bool
+        `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(jacobian, aux)`.
+    holomorphic : bool
+        For complex functions of complex arguments: the complex derivative, checked to exist.
+    example : tuple, optional
+        Arguments like those it will be called with: their ranks and shapes make plainer source.
+
+    Returns
+    -------
+    Derivative
+        A function that is called like `fn` and returns the Jacobian: for arrays an array of shape
+        `value.shape + x.shape`, in the dtype of the value. Containers nest: the result has the
+        structure of the value and, at each of its leaves, that of the argument.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `mode` is none of the three, or `wrt` names no parameter; when called, if an argument
+        or the value has no floating entries, or is complex without `holomorphic`.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> jacobian(lambda x: x * x)(np.array([1.0, 2.0]))
     array([[2., 0.],
@@ -88,13 +140,32 @@ def jacobian(
         "holomorphic": True if holomorphic else None,
         "example": None if example is None else "<example>",
     }
-    again = Again(task.derive_again, jacobian_text)
     plain = single and not has_aux and not holomorphic
-    operator = Operator("jacobian", primal, task.derive, False, again=again if plain else None)
+    again = Again(task.derive_again, jacobian_text) if plain else None
+    about = documented("jacobian", primal, names, single, has_aux, example)
+    operator = Operator("jacobian", primal, task.derive, about, False, again=again)
     qualname = encode("jacobian", primal.origin, **told)
     return handed(matrix, operator, qualname, primal.signature, example)
 
 
+@overload
+def jacfwd(
+    fn: Callable[P, Any],
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
+) -> Derivative[P, Any]: ...
+@overload
+def jacfwd(
+    fn: None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
+) -> GradientOf: ...
 def jacfwd(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -103,11 +174,67 @@ def jacfwd(
     holomorphic: bool = False,
     example: Any = None,
 ) -> Any:
-    """`jacobian` in forward mode: one sweep for each entry of the arguments."""
+    """The Jacobian in forward mode: one sweep for each entry of the arguments.
+
+    `jacobian` chooses between this and the other mode by itself.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them; its value may be an array.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. A single
+        one gives the bare derivative, a tuple gives a tuple.
+    has_aux : bool
+        `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(jacobian, aux)`.
+    holomorphic : bool
+        For complex functions of complex arguments: the complex derivative, checked to exist.
+    example : tuple, optional
+        Arguments like those it will be called with: their ranks and shapes make plainer source.
+
+    Returns
+    -------
+    Derivative
+        A function that is called like `fn` and returns the Jacobian: for arrays an array of shape
+        `value.shape + x.shape`, in the dtype of the value. Containers nest: the result has the
+        structure of the value and, at each of its leaves, that of the argument.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `wrt` names no parameter; when called, if an argument or the value has no
+        floating entries, or is complex without `holomorphic`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> jacfwd(lambda t: np.array([t, t * t]))(3.0)
+    array([1., 6.])
+    """
     options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
     return jacobian(fn, wrt, "forward", **options)
 
 
+@overload
+def jacrev(
+    fn: Callable[P, Any],
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
+) -> Derivative[P, Any]: ...
+@overload
+def jacrev(
+    fn: None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    example: Any = None,
+) -> GradientOf: ...
 def jacrev(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -116,20 +243,101 @@ def jacrev(
     holomorphic: bool = False,
     example: Any = None,
 ) -> Any:
-    """`jacobian` in reverse mode: one primal sweep, then one sweep for each entry of the value."""
+    """The Jacobian in reverse mode: one primal sweep, then one sweep for each entry of the value.
+
+    `jacobian` chooses between this and the other mode by itself.
+
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them; its value may be an array.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. A single
+        one gives the bare derivative, a tuple gives a tuple.
+    has_aux : bool
+        `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(jacobian, aux)`.
+    holomorphic : bool
+        For complex functions of complex arguments: the complex derivative, checked to exist.
+    example : tuple, optional
+        Arguments like those it will be called with: their ranks and shapes make plainer source.
+
+    Returns
+    -------
+    Derivative
+        A function that is called like `fn` and returns the Jacobian: for arrays an array of shape
+        `value.shape + x.shape`, in the dtype of the value. Containers nest: the result has the
+        structure of the value and, at each of its leaves, that of the argument.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `wrt` names no parameter; when called, if an argument or the value has no
+        floating entries, or is complex without `holomorphic`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> jacrev(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
+    array([2., 4.])
+    """
     options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
     return jacobian(fn, wrt, "reverse", **options)
 
 
+@overload
+def hessian(
+    fn: Callable[P, Any],
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+) -> Derivative[P, Any]: ...
+@overload
+def hessian(
+    fn: None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+) -> GradientOf: ...
 def hessian(
     fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, example: Any = None
 ) -> Any:
-    """The Hessian of a real scalar function: an array of shape `x.shape + x.shape`.
+    """The Hessian of a real scalar function, computed forward over reverse.
 
-    A tuple `wrt` gives a tuple of tuples: block i, j is the derivative by i, then by j.
-    Containers nest likewise. Computed forward over reverse. With `has_aux`, `fn` returns
-    `(value, aux)` and the result is `(hessian, aux)`. `example` is as in `grad`.
+    Also a decorator.
 
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them that returns a real number.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. A single
+        one gives the bare Hessian, a tuple gives a tuple.
+    has_aux : bool
+        `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(hessian, aux)`.
+    example : tuple, optional
+        Arguments like those it will be called with: their ranks and shapes make plainer source.
+
+    Returns
+    -------
+    Derivative
+        A function that is called like `fn` and returns the Hessian: for an array an array of shape
+        `x.shape + x.shape` and of its dtype. A tuple `wrt` gives a tuple of tuples: block i, j is
+        the derivative by i, then by j. Containers nest likewise.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `wrt` names no parameter; when called, if an argument is complex or has no
+        floating entries.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> hessian(lambda x: np.sum(x**3))(np.array([1.0, 2.0]))
     array([[ 6.,  0.],
@@ -162,7 +370,8 @@ def hessian(
         example=None if example is None else "<example>",
     )
     again = Again(derive, jacobian_text) if single and not has_aux else None
-    operator = Operator("hessian", primal, derive, False, again=again)
+    about = documented("hessian", primal, names, single, has_aux, example)
+    operator = Operator("hessian", primal, derive, about, False, again=again)
     return handed(matrix, operator, qualname, primal.signature, example)
 
 

@@ -7,7 +7,7 @@ import inspect
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from .. import ir
 from ..dispatch.derivation import Derivation, functions_of
@@ -34,9 +34,11 @@ from .calls import (
     seed_names,
 )
 from .composed import Again, hvp_text
+from .described import documented
 from .handback import Operator, finish
 from .jacobians import gradient_tangent, handed
 from .remembered import Remembered
+from .signatures import DerivativeOf, PlainDerivative, TangentMap
 from .sweeps import same_values
 
 if TYPE_CHECKING:
@@ -45,8 +47,28 @@ if TYPE_CHECKING:
 __all__ = ["hvp", "linearize"]
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
+@overload
+def hvp(
+    fn: Function,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    v_position: int | None = None,
+    example: Any = None,
+) -> PlainDerivative[Any]: ...
+@overload
+def hvp(
+    fn: None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    v_position: int | None = None,
+    example: Any = None,
+) -> DerivativeOf: ...
 def hvp(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -57,13 +79,40 @@ def hvp(
 ) -> Any:
     """The product of the Hessian with a vector, without the Hessian: `hvp(f)(x, v)`.
 
-    The result takes the arguments of `fn` and then `v`, which has the structure of the gradient
-    (a tuple for a tuple `wrt`). Computed forward over reverse, at the cost of a few gradients.
-    With `has_aux`, `fn` returns `(value, aux)` and the result is `(product, aux)`.
-    `v_position=1` takes `v` as the second argument, `hvp(f)(x, v, *args)`, as the `hessp` of
-    `scipy.optimize.minimize` is called. `example` arguments, without v, tell ranks and shapes, as
-    in `grad`.
+    Computed forward over reverse, at the cost of a few gradients. Also a decorator.
 
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them that returns a real number.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. A single
+        one gives a bare product, a tuple gives a tuple.
+    has_aux : bool
+        `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(product, aux)`.
+    v_position : int, optional
+        Where `v` stands among the arguments; by default last. 1 suits the `hessp` of
+        `scipy.optimize.minimize`, which is called `hessp(x, v, *args)`.
+    example : tuple, optional
+        Arguments like those it will be called with, without `v`: their ranks and shapes make
+        plainer source.
+
+    Returns
+    -------
+    PlainDerivative
+        A function that takes the arguments of `fn` and `v`, which has the structure, shapes and
+        dtypes of the gradient (a tuple for a tuple `wrt`), and returns the product, which has too.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `wrt` names no parameter, or `v_position` is out of range; when called, if
+        `v` does not fit the argument.
+
+    Examples
+    --------
     >>> hvp(lambda x: x**3)(2.0, 10.0)
     120.0
     >>> hvp(lambda x, a: a * x**3, v_position=1)(2.0, 10.0, 0.5)
@@ -106,7 +155,8 @@ def hvp(
     qualname = encode("hvp", primal.origin, **options)
     # (The text that is differentiated further takes `v` as its last argument.)
     again = None if has_aux or v_position is not None else Again(derive, hvp_text)
-    operator = Operator("hvp", primal, derive, exact=False, again=again)
+    about = documented("hvp", primal, names, single, has_aux, example)
+    operator = Operator("hvp", primal, derive, about, exact=False, again=again)
     signature = _with_vector(primal.signature, v_name, v_position)
     return handed(product, operator, qualname, signature, example)
 
@@ -154,16 +204,40 @@ def _with_vector(signature: inspect.Signature, name: str, position: int | None) 
 # ------------------------------------------------------------------------------- linearize
 
 
-def linearize(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R, TangentMap]:
     """Value and tangent map at a point: one primal sweep, then tangents as often as asked.
 
-    `tangent(*x_dots)` takes one tangent for each argument (None is zero) and gives that of the
-    value. The backward function of `fn` is a linear map, and the tangent map is its transpose:
-    it is made by reverse mode over that, runs no primal statement again, and its text is
-    `tangent.source`. Where that second transform is refused, the tangent map is forward mode
-    at the point, primal included (`tangent.runs_primal` is then True). Leave the arguments as
-    they are until its last call. Keyword arguments are passed on to `fn` as constants.
+    The backward function of `fn` is a linear map, and the tangent map is its transpose: it is made
+    by reverse mode over that, and runs no primal statement again. Where that second transform
+    is refused, the tangent map is forward mode at the point, primal included.
 
+    Parameters
+    ----------
+    fn : callable
+        A function of NumPy arrays, numbers and containers of them.
+    *args : Any
+        Its positional arguments. Leave them as they are until the last call of the tangent map.
+    **kwargs : Any
+        Keyword arguments of `fn`, which are constants.
+
+    Returns
+    -------
+    value : Any
+        What `fn` returns.
+    tangent : TangentMap
+        `tangent(*x_dots)` takes one tangent for each argument, in its shape (None is zero), and
+        gives that of the value. `tangent.source` is its text; `tangent.runs_primal` says whether it
+        runs the primal again.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `fn` takes fewer arguments; from the tangent map, if a tangent does not fit.
+
+    Examples
+    --------
     >>> value, tangent = linearize(lambda x, y: x * y, 2.0, 3.0)
     >>> value, tangent(1.0, None), tangent(0.0, 1.0)
     (6.0, 3.0, 2.0)
@@ -175,7 +249,7 @@ def linearize(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..
     full_args, full_kwargs = _complete(primal, args, _non_literals(fn, kwargs))
     if not wrt:
         value = _plain_value(primal, full_args, full_kwargs)
-        return value, lambda *x_dots: like(value, None)
+        return value, _dressed(lambda *x_dots: like(value, None), primal, False, "")
     derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
     transposed = _transposed(derivation)
     forward, _ = functions_of(derivation.derived)
@@ -198,12 +272,13 @@ def linearize(fn: Function, *args: Any, **kwargs: Any) -> tuple[Any, Callable[..
         return found
 
     repeating = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
-    return value, _dressed(again, True, repeating.derived.source)
+    return value, _dressed(again, primal, True, repeating.derived.source)
 
 
-def _dressed(tangent: Any, runs_primal: bool, source: str) -> Callable[..., Any]:
+def _dressed(tangent: Any, primal: Primal, runs_primal: bool, source: str) -> TangentMap:
     tangent.runs_primal, tangent.source = runs_primal, source
-    return cast(Callable[..., Any], tangent)
+    tangent.__qualname__ = f"tangent map of {primal.name}"
+    return cast(TangentMap, tangent)
 
 
 @dataclass(frozen=True)
@@ -301,7 +376,7 @@ def _tangent_map(
     names: list[str],
     wrt: tuple[str, ...],
     value: Any,
-) -> Callable[..., Any]:
+) -> TangentMap:
     derivation = ready.derivation
     backward = functions_of(derivation.derived)[-1]
 
@@ -320,7 +395,7 @@ def _tangent_map(
         (found,) = derivation.pulled_back(backward, again, with_all_keys(ready.bars, dots))
         return finished([value], [found], dots)[0]
 
-    return _dressed(tangent, False, derivation.derived.source)
+    return _dressed(tangent, primal, False, derivation.derived.source)
 
 
 mark(hvp, derives="function")

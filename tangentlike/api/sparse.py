@@ -11,7 +11,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec, overload
 
 import numpy as np
 
@@ -22,17 +22,40 @@ from ..frontend.primal import Wrt, primal_of, wrt_names
 from ..pytree.blocks import from_vector, size_of, to_vector
 from .calls import _complete, _derivation
 from .coloring import column_colors, fewest_possible, star_colors
+from .described import documented
 from .handback import Operator, finish, hand_back
 from .jacobians import OF_REAL, gradient_tangent, handed, refuse_unsuited, suited_inputs
 from .remembered import Remembered
+from .signatures import SparseDerivative, SparseOf
 from .sweeps import Forward, Reverse
 
 __all__ = ["Plan", "sparse_hessian", "sparse_jacobian"]
 
 Function = Callable[..., Any]
+P = ParamSpec("P")
 Product = Callable[[Any], Any]  # a vector to the product of the matrix (or its transpose) with it
 
 
+@overload
+def sparse_jacobian(
+    fn: Callable[P, Any],
+    wrt: Wrt = 0,
+    sparsity: Any = None,
+    mode: str = "auto",
+    *,
+    check: bool = True,
+    example: Any = None,
+) -> SparseDerivative[P, Any]: ...
+@overload
+def sparse_jacobian(
+    fn: None = None,
+    wrt: Wrt = 0,
+    sparsity: Any = None,
+    mode: str = "auto",
+    *,
+    check: bool = True,
+    example: Any = None,
+) -> SparseOf: ...
 def sparse_jacobian(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -44,13 +67,43 @@ def sparse_jacobian(
 ) -> Any:
     """The Jacobian as a SciPy sparse array, from one sweep for each colour of its columns or rows.
 
-    Its rows are the entries of the value, its columns those of the arguments, in order.
-    `sparsity`, a sparse or boolean matrix, says which entries may be other than zero; without
-    it they are found by all sweeps at the first call. "forward" colours columns, "reverse"
-    rows; "auto" takes what needs fewer sweeps. With `check`, one more sweep finds entries that
-    the pattern misses: an error where it was given, found anew where it was not.
-    `.plan()` says how many sweeps the latest call made. `example` is as in `grad`.
+    Also a decorator.
 
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them; its value may be an array.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. A single
+        one gives the columns of that, a tuple those of all, in order.
+    sparsity : sparse or boolean matrix, optional
+        Which entries may be other than zero; without it they are found by all sweeps at the
+        first call.
+    mode : {"auto", "forward", "reverse"}
+        "forward" colours columns, "reverse" rows; "auto" takes what needs fewer sweeps.
+    check : bool
+        One sweep more at each call, which finds entries that the pattern misses: an error where it
+        was given, found anew where it was not.
+    example : tuple, optional
+        Arguments like those it will be called with: their ranks and shapes make plainer source.
+
+    Returns
+    -------
+    SparseDerivative
+        A function that is called like `fn` and returns a `scipy.sparse` array of shape
+        `(size of the value, size of the arguments)`, entries in order. `.plan()` says how many
+        sweeps the latest call made.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        if `mode` is none of the three; when called, if an entry is missing from the
+        given `sparsity`, or the value or an argument has no real floating entries.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> jacobian = sparse_jacobian(lambda x: x[1:] * x[:-1])
     >>> print(jacobian(np.array([1.0, 2.0, 3.0])).toarray(), jacobian.plan().sweeps)
@@ -72,10 +125,29 @@ def sparse_jacobian(
 
     shown = None if example is None else "<example>"
     options = {"wrt": names[0] if single else names, "mode": mode, "example": shown}
-    operator = Operator("sparse_jacobian", primal, derive, exact=False)
+    about = documented("sparse_jacobian", primal, names, single, example=example)
+    operator = Operator("sparse_jacobian", primal, derive, about, exact=False)
     return _sparse(operator, point, sparsity, check, options, example)
 
 
+@overload
+def sparse_hessian(
+    fn: Callable[P, Any],
+    wrt: Wrt = 0,
+    sparsity: Any = None,
+    *,
+    check: bool = True,
+    example: Any = None,
+) -> SparseDerivative[P, Any]: ...
+@overload
+def sparse_hessian(
+    fn: None = None,
+    wrt: Wrt = 0,
+    sparsity: Any = None,
+    *,
+    check: bool = True,
+    example: Any = None,
+) -> SparseOf: ...
 def sparse_hessian(
     fn: Function | None = None,
     wrt: Wrt = 0,
@@ -87,8 +159,41 @@ def sparse_hessian(
     """The Hessian as a SciPy sparse array, from one Hessian product for each colour.
 
     As `sparse_jacobian`, but since the matrix is symmetric fewer colours are enough (a star
-    colouring): two for an arrow of any size.
+    colouring): two for an arrow of any size. Also a decorator.
 
+    Parameters
+    ----------
+    fn : callable, optional
+        A function of NumPy arrays, numbers and containers of them that returns a real number.
+    wrt : int, str or tuple of these
+        By which parameters: positions (negative ones count from the end) or names. A single
+        one gives the rows and columns of that, a tuple those of all, in order.
+    sparsity : sparse or boolean matrix, optional
+        Which entries may be other than zero; without it they are found by all sweeps at the
+        first call.
+    check : bool
+        One sweep more at each call, which finds entries that the pattern misses: an error where it
+        was given, found anew where it was not.
+    example : tuple, optional
+        Arguments like those it will be called with: their ranks and shapes make plainer source.
+
+    Returns
+    -------
+    SparseDerivative
+        A function that is called like `fn` and returns a symmetric `scipy.sparse` array with a row
+        and a column for each entry of the arguments. `.plan()` says how many products the
+        latest call made.
+
+    Raises
+    ------
+    UnsupportedError
+        if `fn` uses something that is not differentiated: with file, line, caret and a way out.
+    TangentlikeError
+        when called, if an entry is missing from the given `sparsity`, or an argument has no
+        real floating entries.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> hessian = sparse_hessian(lambda x: x[0] * np.sum(x * x))
     >>> print(hessian(np.array([1.0, 2.0, 3.0])).toarray(), hessian.plan().sweeps)
@@ -110,7 +215,8 @@ def sparse_hessian(
 
     shown = None if example is None else "<example>"
     options = {"wrt": names[0] if single else names, "example": shown}
-    operator = Operator("sparse_hessian", primal, derive, exact=False)
+    about = documented("sparse_hessian", primal, names, single, example=example)
+    operator = Operator("sparse_hessian", primal, derive, about, exact=False)
     return _sparse(operator, point, sparsity, check, options, example)
 
 

@@ -96,6 +96,15 @@ def explain(f: Callable[..., Any], *args: Any, wrt: Any = None, **kwargs: Any) -
     ------
     TangentlikeError
         if `f` cannot be differentiated, or jinja2 is not installed.
+
+    Examples
+    --------
+    >>> import tangentlike as tl
+    >>> def f(x):
+    ...     return x * x
+    >>> page = tl.explain(f, 3.0)
+    >>> page.result
+    (9.0, (6.0,))
     """
     df = f
     run = bool(args or kwargs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -75,7 +75,7 @@ class UserFunction:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LineMap:
     """The statements of a derivative and the lines of the user's that they come from.
 
@@ -90,8 +90,12 @@ class LineMap:
     9 adjoint x_bar = 2.0 * y_bar * x
     """
 
-    source: str = field(repr=False)
+    source: str
     statements: tuple[Statement, ...]
+
+    def __repr__(self) -> str:
+        first = self.statements[0].function if self.statements else "nothing"
+        return f"LineMap({first}: {len(self.statements)} statements)"
 
     def at(self, line: int) -> Statement | None:
         """The statement on a line of the derivative; None for imports, comments and blank lines."""
@@ -209,6 +213,13 @@ def line_map(fn: Callable[..., Any]) -> LineMap:
     ------
     TangentlikeError
         if `fn` is not a derivative.
+
+    Examples
+    --------
+    >>> import tangentlike as tl
+    >>> lines = tl.line_map(tl.grad(lambda x: x * x))
+    >>> lines
+    LineMap(function_grad: 2 statements)
     """
     return program_of(derivation_behind(fn)).lines
 

@@ -86,6 +86,11 @@ def breakpoint_on_adjoint(
     when : stops only where this is true of the new adjoint: `lambda g: np.isnan(g).any()`.
     action : called with the statement and the adjoint instead of the debugger.
 
+    Yields
+    ------
+    None
+        in a `with` block, or around a function as a decorator.
+
     Raises
     ------
     TangentlikeError

@@ -22,9 +22,31 @@ T = TypeVar("T")
 def checkpoint(fn: F) -> F:
     """`fn`, whose calls the reverse sweep runs again instead of keeping what happens in them.
 
-    The forward sweep keeps the arguments of such a call, and copies of those that it writes.
     Also a decorator. What the function prints is printed again.
 
+    Parameters
+    ----------
+    fn : callable
+        A function or method written in Python. The forward sweep keeps the arguments of its calls,
+        and copies of those that it writes.
+
+    Returns
+    -------
+    callable
+        A function that does what `fn` does, with the same parameters.
+
+    Raises
+    ------
+    TangentlikeError
+        if `fn` is not written in Python.
+
+    Examples
+    --------
+    >>> @checkpoint
+    ... def step(x):
+    ...     return x * x
+    >>> step(3.0)
+    9.0
     >>> import math
     >>> checkpoint(math.hypot)
     Traceback (most recent call last):
@@ -65,12 +87,32 @@ def checkpointed(
 ) -> T:
     """`rounds` itself: says that the reverse sweep shall run the rounds of a loop again.
 
-    `for t in checkpointed(range(n), every=k)` keeps the state at every k-th round, and one
-    stretch of k rounds at a time in full; `schedule="sqrt"`, the default, chooses k = sqrt(n);
-    `snapshots=c` keeps c states and computes as little as possible again (binomial schedule).
-    `while checkpointed(test, snapshots=c)` does so for a loop whose length is not known.
-    `to` is a directory that the states are written to, or "disk" for a temporary one.
+    Parameters
+    ----------
+    rounds : iterable or bool
+        What a `for` loop runs over, `for t in checkpointed(range(n), every=k)`, or the test of a
+        `while` loop, whose length is not known: `while checkpointed(test, snapshots=c)`.
+    every : int, optional
+        Keeps the state at every k-th round, and one stretch of k rounds at a time in full.
+    snapshots : int, optional
+        Keeps this number of states and computes as little as possible again (binomial schedule).
+    schedule : {"sqrt"}, optional
+        Chooses k = sqrt(n); the default.
+    to : path or "disk", optional
+        A directory that the states are written to, or "disk" for a temporary one.
 
+    Returns
+    -------
+    Any
+        `rounds`.
+
+    Raises
+    ------
+    TangentlikeError
+        if more than one of `every`, `snapshots` and `schedule` is given, or one below 1.
+
+    Examples
+    --------
     >>> list(checkpointed(range(3), every=2))
     [0, 1, 2]
     """

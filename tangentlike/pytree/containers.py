@@ -44,11 +44,25 @@ def register_container(
 ) -> None:
     """Say how values of a class of yours are taken apart, and made again.
 
-    `flatten(value)` gives `(items, rest)`: `items` a list, tuple or dict of what the value holds
-    that may be differentiated (numbers, arrays, containers of them), `rest` anything else.
-    `unflatten(rest, items)` makes a value of the class. `flatten` must hand out what the value
-    holds, and compute nothing: a derivative is taken by what the attributes are.
+    Parameters
+    ----------
+    cls : type
+        The class; those derived from it are registered by themselves.
+    flatten : callable
+        `flatten(value)` gives `(items, rest)`: `items` a list, tuple or dict of what the value
+        holds that may be differentiated (numbers, arrays, containers of them), `rest` anything
+        else. It must hand out what the value holds, and compute nothing: a derivative is taken by
+        what the attributes are.
+    unflatten : callable
+        `unflatten(rest, items)` makes a value of the class.
 
+    Raises
+    ------
+    TangentlikeError
+        if `cls` is not a class that can be registered, or one of the others is not a function.
+
+    Examples
+    --------
     >>> import numpy as np, tangentlike as tl
     >>> class Params:
     ...     def __init__(self, name, w, b):

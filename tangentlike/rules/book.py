@@ -316,8 +316,47 @@ def rule(
 ) -> Callable[[F], F]:
     """Declare the decorated template as the derivative rule of the operations `objs`.
 
-    An operation that may not exist in the running version of its library is named by a
-    string, `"numpy.matvec"`, and skipped where it is absent.
+    The template is read, never called. Its first parameter is the result, the others those of the
+    operation; `dy_dx = ...` is a partial derivative, `y_dot = ...` the tangent, `x_bar = ...` a
+    contribution to the adjoint. See the page on rules.
+
+    Parameters
+    ----------
+    *objs : Any
+        The operations: functions, methods of classes. One that may not exist in the running version
+        of its library is named by a string, `"numpy.matvec"`, and skipped where it is absent.
+    view : {"no", "view", "maybe", "alone", "asked"}
+        Whether the result shares memory with the first argument: "alone" where the call has no
+        second operand, "asked" where its arguments say so (`copy=False`).
+    kind : callable, optional
+        From the call and the kinds of its arguments to that of the result (rank, dtype).
+    override : bool
+        Replaces a rule that is there.
+    builder : bool
+        The function is no template: it builds the statements itself.
+    book : RuleBook, optional
+        Where the rule goes; the one that all derivatives use, by default.
+
+    Returns
+    -------
+    callable
+        The decorator, which gives the template back.
+
+    Raises
+    ------
+    TangentlikeError
+        if an operation has a rule already and `override` is not given.
+
+    Examples
+    --------
+    >>> import tangentlike as tl
+    >>> def square(x):
+    ...     return x * x
+    >>> @tl.rule(square)
+    ... def square_rule(y, x):
+    ...     dy_dx = 2.0 * x
+    >>> tl.grad(square)(3.0)
+    6.0
     """
 
     def register(fn: F) -> F:
@@ -336,7 +375,33 @@ def nondifferentiable(
     override: bool = False,
     book: RuleBook | None = None,
 ) -> None:
-    """Declare that the results of the operations `objs` carry no derivative."""
+    """Declare that the results of the operations `objs` carry no derivative.
+
+    Parameters
+    ----------
+    *objs : Any
+        The operations: functions, methods of classes.
+    kind : callable, optional
+        From the call and the kinds of its arguments to that of the result (rank, dtype).
+    override : bool
+        Replaces a rule that is there.
+    book : RuleBook, optional
+        Where this is noted; in the one that all derivatives use, by default.
+
+    Raises
+    ------
+    TangentlikeError
+        if an operation has a rule already and `override` is not given.
+
+    Examples
+    --------
+    >>> import tangentlike as tl
+    >>> def bucket(x):
+    ...     return x // 10.0
+    >>> tl.nondifferentiable(bucket)
+    >>> tl.grad(lambda x: x * bucket(x))(25.0)
+    2.0
+    """
     (default_book() if book is None else book).register_constant(objs, kind, override)
 
 

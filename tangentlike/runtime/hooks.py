@@ -15,9 +15,27 @@ __all__ = ["hooked", "on_adjoint"]
 def on_adjoint(x: Any, fn: Callable[[Any], Any]) -> Any:
     """`x`; in the reverse sweep `fn` is called with the adjoint that arrives here.
 
-    What `fn` returns goes on in its place; None leaves it as it is. So `fn` may print, stop in
-    a debugger, clip or replace. It gets a copy, and is not called in forward mode.
+    Parameters
+    ----------
+    x : Any
+        A number, an array or a container of them.
+    fn : callable
+        Takes a copy of the adjoint, which has the structure, shapes and dtypes of `x`. What it
+        returns goes on in its place, None leaves it as it is: so it may print, stop in a debugger,
+        clip or replace. It is not called in forward mode.
 
+    Returns
+    -------
+    Any
+        `x`.
+
+    Raises
+    ------
+    TypeError
+        if `fn` cannot be called.
+
+    Examples
+    --------
     >>> on_adjoint(2.0, print)
     2.0
     """

@@ -13,7 +13,24 @@ __all__ = ["accumulate", "add_at", "copy", "part_like", "stop_gradient"]
 
 
 def stop_gradient(x: Any) -> Any:
-    """`x` as a value, a constant for derivatives."""
+    """`x` as a value, a constant for derivatives.
+
+    Parameters
+    ----------
+    x : Any
+        A number, an array or a container of them.
+
+    Returns
+    -------
+    Any
+        `x` itself.
+
+    Examples
+    --------
+    >>> import tangentlike as tl
+    >>> tl.grad(lambda x: x * tl.stop_gradient(x))(3.0)
+    3.0
+    """
     return x
 
 

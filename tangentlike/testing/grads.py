@@ -60,14 +60,37 @@ def check_grads(
 ) -> None:
     """Compare the derivatives of `fn` at `args` with central differences; raise if they differ.
 
-    `args` is a tuple or list of all arguments; the only argument may stand by itself, if it is
-    neither.
-    Everything is computed in float64, along random directions of length one drawn from `seed`,
-    for each argument alone and for all together. `wrt` defaults to every argument that holds
-    floats. `order=2` checks the derivative functions too, along all their arguments together
-    (one by one only where that fails, to name the one), and so on. The error (a
-    `TangentlikeError` that is also an `AssertionError`) names the worst entry.
+    Everything is computed in float64, along random directions of length one, for each argument
+    alone and for all together.
 
+    Parameters
+    ----------
+    fn : callable
+        A function of NumPy arrays, numbers and containers of them.
+    args : tuple or list
+        All its arguments, of any shapes; the only one may stand by itself, if it is neither.
+    wrt : int, str or tuple of these, optional
+        Which arguments are looked at; every one that holds floats, by default.
+    modes : sequence of {"fwd", "rev"}
+        Forward mode, reverse mode, or both.
+    order : int
+        2 checks the derivative functions too, along all their arguments together (one by one only
+        where that fails, to name the one), and so on.
+    eps : float
+        The step of the differences.
+    rtol, atol : float
+        How far the two may differ.
+    seed : int
+        Of the random directions.
+
+    Raises
+    ------
+    TangentlikeError
+        if they differ (it is also an `AssertionError`), naming the worst entry; or if `fn` cannot
+        be differentiated.
+
+    Examples
+    --------
     >>> check_grads(lambda x, y: x * y**2, (2.0, 3.0), order=2)
     """
     args = tuple(args) if isinstance(args, (tuple, list)) else (args,)

@@ -29,13 +29,36 @@ def check_rule(
 ) -> None:
     """Check the rule of `op` at `args` in every way it may be called; raise if it is wrong.
 
-    For every non-empty set of active arguments (all that hold floats, or those at the
-    positions `check_active`): forward mode against central differences, reverse against
-    forward by the dot product, and the derivatives' derivatives up to `check_order`; once more
-    with non-contiguous arrays; in float32 the dtypes of tangents and gradients; and that no
-    argument is changed.
-    All other keyword arguments are those of the call of `op`.
+    For every non-empty set of active arguments: forward mode against central differences, reverse
+    against forward by the dot product, and the derivatives' derivatives; once more with
+    non-contiguous arrays; in float32 the dtypes of tangents and gradients; and that no argument
+    is changed.
 
+    Parameters
+    ----------
+    op : callable
+        The operation.
+    *args : Any
+        What it is called with.
+    check_rtol, check_atol : float
+        How far derivative and differences may differ.
+    check_seed : int
+        Of the random directions.
+    check_order : int
+        The highest order that is looked at.
+    check_active : tuple of int, optional
+        The positions of the arguments by which it is differentiated; all that hold floats, by
+        default.
+    **kwargs : Any
+        Keyword arguments of the call of `op`.
+
+    Raises
+    ------
+    TangentlikeError
+        if a derivative is wrong (it is also an `AssertionError`), with the emitted source.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> check_rule(np.tanh, np.array([0.5, -1.0]))
     """

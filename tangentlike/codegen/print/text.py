@@ -61,6 +61,9 @@ class Stages(Mapping[str, str]):
             self._texts[name] = program if isinstance(program, str) else show(program)
         return self._texts[name]
 
+    def __repr__(self) -> str:
+        return f"Stages({', '.join(self)})"
+
     def lines(self, name: str) -> list[layout.Line]:
         """The lines of a stage that is a program, each with where it comes from."""
         return lines_of(self._programs[name])
