@@ -255,8 +255,7 @@ def _gradient(
 
     library, bound = library_path(primal.origin) is not None, _bound(primal)
     about = documented(mode, primal, names, single, has_aux, example)
-    dressed = _dress(gradient, mode, primal, derivation, about, qualname, shaped)
-    dressed = _plain(dressed) if target == "numba" else dressed
+    dressed = _dress(gradient, mode, primal, derivation, about, qualname, shaped, target)
     if not bound:
         derivation.handed[qualname] = dressed
     return dressed
@@ -568,10 +567,12 @@ def _dress(
     about: str,
     qualname: str,
     shaped: Callable[..., Any],
+    target: str = "numpy",
 ) -> types.FunctionType:
     seeds = operator == "autodiff"
     made = Operator(operator, primal, lambda: derivation, about, seeds=seeds, shaped=shaped)
-    return hand_back(function, made, qualname, primal.signature)
+    dressed = hand_back(function, made, qualname, primal.signature)
+    return _plain(dressed) if target == "numba" else dressed
 
 
 def _bound(primal: Primal) -> bool:
