@@ -198,3 +198,42 @@ def test_complex_values_that_no_argument_brings(f):
     slope = (f(0.7 + 1e-6) - f(0.7 - 1e-6)) / 2e-6
     assert tl.grad(f)(0.7) == pytest.approx(slope, rel=1e-8)
     assert tl.jvp(f, (0.7,), (1.0,))[1] == pytest.approx(slope, rel=1e-8)
+
+
+def lists_of_both(a, b):
+    b = np.maximum(b, -0.4)
+    q = [a * 1j, b]
+    q[1] = q[0] * 0.3
+    c = np.tanh(q[1].imag)
+    return np.sum(a * a) + b[0] + c[2]
+
+
+def chosen_of_both(a, b):
+    b = np.tanh(b)
+    b[1:] *= a[1:]
+    q = np.where(a > 0.1, a * 1j, b)
+    return b[0] + np.sum(q.imag - q.real * 0.3)
+
+
+def stacked(a, b):
+    a = np.sin(a)
+    b = b * a[0]
+    b[1] = a[1]
+    q = np.stack([b, a * 1j])
+    return b[2] + np.sum(np.tanh(q.sum(axis=0).imag)) + a[0]
+
+
+@pytest.mark.parametrize("program", [lists_of_both, chosen_of_both, stacked])
+@pytest.mark.parametrize("told", [False, True])
+def test_real_adjoints_take_the_real_part_of_what_comes_back(program, told):
+    args = (np.array([0.3, 0.5, -0.2]), np.array([0.1, 0.7, 0.4]))
+    wrt = (0, 1)
+    gradient = tl.grad(program, wrt, example=args if told else None)
+    for position, found in enumerate(gradient(*args)):
+        for entry in range(3):
+            up, down = [x.copy() for x in args], [x.copy() for x in args]
+            up[position][entry] += 1e-6
+            down[position][entry] -= 1e-6
+            slope = (program(*up) - program(*down)) / 2e-6
+            assert abs(found[entry] - slope) < 1e-7
+    tl.check_grads(program, args, order=2)

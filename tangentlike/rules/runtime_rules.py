@@ -51,6 +51,13 @@ def part_like(y, part, value):
     value_bar = 0
 
 
+@rule(runtime.fitting, view="maybe", kind=same_as(0))
+def fitting(y, g, x_bar):
+    y_dot = fitting(g_dot, x_bar)
+    g_bar = y_bar
+    x_bar_bar = 0
+
+
 @rule(runtime.adjoint_of_real, view="maybe", kind=same_as(1))
 def adjoint_of_real(y, g, like):
     y_dot = adjoint_of_real(g_dot, like)

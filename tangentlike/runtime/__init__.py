@@ -175,7 +175,7 @@ from .linalg import (
     ungaps,
 )
 from .memory_order import order_of, ravel_as, unravel_as
-from .mutation import accumulate, add_at, copy, part_like, stop_gradient
+from .mutation import accumulate, add_at, copy, fitting, part_like, stop_gradient
 from .norms import cond_slope, matrix_norm_slope, norm_slope, transposed_inverse, vector_norm_slope
 from .products import (
     convolve_bar,
@@ -334,7 +334,8 @@ __all__ = [
     "difference_over", "dot", "dot_bar_a", "dot_bar_b", "dot_items", "dropwhile_items",
     "each_broadcast", "eig_bar", "eig_dot", "eigh_bar", "eigvals_bar", "einsum_bar", "entries_bar",
     "entries_left", "exp_of_difference", "extremum_share", "fft_bar", "fftn_bar", "field_bar",
-    "field_dot", "first_places", "flat_places", "flat_view", "flattened_items", "float_dtype",
+    "field_dot", "first_places", "fitting", "flat_places", "flat_view", "flattened_items",
+    "float_dtype",
     "gaps", "gradient_bar", "greater_share", "grid_dot", "half_lower", "histogram_places", "hooked",
     "hstack_axis", "ifft_bar", "ifftn_bar", "inner_bar_a", "inner_bar_b", "inner_diagonal",
     "insert_rest", "inserted", "instance", "interp_bar", "interp_slope", "interp_slope_bar",

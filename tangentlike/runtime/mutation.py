@@ -55,12 +55,22 @@ def add_at(x_bar: Any, key: Any, g: Any) -> Any:
     elif isinstance(x_bar, tuple) and getattr(x_bar[key], "base", None) is not None:
         add_at(x_bar[key], Ellipsis, g)  # (an array seen in parts: `np.unstack(m_bar)`)
     elif not _is_fancy(key):
-        x_bar[key] += g
+        x_bar[key] += fitting(g, x_bar)
     elif type(x_bar) is np.ndarray and _rows_of_integers(x_bar, key):
-        _add_rows(x_bar, np.asarray(key), g)
+        _add_rows(x_bar, np.asarray(key), fitting(g, x_bar))
     else:
-        np.add.at(x_bar, key, g)
+        np.add.at(x_bar, key, fitting(g, x_bar))
     return x_bar
+
+
+def fitting(g: Any, x_bar: Any) -> Any:
+    """`g` as an array like `x_bar` takes it in: its real part, where that is real."""
+    real = type(x_bar) is np.ndarray and x_bar.dtype.kind == "f"
+    return g.real if real and (type(g) is complex or _is_complex_array(g)) else g
+
+
+def _is_complex_array(g: Any) -> bool:
+    return getattr(getattr(g, "dtype", None), "kind", "") == "c"
 
 
 def part_like(part: Any, value: Any) -> Any:

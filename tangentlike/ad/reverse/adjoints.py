@@ -109,7 +109,7 @@ class Adjoints:
                 call = ir.Call(self.context.helper("add_at"), (target, ir.Const(Ellipsis), value))
                 self.out.append(ir.Do(call, self.origin))
                 return
-            self.update(target, self._strip(value, name))
+            self.update(target, self._fitting(name, self._strip(value, name)))
             return
         self.masks.pop(name, None)
         if name in self.aliases.rigid:  # the memory layout is that of zeros_like(name)
@@ -128,13 +128,25 @@ class Adjoints:
             self.assign(bar.name, ir.Call(self.context.helper("accumulate"), (bar, value)))
             self.state[name] = OWNED
         elif status in (OWNED, COMPUTED):
-            self.update(bar, stripped)
+            self.update(bar, self._fitting(name, stripped))
         else:
             # (`bar = bar + e` may become `bar += e` later, which a narrow `bar` has no room for.)
             terms = (stripped, bar) if status == NARROW else (bar, stripped)
             self.assign(bar.name, ir.Call(ADD, terms))
             if not (status == NARROW and narrow):  # else both stand for a full array still
                 self.state[name] = self._status(name, value, OWNED)
+
+    def _fitting(self, name: str, value: ir.Expr) -> ir.Expr:
+        """A contribution as the adjoint buffer of `name` takes it in: a real one has no room for
+        what complex values on the way back have made complex, and its part is the real one."""
+        kind = self.context.kind_of(ir.Var(name))
+        if self.context.real or kind.dtype == "complex" or kind.form == "number":
+            return value
+        if isinstance(value, ir.Call) and value.fn == self.context.helper("unbroadcast"):
+            return value  # (it takes the real part itself)
+        if kind.dtype == "float":
+            return ir.Call(self.context.numpy("real"), (value,))
+        return ir.Call(self.context.helper("fitting"), (value, self.adjoint(name)))
 
     def _status(self, name: str, value: ir.Expr, status: str) -> str:
         """The status of an adjoint that was just computed."""
@@ -198,7 +210,7 @@ class Adjoints:
         )  # (`np.unstack(m_bar)[0] += e` is an error)
         single = numeric and not isinstance(last, ir.Slice) and not views
         if basic and (form == "array" or single):
-            self.update(ir.Index(target, last), self.bar(item))
+            self.update(ir.Index(target, last), self._fitting(base, self.bar(item)))
         else:
             operands = (target, as_value(last), self.bar(item))
             self.out.append(ir.Do(ir.Call(self.context.helper("add_at"), operands), self.origin))

@@ -72,6 +72,8 @@ def _takes_real_part(expr: ir.Expr) -> bool:
     match expr:
         case ir.Call(fn=ir.Ref(obj=obj), args=(_,), kwargs=()):
             return obj is np.real
+        case ir.Call(fn=ir.Ref(obj=obj), args=(_, _)):
+            return runtime_name(obj) == "fitting"  # (real where the adjoint is that takes it in)
     return False
 
 
