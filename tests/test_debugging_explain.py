@@ -115,7 +115,7 @@ def test_without_jinja2(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(tl.TangentlikeError, match="explain needs jinja2") as caught:
         tl.explain(loss)
-    assert "tangentlike[docs]" in caught.value.hint
+    assert "tangentlike[explain]" in caught.value.hint
 
 
 def test_in_a_notebook_the_page_is_a_frame() -> None:

@@ -131,7 +131,7 @@ def _template() -> Any:
     except ImportError:
         raise TangentlikeError(
             "explain needs jinja2, which is not installed",
-            hint='pip install "tangentlike[docs]", or pip install jinja2.',
+            hint='pip install "tangentlike[explain]", or pip install jinja2.',
         ) from None
     text = _file("explain.html")
     environment = jinja2.Environment(
