@@ -192,3 +192,12 @@ class InternalError(Exception):
             f"internal error of tangentlike in stage '{stage}': {message}\n"
             "Please report it with the function that was differentiated."
         )
+
+
+def with_article(name: str) -> str:
+    """A noun with its article, as a message says it.
+
+    >>> with_article("list"), with_article("int32")
+    ('a list', 'an int32')
+    """
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

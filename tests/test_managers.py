@@ -207,7 +207,7 @@ def two_yields(x):
     [
         (writes_into_the_module_object, "lives outside"),
         (writes_into_what_is_lent, "lives outside"),
-        (entered_later, "what a context manager gives as `stack` carries derivatives"),
+        (entered_later, "`enter_context` of"),
         (two_yields, "a context manager is given `x`"),
     ],
 )

@@ -238,9 +238,10 @@ def test_one_value_has_the_shape_of_all(fn: Callable[..., Any], size: int, steps
     c = np.linspace(0.5, 0.9, size)
     u_bar, c_bar = told(X, c, steps)
     assert c_bar.shape == c.shape and u_bar.shape == X.shape
+    if size == longest:  # (else the text shown is the one for the arguments of this call)
+        assert told.source.count("saved.append") == 1, told.source
     directions = (np.cos(X), np.sin(c), 0)
     _, tangent = tl.jvp(fn, (X, c, steps), directions)
     np.testing.assert_allclose(u_bar @ directions[0] + c_bar @ directions[1], tangent, rtol=1e-12)
-    assert told.source.count("saved.append") == 1, told.source
     one = tl.vjp(lambda u, c: fn(u, c, steps), X.copy(), c)[1](1.0)
     np.testing.assert_allclose(one[1], c_bar, rtol=1e-12)

@@ -27,7 +27,7 @@ import numpy as np
 
 from .. import ir
 from ..ad.request import Request
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, with_article
 from ..frontend.structures import Structures, structures_of
 from ..pipeline.stages import derive
 from ..rules.twins import twin
@@ -99,7 +99,7 @@ def _known_structures(f: Method) -> Structures:
 
 
 def _not_followed(f: Method) -> UnsupportedError:
-    what = f"`{f.__name__}` of a {type(f.owner).__name__}"
+    what = f"`{f.__name__}` of {with_article(type(f.owner).__name__)}"
     return UnsupportedError(
         f"{what} is called, and neither a rule nor Python source says what that does",
         hint="Add a rule with @tl.rule for a function that calls it, or apply tl.stop_gradient to "

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TangentlikeError
+from ..errors import TangentlikeError, with_article
 from ..runtime.records import (
     Record,
     attribute_of,
@@ -397,7 +397,7 @@ def _described(value: Any) -> str:
     name = attribute_of(value, "__name__", None)
     if type(value) in PLAIN or (type(value) in (tuple, list, dict) and not value):
         return repr(value)
-    return f"the {type(value).__name__} {name}" if name else f"a {type(value).__name__}"
+    return f"the {type(value).__name__} {name}" if name else with_article(type(value).__name__)
 
 
 def refuse_integer(name: str, function: str, value: Any) -> None:
