@@ -6,6 +6,7 @@ installed; its column was filled on such a machine.
 
 from __future__ import annotations
 
+import inspect
 import types
 import warnings
 from collections.abc import Callable
@@ -176,6 +177,11 @@ def test_ours_is_what_differences_say(case: Case) -> None:
     assert true_gradient(case) == true
     assert ours == true or not case.smooth
     assert "nan" not in ours
+
+
+@pytest.mark.parametrize("case", CASES, ids=ids)
+def test_the_page_shows_the_program(case: Case) -> None:
+    assert inspect.getsource(case.program).rstrip() in PAGE.read_text()
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
