@@ -8,6 +8,7 @@ import importlib
 import math
 import sys
 import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -340,3 +341,34 @@ def test_a_shape_gives_a_method_no_derivatives():
     _, pullback = tl.vjp(gradient, X)
     assert np.allclose(pullback(V)[0], 48.0 * X * V)
     assert np.allclose(tl.hvp(shaped_as_the_argument)(X, V), 48.0 * X * V)
+
+
+def with_two_arguments(a: Any, b: Any, xp: Any = np) -> Any:
+    return 0.2 * xp.dot(a, b) * xp.take(b, 1)
+
+
+class Weighed:
+    def dot(self, a: Any, b: Any) -> Any:
+        return np.sum(a * b * 2.0)
+
+
+def of_an_object(o: Any, a: Any, b: Any) -> Any:
+    return o.dot(a, b)
+
+
+def into_an_output(a: Any, b: Any) -> Any:
+    out = np.zeros(())
+    a.dot(b, out)
+    return out * 2.0
+
+
+def test_a_second_argument_is_an_output_of_arrays_only() -> None:
+    """`a.dot(b, out)` writes `out`; `xp.dot(a, b)` does not write `b`."""
+    a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    shown = tl.grad(with_two_arguments)
+    assert ".dot(a)" not in str(shown.source)
+    np.testing.assert_allclose(shown(a, b), 0.2 * b * b[1])
+    np.testing.assert_allclose(tl.grad(of_an_object, 1)(Weighed(), a, b), 2.0 * b)
+    np.testing.assert_allclose(tl.grad(into_an_output)(a, b), 2.0 * b)
+    tl.check_grads(into_an_output, (a, b))
+    assert b.tolist() == [3.0, 4.0]

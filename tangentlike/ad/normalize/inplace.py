@@ -16,7 +16,7 @@ import numpy as np
 from ... import ir
 from ...analysis.operations import is_python_function
 from ...analysis.outputs import draws, position_of_output, with_size
-from ...errors import UnknownClassError, UnsupportedError
+from ...errors import UnknownRankError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.kind import INT, UNKNOWN
 from ...runtime.records import attribute_of
@@ -164,8 +164,10 @@ class _Rewriter:
                     "Draw a permutation and index with it: `x = x[rng.permutation(len(x))]`.",
                 )
             case ir.Attribute(base, method):
-                call = _with_out_named(call, position_of_output(call.fn, self.context.kinds))
-                out = dict(call.kwargs).get("out")
+                named = _with_out_named(call, position_of_output(call.fn, self.context.kinds))
+                if named is not call and not draws(call.fn, self.context.kinds):
+                    self._refuse_unknown(call, base, method)  # (`xp.dot(a, b)` of a module)
+                call, out = named, dict(named.kwargs).get("out")
                 if out is None:
                     return None
                 if draws(call.fn, self.context.kinds) and out != ir.Const(None):
@@ -176,10 +178,10 @@ class _Rewriter:
         return None
 
     def _refuse_unknown(self, call: ir.Call, base: ir.Expr, method: str) -> None:
-        """`obj.step(x, out=y)`, where the class of `obj` is not known."""
+        """`obj.step(x, out=y)`, `obj.dot(x, y)`, where the class of `obj` is not known."""
         if self.context.kind_of(base).form == "unknown":
-            raise UnknownClassError(
-                f"`{method}` is given `out=`, and the class of what has this method is not known",
+            raise UnknownRankError(
+                f"`{method}` may write what it is given, and the class of what has it is not known",
                 call.at,
                 "Call the derivative, whose arguments tell the classes of objects, or give some "
                 "with example=.",
