@@ -187,7 +187,9 @@ def _what(node: Any, numbers: list[Any], values: list[Any], value: Any, index: A
         return "a singular matrix"
     if any(n != n for n in numbers):
         return "an operand is NaN already"
-    finite = all(np.isfinite(a).all() for a in map(as_numpy, values) if _is_floating(a))
+    finite = all(
+        np.isfinite(a).all() for a in map(as_numpy, values) if a is not None and _is_floating(a)
+    )
     if values and not finite:
         return f"infinite operands meet in {name or 'it'}"
     entry = np.asarray(value)[index] if index else value

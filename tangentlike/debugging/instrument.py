@@ -211,10 +211,10 @@ class _Writer:
                 return [before], [self.do("after", ast.Constant(number), target)]
             case ast.Expr(ast.Call() as call):
                 made.value = self.value(call)
-                written = [out] if (out := _out(call)) is not None else []
-                if not written and self._owner(call) is None:
-                    written = [a for a in call.args[:1] if isinstance(a, ast.Name)]
-                return [], [self._after(node, t, self.operands_of(call)) for t in written]
+                outputs: list[Any] = [out] if (out := _out(call)) is not None else []
+                if not outputs and self._owner(call) is None:
+                    outputs = [a for a in call.args[:1] if isinstance(a, ast.Name)]
+                return [], [self._after(node, t, self.operands_of(call)) for t in outputs]
         return [], []
 
     def _after(self, node: ast.stmt, target: ast.expr, operands: Iterable[int]) -> ast.stmt:
@@ -332,7 +332,7 @@ def _again(target: ast.expr) -> ast.expr:
     """What was bound, to be read."""
     made = copy.copy(target)
     if hasattr(made, "ctx"):
-        made.ctx = ast.Load()  # type: ignore[attr-defined]
+        made.ctx = ast.Load()
     return made
 
 
@@ -349,7 +349,9 @@ def _shown(node: ast.stmt) -> list[ast.expr]:
             owner = call.func.value if isinstance(call.func, ast.Attribute) else None
             first = call.args[0] if call.args else None
             methods = isinstance(owner, ast.Name) and not _looks_like_module(call.func)
-            targets = [t for t in (out, owner if methods else first) if isinstance(t, ast.Name)][:1]
+            either: tuple[Any, ...] = (out, owner if methods else first)
+            named: list[Any] = [t for t in either if isinstance(t, ast.Name)]
+            targets = named[:1]
     return [part for target in targets for part in _parts(target)]
 
 

@@ -27,7 +27,7 @@ def _cells(row: Row) -> Iterator[tuple[str, ...]]:
     head = (str(s.line), str(s.place.line), f"{row.count:,}", spent)
     code = " ".join(s.text.split()).replace("( ", "(").replace(" )", ")")
     text = "    " * (row.depth + row.nesting) + code
-    pairs = list(row.values.items()) or [("", None)]
+    pairs: list[tuple[str, Summary | None]] = [*row.values.items()] or [("", None)]
     for number, (name, value) in enumerate(pairs):
         own = head if not number else ("",) * len(head)
         yield (*own, name, *_figures(value), text if not number else "")
