@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
+    "CLASS_IS_READ",
     "CarriedOutError",
     "EnteredError",
     "InternalError",
@@ -121,6 +122,13 @@ class UnsupportedError(TangentlikeError):
 
 class UnknownClassError(UnsupportedError):
     """What is called depends on the class of an object, which only a call's arguments tell."""
+
+
+# What helps before a call, in one (whose arguments did not tell) and at `tangentlike grad`
+CLASS_IS_READ = (
+    "The classes of objects are read from the arguments of the call (or from example=), and from "
+    "annotations: pass the object as an argument, or annotate the parameter that it comes from."
+)
 
 
 class UnknownRankError(UnknownClassError):

@@ -22,7 +22,9 @@ REFUSED: dict[str, dict[str, str]] = {
     "global_buffer": _each(_WAYS, "`product` carries derivatives into `_BUFFER`"),
     "loop_target_item": _each(_WAYS, "a loop can only bind names"),
     "nan_to_num_in_place": _each(_WAYS, "`np.nan_to_num` as a statement"),
-    "shuffled": _each(_WAYS, "`shuffle` writes its argument in an order that only the run knows"),
+    "shuffled": _each(
+        _WAYS, "`shuffle` writes its argument in an order that is not known until run time"
+    ),
     "lambda_writes": _each(_WAYS, "`__setitem__` is called by its name"),
     "stored_by_another_name": _each(
         _REVERSE, "`r` is written in place while an element of `rows` may share its memory"
@@ -34,10 +36,10 @@ REFUSED: dict[str, dict[str, str]] = {
         _REVERSE, "`y` is written in place while `rows` may share its memory"
     ),
     "list_repeat_shared": _each(
-        _REVERSE, "an element of `t` is written in place, and another one may be the same array"
+        _REVERSE, "an element of `t` is written in place, and another element may be the same array"
     ),
     "list_repeat_arrays": _each(
-        _REVERSE, "an element of `t` is written in place, and another one may be the same array"
+        _REVERSE, "an element of `t` is written in place, and another element may be the same array"
     ),
     "list_copy_shallow": _each(
         _REVERSE, "`u_0` is written in place while an element of `t` may share its memory"
@@ -68,13 +70,14 @@ REFUSED: dict[str, dict[str, str]] = {
         _REVERSE, "`parts_1` is written in place while `y` may share its memory"
     ),
     "global_written_by_callee": _each(
-        _WAYS, "`product` carries derivatives into `G`, which lives outside of global_written_by_c"
+        _WAYS,
+        "`product` carries derivatives into `G`, which is defined outside global_written_by_c",
     ),
     "global_written_const_by_callee": _each(
-        _REVERSE, "`G` is written in place, and lives outside of the function"
+        _REVERSE, "`G` is written in place, and is defined outside the function"
     ),
     "global_aug_by_callee": _each(
-        _REVERSE, "`G` is written in place, and lives outside of the function"
+        _REVERSE, "`G` is written in place, and is defined outside the function"
     ),
     "setitem_inactive": _each(_WAYS, "`operator.setitem` is called by its name"),
     "setitem_active": _each(_WAYS, "no derivative rule for operator.setitem"),
@@ -88,38 +91,43 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "while_alias": _each(_REVERSE, "`v` is written in place while `y` may share its memory"),
     "outer_given_to_helper": _each(
-        _WAYS, "`product` carries derivatives into `G`, which lives outside of outer_given_to_help"
+        _WAYS,
+        "`product` carries derivatives into `G`, which is defined outside outer_given_to_help",
     ),
     "outer_view": _each(
-        _WAYS, "`v` carries derivatives into `G`, which lives outside of outer_view"
+        _WAYS, "`v` carries derivatives into `G`, which is defined outside outer_view"
     ),
     "outer_view_const": _each(
-        _REVERSE, "`G` is written in place, and lives outside of the function"
+        _REVERSE, "`G` is written in place, and is defined outside the function"
     ),
     "outer_direct_const": _each(
-        _REVERSE, "`G` is written in place, and lives outside of the function"
+        _REVERSE, "`G` is written in place, and is defined outside the function"
     ),
     "outer_attr_array": _each(
-        _REVERSE, "`STATE.a` is written in place, and lives outside of the function"
+        _REVERSE, "`STATE.a` is written in place, and is defined outside the function"
     ),
     **dict.fromkeys(
         ("given_then_set", "given_view_then_set", "given_either_then_set")
         + ("given_in_list_then_set",),
-        _each(_REVERSE, "`G` is written in place, and lives outside of the function"),
+        _each(_REVERSE, "`G` is written in place, and is defined outside the function"),
     ),
-    "given_item_then_set": _each(_REVERSE, "`STATE['a']` is written in place, and lives outside"),
-    "given_by_closure_then_set": _each(_REVERSE, "`buf` is written in place, and lives outside"),
+    "given_item_then_set": _each(
+        _REVERSE, "`STATE['a']` is written in place, and is defined outside"
+    ),
+    "given_by_closure_then_set": _each(
+        _REVERSE, "`buf` is written in place, and is defined outside"
+    ),
     "given_and_carried": _each(_WAYS, "`product` carries derivatives into `G`, which lives out"),
     "given_and_updated": _each(_WAYS, "`v` carries derivatives into `SLOTTED.b`, which lives out"),
     "given_twice_and_carried": _each(_WAYS, "`product` carries derivatives into `TABLES`, which"),
-    "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` gives from its cache is wr"),
+    "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` returns from its cache is"),
     "put_into_list_and_carried": _each(_WAYS, "carries derivatives into `G`, which lives"),
     "by_getattr": _each(_WAYS, "`__setitem__` is called by its name"),
     "by_kept_method": _each(_REVERSE, "`fill` is written in place while `w` may share its memory"),
     "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
     "by_memset": _each(_REVERSE, "is written in place while `w` may share its memory"),
-    "by_pointer": _each(_REVERSE, "written for an array where it got a PyCPointerType"),
+    "by_pointer": _each(_REVERSE, "written for an array and got a PyCPointerType"),
     "list_of_views_turned": {
         "example": "`parts_part` is written in place while `parts_02` may share its memory",
         "reverse": "`parts_part` is written in place while `parts_02` may share its memory",
@@ -130,13 +138,14 @@ REFUSED: dict[str, dict[str, str]] = {
     "made_together": _each(_REVERSE, "`a` is bound here, and may share memory with an array"),
     **dict.fromkeys(
         ("made_in_list",),
-        _each(_REVERSE, "is written in place, and another one may be the same array"),
+        _each(_REVERSE, "is written in place, and another element may be the same array"),
     ),
     "broadcast_then_written": _each(_REVERSE, "`rows` is bound here, and may share memory"),
     "windows_then_written": _each(
         _REVERSE, "`windows` is bound here, and may share memory with an array written in place"
     ),
     "list_of_one_view_grown": _each(
-        _REVERSE, "an element of `parts` is written in place, and another one may be the same array"
+        _REVERSE,
+        "an element of `parts` is written in place, and another element may be the same array",
     ),
 }

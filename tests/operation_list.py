@@ -1104,7 +1104,7 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
         "np.asarray(x[:4] * np.matrix(S)) * x[0]",
         "WRONG",
         "absent",
-        "`*` of matrices is no product of entries; use arrays and @",
+        "`*` of matrices is not the elementwise product; use arrays and @",
     ),
     (
         "scipy.sparse matrix *",

@@ -542,7 +542,7 @@ def test_a_false_annotation_that_cannot_be_mended_is_refused() -> None:
         return x * n
 
     assert tl.grad(f)(2.0, n=3) == 3.0
-    with pytest.raises(tl.TangentlikeError, match="`n` of f is not what its annotation says"):
+    with pytest.raises(tl.TangentlikeError, match="`n` of f does not match its annotation"):
         tl.grad(f)(2.0, n=3.0)
 
 
@@ -582,7 +582,7 @@ def returns_nothing(x):
 
 @pytest.mark.parametrize("operator", [tl.grad, tl.value_and_grad])
 def test_a_function_that_returns_nothing_has_no_gradient(operator) -> None:
-    with pytest.raises(tl.TangentlikeError, match="returns nothing"):
+    with pytest.raises(tl.TangentlikeError, match="returns None"):
         operator(returns_nothing)(X)
 
 
@@ -597,5 +597,5 @@ def test_a_library_that_is_given_a_function_says_so() -> None:
     def nearest(x):
         return optimize.minimize(lambda z: np.sum((z - x) ** 2), np.zeros(3)).x.sum()
 
-    with pytest.raises(tl.UnsupportedError, match="a function that uses `x` is kept"):
+    with pytest.raises(tl.UnsupportedError, match="a function that uses `x` is stored"):
         tl.grad(nearest)(X)

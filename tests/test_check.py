@@ -50,12 +50,12 @@ NO_PROGRAM = {
     "a break that is not in tail": function(For("i", X, (BRANCH, Assign("a", X, AT)), AT), END),
     "a break that is not in a branch": function(For("i", X, (Break(AT),), AT), END),
     "a display is unpacked": function(Assign(("a", "b"), Display("tuple", (X, Y)), AT), END),
-    "no expression of the IR": function(Assign("a", Call(ADD, (X, 3)), AT), END),  # type: ignore
-    "is bound, which is no name": function(Assign("$a", X, AT), END),
-    "is no name": function(Assign("a", Var("x.y"), AT), END),
+    "not an expression of the IR": function(Assign("a", Call(ADD, (X, 3)), AT), END),  # type: ignore
+    "is bound, which is not a name": function(Assign("$a", X, AT), END),
+    "is not a name": function(Assign("a", Var("x.y"), AT), END),
     "is stored to": function(Store(X, Y, AT), END),  # type: ignore[arg-type]
     "is updated": function(Update(TOTAL, ADD, Y, AT), END),  # type: ignore[arg-type]
-    "no statement of the IR": function(dataclasses.replace(BRANCH, body=(X,)), END),
+    "not a statement of the IR": function(dataclasses.replace(BRANCH, body=(X,)), END),
 }
 
 

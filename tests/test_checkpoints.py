@@ -248,7 +248,7 @@ def test_states_on_disk(fn: Callable[..., Any]) -> None:
 
 
 def test_states_on_disk_have_no_tangents() -> None:
-    with pytest.raises(tl.UnsupportedError, match="on disk carry no tangents") as caught:
+    with pytest.raises(tl.UnsupportedError, match="to disk carry no tangents") as caught:
         tl.hvp(programs.on_disk)(W, H, XS, W)
     assert caught.value.place is not None and "to=" in (caught.value.hint or "")
     _, pullback = tl.vjp(tl.grad(programs.on_disk), W, H, XS)
@@ -497,7 +497,7 @@ REFUSED = {
     hands_on_a_view: "may hand on a part of",
     swapped_and_seen: "in place and binds it to another object",
     swapped_for_the_caller: "in place for the caller, and bound to another object",
-    swapped_outside: "which lives outside of swapped_outside",
+    swapped_outside: "which is defined outside swapped_outside",
     length_unknown: "not known beforehand",
     two_schedules: "one of every=, snapshots= and schedule=",
 }

@@ -558,7 +558,7 @@ def _unknown_count(x, y):
     [
         (_field_like_array, (Box(1.5), X), 0, "also an attribute of arrays"),
         (_made_like_array, (X, Y), 0, "arrays have an attribute of that name"),
-        (_unknown_count, (X, Y), 0, "shows only when it runs"),
+        (_unknown_count, (X, Y), 0, "is not known until run time"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -630,7 +630,7 @@ def largest(x, n):
 def test_keys_of_what_may_be_a_dict_are_not_taken_for_values(f: Any) -> None:
     tl.check_grads(f, (0.7, 0))
     for derivative in (tl.grad(f), lambda x, n: tl.jvp(f, (x, n), (1.0, None))):
-        with pytest.raises(tl.UnsupportedError, match="where nothing tells that it is one"):
+        with pytest.raises(tl.UnsupportedError, match="where it was not known to be one"):
             derivative(0.7, 1)
 
 

@@ -214,7 +214,7 @@ def test_a_plan_of_one_pass_is_a_delayed() -> None:
     part = tl.dask.grad(squares, over=("x", "y")).delayed(W, XS, YS)
     value, gradient = part.compute()
     assert np.isclose(value, squares(W, X, Y)) and np.allclose(gradient, tl.grad(squares)(W, X, Y))
-    with pytest.raises(tl.TangentlikeError, match="first pass before the second"):
+    with pytest.raises(tl.TangentlikeError, match="first pass before the graph"):
         tl.dask.grad(stats, over="x", head=of_two).delayed(W, XS)
 
 
@@ -239,11 +239,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "reduction": (lambda: tl.dask.grad(squares, over="x", reduction="max"), "no reduction 'max'"),
     "mean head": (
         lambda: tl.dask.grad(stats, over="x", head=of_two, reduction="mean"),
-        "given the sum",
+        "receives the sum",
     ),
     "head takes x": (
         lambda: tl.dask.grad(stats, over="x", head=lambda s, x: s[0]),
-        "no constant parameter",
+        "not a constant parameter",
     ),
     "combined once": (
         lambda: tl.dask.grad(largest, over="x", reduction=larger, passes=1),
@@ -265,7 +265,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "array": (
         lambda: tl.dask.grad(lambda w, x: x @ w, over="x")(W, XS),
-        "no scalar",
+        "not a scalar",
     ),
     "structure": (
         lambda: tl.dask.grad(as_many, over="x", head=lambda s: s[0])(1.0, [[1.0], [1.0, 2.0]]),

@@ -227,7 +227,7 @@ def in_a_filter(x):
 @pytest.mark.parametrize("f", [in_an_assertion, in_a_text, in_flags, in_a_filter])
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_code_that_travels_as_text_may_call_nothing_that_writes(f, mode):
-    with pytest.raises(tl.UnsupportedError, match="`sweep` may write what it is given"):
+    with pytest.raises(tl.UnsupportedError, match="`sweep` may write its arguments"):
         tl.autodiff(f, mode=mode)(X, 1.0)
 
 

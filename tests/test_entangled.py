@@ -57,7 +57,7 @@ def test_reverse_over_reverse_is_refused() -> None:
     def first(x: np.ndarray) -> Any:
         return np.sum(gradient(x, 4) * DIRECTION)
 
-    with pytest.raises(tl.UnsupportedError, match="share memory as only the run can say"):
+    with pytest.raises(tl.UnsupportedError, match="tracks shared memory at run time"):
         tl.grad(first)(X)
 
 

@@ -68,7 +68,7 @@ def test_lambdas_on_one_line_of_a_file_that_has_changed() -> None:
     exec(compile(text, name, "exec"), namespace)
     new = text.replace("1", "3")
     linecache.cache[name] = (len(new), None, [new], name)
-    with pytest.raises(UnsupportedError, match="cannot be told apart"):
+    with pytest.raises(UnsupportedError, match="cannot be distinguished"):
         lower(namespace["f"])
     assert text_of(namespace["g"]) == "total = x + 2\nreturn total"
 

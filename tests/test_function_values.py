@@ -201,9 +201,9 @@ def without_end(a, x):
         (aliased_then_rebound, (0.5, 0.3), "`k` is bound more than once"),
         (kept_then_counted, (0.5, 0.3), "`a` is bound more than once"),
         (kept_then_named, (0.5, 0.3), "`a` is bound more than once"),
-        (compared_with_one_of_them, (0.5, 0.3), "a function is compared with one that is made"),
-        (compared_with_another, (0.5, 0.3), "a function is compared with one that is made"),
-        (made_of_each_other, (0.5, 0.3), "which function is called later shows only when"),
+        (compared_with_one_of_them, (0.5, 0.3), "a function is compared with one that is defined"),
+        (compared_with_another, (0.5, 0.3), "a function is compared with one that is defined"),
+        (made_of_each_other, (0.5, 0.3), "which function is called later is not known until"),
         (all_with_the_last_value, (0.5, 0.3), "is not differentiated, and `a` in it"),
         (kept_by_its_result, (0.5, 0.3), "`a` is bound more than once"),
         (kept_inside_an_inner_function, (0.5, 0.3), "`k` is bound more than once"),
@@ -273,8 +273,8 @@ class Model:
     ("f", "message"),
     [
         (writes, "writes its arguments"),
-        (Model(2.0).apply, "no plain function"),
-        (3.0, "no plain function"),
+        (Model(2.0).apply, "not a plain function"),
+        (3.0, "not a plain function"),
     ],
 )
 def test_refused_when_it_runs(f: Any, message: str) -> None:
@@ -342,7 +342,7 @@ def test_the_text_names_the_user_s_functions() -> None:
 def test_a_file_of_its_own() -> None:
     text = derive(programs.square_root, Request("grad", ("a",))).standalone()
     assert "tangentlike" not in text.replace("tangentlike ", "")
-    with pytest.raises(tl.UnsupportedError, match="shows only when the program runs"):
+    with pytest.raises(tl.UnsupportedError, match="not known until run time"):
         derive(programs.given_by_the_caller, Request("grad", ("x",))).standalone()
 
 
@@ -404,9 +404,9 @@ def kept_beside_a_table(x, key):  # what is stored in an object is in no table o
 )
 def test_a_function_that_gives_what_lies_outside_is_refused(fn: Any, given: Any) -> None:
     x = np.array([0.3, 0.5])
-    with pytest.raises(tl.UnsupportedError, match="`gives_buffer`.* gives `BUFFER` itself"):
+    with pytest.raises(tl.UnsupportedError, match="`gives_buffer`.* returns `BUFFER` itself"):
         tl.grad(fn)(x, given)
-    with pytest.raises(tl.UnsupportedError, match="`gives_buffer`.* gives `BUFFER` itself"):
+    with pytest.raises(tl.UnsupportedError, match="`gives_buffer`.* returns `BUFFER` itself"):
         tl.jvp(fn, (x, given), (x, None))
     with pytest.raises(tl.UnsupportedError, match="gives `NAMES` itself"):
         tl.grad(called)(x, gives_list)

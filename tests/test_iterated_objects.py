@@ -102,7 +102,7 @@ def test_what_yields_is_gone_through_as_it_yields():
 
     assert tl.grad(f, wrt="t")(Lazy([1.0, 2.0]), 3.0) == 8.0
     for run in (tl.grad(f), lambda row, t: tl.jvp(f, (row, t), (row, t))):
-        with pytest.raises(tl.UnsupportedError, match="asked for its items|a Lazy yields"):
+        with pytest.raises(tl.UnsupportedError, match="an object is iterated over|a Lazy yields"):
             run(Lazy([1.0, 2.0]), 3.0)
 
 
@@ -165,7 +165,7 @@ def of_a_class_not_seen(x):
 
 
 def test_objects_of_a_class_not_seen_are_refused() -> None:
-    message = "takes `dot` for the method of an array where it got a Point"
+    message = "takes `dot` for the method of an array and got a Point"
     for derivative in (
         tl.grad(of_a_class_not_seen),
         lambda x: tl.jvp(of_a_class_not_seen, (x,), (x,)),

@@ -134,5 +134,5 @@ def keys_and_items(x: Any) -> Any:
 
 
 def test_keys_are_not_taken_for_values() -> None:
-    with pytest.raises(TypeError, match="a dict among what itertools goes through"):
+    with pytest.raises(TypeError, match="a dict is passed to a function of itertools"):
         tl.grad(keys_and_items)(X)

@@ -172,7 +172,7 @@ def class_made_inside(x):
 
 
 def test_what_is_refused_at_run_time_names_the_line() -> None:
-    with pytest.raises(tl.UnsupportedError, match="no plain function but a type") as caught:
+    with pytest.raises(tl.UnsupportedError, match="not a plain function but a type") as caught:
         tl.grad(class_made_inside)(1.5)
     assert "return pair(x, 2.0 * x).a" in str(caught.value)
 
@@ -187,7 +187,7 @@ def starred_fields(x):
 
 
 def test_fields_that_are_not_named_are_refused() -> None:
-    with pytest.raises(tl.UnsupportedError, match="which fields get the items of"):
+    with pytest.raises(tl.UnsupportedError, match="which fields receive the items of"):
         tl.grad(starred_fields)(X)
 
 

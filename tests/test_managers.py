@@ -205,8 +205,8 @@ def two_yields(x):
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (writes_into_the_module_object, "lives outside"),
-        (writes_into_what_is_lent, "lives outside"),
+        (writes_into_the_module_object, "is defined outside"),
+        (writes_into_what_is_lent, "is defined outside"),
         (entered_later, "`enter_context` of"),
         (two_yields, "a context manager is given `x`"),
     ],

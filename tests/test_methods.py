@@ -252,7 +252,7 @@ def test_emitted_code_checks_classes() -> None:
     rng = np.random.default_rng(0)
     df = tl.grad(by_call)
     df(dense(rng, 3, 4), X)
-    with pytest.raises(TypeError, match="written for a Dense where it got a Squared"):
+    with pytest.raises(TypeError, match="written for a Dense and got a Squared"):
         df.__wrapped__(dense(rng, 3, 4, Squared), X)
 
 

@@ -149,7 +149,7 @@ def merged_unknown(a, b):
     [
         (seen_through_another_name, (ARRAYS,), "changed as a whole while another name"),
         (lengthened_by_a_callee, (ARRAYS,), r"changed as a whole[\s\S]*Append item by item"),
-        (merged_unknown, (PARAMS, PARAMS), "no derivative by its argument"),
+        (merged_unknown, (PARAMS, PARAMS), "no derivative with respect to its argument"),
     ],
 )
 def test_refused_with_the_place(fn, args, message):

@@ -88,7 +88,9 @@ def grows_in_its_loop(x):
 )
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_other_uses_are_refused(fn, mode):
-    message = "used otherwise than a list or dict|in a loop over `q`|another one may be the same"
+    message = (
+        "used in another way than a list or dict|in a loop over `q`|another element may be the same"
+    )
     with pytest.raises(tl.UnsupportedError, match=message):
         str(tl.autodiff(fn, mode=mode).source)
 

@@ -133,7 +133,7 @@ def test_another_class_than_is_stated() -> None:
     stated = df.__wrapped__  # (afterwards it is the version that was used last)
     other = layer(0, Doubled)
     np.testing.assert_allclose(df(other, X), 8.0 * X @ other.w @ other.w.T)
-    with pytest.raises(TypeError, match="written for a Layer where it got a Doubled"):
+    with pytest.raises(TypeError, match="written for a Layer and got a Doubled"):
         stated(other, X)
 
 

@@ -282,8 +282,8 @@ def test_what_a_derivative_raises_is_not_caught() -> None:
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (through_exception, "what the caught exception `lost` holds is used"),
-        (pushes_in_try, "has to be saved inside a `try` that stands in a loop"),
+        (through_exception, "a value inside the caught exception `lost` is used"),
+        (pushes_in_try, "has to be saved inside a `try` inside a loop"),
     ],
 )
 def test_refused(f: Any, message: str) -> None:

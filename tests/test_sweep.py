@@ -247,7 +247,7 @@ def becoming_float(state: Any, params: Any) -> Any:
 
 
 REFUSED: dict[str, Any] = {
-    "noisy": (noisy, lambda u: np.sum(u * u), (U, 0.1), "gives another state"),
+    "noisy": (noisy, lambda u: np.sum(u * u), (U, 0.1), "returns a different state"),
     "greedy": (greedy, lambda u: np.sum(u), (U, np.ones(2)), "writes its parameters"),
     "growing": (growing, lambda u: np.sum(u), (U, 0.5), "changes its form"),
     "becoming float": (becoming_float, lambda s: np.sum(s[0]), ((U, 0), 0.5), r"the state\[1\]"),
@@ -264,7 +264,7 @@ def test_refused(name: str) -> None:
 
 def test_options_are_checked() -> None:
     for wrong in ({"memory": 0}, {"disk": 3}, {"memory": 1, "disk": -1, "to": "run"}):
-        with pytest.raises(tl.TangentlikeError, match="cannot keep"):
+        with pytest.raises(tl.TangentlikeError, match="cannot store"):
             tl.sweep.grad(step, loss, **wrong)
     with pytest.raises(tl.TangentlikeError, match="number of the round"):
         tl.sweep.grad(step, loss, wrt="t")

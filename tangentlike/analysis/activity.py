@@ -106,7 +106,7 @@ def refuse_fields_like_arrays(function: ir.Function, varied: Collection[str]) ->
                             f"the field `{field}` carries derivatives, and arrays have an "
                             "attribute of that name",
                             stmt.origin.place,
-                            f"Rename the field: `{field}_` could be told apart.",
+                            f"Rename the field: `{field}_` would be unambiguous.",
                         )
 
 

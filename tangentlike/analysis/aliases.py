@@ -131,7 +131,7 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
     """Make the views among two sharing names paths of their common base, or refuse."""
     if written == other:
         raise SharingError(
-            f"{_spoken(written)} is written in place, and another one may be the same array",
+            f"{_spoken(written)} is written in place, and another element may be the same array",
             stmt.origin.place,
             f"Put a copy of each into `{owner(written)}`, as in `[row.copy(), row.copy()]`.",
             (owner(written),),
@@ -150,8 +150,8 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
     raise SharingError(
         f"{_spoken(written)} is written in place while {seen} may share its memory",
         stmt.origin.place,
-        f"The write may be seen through {seen}, and which of its entries is not known before "
-        f"the program runs. Copy one of them where they part, as in `{name} = {name}.copy()`.",
+        f"The write may be seen through {seen}, and through which of its entries is not known "
+        f"until run time. Copy one of them where they differ, as in `{name} = {name}.copy()`.",
         (owner(written), name),
         tuple(sorted(together)),
     )

@@ -81,9 +81,9 @@ def _refuse_text(stmts: list[ir.Stmt], varied: frozenset[str], useful: Names) ->
 
 def _as_text(place: Place) -> UnsupportedError:
     return UnsupportedError(
-        "a number is made of text, which is made of what carries derivatives",
+        "a number is made from text, and the text from a value that carries derivatives",
         place,
-        "Text carries none: use the number itself, or apply tl.stop_gradient to it first.",
+        "Text carries no derivative: use the number itself, or apply tl.stop_gradient to it first.",
     )
 
 
@@ -215,9 +215,10 @@ def _refuse_keys(name: str, stmts: list[ir.Stmt]) -> None:
                 exprs = tuple(ir.expressions(stmt))
         if any(_goes_through(expr, name) for expr in exprs):
             raise UnsupportedError(
-                f"`{name}` is gone through, or passed on, and its keys carry derivatives",
+                f"`{name}` is iterated over, or passed on, and its keys carry derivatives",
                 stmt.origin.place,
-                "Keys carry none: keep the numbers in a list beside the dict, or as its values.",
+                "Keys carry no derivative: store the numbers in a list beside the dict, or as its "
+                "values.",
             )
 
 

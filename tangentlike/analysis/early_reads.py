@@ -27,10 +27,10 @@ def refuse_early_reads(function: ir.Function, sources: Sources) -> None:
                 changed = _shares(update, stmt, sources, classes)
             if changed:
                 raise UnsupportedError(
-                    "the value of an update changes what is updated",
+                    "the right-hand side of an update changes the array that is updated",
                     update.origin.place,
-                    "Python reads what stands there before it computes the value. Do it in two "
-                    "lines: `change = ...` and then `place += change`, or read `old = place` "
+                    "Python reads the old value before it computes the right-hand side. Do it in "
+                    "two lines: `change = ...` and then `place += change`, or read `old = place` "
                     "before.",
                 )
 

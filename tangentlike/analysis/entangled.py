@@ -33,8 +33,8 @@ def entangled_names(
             raise SharingError(
                 f"`{name}` is bound here, and may share memory with an array written in place",
                 stmt.origin.place,
-                f"Give the array a name of its own by a plain assignment, or a copy: "
-                f"`{name} = {name}.copy()`.",
+                f"Give the array a name of its own by a plain assignment, or a copy: `{name} = "
+                f"{name}.copy()`.",
                 (name,),
             )
     return names
@@ -46,10 +46,10 @@ def refuse_twice(function: ir.Function) -> None:
         for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
             if isinstance(part, ir.Ref) and part.obj is runtime.SharedAdjoints:
                 raise UnsupportedError(
-                    "a gradient of arrays that share memory as only the run can say is not "
-                    "differentiated in reverse mode",
+                    "a gradient that tracks shared memory at run time is not differentiated "
+                    "in reverse mode",
                     stmt.origin.place,
-                    "Use forward mode over it, as hvp does, or copy the arrays where they part.",
+                    "Use forward mode over it, as hvp does, or copy the arrays where they differ.",
                 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from .. import ir
-from ..errors import UnknownClassError, UnsupportedError
+from ..errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ..ir.kind import UNKNOWN, Kind
 from .operations import is_container_method, operands, rule_object
 
@@ -96,8 +96,7 @@ def _refuse_result(call: ir.Call, stmt: ir.Stmt, function: ir.Function) -> None:
             f"the class of `{call.fn.base.name}` is not known, and the method `{call.fn.name}` is "
             "called",
             call.at or stmt.origin.place,
-            "Call the derivative, whose arguments tell the classes of objects, or give some with "
-            "example=.",
+            CLASS_IS_READ,
         )
 
 

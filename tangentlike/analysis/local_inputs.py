@@ -47,23 +47,23 @@ def _check(
         raise UnsupportedError(
             f"`{name}` is assigned more than once (lines {', '.join(map(str, lines))})",
             found[1].origin.place,
-            "Give the value that is meant a name of its own.",
+            "Give the value you mean a name of its own.",
         )
     if not isinstance(first, ir.Assign) or all(first is not stmt for stmt in function.body):
         raise UnsupportedError(
             f"`{name}` is assigned inside a loop or a branch",
             first.origin.place,
-            "Then it has no value, or several. Assign the one that is meant outside.",
+            "Then it has no value, or several. Assign the one you mean outside.",
         )
     if _begun(first):
         raise UnsupportedError(
             f"`{name}` is empty where it is assigned",
             first.origin.place,
-            f"Give it a second name when it is whole, as in `whole = {name}`, and name that.",
+            f"Give it a second name when it is complete, as in `whole = {name}`, and name that.",
         )
     if kinds.get(name, UNKNOWN).discrete:
         raise UnsupportedError(
-            f"`{name}` carries no derivative: it is no number or array of floats",
+            f"`{name}` carries no derivative: it is not a float or an array of floats",
             first.origin.place,
             "Name a variable that holds floats.",
         )

@@ -109,8 +109,8 @@ def refuse_matrix_product(
         return
     if any(_is_matrix(arg, names) for arg in call.args):
         raise UnsupportedError(
-            f"a matrix meets `{culprit}`, which carries derivatives",
+            f"a matrix is combined with `{culprit}`, which carries derivatives",
             place,
-            "`*` of matrices is no product of entries. Use arrays, np.asarray(m) or "
+            "`*` of matrices is not the elementwise product. Use arrays, np.asarray(m) or "
             "scipy.sparse.csr_array(m), and write m @ x for the product of matrices.",
         )

@@ -38,9 +38,9 @@ def refuse_moving(functions: Iterable[ir.Function]) -> None:
         return
     for name in sorted(reads.keys() & (written | _stored(called))):
         raise UnsupportedError(
-            f"`{name}` is read here, and a function that is called gives it a new value",
+            f"`{name}` is read here, and a function that is called rebinds it",
             reads[name].origin.place,
-            f"Say `global {name}` here too, or pass it as an argument.",
+            f"Declare `global {name}` here too, or pass it as an argument.",
         )
 
 

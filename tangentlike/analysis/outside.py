@@ -171,10 +171,10 @@ class Outside:
         written += [self.of_callee(_callee(call)).arrays for call in _user_calls(stmt, sources)]
         for ref in (ref for found in written for ref in found.values() if is_cached(ref)):
             raise UnsupportedError(
-                f"what `{ref.text.removesuffix('.__wrapped__')}` gives from its cache is written "
+                f"what `{ref.text.removesuffix('.__wrapped__')}` returns from its cache is written "
                 "in place",
                 stmt.origin.place,
-                "Later calls would give what was written. Write into a copy.",
+                "Later calls would return what was written. Write into a copy.",
             )
 
     def _carried(self, stmt: ir.Stmt, held: Held, sources: Sources) -> Iterator[tuple[str, str]]:
@@ -199,7 +199,7 @@ class Outside:
             self.read.setdefault(id(ref.obj), place)
         for key in self.read.keys() & self.written.keys():
             raise UnsupportedError(
-                f"`{self.written[key].text}` is written in place, and lives outside of the "
+                f"`{self.written[key].text}` is written in place, and is defined outside the "
                 "function",
                 self.read[key],
                 "The reverse sweep cannot restore what was overwritten there. Pass the array as "
@@ -220,7 +220,7 @@ class Outside:
 
 def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> CarriedOutError:
     return CarriedOutError(
-        f"`{name}` carries derivatives into {into}, which lives outside of {function.name}",
+        f"`{name}` carries derivatives into {into}, which is defined outside {function.name}",
         stmt.origin.place,
         f"Pass it as an argument, return what is written, or store tl.stop_gradient({name}).",
     )
@@ -311,7 +311,8 @@ def _refuse_unseen_function(stmt: ir.Stmt, name: str) -> None:
     match stmt:
         case ir.Assign(value=ir.Call(fn=ir.Ref(text, obj))) if mark_of(obj, "derives"):
             raise UnsupportedError(
-                f"which function `{text}` is given as `{name}` cannot be seen",
+                f"which function `{text}` is passed as `{name}` is not known when the derivative "
+                "is made",
                 stmt.origin.place,
                 "Write a function that calls it: `tl.grad(lambda x: system.energy(x))`.",
             )

@@ -57,9 +57,10 @@ def _refuse(stmt: ir.Try, raised: Classes) -> None:
             continue
         if any(issubclass(one, part.obj) for one in raised):
             raise UnsupportedError(
-                f"`{part.text}` is caught around statements with tangents, which may raise it too",
+                f"`{part.text}` is caught around statements with tangents, which may raise that "
+                "exception too",
                 stmt.origin.place,
-                "Catch a narrower class of exceptions, keep in `try` only the statement that "
+                "Catch a narrower class of exceptions, leave in `try` only the statement that "
                 "raises, or use reverse mode.",
             )
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import ir, runtime
-from ..errors import EnteredError, KeptFunctionError, Place, UnknownClassError, UnsupportedError
+from ..errors import (
+    CLASS_IS_READ,
+    EnteredError,
+    KeptFunctionError,
+    Place,
+    UnknownClassError,
+    UnsupportedError,
+)
 from ..frontend.comprehensions import Comprehension
 from ..frontend.owners import is_installed, module_of
 from ..ir.kind import Kind
@@ -56,8 +63,8 @@ def refuse_unknown(
 
 
 _FOLLOWED = (
-    "A class of yours with `__enter__` and `__exit__` is, and a function under "
-    "`contextlib.contextmanager` with one `yield` that stands in no branch and no loop."
+    "Tracked are a class of yours with `__enter__` and `__exit__`, and a function under "
+    "`contextlib.contextmanager` with one `yield`, outside branches and loops."
 )
 _DERIVING = (runtime.pair_of, runtime.tangent_of)
 
@@ -97,13 +104,13 @@ class _Check:
                     f"a context manager is given `{name}`",
                     stmt.origin.place,
                     "What this one does with a value that is differentiated, or to an array, is "
-                    f"not followed. {_FOLLOWED}",
+                    f"not tracked. {_FOLLOWED}",
                 )
         if stmt.target in self.active:
             raise EnteredError(
-                f"what a context manager gives as `{stmt.target}` carries derivatives",
+                f"what a context manager returns as `{stmt.target}` carries derivatives",
                 stmt.origin.place,
-                f"Who else knows that array or object is not followed. {_FOLLOWED}",
+                f"What else refers to that array or object is not tracked. {_FOLLOWED}",
             )
 
     def _container(self, stmt: ir.Stmt) -> None:
@@ -113,8 +120,8 @@ class _Check:
             raise UnsupportedError(
                 f"what is put into a `{text}` carries derivatives",
                 stmt.origin.place,
-                f"Here `{name}` is used otherwise than a list or dict: it is returned, passed on, "
-                "known by a second name, or changed by a method of its own. Use a list, or a "
+                f"Here `{name}` is used in another way than a list or dict: it is returned, passed "
+                "on, bound to a second name, or changed by a method of its own. Use a list, or a "
                 "dict: `d.setdefault(k, [])` gives a key its first value.",
             )
 
@@ -137,7 +144,7 @@ class _Check:
                     raise UnsupportedError(
                         "an array with fields (a structured array) carries derivatives",
                         getattr(part, "at", None) or stmt.origin.place,
-                        "Keep an array for each field, in a dict.",
+                        "Use a dict with one array for each field.",
                     )
 
     def _form(self, expr: ir.Expr) -> str:
@@ -152,11 +159,11 @@ class _Check:
             case ir.Assign(value=ir.Call(ir.Ref(obj=obj), (ir.Var(name), *_))):
                 if obj in _DERIVING and name in self.active:
                     raise UnsupportedError(
-                        f"`{name}` is called, holds what carries derivatives, and shows only when "
-                        "the program runs which function it is",
+                        f"`{name}` is called, captures values that carry derivatives, and which "
+                        "function it is is not known until run time",
                         stmt.origin.place,
-                        f"{self._reason(name)} Call the function by its name, or give it what it "
-                        "holds as an argument.",
+                        f"{self._reason(name)} Call the function by its name, or pass what it "
+                        "captures as an argument.",
                     )
 
     def _outside(self, stmt: ir.Stmt) -> None:
@@ -178,8 +185,8 @@ class _Check:
         culprits = [name for value in values for name in self._culprits(value)]
         if outer is not None and culprits:
             raise UnsupportedError(
-                f"`{culprits[0]}` carries derivatives into `{outer.text}`, which lives outside "
-                f"of {self.function.name}",
+                f"`{culprits[0]}` carries derivatives into `{outer.text}`, which is defined "
+                f"outside {self.function.name}",
                 stmt.origin.place,
                 f"{self._reason(culprits[0])} Return it instead (see has_aux), or store "
                 f"tl.stop_gradient({culprits[0]}).",
@@ -193,8 +200,8 @@ class _Check:
                 raise UnsupportedError(
                     f"{what} is not differentiated, and `{culprit}` in it carries derivatives",
                     place,
-                    f"{self._reason(culprit)} Write it with a loop or plain statements, "
-                    "or apply tl.stop_gradient.",
+                    f"{self._reason(culprit)} Write it with a loop or plain statements, or apply "
+                    "tl.stop_gradient.",
                 )
             case ir.Call():
                 self._call(expr, culprit, place)
@@ -207,7 +214,8 @@ class _Check:
                 )
             case ir.Index(ir.Ref(text=text, obj=obj)) if makes_of_key(obj):
                 raise UnsupportedError(
-                    f"`{text}[...]` is not differentiated by what stands in its brackets",
+                    f"`{text}[...]` is not differentiated with respect to the values in its "
+                    "brackets",
                     place,
                     f"{self._reason(culprit)} Write np.linspace, np.arange or np.concatenate.",
                 )
@@ -216,13 +224,14 @@ class _Check:
         for arg in call.args:
             if isinstance(arg, Comprehension) and self._culprits(arg):
                 raise UnsupportedError(
-                    f"the items of `{arg.text}` carry derivatives, and who takes them is not known",
+                    f"the items of `{arg.text}` carry derivatives, and what consumes them is not "
+                    "known",
                     place,
                     "Make a list of them: write it in square brackets.",
                 )
             if any(is_slice(part) and self._culprits(part) for part in ir.walk(arg)):
                 raise UnsupportedError(
-                    "the bounds of a slice that a method is given carry derivatives",
+                    "the bounds of a slice that is passed to a method carry derivatives",
                     place,
                     f"{self._reason(culprit)} Give the method numbers as arguments of their own.",
                 )
@@ -248,8 +257,8 @@ class _Check:
         starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
         if starred:
             raise UnsupportedError(
-                f"which fields get the items of `{starred[0].text}` shows only when the program "
-                "runs",
+                f"which fields receive the items of `{starred[0].text}` is not known until run "
+                "time",
                 place,
                 f"{self._reason(culprit)} Unpack them first: `a, b = values`, and then "
                 f"`{_qualified(call, record_class(call))}(a, b)`.",
@@ -260,8 +269,8 @@ class _Check:
         name = _qualified(call, obj)
         if obj is functools.partial:
             return KeptFunctionError(
-                f"a function that uses `{culprit}` is kept, and which function is called later "
-                "shows only when the program runs",
+                f"a function that uses `{culprit}` is stored, and which function is called later "
+                "is not known until run time",
                 place,
                 f"{self._reason(culprit)} Call the function by its name, pass it to a function, "
                 f"or give it `{culprit}` as an argument where it is called.",
@@ -270,9 +279,9 @@ class _Check:
         if own and not is_installed(module_of(obj)):
             return UnsupportedError(
                 f"`{name}` has {own} of its own, and what that does with `{culprit}` is not "
-                "followed",
+                "tracked",
                 place,
-                f"{self._reason(culprit)} Set the attributes in `__init__` and nowhere else, or "
+                f"{self._reason(culprit)} Set the attributes in `__init__` only, or "
                 "make the object outside and pass it as an argument.",
             )
         return UnsupportedError(
@@ -301,8 +310,8 @@ class _Check:
         starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
         if any(self._culprits(arg) for arg in starred):
             raise UnsupportedError(
-                f"the items of `{starred[0].text}` carry derivatives, and how many they are shows "
-                "only when the program runs",
+                f"the items of `{starred[0].text}` carry derivatives, and how many there are is "
+                "not known until run time",
                 place,
                 "Write `zip(*rows)` with the rows in one list and nothing else (no `strict=`), or "
                 "index the rows.",
@@ -312,7 +321,7 @@ class _Check:
         """Why a name is active: an input itself, or where it gets its dependence."""
         params = self.function.param_names
         if name in params:
-            return f"`{name}` is active: the derivative with respect to it was asked for."
+            return f"`{name}` is active: the function is differentiated with respect to it."
         roots = {p for p in params if not self.wrt or p in self.wrt}
         for stmt in ir.statements(self.function.body):
             if name in ir.binds(stmt):
@@ -353,10 +362,7 @@ def unknown_class(fn: ir.Var | ir.Attribute, place: Place) -> UnknownClassError:
     base = fn.base if isinstance(fn, ir.Attribute) else fn
     what = f"the method `{fn.name}` is called" if isinstance(fn, ir.Attribute) else "it is called"
     name = f"`{base.name}`" if isinstance(base, ir.Var) else "this object"
-    hint = (
-        "Call the derivative, whose arguments tell the classes of objects, or give some with "
-        "example=. Otherwise add a rule with @tl.rule, or apply tl.stop_gradient."
-    )
+    hint = f"{CLASS_IS_READ} Otherwise add a rule with @tl.rule, or apply tl.stop_gradient."
     if isinstance(fn, ir.Attribute) and fn.name in ("items", "values") and name != "this object":
         listed = f"list({base.name}.{fn.name}())" if isinstance(base, ir.Var) else ""
         hint = f"If it is a dict, whose view follows its changes, write {listed}. {hint}"

@@ -278,7 +278,7 @@ def _changed_by_method(stmt: ir.Stmt) -> frozenset[str]:
 
 
 def _changes_list(stmt: ir.Stmt) -> bool:
-    """Whether a statement calls a method that changes what surely is no array: `xs.append(v)`."""
+    """Whether a statement calls a method that surely changes a list: `xs.append(v)`."""
     match getattr(stmt, "value", None):
         case ir.Call(fn=ir.Attribute(ir.Var(), method)):
             return method in MUTATING_METHODS and not hasattr(np.ndarray, method)

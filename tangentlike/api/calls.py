@@ -518,7 +518,7 @@ def vjp(
 def finished(values: Sequence[Any], bars: Any, others: Sequence[Any]) -> list[Any]:
     """Adjoints as the caller gets them: structured like the values, memory of their own."""
     if len(values) != len(bars):
-        raise InternalError("reverse", f"{len(bars)} adjoints for {len(values)} values")
+        raise InternalError("reverse", f"{len(bars)} seeds for {len(values)} results")
     shaped = list(map(like, values, bars))
     if _FLOAT.issuperset(map(type, shaped)):
         return shaped

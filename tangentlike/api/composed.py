@@ -186,7 +186,7 @@ def jacobian_text(emitted: Emitted) -> str:
 
 def _plain_values(value: str) -> str:
     """A statement that refuses containers, whose Jacobians nest."""
-    message = "the Jacobian of, or by, a container cannot be differentiated again"
+    message = "a Jacobian of a container, or with respect to one, cannot be differentiated again"
     test = f"if isinstance({value}, (list, tuple, dict)):"
     return f"{test}\n        raise TypeError({message!r})"
 

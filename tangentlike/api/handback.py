@@ -63,7 +63,7 @@ class Operator:
         a function written around that."""
         if not self.exact and (self.again is None or not self.again.is_plain):
             raise UnsupportedError(
-                f"the result of tl.{self.name} cannot be differentiated further",
+                f"the result of tl.{self.name} cannot be differentiated again",
                 hint="Differentiate with tl.grad, tl.jvp or tl.autodiff first, "
                 f"and apply tl.{self.name} last.",
             )

@@ -532,13 +532,14 @@ def refuse_unsuited(primal: Primal, what: str, value: Any, hint: str = "") -> No
         raise TangentlikeError(
             f"the Jacobian of {primal.name}: {what} is a {type(value).__name__} and has no "
             "floating entries",
-            hint="Jacobians are of, and by, floats, arrays of them, and containers of these.",
+            hint="Jacobians are of floats, arrays of floats and containers of these, and with "
+            "respect to such.",
         )
     if leaves.is_complex(value):
         raise UnsupportedError(
             f"the Jacobian of {primal.name}: {what} is complex",
             hint=hint
-            or "Say holomorphic=True for a complex derivative, or split it into real and "
+            or "Pass holomorphic=True for a complex derivative, or split it into real and "
             "imaginary part.",
         )
 

@@ -85,8 +85,8 @@ def saved(
     call(made[module.main.name], tuple(args), dict(kwargs))
     if notes.open:
         raise TangentlikeError(
-            "this derivative has no reverse sweep, so it keeps nothing",
-            hint="Ask for what tl.grad or tl.value_and_grad gives.",
+            "this derivative has no reverse sweep, so it saves nothing",
+            hint="Pass what tl.grad or tl.value_and_grad returns.",
         )
     return Saved(notes.rows())
 

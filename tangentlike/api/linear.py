@@ -265,8 +265,8 @@ def linearize(fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R,
         repeated, found = jvp(fn, args, x_dots, **kwargs)
         if not same_values(value, repeated):
             raise TangentlikeError(
-                f"{primal.name} gives another value each time it is called, and its tangent map "
-                "calls it again",
+                f"{primal.name} returns a different value each time it is called, and its tangent "
+                "map calls it again",
                 hint="Draw random numbers outside of it.",
             )
         return found
@@ -383,8 +383,8 @@ def _tangent_map(
     def tangent(*x_dots: Any) -> Any:
         if len(x_dots) != len(names):
             raise TangentlikeError(
-                f"the tangent map takes {len(names)} tangents, one for each argument, "
-                f"got {len(x_dots)}"
+                f"the tangent map takes {len(names)} tangents, one for each argument, got "
+                f"{len(x_dots)}"
             )
         seeds = _by_name(primal, names, x_dots)
         dots = [

@@ -271,9 +271,9 @@ def _sparse(
             missed = here.missed(result, latest[0])
         if missed is not None:
             raise TangentlikeError(
-                f"the derivative of {primal.name} has an entry in {missed} that the pattern of "
-                "`sparsity` has not",
-                hint="Add it to the pattern, or leave the pattern to be found.",
+                f"the derivative of {primal.name} has an entry in {missed} that the pattern in "
+                "`sparsity` lacks",
+                hint="Add it to the pattern, or leave out `sparsity`: then the pattern is found.",
             )
         finish(matrix)
         return result

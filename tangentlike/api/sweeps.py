@@ -66,8 +66,8 @@ class Forward:
             self.value = own if self.like is None else self.like
         elif not same_values(self._first, value):
             raise TangentlikeError(
-                f"{self.derivation.primal.name} gives another value each time it is called, and "
-                "forward mode calls it once for each seed",
+                f"{self.derivation.primal.name} returns a different value each time it is called, "
+                "and forward mode calls it once for each seed",
                 hint='Use mode="reverse", which runs it once, or draw random numbers outside.',
             )
 

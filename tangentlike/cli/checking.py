@@ -40,7 +40,7 @@ def draw_curves(fn: Any, args: list[Any], wrt: Any, seed: int, path: Path) -> No
 
     if path.exists() and path.suffix in (".py", ".ipynb"):
         raise TangentlikeError(
-            f"{path} is not a picture: it is left as it is", hint="Give --plot curves.png."
+            f"{path} is not a picture: it was not overwritten", hint="Give --plot curves.png."
         )
     curves = step_curves(fn, *args, wrt=wrt, seed=seed)
     try:

@@ -46,7 +46,7 @@ def refuse_to_replace(path: Path, inputs: Sequence[Path], force: bool) -> None:
                 )
         if not (force or path.stat().st_size == 0 or is_ours(path)):
             raise TangentlikeError(
-                f"{path} was not written by tangentlike: it is left as it is",
+                f"{path} was not written by tangentlike: it was not overwritten",
                 hint="Give -o another name, or replace the file with --force.",
             )
     except OSError as error:

@@ -125,7 +125,7 @@ def import_file(path: Path, name_in_it: str = "") -> ModuleType:
         return known
     if known is not None:
         raise TangentlikeError(
-            f"{path.name} has the name of the module {name!r}, which is loaded already",
+            f"{path.name} has the name of the module {name!r}, which is already loaded",
             hint="Rename the file.",
         )
     with contextlib.redirect_stdout(sys.stderr):
@@ -135,7 +135,9 @@ def import_file(path: Path, name_in_it: str = "") -> ModuleType:
 def _execute(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise TangentlikeError(f"{path.name} is no Python file", hint="Give a file ending in .py.")
+        raise TangentlikeError(
+            f"{path.name} is not a Python file", hint="Give a file ending in .py."
+        )
     if "." in name:
         importlib.import_module(name.rpartition(".")[0])
     module = importlib.util.module_from_spec(spec)

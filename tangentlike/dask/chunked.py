@@ -165,7 +165,7 @@ def _asked(
     both = [name for name in names if name in gone_over]
     if both:
         raise TangentlikeError(
-            f"`{both[0]}` is gone over in chunks and named in wrt",
+            f"`{both[0]}` is split into chunks and named in wrt",
             hint="tl.dask.map_grad gives a gradient for each row of the data.",
         )
     if not (callable(reduction) or reduction in ("sum", "mean")):
@@ -195,7 +195,7 @@ def over_names(primal: Primal, over: Any) -> tuple[str, ...]:
         if name not in primal.free_names:
             listed = ", ".join(f"`{known}`" for known in primal.free_names)
             raise TangentlikeError(
-                f"over= names `{name}`, which {primal.name} has not",
+                f"over= names `{name}`, which is not a parameter of {primal.name}",
                 hint=f"The parameters of {primal.name} are {listed}.",
             )
     starred = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -214,9 +214,9 @@ def _head_takes(head: Any, primal: Primal, constants: tuple[str, ...]) -> tuple[
     unknown = [name for name in takes if name not in constants]
     if unknown:
         raise TangentlikeError(
-            f"the head takes `{unknown[0]}`, which is no constant parameter of {primal.name}",
+            f"the head takes `{unknown[0]}`, which is not a constant parameter of {primal.name}",
             hint="Its first parameter is the sum of the statistics; others have the names of "
-            "parameters of the loss that are not gone over.",
+            "parameters of the loss that are not in over=.",
         )
     return takes
 
@@ -225,7 +225,7 @@ def _checked_passes(passes: Any, head: Any, reduction: Any) -> int:
     through_head = head is not None or callable(reduction)
     if head is not None and reduction == "mean":
         raise TangentlikeError(
-            'a head is given the sum of the statistics, and reduction is "mean"',
+            'a head receives the sum of the statistics, and reduction is "mean"',
             hint="Return the number of rows among the statistics, and divide in the head.",
         )
     if passes not in (None, 1, 2):
@@ -267,7 +267,7 @@ def _handed_back(operator: str, given: dict[str, Any]) -> Any:
         """The plan as a Delayed, of `(value, gradient)`."""
         if asked.through_head:
             raise TangentlikeError(
-                "a plan with a head runs its first pass before the second can be written down",
+                "a plan with a head runs its first pass before the graph of the second is known",
                 hint="Call the function itself; to have one Delayed, wrap it in dask.delayed.",
             )
         return plan(*_arguments(asked, args, kwargs))

@@ -167,11 +167,11 @@ class _Grid:
     def _check(self) -> None:
         for axis, (depth, edge) in enumerate(zip(self.depth, self.boundary, strict=True)):
             if not isinstance(depth, (int, np.integer)) or depth < 0:
-                raise TangentlikeError(f"depth={depth!r} of axis {axis} is no number of entries")
+                raise TangentlikeError(f"depth={depth!r} of axis {axis} is not a number of entries")
             if isinstance(edge, str) and edge not in _BOUNDARIES:
                 listed = ", ".join(map(repr, _BOUNDARIES))
                 raise TangentlikeError(
-                    f"there is no boundary {edge!r}", hint=f"Say {listed}, or give a number."
+                    f"there is no boundary {edge!r}", hint=f"Pass {listed}, or a number."
                 )
             if min(self.chunks[axis]) < depth:
                 raise TangentlikeError(

@@ -84,7 +84,7 @@ def _blocks_of_array(data: Any, name: str) -> list[Any]:
             f"range(1, {data.ndim})}}).",
         )
     if not data.ndim:
-        raise TangentlikeError(f"{name} has no axis to go over", hint="Name it in no over=.")
+        raise TangentlikeError(f"{name} has no axis to split", hint="Leave it out of over=.")
     return list(data.to_delayed(optimize_graph=False).ravel())
 
 
@@ -95,7 +95,7 @@ def chunks(**data: Any) -> list[tuple[Any, ...]]:
     if len(set(counts.values())) > 1 or not next(iter(counts.values())):
         said = ", ".join(f"`{name}` has {count}" for name, count in counts.items())
         raise TangentlikeError(
-            f"the arguments gone over do not have the same blocks: {said}",
+            f"the arguments in over= do not have the same blocks: {said}",
             hint="Rechunk one like the other: y.rechunk((x.chunks[0], *y.chunks[1:])).",
         )
     _require_equal_rows(data)
@@ -124,7 +124,7 @@ def groups(size: int | None, **data: Any) -> list[tuple[Any, ...]]:
         if hasattr(value, "numblocks") or not hasattr(value, "__len__") or isinstance(value, dict):
             raise TangentlikeError(
                 f"`{name}` is a {type(value).__name__}, which is not cut into members",
-                hint="Pass arrays or lists for all that is gone over, or Dask arrays for all.",
+                hint="Pass arrays or lists for all arguments in over=, or Dask arrays for all.",
             )
     counts = {name: len(value) for name, value in data.items()}
     count = next(iter(counts.values()))
@@ -182,7 +182,7 @@ def weighted(part: Any, block: Any) -> Any:
     """Value and gradient of a mean over a chunk, times its rows, and the number of these."""
     if not getattr(block, "shape", ()):
         raise TangentlikeError(
-            f"a mean over rows meets a block that is a {type(block).__name__} and has no rows",
+            f"a mean over rows received a block that is a {type(block).__name__} and has no rows",
             hint="Name first in over= what is an array in each chunk.",
         )
     rows = int(block.shape[0])

@@ -51,7 +51,7 @@ def _headline(trace: Trace) -> str:
     count = sum(tally.count for tally in trace.tallies.values())
     text = f"{count:,} statements in {1e3 * trace.seconds:.1f} ms; of loops {shown} is shown"
     if trace.forgotten:
-        text += f" ({trace.forgotten:,} executions were counted and not kept)"
+        text += f" ({trace.forgotten:,} executions were counted and not stored)"
     return text
 
 

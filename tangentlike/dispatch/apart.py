@@ -38,7 +38,7 @@ class Apart:
                 raise TangentlikeError(
                     f"{self._name} writes its argument `{name}` in place, and two arrays in "
                     "it share memory",
-                    hint="Put a copy of one of them into it.",
+                    hint="Store a copy of one of them in it.",
                 )
             for other, value in given.items():
                 if other != name and _share(inside, value):

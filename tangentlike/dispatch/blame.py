@@ -57,22 +57,23 @@ def translated_error(error: Exception, place: Place | None, primal: str) -> Tang
     if isinstance(error, AttributeError) and isinstance(error.obj, (Mirror, Record, dict)):
         if error.name in ("__iter__", "__getitem__"):
             return UnsupportedError(
-                "an object is asked for its items, and what its class answers is not followed",
+                "an object is iterated over, and the `__iter__` or `__getitem__` of its class is "
+                "not tracked",
                 place,
-                "Go through what it holds, as in `for item in row.held`, or let `__iter__` return "
-                "`iter(...)` of a list.",
+                "Loop over an attribute that holds the items, as in `for item in row.held`, or "
+                "let `__iter__` return `iter(...)` of a list.",
             )
         return UnsupportedError(
-            f"the attribute `{error.name}` is no field: its class computes it, or it was "
+            f"the attribute `{error.name}` is not a field: its class computes it, or it was "
             "added later",
             place,
             "Compute it in the function, from fields.",
         )
     if _meets_an_object(error):
         return UnsupportedError(
-            "an object comes where the derivative was made for a number or an array",
+            "an object is passed where the derivative was made for a number or an array",
             place,
-            "Its class was not seen where the derivative was made. Loop over the list that holds "
+            "Its class was not known when the derivative was made. Loop over the list that holds "
             "such objects, or annotate the parameter it comes from with its class.",
         )
     if step.tb_frame.f_code in REFUSING:

@@ -67,14 +67,14 @@ def derive_call(
         raise _not_followed(f)
     if made.written_params:
         raise UnsupportedError(
-            f"`{name}`, which is known only when the program runs, writes its arguments",
+            f"`{name}`, which is not known until run time, writes its arguments",
             hint="Call it by its name, or let it return a new array.",
         )
     outer = made.given_back()
     if outer:  # (the text around the call takes what it gives for its own)
         raise UnsupportedError(
-            f"`{name}`, which is known only when the program runs, gives `{outer[0]}` itself, "
-            "which lives outside of it",
+            f"`{name}`, which is not known until run time, returns `{outer[0]}` itself, "
+            "which is defined outside it",
             hint=f"Call it by its name, or let it return a copy: `{outer[0]}.copy()`.",
         )
     return (made.functions if mode == "callee" else made.function), made.meanings.hold
@@ -101,9 +101,9 @@ def _known_structures(f: Method) -> Structures:
 def _not_followed(f: Method) -> UnsupportedError:
     what = f"`{f.__name__}` of {with_article(type(f.owner).__name__)}"
     return UnsupportedError(
-        f"{what} is called, and neither a rule nor Python source says what that does",
+        f"{what} is called, and it has neither a rule nor Python source",
         hint="Add a rule with @tl.rule for a function that calls it, or apply tl.stop_gradient to "
-        "what it is given.",
+        "its arguments.",
     )
 
 
@@ -135,8 +135,8 @@ def _refuse_hidden(f: Any, name: str) -> None:
     if twin(inner) is not None:  # a function of CuPy
         return
     raise UnsupportedError(
-        f"`{name}` is called, and it shows only when the program runs that it is no plain "
-        f"function but a {type(inner).__name__}",
+        f"`{name}` is called, and at run time it is not a plain function but a "
+        f"{type(inner).__name__}",
         hint="Pass a function, or call the method by its name; a class is called by its name, "
         "defined outside the function.",
     )

@@ -205,7 +205,7 @@ class Derivation:
                 return made
         kind = type(given[false[0]]).__name__
         raise TangentlikeError(
-            f"`{false[0]}` of {self.primal.name} is not what its annotation says: it is a {kind}",
+            f"`{false[0]}` of {self.primal.name} does not match its annotation: it is a {kind}",
             hint="The derivative relies on annotations of parameters: correct it, or drop it.",
         )
 

@@ -284,9 +284,9 @@ def refuse_contents(function: Function) -> None:
             name = _taken_apart(expr, caught)
             if name:
                 raise UnsupportedError(
-                    f"what the caught exception `{name}` holds is used",
+                    f"a value inside the caught exception `{name}` is used",
                     stmt.origin.place,
-                    "Derivatives do not travel through exceptions. Keep what the handler needs in "
+                    "Derivatives do not travel through exceptions. Store what the handler needs in "
                     "variables; an exception may be printed, tested by `isinstance`, or raised.",
                 )
 

@@ -92,7 +92,7 @@ class Reader:
                 f"name `{node.id}` is not defined",
                 self.at(node),
                 "It must exist when the derivative is made: names are resolved to the objects "
-                "they stand for.",
+                "they refer to.",
             ) from None
         if isinstance(found, Ref):
             refuse_running_text(found, self.at(node))

@@ -69,8 +69,8 @@ def read_function(
     found = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
     if len(found) != 1:
         raise UnsupportedError(
-            f"the text has {len(found)} functions where one is wanted",
-            hint="Give the text of one `def`.",
+            f"the text has {len(found)} functions where one is expected",
+            hint="Pass the text of one `def`.",
         )
     scope = Scope.of_names(default_names() if namespace is None else namespace)
     node = gast.ast_to_gast(found[0])

@@ -160,7 +160,7 @@ def literals_of(fn: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
         items = value if isinstance(value, tuple) else (value,)
         if not all(isinstance(v, (bool, int, float, str, type(None))) for v in items):
             raise UnsupportedError(
-                f"the keyword argument {name} of {fn.__name__} is no literal",
+                f"the keyword argument {name} of {fn.__name__} is not a literal",
                 hint="Write a function that makes the call, and differentiate that.",
             )
     return dict(kwargs)

@@ -166,7 +166,7 @@ def lift_definitions(
     for made in inner.values():
         if made.free:
             raise UnsupportedError(
-                f"`{made.name}` assigns `{made.free[0]}` of the function around it, and is used "
+                f"`{made.name}` assigns `{made.free[0]}` of the enclosing function, and is used "
                 "as a value",
                 made.place,
                 "Call it by its name only, or return the new value.",

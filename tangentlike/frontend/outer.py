@@ -61,7 +61,7 @@ class Outer:
             present = None
         if not isinstance(present, _REBOUND):
             raise UnsupportedError(
-                f"`{name}` is changed in place, and lives outside the function",
+                f"`{name}` is changed in place, and is defined outside the function",
                 origin.place,
                 "Return the new value instead.",
             )
@@ -74,7 +74,7 @@ class Outer:
         """Refuse other ways of binding such a name."""
         if name in self.names:
             raise UnsupportedError(
-                f"`{name}` lives outside the function, and is bound here",
+                f"`{name}` is defined outside the function, and is bound here",
                 place,
                 "Assign it in a statement of its own.",
             )

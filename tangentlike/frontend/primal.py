@@ -128,7 +128,7 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
         return Primal(inner.function, inner.name, fn, (*inner.args, *fn.args), kwargs)
     if isinstance(fn, (staticmethod, classmethod)):
         raise TangentlikeError(
-            f"a {type(fn).__name__} object is no function yet",
+            f"a {type(fn).__name__} object is not yet a function",
             hint=f"Put the decorator below @{type(fn).__name__}, next to the function.",
         )
     if isinstance(fn, functools._lru_cache_wrapper) or is_compiled_python(fn):
@@ -141,7 +141,7 @@ def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None
     if not callable(fn):
         raise TangentlikeError(
             f"expected a function, got {type(fn).__name__}",
-            hint="Give the function itself: tl.grad(f), not tl.grad(f(x)).",
+            hint="Pass the function itself: tl.grad(f), not tl.grad(f(x)).",
         )
     if isinstance(fn, type) and fn is not float:
         raise UnsupportedError(
@@ -208,7 +208,7 @@ def wrt_names(primal: Primal, wrt: Wrt, allow_locals: bool = False) -> tuple[tup
     names = tuple(_wrt_name(primal, item, allow_locals) for item in asked)
     if not names:
         raise TangentlikeError(
-            f"wrt is empty: nothing to differentiate {primal.name} with respect to",
+            f"wrt is empty: there is nothing to differentiate {primal.name} with respect to",
             hint=f"Its parameters are {_listed(primal.free_names)}.",
         )
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -227,7 +227,7 @@ def _wrt_name(primal: Primal, item: Any, allow_locals: bool) -> str:
             return item
         hint = "tl.grad, tl.value_and_grad and tl.autodiff in reverse mode take local variables."
     if not names:
-        raise TangentlikeError(f"{primal.name} has no parameters to differentiate by")
+        raise TangentlikeError(f"{primal.name} has no parameters to differentiate with respect to")
     if isinstance(item, str):
         if item not in names:
             raise TangentlikeError(f"{primal.name} has no parameter {item!r}", hint=hint)

@@ -25,15 +25,17 @@ _ANY_TEXT = "<string>"
 _NOT_FOUND = "the source of `{}` cannot be found"
 _NO_SOURCE = "Define it in a file, or give a derivative rule for it with @tl.rule."
 _NO_SOURCE_OF = {
-    "<stdin>": "It was typed at Python's prompt (or piped into Python), which keeps the text of "
+    "<stdin>": "It was typed at Python's prompt (or piped into Python), which stores the text of "
     "what is typed since Python 3.13 only. Put it in a file, use IPython or a notebook, or give a "
     "derivative rule for it with @tl.rule.",
-    _ANY_TEXT: "It was made from text by exec or eval, or by python -c. Put it in a file, or give "
-    "the text a name and keep it: linecache.cache[name] = (len(text), None, "
+    _ANY_TEXT: "It was made from text by exec or eval, or by python -c. Put it in a file, or "
+    "register the text under a name: linecache.cache[name] = (len(text), None, "
     "text.splitlines(True), name), then exec(compile(text, name, 'exec'), namespace); or give a "
     "derivative rule for it with @tl.rule.",
 }
-_CHANGED = "The file may have changed since it was imported: start again with the new version."
+_CHANGED = (
+    "The file may have changed since it was imported: restart Python to import the new version."
+)
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def find_definition(fn: types.FunctionType) -> Definition:
     site = sites[0] if len(sites) == 1 else next(iter(_of_code(sites, code, file)), None)
     if site is None:
         raise UnsupportedError(
-            "several lambdas on this line cannot be told apart",
+            "several lambdas on this line cannot be distinguished",
             place,
             "Put each on a line of its own, or define a function with `def`.",
         )

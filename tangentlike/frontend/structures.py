@@ -223,7 +223,7 @@ def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()
             raise TangentlikeError(
                 f"the {type(value).__name__} in `{name}` has a field `{field}`, "
                 "which is also an attribute of arrays",
-                hint=f"Rename it: `{field}_` could be told apart.",
+                hint=f"Rename it: `{field}_` would be unambiguous.",
             )
     for _, item in leaves.contents(value) or ():
         refuse_fields_like_arrays(name, item, (*above, value))

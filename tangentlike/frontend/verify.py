@@ -68,14 +68,14 @@ def check_program(function: Function, stage: str = "derive") -> None:
     _require_jumps(function.body[:-1], False, stage)
     for stmt in ir.statements(function.body):
         if not isinstance(stmt, _STATEMENTS):
-            _fail(stage, f"{type(stmt).__name__} is no statement of the IR", stmt)
+            _fail(stage, f"{type(stmt).__name__} is not a statement of the IR", stmt)
         _require_targets(stmt, stage)
         for expr in ir.expressions(stmt):
             for part in ir.walk(expr):
                 if not isinstance(part, _EXPRESSIONS):
-                    _fail(stage, f"{type(part).__name__} is no expression of the IR", stmt)
+                    _fail(stage, f"{type(part).__name__} is not an expression of the IR", stmt)
                 if isinstance(part, Var) and not _is_name(part.name):
-                    _fail(stage, f"{part.name!r} is no name", stmt)
+                    _fail(stage, f"{part.name!r} is not a name", stmt)
 
 
 def check_bound(function: Function, before: Function, stage: str) -> None:
@@ -115,7 +115,7 @@ def _require_jumps(block: Block, leaves: bool, stage: str) -> None:
 def _require_targets(stmt: Stmt, stage: str) -> None:
     for name in ir.binds(stmt):
         if not _is_name(name):
-            _fail(stage, f"{name!r} is bound, which is no name", stmt)
+            _fail(stage, f"{name!r} is bound, which is not a name", stmt)
     match stmt:
         case Assign(target=tuple(), value=Display()):
             _fail(stage, "a display is unpacked", stmt)

@@ -45,7 +45,7 @@ def zipped(function: Callable[..., Any], first: Any, *others: Any) -> Any:
     ):
         kinds = sorted({type(value).__name__ for value in (first, *others)})
         raise TangentlikeError(
-            f"values of different structure ({', '.join(kinds)}) cannot be put together",
+            f"values of different structure ({', '.join(kinds)}) cannot be combined",
             hint="Return the same containers of the same lengths each time.",
         )
     parts = zip((item for _, item in inside), *items, strict=True)

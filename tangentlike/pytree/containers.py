@@ -78,7 +78,7 @@ def register_container(
         raise TangentlikeError(f"register_container takes a class, got {cls!r}")
     if cls.__module__ == "builtins" or cls.__module__.partition(".")[0] == "numpy":
         raise TangentlikeError(
-            f"{cls.__name__} is no class of yours: what it holds is known",
+            f"{cls.__name__} is a built-in container, which needs no registration",
             hint="Register a class that is derived from it.",
         )
     for name, given in (("flatten", flatten), ("unflatten", unflatten)):

@@ -447,5 +447,5 @@ def refuse_matrices(values: Iterable[Any]) -> None:
             hint = "Pass np.asarray of it, and write @ for the product of matrices."
             if kind != "matrix":
                 hint = "Pass scipy.sparse.csr_array of it, and write @ for the product of matrices."
-            what = f"an argument is a {kind}, whose `*` is no product of entries"
+            what = f"an argument is a {kind}, whose `*` is not the elementwise product"
             raise TangentlikeError(what, hint=hint)

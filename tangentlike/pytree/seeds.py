@@ -40,8 +40,8 @@ def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> 
         if seed is None or has_leaf(seed) is False or is_zero(seed):
             return 0.0
         raise TangentlikeError(
-            f"{what}{path} must be None: what it belongs to is a {type(value).__name__}, "
-            "which carries no derivative"
+            f"{what}{path} must be None: the value is a {type(value).__name__}, which carries no "
+            "derivative"
         )
     parts = _seed_parts(value, seed, what + path)
     items = [seed_like(v, s, what, path + step) for (step, v), s in zip(inside, parts, strict=True)]
@@ -68,8 +68,8 @@ def _seed_of_registered(
         parts = []
     if len(parts) != len(inside):
         raise TangentlikeError(
-            f"{what}{path} must be a {type(value).__name__} of {len(inside)} items, as what it "
-            f"belongs to is; got {_describe(seed)}"
+            f"{what}{path} must be a {type(value).__name__} of {len(inside)} items, as the value "
+            f"is; got {_describe(seed)}"
         )
     pairs = zip(inside, parts, strict=True)
     seeds = [seed_like(item, part, what, path + step) for (step, item), part in pairs]
@@ -111,8 +111,8 @@ def _seed_parts(value: Any, seed: Any, what: str) -> list[Any]:
         given = fields_of(seed) or {}
         return [given.get(name) for name in fields_of(value) or ()]
     raise TangentlikeError(
-        f"{what} must be a {type(value).__name__} of {len(inside)}, as what it belongs to is; "
-        f"got {_describe(seed)}"
+        f"{what} must be a {type(value).__name__} of {len(inside)}, as the value is; got "
+        f"{_describe(seed)}"
     )
 
 
@@ -124,11 +124,11 @@ def _seed_leaf(value: Any, seed: Any, what: str) -> Any:
         raise TangentlikeError(f"{what} must be a number or an array, got {_describe(seed)}")
     if tuple(getattr(seed, "shape", ())) != shape:
         raise TangentlikeError(
-            f"{what} must have shape {shape}, that of what it belongs to; got {_describe(seed)}"
+            f"{what} must have shape {shape}, the shape of the value; got {_describe(seed)}"
         )
     real = not isinstance(value, (complex, np.complexfloating)) and dtype_class(value) != "c"
     if real and (isinstance(seed, complex) or dtype_class(seed) == "c"):
-        raise TangentlikeError(f"{what} must be real, as what it belongs to is")
+        raise TangentlikeError(f"{what} must be real, as the value is")
     if not is_array(value):
         return type(value)(seed.item() if hasattr(seed, "item") else seed)
     if not is_array(seed):

@@ -161,7 +161,8 @@ class Instance:
         if not (stated or zero):
             self._require(param)
             raise UnsupportedError(
-                f"the rule of {self.rule.name} states no tangent by its argument `{param}`",
+                f"the rule of {self.rule.name} defines no tangent with respect to its argument "
+                f"`{param}`",
                 self.call.at,
                 f"Forward mode needs a line `y_dot = ...` that reads `{param}_dot` (y is the first "
                 "parameter of the rule).",
@@ -171,7 +172,7 @@ class Instance:
         if not self.covers(param):
             if not self.rule.is_ours and f"${param}_dot" in ir.names_in(self.tangent):
                 raise UnsupportedError(
-                    f"the rule of {self.rule.name} states no adjoint of its argument `{param}`",
+                    f"the rule of {self.rule.name} defines no adjoint of its argument `{param}`",
                     self.call.at,
                     f"Reverse mode needs a line `{param}_bar = ...`.",
                 )
@@ -182,7 +183,8 @@ class Instance:
             told = [f"`{name}=`" for name, _ in getattr(self.call, "kwargs", ())]
             with_these = f" in a call with {', '.join(told)}" if told else ""
             raise UnsupportedError(
-                f"{self.rule.name} has no derivative by its argument `{param}`{with_these}",
+                f"{self.rule.name} has no derivative with respect to its argument "
+                f"`{param}`{with_these}",
                 self.call.at,
                 f"Write the call without these options if it can be done. {hint}" if told else hint,
             )
@@ -347,10 +349,10 @@ def _decide(body: Body, facts: Facts, rule: Rule, call: ir.Call) -> list[Line]:
         known = decide(item.test, facts)
         if known is None and not rule.is_ours and asks_values(item.test, facts):
             raise UnsupportedError(
-                f"the rule of {rule.name} asks `{ast.unparse(item.test)}`, which shows only when "
-                "the program runs",
+                f"the rule of {rule.name} asks `{ast.unparse(item.test)}`, which is not known "
+                "until run time",
                 call.at,
-                "Write the argument as a literal in the call, or state the rule for every value "
+                "Write the argument as a literal in the call, or write the rule for every value "
                 "(np.where).",
             )
         lines += _decide(item.body if known else item.orelse, facts, rule, call)

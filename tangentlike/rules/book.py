@@ -246,7 +246,7 @@ class RuleBook:
             if not (override or both) and (obj in self._rules or obj in self._constant):
                 place = entry.place if isinstance(entry, Rule) else None
                 raise TangentlikeError(
-                    f"{spelling(obj)} has a rule already",
+                    f"{spelling(obj)} already has a rule",
                     place,
                     "Pass override=True to replace it.",
                 )

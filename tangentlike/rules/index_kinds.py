@@ -139,7 +139,7 @@ def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...]) -> tuple[Dim, ...] | Non
 
 
 def _sliced(size: Dim, part: ir.Slice) -> Dim:
-    """The size that a slice leaves of an axis; None where a bound is no literal.
+    """The size that a slice leaves of an axis; None where a bound is not a literal.
 
     >>> _sliced("n", ir.Slice(ir.Const(1), ir.Const(-1))), _sliced("n", ir.Slice(ir.Const(2)))
     ('n-2', 'n-2')

@@ -116,7 +116,7 @@ def _template_of_function(rule: Rule) -> Template:
     node = tree.body[0]
     ast.increment_lineno(node, first - 1)
     if not isinstance(node, ast.FunctionDef):
-        raise TangentlikeError(f"the rule of {rule.name} is no `def`", place)
+        raise TangentlikeError(f"the rule of {rule.name} is not a `def`", place)
     text = textwrap.dedent("".join(lines)).splitlines()
     return _Reader(rule.fn, node, place.file, text, first).read(inspect.signature(rule.fn))
 
@@ -221,7 +221,7 @@ class _Reader:
     def _check(self, name: str, given: frozenset[str], node: ast.AST) -> None:
         role, _ = self.lines.get(name, ("temporary", name))
         if name in given:
-            raise Malformed(f"`{name}` is stated twice", node)
+            raise Malformed(f"`{name}` is assigned twice", node)
         if role == "temporary":
             prefix = f"d{self.result}_d"
             if name.endswith(("_bar", "_dot")) or name.startswith(prefix) or name == "y":
@@ -230,7 +230,7 @@ class _Reader:
                 raise Malformed(f"`{name}` is a parameter and cannot be assigned", node)
         others = {self.lines[n][0] for n in given if n in self.lines} | {role}
         if "partial" in others and others & {"tangent", "adjoint"}:
-            raise Malformed("a rule states partials, or a tangent and adjoints, not both", node)
+            raise Malformed("a rule defines partials, or a tangent and adjoints, not both", node)
 
     def _check_test(self, test: ast.expr) -> None:
         for node in ast.walk(test):
@@ -259,8 +259,8 @@ class _Reader:
         found = self._global(root)
         if found is _MISSING:
             raise Malformed(
-                f"`{root}` is no parameter, placeholder, temporary, runtime function or "
-                "global name",
+                f"`{root}` is not a parameter, placeholder, temporary, runtime function or global "
+                "name",
                 node,
             )
         for part in rest:

@@ -156,8 +156,8 @@ def adjoint_dtype(dtype: Any) -> Any:
     """
     if dtype.names is not None:
         raise TypeError(
-            "an array with fields (a structured array) carries derivatives: keep an array for each "
-            "field, in a dict"
+            "an array with fields (a structured array) carries derivatives: use a dict with one "
+            "array for each field"
         )
     return float
 
@@ -273,12 +273,12 @@ def scalar_seed(y: Any) -> Any:
         return 1.0
     if dtype is None:
         raise ValueError(
-            f"the result is a {type(y).__name__}, not a scalar, and has no gradient; "
-            "use vjp or jacobian"
+            f"the result is a {type(y).__name__}, not a scalar, and has no gradient; use vjp or "
+            "jacobian"
         )
     if y.shape != ():
         raise ValueError(
-            f"the result has shape {tuple(y.shape)} and is no scalar, so it has no gradient; "
+            f"the result has shape {tuple(y.shape)} and is not a scalar, so it has no gradient; "
             "use vjp or jacobian"
         )
     if isinstance(y, np.generic):

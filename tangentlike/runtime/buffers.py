@@ -88,8 +88,8 @@ def require_ndim(x: Any, ndim: int) -> None:
         found = f"an array of {x.ndim} dimensions" if hasattr(x, "ndim") else type(x).__name__
         wanted = f"an array of {ndim} dimensions" if ndim else "a number"
         raise TypeError(
-            f"this derivative is written for {wanted} where it got {found}: "
-            "annotate the parameter, or pass example= arguments to get one for yours"
+            f"this derivative is written for {wanted} and got {found}: "
+            "annotate the parameter, or pass example= arguments to make one for these"
         )
 
 
@@ -136,8 +136,8 @@ def require_array(x: Any) -> None:
     """
     if not hasattr(x, "shape") or isinstance(x, np.generic):
         raise TypeError(
-            f"this derivative is written for an array where it got a {type(x).__name__}: "
-            "annotate the parameter, or pass example= arguments to get one for yours"
+            f"this derivative is written for an array and got a {type(x).__name__}: "
+            "annotate the parameter, or pass example= arguments to make one for these"
         )
 
 
@@ -148,9 +148,9 @@ def require_values(x: Any, method: str) -> None:
     """
     if not hasattr(type(x), "dtype"):
         raise TypeError(
-            f"this derivative takes `{method}` for the method of an array where it got a "
-            f"{type(x).__name__}: annotate the parameter, or pass example= arguments to get one "
-            "for yours"
+            f"this derivative takes `{method}` for the method of an array and got a "
+            f"{type(x).__name__}: annotate the parameter, or pass example= arguments to make one "
+            "for these"
         )
 
 
@@ -161,8 +161,8 @@ def require_mutable(x: Any) -> None:
     """
     if isinstance(x, (int, float, complex, np.generic)):
         raise TypeError(
-            f"this derivative is written for an array where it got a {type(x).__name__}: "
-            "annotate the parameter, or pass example= arguments to get one for yours"
+            f"this derivative is written for an array and got a {type(x).__name__}: "
+            "annotate the parameter, or pass example= arguments to make one for these"
         )
 
 
@@ -182,7 +182,7 @@ def require_class(x: Any, cls: type) -> None:
     """
     if type(x) is not cls:
         raise TypeError(
-            f"this derivative is written for a {cls.__name__} where it got a {type(x).__name__}: "
+            f"this derivative is written for a {cls.__name__} and got a {type(x).__name__}: "
             "make the derivative with an object of that class"
         )
 
@@ -219,7 +219,7 @@ def require_none(x: Any) -> None:
     """
     if x is not None:
         raise TypeError(
-            f"this derivative is written for None where it got a {type(x).__name__}: call the "
+            f"this derivative is written for None and got a {type(x).__name__}: call the "
             "derivative of the function, which is made again for other arguments"
         )
 
@@ -231,34 +231,35 @@ def require_container(x: Any, method: str) -> None:
     """
     if not isinstance(x, (list, tuple, dict, set, frozenset, str, bytes, range, deque)):
         raise TypeError(
-            f"this derivative takes `{method}` for the method of a list or dict where it got a "
+            f"this derivative takes `{method}` for the method of a list or dict and got a "
             f"{type(x).__name__}: give the method another name"
         )
 
 
 def require_sequence(x: Any) -> None:
-    """Check that `x` in `x + [a, b]` or `x * [a, b]` is no array, beside which the list would be
-    one: the derivative is written for a list that is joined or repeated.
+    """Check that `x` in `x + [a, b]` or `x * [a, b]` is not an array.
+
+    The derivative is written for a list that is joined or repeated.
 
     Raises `TypeError` otherwise.
     """
     if isinstance(x, (np.ndarray, np.inexact)) or (hasattr(x, "dtype") and np.ndim(x)):
         raise TypeError(
-            "a list beside an array where this derivative was written for a list that is joined "
-            "or repeated: write np.asarray(...) around the list"
+            "an operand is an array where this derivative was written for lists that are joined or "
+            "repeated: write np.asarray(...) around the list"
         )
 
 
 def require_as_many(part: Any, value: Any) -> None:
     """Check that `xs[i:j] = value` leaves a list as long as it is.
 
-    Raises `TypeError` otherwise: where nothing tells that `xs` is a list it is read as an array.
+    Raises `TypeError` otherwise: where it was not known that `xs` is a list it is read as an array.
 
     >>> require_as_many([1.0, 2.0], (3.0, 4.0)); require_as_many(np.zeros(3), [1.0])
     """
     if isinstance(part, list) and len(part) != len(value):
         raise TypeError(
-            "a slice of a list is given another number of items where nothing tells that it is "
+            "a slice of a list is assigned another number of items where it was not known to be "
             "a list: build a new one, as in xs = xs[:i] + items + xs[j:]"
         )
 
@@ -270,6 +271,6 @@ def require_stored(x: Any, name: str) -> None:
     """
     if isinstance(getattr(type(x), name, None), property):
         raise TypeError(
-            f"`{name}` of a {type(x).__name__} is a property, which this derivative did not see: "
-            "set the attributes behind it"
+            f"`{name}` of a {type(x).__name__} is a property, which this derivative was not "
+            "made for: set the attributes behind it"
         )

@@ -82,7 +82,7 @@ def asked_of_none(x: Any, method: str) -> Any:
     if x is None:
         _raise_as_python_does(method)
     raise TypeError(
-        f"this derivative is written for None where it got a {type(x).__name__}: "
+        f"this derivative is written for None and got a {type(x).__name__}: "
         "call the derivative of the function, which is made again for other arguments"
     )
 
@@ -96,8 +96,8 @@ def plain_function(f: Any) -> Any:
     """`f` itself, a function among objects of known classes; raises TypeError for others."""
     if not isinstance(f, _FUNCTIONS):
         raise TypeError(
-            f"this derivative is written for a function where it got a {type(f).__name__}: "
-            "pass `example=` arguments to get one for yours"
+            f"this derivative is written for a function and got a {type(f).__name__}: "
+            "pass `example=` arguments to make one for these"
         )
     return f
 

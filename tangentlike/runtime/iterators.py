@@ -191,8 +191,8 @@ def require_no_dict(x: Any) -> None:
     """
     if isinstance(x, dict):
         raise TypeError(
-            "a dict is gone through where nothing tells that it is one: "
-            "give dicts code of their own, and go through list(d.keys())"
+            "a dict is iterated over where it was not known to be one: "
+            "write separate code for dicts, and iterate over list(d.keys())"
         )
 
 
@@ -202,4 +202,4 @@ def require_no_dicts(iterables: Iterable[Any]) -> None:
     Raises `TypeError` otherwise.
     """
     if any(isinstance(iterable, dict) for iterable in iterables):
-        raise TypeError("a dict among what itertools goes through: write list(d) for its keys")
+        raise TypeError("a dict is passed to a function of itertools: write list(d) for its keys")

@@ -267,8 +267,8 @@ def refuse_further_vectors(bar: Any) -> None:
     """Raise where a result depends on singular vectors that complete the others to a basis."""
     if bar.size and np.any(bar != 0):
         raise NotImplementedError(
-            "singular vectors of no singular value are not unique and have no derivative: "
-            "use full_matrices=False"
+            "singular vectors that belong to no singular value are not unique and have no "
+            "derivative: use full_matrices=False"
         )
 
 

@@ -35,7 +35,7 @@ def require_plain_copy(x: Any) -> None:
             found = getattr(type(x), name, None)
             if found is not None and found is not getattr(object, name, None):
                 raise TypeError(
-                    f"{type(x).__name__} has {name} of its own, which is not followed: "
+                    f"{type(x).__name__} has {name} of its own, which is not tracked: "
                     "make the copy in the function, from fields"
                 )
     items = fields if fields is not None else x if isinstance(x, dict) else {}

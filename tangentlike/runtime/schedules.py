@@ -62,7 +62,7 @@ def _starts(rounds: int, every: int | None, snapshots: int | None) -> list[int]:
     """Where states are kept in the forward sweep. The binomial schedule also keeps the state of
     the last round, which is at hand then and the first to be reversed."""
     if (every is not None and every < 1) or (snapshots is not None and snapshots < 1):
-        raise ValueError("a checkpointed loop keeps at least one state: every and snapshots >= 1")
+        raise ValueError("a checkpointed loop saves at least one state: every and snapshots >= 1")
     if snapshots is None:
         return list(range(0, rounds, every or _root(rounds)))
     starts, start, left = [0] if rounds > 0 else [], 0, snapshots
@@ -229,7 +229,7 @@ def put_back(array: Any, saved: Any) -> None:
     """
     if not hasattr(array, "shape") or isinstance(array, np.generic):
         raise TypeError(
-            f"a checkpointed call or loop writes a {type(array).__name__}; its state can be kept "
+            f"a checkpointed call or loop writes a {type(array).__name__}; its state can be saved "
             "if it writes arrays only: return the new value instead"
         )
     array[...] = saved

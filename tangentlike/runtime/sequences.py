@@ -105,8 +105,8 @@ def join_items(parts: Any, x: Any) -> Any:
         return list(parts)
     if not hasattr(x, "shape"):
         raise TypeError(
-            f"the items that a {type(x).__name__} yields are not followed: go through what it "
-            "holds, or let `__iter__` return `iter(...)` of a list"
+            f"the items that a {type(x).__name__} yields are not tracked: loop over an attribute "
+            "that holds them, or let `__iter__` return `iter(...)` of a list"
         )
     joined = zeros_like(x)
     for place, part in enumerate(parts):

@@ -278,7 +278,7 @@ def unpad(g: Any, like: Any, pad_width: Any, mode: str = "constant") -> Any:
         return g[tuple(slice(before, before + n) for (before, _), n in inner)]
     if mode not in _COPYING_MODES:
         raise NotImplementedError(
-            f"np.pad with mode={mode!r} is differentiated where the mode stands in the call itself"
+            f"np.pad with mode={mode!r} is differentiated if the mode is a literal in the call"
         )
     places = arange(math.prod(shape), g).reshape(shape)
     source = np.pad(places, pad_width, mode=mode)
@@ -339,7 +339,7 @@ def pad_entries(x: Any, pad_width: Any, mode: str) -> Any:
     """`np.pad` in a mode that copies entries into the border (others are refused)."""
     if mode not in _COPYING_MODES:
         raise NotImplementedError(
-            f"np.pad with mode={mode!r} is differentiated where the mode stands in the call itself"
+            f"np.pad with mode={mode!r} is differentiated if the mode is a literal in the call"
         )
     return np.pad(x, pad_width, mode=mode)
 

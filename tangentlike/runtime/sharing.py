@@ -65,7 +65,7 @@ def adjoint_of(shared: SharedAdjoints, x: Any) -> Any:
     """The adjoint of `x`, to be read and written in place: where `x` is a view of an array, this
     is the same view of that array's adjoint.
     """
-    _owner(x)  # (it refuses what is no array of NumPy's)
+    _owner(x)  # (it refuses what is not an array of NumPy's)
     if any(step == 0 and n > 1 for step, n in zip(x.strides, x.shape, strict=True)):
         _refuse_repeated(x)
     return same_view(shared, x)
@@ -108,8 +108,8 @@ def _owner(x: Any) -> np.ndarray:
     """The array at the bottom of a view."""
     if type(x) is not np.ndarray:
         raise TypeError(
-            f"arrays that may share memory are written in place here, and one is a "
-            f"{type(x).__name__}: use NumPy arrays, for which this is followed"
+            "arrays that may share memory are written in place here, and one of them is a "
+            f"{type(x).__name__}: use NumPy arrays, for which this is tracked"
         )
     return memory_owner(x)
 

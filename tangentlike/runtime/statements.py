@@ -64,7 +64,7 @@ def leave_raising(manager: Any) -> None:
 def lost_statements(line: str) -> None:
     """Refuse to go on after the body of a `try` raised: it had already changed something."""
     raise RuntimeError(
-        f"the body of `{line}` raised after it had changed values that are used later: keep in "
+        f"the body of `{line}` raised after it had changed values that are used later: leave in "
         "`try` only the statement that raises, or put the body into a function that returns its "
         "results"
     )

@@ -111,7 +111,7 @@ def _copied_foreign(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:
         owner = owner.base
     if id(owner) in made:
         raise NotImplementedError(
-            "a pullback that restores arrays in place keeps two views of one array, which are "
+            "a pullback that restores arrays in place saves two views of one array, which are "
             "not copied for arrays of type " + type(array).__name__ + "; use grad instead of vjp"
         )
     result = array.copy()

@@ -117,12 +117,13 @@ class Sweep:
         self.places = [self.primal.free_names.index(name) for name in names]
         if any(place > 1 for place in self.places):
             raise TangentlikeError(
-                "wrt names the number of the round", hint="Name the state, the parameters, or both."
+                "wrt names the number of the iteration",
+                hint="Name the state, the parameters, or both.",
             )
         self.memory, self.disk = memory, (100 if to else 0) if disk is None else disk
         if memory < 1 or self.disk < 0 or (self.disk and to is None):
             raise TangentlikeError(
-                f"a sweep cannot keep {memory} states in memory and {self.disk} on disk",
+                f"a sweep cannot store {memory} states in memory and {self.disk} on disk",
                 hint="memory= is at least 1, and disk= needs a directory: to=.",
             )
         self.save_every, self.progress = save_every, progress
@@ -145,7 +146,7 @@ class Sweep:
 
     def __call__(self, state: Any, params: Any, rounds: int) -> Any:
         if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 0:
-            raise TangentlikeError(f"a sweep runs a number of rounds, not {rounds!r}")
+            raise TangentlikeError(f"a sweep runs a number of iterations, not {rounds!r}")
         with _shown(self.progress) as shown:
             run = _Run(self, shown)
             found = run.program()(state, params, int(rounds))
@@ -248,7 +249,7 @@ class _Run:
         """The loss and its gradient; the parameters must be what they were."""
         if digest(self.params[0]) != self.params[1]:
             raise TangentlikeError(
-                f"{self.sweep.primal.name} writes its parameters, which all rounds share",
+                f"{self.sweep.primal.name} writes its parameters, which all iterations share",
                 hint="Put what changes into the state.",
             )
         self.later = state
@@ -262,9 +263,9 @@ class _Run:
         path = None if self.later is None else difference(self.later, point.value)
         if path is not None:
             raise TangentlikeError(
-                f"a round gives another state{path} when it is run again",
+                f"an iteration returns a different state{path} when it is run again",
                 hint="A step must give the same each time: draw random numbers before, and pass "
-                "them among the parameters, by the number of the round.",
+                "them among the parameters, by the number of the iteration.",
             )
         self.later = state
         return point(seed)

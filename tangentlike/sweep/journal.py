@@ -195,7 +195,7 @@ class Journal:
         if known["key"] != self.key:
             raise TangentlikeError(
                 f"{directory} holds a sweep of another program, or of other arguments",
-                hint="Name another directory in to=, or remove this one to begin anew.",
+                hint="Name another directory in to=, or remove this one to start again.",
             )
         self.written = {
             start

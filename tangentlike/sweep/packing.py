@@ -69,9 +69,10 @@ class Form:
 
     def _changed(self, path: str, before: str, after: str) -> TangentlikeError:
         return TangentlikeError(
-            f"{self.what}{path} changes its form from one round to another: {before}, then {after}",
+            f"{self.what}{path} changes its form from one iteration to the next: {before}, then "
+            f"{after}",
             hint="States that are written to disk keep the shapes and dtypes of the first one; "
-            "begin with floats where a round gives floats.",
+            "begin with floats where an iteration returns floats.",
         )
 
 

@@ -306,8 +306,8 @@ def _mismatch(
     what = "forward" if check.mode.startswith("fwd") else "reverse"
     message = (
         f"{what} mode of {name} disagrees with central differences ({check.mode}) for "
-        f"{check.argument}: expected {check.expected:.10g}, got {check.got:.10g} "
-        f"along a random direction"
+        f"{check.argument}: expected {check.expected:.10g}, got {check.got:.10g} along a random "
+        "direction"
     )
     if check.mode not in MODES:
         return Mismatch(message)

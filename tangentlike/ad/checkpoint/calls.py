@@ -56,7 +56,7 @@ class Maker:
             if form in ("list", "tuple", "dict"):
                 raise UnsupportedError(
                     f"a checkpointed call or loop changes the {form} `{name}`; only arrays that "
-                    "it writes can be kept",
+                    "it writes can be saved",
                     self.place,
                     "Return new values instead, or write into an array made beforehand.",
                 )

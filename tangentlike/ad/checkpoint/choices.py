@@ -118,7 +118,7 @@ class Checkpoints:
             inner = whole.args[0]
         if not isinstance(inner, ir.Ref) or not inspect.isfunction(inner.obj):
             raise UnsupportedError(
-                "which function is checkpointed here cannot be seen",
+                "which function is checkpointed here is not known when the derivative is made",
                 call.at or stmt.origin.place,
                 "Give checkpoint a function that is defined outside of this one.",
             )

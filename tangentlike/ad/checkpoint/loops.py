@@ -64,10 +64,10 @@ class LoopPair(Maker):
         shared = sorted(effects.returned & effects.written)
         if shared:
             raise UnsupportedError(
-                f"a round of this checkpointed loop may hand on a part of `{shared[0]}`, which the "
-                "loop writes",
+                f"an iteration of this checkpointed loop may pass on a part of `{shared[0]}`, "
+                "which the loop writes",
                 self.plan.place,
-                "Hand on a copy of it.",
+                "Pass on a copy of it.",
             )
 
     def _find_inner(self) -> None:

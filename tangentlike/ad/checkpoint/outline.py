@@ -241,8 +241,8 @@ class _Outlining:
                 raise UnsupportedError(
                     f"`{name}` may have no value yet where this checkpointed loop begins",
                     loop.origin.place,
-                    f"Give `{name}` a value before the loop: kept states hold what one round "
-                    "hands to the next.",
+                    f"Give `{name}` a value before the loop: saved states hold what one iteration "
+                    "passes to the next.",
                 )
         inputs = carried | (read & live) - frozenset(ir.binds(loop))
         return self._ordered(carried), self._ordered(inputs)
@@ -275,11 +275,11 @@ class _Outlining:
         if self.kinds.get(name, UNKNOWN).form != "number":
             raise UnsupportedError(
                 f"`{name}` may be a number (rebound here) or an array (written in place), which "
-                "a checkpointed loop keeps in different ways",
+                "a checkpointed loop saves in different ways",
                 stmt.origin.place,
                 f"Write `{name} = {name} {BINARY_OF[stmt.op.obj][0]} ...` or "
                 f"`{name}[...] {BINARY_OF[stmt.op.obj][0]}= ...`. In the function that is "
-                "differentiated itself, an annotation (`x: float` or `x: np.ndarray`) tells too.",
+                "differentiated itself, an annotation (`x: float` or `x: np.ndarray`) says which.",
             )
         text, op = BINARY_OF[stmt.op.obj]
         call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
@@ -299,13 +299,13 @@ def _options(mark: ir.Call, stmt: ir.Stmt) -> Options:
     hint, message = "", ""
     if len(mark.args) != 1 or not set(words) <= {"every", "snapshots", "schedule", "to"}:
         message = "this call of checkpointed cannot be read"
-        hint = "Give it the rounds, and every=, snapshots=, schedule= or to= by name."
+        hint = "Pass the iterations first, and every=, snapshots=, schedule= or to= by name."
     elif len({"every", "snapshots", "schedule"} & set(words)) > 1:
         message = "checkpointed takes one of every=, snapshots= and schedule="
         hint = "Leave out the others."
     elif isinstance(stmt, ir.While) and "snapshots" not in words:
-        message = "how many rounds a while loop makes is not known beforehand"
-        hint = "Say how many states may be kept: checkpointed(test, snapshots=30)."
+        message = "how many iterations a while loop makes is not known beforehand"
+        hint = "Say how many states may be saved: checkpointed(test, snapshots=30)."
     if message:
         raise UnsupportedError(message, stmt.origin.place, hint)
     return given

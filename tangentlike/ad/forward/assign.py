@@ -66,7 +66,7 @@ def _refuse_files(stmt: ir.Assign, state: Tangents) -> None:
             obj is schedules.stack_on_disk and name in state.active
         ):
             raise UnsupportedError(
-                "states that a checkpointed loop keeps on disk carry no tangents",
+                "states that a checkpointed loop saves to disk carry no tangents",
                 stmt.origin.place,
                 "Leave out `to=` for second derivatives, or take them in reverse mode.",
             )

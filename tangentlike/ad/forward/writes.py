@@ -266,7 +266,7 @@ def _container_method(stmt: ir.Do, call: ir.Call, state: Tangents) -> list[ir.St
     elif method in _REORDERING:
         raise state.refuse(
             f"`{method}` of a list that carries derivatives",
-            "Which element goes where is not followed. Use np.sort, or build a new list.",
+            "Which element goes where is not tracked. Use np.sort, or build a new list.",
             call.at,
         )
     else:
@@ -283,7 +283,7 @@ def _writer(
         return [stmt]
     if len(call.args) <= position:
         raise state.refuse(
-            f"{getattr(call.fn, 'text', 'this call')} with its values by keyword",
+            f"{getattr(call.fn, 'text', 'this call')} with its operands by keyword",
             "Pass them by position.",
             call.at,
         )

@@ -219,7 +219,7 @@ class _Apart:
         for ref in code.refs if code.names else ():
             if self.changes(ref.obj):
                 raise UnsupportedError(
-                    f"`{ref.text}` may write what it is given, and is called within "
+                    f"`{ref.text}` may write its arguments, and is called within "
                     f"`{code.text}`, which is not differentiated",
                     place,
                     "Call it in a statement of its own before this one.",

@@ -16,7 +16,7 @@ import numpy as np
 from ... import ir
 from ...analysis.operations import is_python_function
 from ...analysis.outputs import draws, position_of_output, with_size
-from ...errors import UnknownRankError, UnsupportedError
+from ...errors import CLASS_IS_READ, UnknownRankError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.kind import INT, UNKNOWN
 from ...runtime.records import attribute_of
@@ -159,7 +159,7 @@ class _Rewriter:
                     return self._function(stmt, call, obj)
             case ir.Attribute(_, "shuffle"):
                 raise UnsupportedError(
-                    "`shuffle` writes its argument in an order that only the run knows",
+                    "`shuffle` writes its argument in an order that is not known until run time",
                     call.at,
                     "Draw a permutation and index with it: `x = x[rng.permutation(len(x))]`.",
                 )
@@ -181,10 +181,9 @@ class _Rewriter:
         """`obj.step(x, out=y)`, `obj.dot(x, y)`, where the class of `obj` is not known."""
         if self.context.kind_of(base).form == "unknown":
             raise UnknownRankError(
-                f"`{method}` may write what it is given, and the class of what has it is not known",
+                f"`{method}` may write its arguments, and the class of its object is not known",
                 call.at,
-                "Call the derivative, whose arguments tell the classes of objects, or give some "
-                "with example=.",
+                CLASS_IS_READ,
             )
 
     def _may_be_array(self, base: ir.Expr) -> bool:
@@ -274,7 +273,7 @@ class _Rewriter:
         plain = all(isinstance(item, ir.Var) for item in items)
         if not items or not plain or any(self.context.kind_of(i).form == "tuple" for i in items):
             raise UnsupportedError(
-                "`out=` with something other than arrays that can be seen",
+                "`out=` is given something other than arrays written out in the call",
                 call.at,
                 "Store the result: `out[...] = f(x)`.",
             )

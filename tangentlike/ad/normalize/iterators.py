@@ -50,9 +50,9 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
             )
             if headers[name] > 1 or name in others or not here:
                 raise UnsupportedError(
-                    f"`{name}` is an iterator, and what a loop leaves of it is read elsewhere",
+                    f"`{name}` is an iterator, and what a loop leaves of it is read later",
                     stmt.origin.place,
-                    "Make a list of it, `items = list(...)`, and run through parts of that.",
+                    "Make a list of it, `items = list(...)`, and loop over slices of that.",
                 )
             out += _listed(stmt, name, context)
         return tuple(out)

@@ -137,10 +137,10 @@ def _refuse_changed(function: ir.Function, context: Context) -> None:
             f"`{name} = {name}[:i] + [v] + {name}[i:]`,"
         )
         raise SharingError(
-            f"`{name}` is changed as a whole while another name may stand for it",
+            f"`{name}` is changed as a whole while another name may refer to it",
             stmt.origin.place,
-            f"Which item goes where is then not followed. {other_way} or copy it where the two "
-            "part.",
+            f"Which item goes where is then not tracked. {other_way} or copy it where the two "
+            "differ.",
             (name,),
         )
 

@@ -84,7 +84,7 @@ class CallConversion:
                     continue
                 if first == second:
                     raise UnsupportedError(
-                        f"`{call.fn.text}` writes its argument `{formal}`, and is given the same "
+                        f"`{call.fn.text}` writes its argument `{formal}`, and receives the same "
                         f"array as `{other}`",
                         call.at,
                         "Pass a copy of one of them.",

@@ -82,7 +82,7 @@ class Reverse:
                 raise UnsupportedError(
                     f"`{site.results[0]}` comes from a call that writes its arguments in place",
                     stmt.origin.place,
-                    "Give a copy of the result a name, and differentiate by that.",
+                    "Bind a copy of the result to a name, and differentiate with respect to that.",
                 )
 
     @property
@@ -97,9 +97,9 @@ class Reverse:
         function = self.primal.function
         if value == ir.Const(None):
             raise UnsupportedError(
-                f"no gradient of {function.name}: it returns nothing",
+                f"no gradient of {function.name}: it returns None",
                 function.place,
-                "Return the number whose derivative is wanted.",
+                "Return the number to differentiate.",
             )
         adjoints, out = self._begin()
         kind = self.context.kind_of(value)
@@ -267,10 +267,10 @@ class Reverse:
         for name in self.primal.shared:
             if needed & content(name, self.primal.aliases):
                 raise UnsupportedError(
-                    f"`{name}` is written in place, and the adjoint reads what it held",
+                    f"`{name}` is written in place, and the adjoint reads the value it had before",
                     self.primal.function.place,
                     "The gradient is not differentiated in reverse mode: use forward mode over "
-                    "it, as hvp does, or give a copy a name and read that.",
+                    "it, as hvp does, or bind a copy to a name and read that.",
                 )
         return ()
 

@@ -239,7 +239,7 @@ class Recorder:
         """A body that raises would leave what it pushed on a stack that outlives it."""
         if tried is not None and self.facts.repeated[self.facts.block_of[id(tried)]]:
             raise UnsupportedError(
-                f"`{name}` has to be saved inside a `try` that stands in a loop",
+                f"`{name}` has to be saved inside a `try` inside a loop",
                 tried.origin.place,
                 "Put the body of the `try` into a function of its own that returns its results.",
             )

@@ -348,7 +348,7 @@ class Statements:
                     raise UnsupportedError(
                         f"`{method}` of a container that carries derivatives",
                         stmt.origin.place,
-                        "Which item goes where is not followed backwards. Use `append`, `pop()` "
+                        "Which item goes where is not tracked in reverse. Use `append`, `pop()` "
                         "and stores to items, or build a new container.",
                     )
             case ir.Call(fn=ir.Attribute(ir.Var(base), "__setitem__")) if base in self.active:

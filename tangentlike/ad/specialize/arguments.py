@@ -15,24 +15,25 @@ def bind(call: ir.Call) -> dict[str, ir.Expr]:
     signature = inspect.signature(call.fn.obj, follow_wrapped=False)
     if any(map(ir.is_starred, call.args)):
         raise UnsupportedError(
-            f"how many arguments this call gives `{call.fn.text}` shows only when it runs",
+            f"how many arguments this call gives `{call.fn.text}` is not known until run time",
             call.at,
-            "Unpack a tuple whose length can be seen, or write the arguments one by one.",
+            "Unpack a tuple that is written out, as in `args = (x, y)`, or write the arguments "
+            "one by one.",
         )
     try:
         bound = signature.bind(*call.args, **dict(call.kwargs))
     except TypeError as error:
         if lifted_of(call.fn.obj) is not None and "self" in signature.parameters:
             raise UnsupportedError(
-                f"a function that is kept is called otherwise than it was made for: {error}",
+                f"a stored function is called with arguments it was not made for: {error}",
                 call.at,
-                "Its defaults are what it holds: they cannot be given here. Make it without them "
-                "(`lambda x: x * t`), or a parameter without a default.",
+                "Its defaults are the values it captures: they cannot be passed here. Make it "
+                "without them (`lambda x: x * t`), or a parameter without a default.",
             ) from None
         raise UnsupportedError(
             f"this call does not fit `{call.fn.text}{signature}`: {error}",
             call.at,
-            "Give the function the arguments that it takes.",
+            "Pass the arguments that the function takes.",
         ) from None
     actuals: dict[str, ir.Expr] = {}
     for name, value in bound.arguments.items():

@@ -383,8 +383,11 @@ def is_checkpointed(obj: Any, variants: Variants) -> bool:
 
 def _operator_unresolved(operator: Any, place: Any) -> UnsupportedError:
     """`tl.grad` itself is no function of the user's, to be read like one."""
+    name = operator.__name__
     return UnsupportedError(
-        f"which function `tl.{operator.__name__}` is given here cannot be seen",
+        f"the function or the wrt that `tl.{name}` is given is not known when the derivative is "
+        "made",
         place,
-        "Write a function that calls it: `tl.grad(lambda x: system.energy(x))`.",
+        f"Define the function by name and write wrt as a literal, or call it in a lambda: "
+        f"`tl.{name}(lambda x: system.energy(x), wrt=0)`.",
     )

@@ -278,10 +278,10 @@ def refuse_compared(function: ir.Function, every: bool = False) -> None:
                 case ir.Call(fn=ir.Ref(obj=obj), args=args) if any(obj is c for c in _COMPARING):
                     if any(_is_made_inside(a) or (every and is_function(a)) for a in args):
                         raise UnsupportedError(
-                            "a function is compared with one that is made inside of "
-                            f"{function.name}, or kept beside such",
+                            "a function is compared with one that is defined inside "
+                            f"{function.name}, or stored beside such a function",
                             part.at or stmt.origin.place,
-                            "Compare names: keep them beside the functions, or in a dict.",
+                            "Compare names: store them beside the functions, or as keys of a dict.",
                         )
 
 

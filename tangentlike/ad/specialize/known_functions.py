@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from .variants import Variants
 
 _DEEPEST = 8  # functions made of functions, or functions spelled out in functions
-_EXPLAIN = "Python would use the value of the moment of the call. Pass it as a default: `{0}={0}`."
+_EXPLAIN = (
+    "Python would read the value it has when the function is called. "
+    "Pass it as a default: `{0}={0}`."
+)
 
 
 def with_known_functions(lowered: Lowered, variants: Variants) -> Lowered:
@@ -213,8 +216,8 @@ class _Resolver(FunctionValues):
                 if lifted is not None and lifted.rebound:
                     name = min(lifted.rebound)
                     raise UnsupportedError(
-                        f"a function that uses `{name}` is kept, and `{name}` is bound more than "
-                        "once",
+                        f"a function that uses `{name}` is stored, and `{name}` is bound more "
+                        "than once",
                         getattr(expr, "at", None) or lifted.function.place,
                         _EXPLAIN.format(name),
                     )
@@ -297,7 +300,7 @@ class _Resolver(FunctionValues):
             return None
         if self.depth > _DEEPEST:
             raise UnsupportedError(
-                f"`{call.fn.text}` gives functions that are made of functions, without end",
+                f"`{call.fn.text}` returns functions that are made of functions, without end",
                 call.at,
                 "Bound the depth, or write a loop.",
             )

@@ -365,5 +365,5 @@ def refuse_properties_like_arrays(function: ir.Function, kinds: Mapping[str, Kin
                 raise UnsupportedError(
                     f"the property `{part.name}` is also an attribute of arrays",
                     stmt.origin.place,
-                    f"Rename it: `{part.name}_` could be told apart.",
+                    f"Rename it: `{part.name}_` would be unambiguous.",
                 )

@@ -22,7 +22,7 @@ from typing import Any
 from ... import ir
 from ...analysis.kind_of import kind_of
 from ...analysis.operations import is_python_function
-from ...errors import UnknownClassError, UnsupportedError
+from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
 from ...frontend.marks import carry_over, mark
@@ -168,9 +168,9 @@ def _refuse_parents(function: ir.Function) -> None:
     for stmt in ir.statements(function.body):
         if isinstance(stmt, ir.Assign) and _is_super(stmt.value) and not stmt.value.args:  # type: ignore[union-attr]
             raise UnknownClassError(
-                "what `super()` stands for is not known, or is not written in Python",
+                "which class `super()` refers to is not known, or is not written in Python",
                 stmt.origin.place,
-                "Call the derivative, whose arguments tell the classes of objects.",
+                CLASS_IS_READ,
             )
 
 
@@ -340,7 +340,7 @@ class _Spelling:
         if fn.obj not in BINARY and fn.obj not in UNARY:
             return
         if any(self.kind(arg).form == "object" and self._class(arg) for arg in call.args):
-            what = f"`{fn.text}` of an object, whose class does not say in Python what that is"
+            what = f"`{fn.text}` of an object, whose class does not define in Python what that does"
             refuse_operator(what, origin.place)
 
     def _parent(self, call: ir.Call, name: str, origin: ir.Origin) -> ir.Expr | None:

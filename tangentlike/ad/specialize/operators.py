@@ -166,7 +166,7 @@ def derivative_of(
     return ir.Ref(inner.__name__, made)
 
 
-_NOT_TOLD = UnknownClassError("what is called shows only when the program runs")
+_NOT_TOLD = UnknownClassError("what is called is not known until run time")
 
 
 @dataclasses.dataclass(frozen=True)

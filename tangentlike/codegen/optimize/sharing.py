@@ -297,7 +297,7 @@ def _bound(
 
 
 def _put(base: ir.Expr, value: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, ...]]:
-    """A value stored in something that is no array stays reachable through it."""
+    """A value stored in something that is not an array stays reachable through it."""
     shared = sources(value, facts, trusted)
     into = sources(base, facts, trusted)
     if isinstance(base, ir.Var) and facts.kind(base.name).form == "array":

@@ -72,7 +72,7 @@ def definition(obj: Any, name: str) -> Piece:
     nodes = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))]
     if len(nodes) != 1:
         raise UnsupportedError(
-            f"`{name}` has no source that could be copied into a file of its own",
+            f"`{name}` has no source that could be copied into a standalone file",
             hint="Define it with `def` in a file, or leave out --standalone.",
         )
     return piece(text.rstrip(), nodes[0], _surroundings(obj))

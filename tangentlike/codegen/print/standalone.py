@@ -71,9 +71,9 @@ class _Collection:
             return
         if obj is pair_of or obj is tangent_of:
             raise UnsupportedError(
-                "a function is called that shows only when the program runs, and a file of its own "
-                "cannot make its derivative then",
-                hint="Call functions by their names, or leave out --standalone.",
+                "a function is called that is not known until run time, and a standalone file "
+                "cannot derive it then",
+                hint="Call functions by name, or leave out --standalone.",
             )
         self.done.add((name, id(obj)))
         self.kept.append(obj)
@@ -90,7 +90,7 @@ class _Collection:
     def _module(self, name: str, module: types.ModuleType) -> None:
         if not is_installed(module.__name__):
             raise UnsupportedError(
-                f"a file of its own cannot import `{module.__name__}`, a module of yours",
+                f"a standalone file cannot import `{module.__name__}`, a module of yours",
                 hint=f"Import the functions you use by name: from {module.__name__} import ...",
             )
         self.imports[name] = Binding("module", module.__name__, name, module)

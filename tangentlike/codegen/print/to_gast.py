@@ -147,7 +147,7 @@ def literal(value: Any, spell: Speller = plain) -> Any:
         return _number(value, spell)
     if type(value) is complex:
         return _complex(value, spell)
-    raise InternalError("emit", f"{value!r} of type {type(value).__name__} is no literal")
+    raise InternalError("emit", f"{value!r} of type {type(value).__name__} is not a literal")
 
 
 def _number(value: float, spell: Speller) -> Any:
