@@ -234,7 +234,10 @@ def as_many(w: Any, x: Any) -> Any:
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
-    "no such": (lambda: tl.dask.grad(squares, over="z"), "which squares has not"),
+    "no such": (
+        lambda: tl.dask.grad(squares, over="z"),
+        "`z`, which is not a parameter of squares",
+    ),
     "both": (lambda: tl.dask.grad(squares, wrt="x", over="x"), "in wrt"),
     "reduction": (lambda: tl.dask.grad(squares, over="x", reduction="max"), "no reduction 'max'"),
     "mean head": (
