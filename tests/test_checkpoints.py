@@ -494,7 +494,7 @@ REFUSED = {
     bound_inside: "`m` may have no value yet",
     number_or_array: "`u` may be a number .* or an array",
     grows_a_list: "changes the list `xs`",
-    hands_on_a_view: "may hand on a part of",
+    hands_on_a_view: "may pass on a part of",
     swapped_and_seen: "in place and binds it to another object",
     swapped_for_the_caller: "in place for the caller, and bound to another object",
     swapped_outside: "which is defined outside swapped_outside",

@@ -266,9 +266,9 @@ def test_options_are_checked() -> None:
     for wrong in ({"memory": 0}, {"disk": 3}, {"memory": 1, "disk": -1, "to": "run"}):
         with pytest.raises(tl.TangentlikeError, match="cannot store"):
             tl.sweep.grad(step, loss, **wrong)
-    with pytest.raises(tl.TangentlikeError, match="number of the round"):
+    with pytest.raises(tl.TangentlikeError, match="number of the iteration"):
         tl.sweep.grad(step, loss, wrt="t")
-    with pytest.raises(tl.TangentlikeError, match="number of rounds"):
+    with pytest.raises(tl.TangentlikeError, match="number of iterations"):
         tl.sweep.grad(step, loss)(*start(), 2.0)
 
 
