@@ -359,3 +359,16 @@ def repeated_by_count(x):
 def test_lists_repeated_in_place(f):
     tl.check_grads(f, (X,))
     assert np.isclose(tl.jvp(f, (X,), (X,))[1], tl.grad(f)(X) @ X)
+
+
+def chosen_items(b, s):
+    p = {k: v for k, v in {k: v * s for k, v in enumerate(b)}.items() if k}
+    return p[2] * b[0]
+
+
+def test_items_that_a_comprehension_puts_into_a_dict_need_no_check() -> None:
+    b = np.array([0.5, 1.2, -0.7])
+    for example in (None, (b, 0.3)):
+        gradient = tl.grad(chosen_items, example=example)
+        np.testing.assert_allclose(gradient(b, 0.3), [b[2] * 0.3, 0.0, 0.3 * b[0]])
+    tl.check_grads(chosen_items, (b, 0.3))

@@ -104,14 +104,17 @@ def require_apart(a: Any, b: Any) -> None:
         )
 
 
-def require_read_first(entries: Any, value: Any) -> None:
-    """Check that `a[k] = value` reads every entry of `value` before it writes it, where `value` is
-    a view of `a` and `entries` is `a[k]`.
+def require_read_first(a: Any, key: Any, value: Any) -> None:
+    """Check that `a[key] = value` reads every entry of `value` before it writes it, where `value`
+    is a view of `a`. An item of a list or dict is replaced, and needs no check.
 
     NumPy sees to that, by a copy or by the order of its writes, except for vectors with unequal
     strides of one sign: `a[::2] = a[:n]` reads entries that it has just written. Raises
     `ValueError` there.
     """
+    if type(a) is not np.ndarray:
+        return
+    entries = a[key]
     vectors = all(type(x) is np.ndarray and x.ndim == 1 for x in (entries, value))
     if not vectors or entries.size != value.size:
         return

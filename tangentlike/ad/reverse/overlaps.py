@@ -1,6 +1,6 @@
 """Slices assigned to overlapping slices of the same array.
 
-    a[::2] = v                    require_read_first(a[::2], v)
+    a[::2] = v                    require_read_first(a, slice(None, None, 2), v)
                                   a[::2] = v
 
 The adjoint takes it that the value is read before anything is written, and so it is for most:
@@ -15,6 +15,7 @@ from ...analysis.aliases import Aliases
 from ...analysis.memory import key_parts
 from ...analysis.structure import Structure
 from ..context import Context
+from .adjoints import as_value
 
 _WHOLE = (ir.Slice(), ir.Const(Ellipsis))
 
@@ -38,7 +39,8 @@ def checked_overlap(
         return [stmt]
     if _is_only_stored(value.name, facts, context):
         return [stmt]
-    check = ir.Call(context.helper("require_read_first"), (target, value))
+    operands = (base, as_value(target.key), value)
+    check = ir.Call(context.helper("require_read_first"), operands)
     return [ir.Do(check, stmt.origin), stmt]
 
 
