@@ -82,7 +82,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "setitem_inactive": _each(_WAYS, "`operator.setitem` is called by its name"),
     "setitem_active": _each(_WAYS, "no derivative rule for operator.setitem"),
     "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),
-    "partial_write": _each(_WAYS, "a function that uses `w` is kept"),
+    "partial_write": _each(_WAYS, "a function that uses `w` is stored"),
     "list_of_callables": _each(_WAYS, "`f` may write its arguments, which carry derivatives"),
     "map_writes": {
         "reverse": "`w` is written in place while an element of `items` may share its memory",
@@ -117,11 +117,17 @@ REFUSED: dict[str, dict[str, str]] = {
     "given_by_closure_then_set": _each(
         _REVERSE, "`buf` is written in place, and is defined outside"
     ),
-    "given_and_carried": _each(_WAYS, "`product` carries derivatives into `G`, which lives out"),
-    "given_and_updated": _each(_WAYS, "`v` carries derivatives into `SLOTTED.b`, which lives out"),
+    "given_and_carried": _each(
+        _WAYS, "`product` carries derivatives into `G`, which is defined outside"
+    ),
+    "given_and_updated": _each(
+        _WAYS, "`v` carries derivatives into `SLOTTED.b`, which is defined outside"
+    ),
     "given_twice_and_carried": _each(_WAYS, "`product` carries derivatives into `TABLES`, which"),
     "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` returns from its cache is"),
-    "put_into_list_and_carried": _each(_WAYS, "carries derivatives into `G`, which lives"),
+    "put_into_list_and_carried": _each(
+        _WAYS, "carries derivatives into `G`, which is defined outside"
+    ),
     "by_getattr": _each(_WAYS, "`__setitem__` is called by its name"),
     "by_kept_method": _each(_REVERSE, "`fill` is written in place while `w` may share its memory"),
     "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),

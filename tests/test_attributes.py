@@ -105,7 +105,7 @@ def right_or_refused(fn: Any, args: tuple[Any, ...]) -> str:
     [
         (alias_of_a_number, "right"),
         (seen_through_an_attribute, "is written in place while"),
-        (array_under_two_names, "written for a number where it got an array"),
+        (array_under_two_names, "written for a number and got an array"),
         (two_attributes, "right"),
         (two_attributes_of_one_array, "may be the same array"),
     ],
@@ -211,9 +211,9 @@ def test_cached_property_is_refused() -> None:
 
     x = np.array([0.3, 0.7])
     for f, args in ((of_argument, (Cached(x), 2.0)), (made, (x,))):
-        with pytest.raises((tl.TangentlikeError, AttributeError), match="`?norm`? is no field"):
+        with pytest.raises((tl.TangentlikeError, AttributeError), match="`?norm`? is not a field"):
             tl.grad(f)(*args)
-        with pytest.raises((tl.TangentlikeError, AttributeError), match="`?norm`? is no field"):
+        with pytest.raises((tl.TangentlikeError, AttributeError), match="`?norm`? is not a field"):
             tl.jvp(f, args, args)
     kept = Cached(x)
     assert kept.norm > 0.0

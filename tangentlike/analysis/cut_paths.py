@@ -50,9 +50,32 @@ def refuse_cut_paths(
     made = {s.target: s.value for s in stmts if isinstance(s, ir.Assign)}
     keyed = [found for s in stmts for found in _keyed(s, kinds, made)]
     if keyed:
-        carried = frozenset(varied())
-        for name in sorted({name for name, names in keyed if names & carried}):
+        carried, owners = frozenset(varied()), _owners_of_keys(stmts, made)
+        found: set[str] = set()
+        while True:  # (what is a key of a dict already carries what the keys of that dict do)
+            more = {
+                name
+                for name, names in keyed
+                if any(owners[n] in found if n in owners else n in carried for n in names)
+            }
+            if more <= found:
+                break
+            found |= more
+        for name in sorted(found):
             _refuse_keys(name, stmts)
+
+
+def _owners_of_keys(stmts: list[ir.Stmt], made: Mapping[ir.Target, ir.Expr]) -> dict[str, str]:
+    """The dict that a name is a key of, where a loop over `d.items()` binds it."""
+    found = {}
+    for stmt in stmts:
+        match stmt:
+            case ir.For(target=(str(key), _), iter=view):
+                view = made.get(view.name, view) if isinstance(view, ir.Var) else view
+                match view:
+                    case ir.Call(fn=ir.Attribute(ir.Var(owner), "items"), args=()):
+                        found[key] = owner
+    return found
 
 
 def _parts(stmt: ir.Stmt) -> Iterator[ir.Expr]:

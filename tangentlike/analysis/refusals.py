@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,30 @@ def refuse_unknown(
     check = _Check(function, active, book, kinds or {}, wrt, matrix_names(function))
     for stmt in ir.statements(function.body):
         check.statement(stmt)
+
+
+def refuse_varied_functions(function: ir.Function, varied: Callable[[], Collection[str]]) -> None:
+    """Refuse a derivative made at run time of a function that varies itself, as the method of an
+    object that carries derivatives does: what it is made of gives nothing of that on."""
+    made: dict[ir.Target, ir.Expr] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=target, value=ir.Call(fn=ir.Ref(obj=obj), args=args) as call):
+                made[target] = call
+                if obj not in _DERIVING or not isinstance(args[0], ir.Var):
+                    continue
+                name = args[0].name
+                if name not in varied():
+                    continue
+                match made.get(name):
+                    case ir.Call(args=(ir.Var(owner), ir.Const(str(method)))):
+                        raise unknown_class(ir.Attribute(ir.Var(owner), method), stmt.origin.place)
+                raise UnsupportedError(
+                    f"`{name}` is called, carries derivatives, and which function it is is not "
+                    "known until run time",
+                    stmt.origin.place,
+                    "Call the function by its name, or pass what it captures as an argument.",
+                )
 
 
 _FOLLOWED = (

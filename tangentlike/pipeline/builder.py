@@ -47,6 +47,7 @@ from ..analysis.layouts import depends_on_layout
 from ..analysis.local_inputs import comprehensions_whole, refuse_local_inputs
 from ..analysis.memory import Effects, Sources
 from ..analysis.outside import Outside
+from ..analysis.refusals import refuse_varied_functions
 from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplify
@@ -250,9 +251,11 @@ class Builder:
         self, function: ir.Function, wrt: tuple[str, ...], context: Context
     ) -> None:
         kinds, effects = context.kinds, context.sources().effects
+        varied = functools.cache(lambda: varied_names(function, wrt, kinds, self.book, effects))
+        refuse_varied_functions(function, varied)
         refuse_cut_paths(
             function,
-            functools.cache(lambda: varied_names(function, wrt, kinds, self.book, effects)),
+            varied,
             functools.cache(lambda: useful_names(function, kinds, self.book, effects)),
             kinds,
         )
