@@ -111,7 +111,9 @@ class _Flattener:
             case Update(target=target, op=op, value=value):
                 if self.special.rebinds(target, (value,)):
                     raise UnsupportedError(
-                        "the right-hand side of an update assigns its target", self.origin.place, _APART
+                        "the right-hand side of an update assigns its target",
+                        self.origin.place,
+                        _APART,
                     )
                 place = self.place(target)
                 if isinstance(place, Index) and not is_repeatable(value):
