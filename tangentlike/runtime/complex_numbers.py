@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .broadcasting import _is_complex
+
 __all__ = ["adjoint_of_imag", "adjoint_of_real"]
 
 
@@ -21,8 +23,3 @@ def adjoint_of_imag(g: Any, like: Any) -> Any:
 
 def _real(x: Any) -> Any:
     return x.real if _is_complex(x) else x
-
-
-def _is_complex(x: Any) -> bool:
-    dtype = getattr(x, "dtype", None)
-    return isinstance(x, complex) if dtype is None else dtype.kind == "c"

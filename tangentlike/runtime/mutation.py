@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .broadcasting import unbroadcast
+from .broadcasting import _is_complex, unbroadcast
 from .records import Mirror, Record, added, copied_fields, dict_with, is_array_class
 
 __all__ = ["accumulate", "add_at", "copy", "part_like", "stop_gradient"]
@@ -65,11 +65,7 @@ def add_at(x_bar: Any, key: Any, g: Any) -> Any:
 def fitting(g: Any, x_bar: Any) -> Any:
     """`g` as an array like `x_bar` takes it in: its real part, where that is real."""
     real = type(x_bar) is np.ndarray and x_bar.dtype.kind == "f"
-    return g.real if real and (type(g) is complex or _is_complex_array(g)) else g
-
-
-def _is_complex_array(g: Any) -> bool:
-    return getattr(getattr(g, "dtype", None), "kind", "") == "c"
+    return g.real if real and _is_complex(g) else g
 
 
 def part_like(part: Any, value: Any) -> Any:
