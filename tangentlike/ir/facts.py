@@ -1,0 +1,73 @@
+"""Facts about functions, each worked out once for each function object.
+
+A function never changes, so what is known of it never goes stale: a pass that changes something
+returns another function, of which nothing is known yet except what the pass says it preserves.
+An *analysis* is anything that is called with a function: a class such as `ProgramIndex`, or a
+function. One that needs other facts, or the setting in which it is asked (kinds, rules), is
+called with both and says so by the attribute `asks = True`.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from .nodes import Function
+
+_T = TypeVar("_T")
+Analysis = Callable[..., _T]
+
+
+class Facts:
+    """Answers analyses; `setting` is what those that ask for it find in `facts.setting`.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from .index import ProgramIndex
+    >>> f, facts = program("y = a * b; return y"), Facts()
+    >>> facts.get(ProgramIndex, f) is facts.get(ProgramIndex, f)
+    True
+
+    The facts are kept with the function (and are gone with it), apart for each manager.
+    """
+
+    def __init__(self, setting: Any = None) -> None:
+        self.setting = setting
+        self.computed: dict[str, int] = {}  # how often each analysis was run
+
+    def get(self, analysis: Analysis[_T], function: Function) -> _T:
+        """What an analysis says of a function; worked out when first asked for."""
+        known = self._known(function)
+        if analysis not in known:
+            name = getattr(analysis, "__name__", repr(analysis))
+            self.computed[name] = self.computed.get(name, 0) + 1
+            asks = getattr(analysis, "asks", False)
+            known[analysis] = analysis(function, self) if asks else analysis(function)
+        found: _T = known[analysis]
+        return found
+
+    def keep(self, old: Function, new: Function, preserved: Iterable[Analysis[Any]]) -> Function:
+        """`new`, which a pass made of `old`, with those facts of `old` that the pass preserves."""
+        if new is not old:
+            before, now = self._known(old), self._known(new)
+            now.update((a, before[a]) for a in preserved if a in before and a not in now)
+        return new
+
+    def _known(self, function: Function) -> dict[Analysis[Any], Any]:
+        kept: weakref.WeakKeyDictionary[Facts, dict[Analysis[Any], Any]] | None
+        kept = function.__dict__.get("_facts")
+        if kept is None:
+            kept = weakref.WeakKeyDictionary()
+            object.__setattr__(function, "_facts", kept)
+        found = kept.get(self)
+        if found is None:
+            found = kept[self] = {}
+        return found
+
+
+GENERAL = Facts()  # for facts that follow from the text of a function alone
+
+
+def fact(analysis: Analysis[_T], function: Function) -> _T:
+    """What an analysis that needs nothing but the function says of it, worked out once."""
+    return GENERAL.get(analysis, function)

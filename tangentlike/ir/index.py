@@ -1,0 +1,93 @@
+"""Where everything stands in one function: numbers of statements, what is around them, and which
+statements bind and read each name.
+
+A statement's number is its place in program order, so that facts about statements are lists, and
+"before", "after" and "inside" are comparisons of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..errors import InternalError
+from .nodes import Block, For, Function, Stmt, While
+from .visitor import binds, blocks, reads
+
+OUTERMOST = -1  # the number of what is around the statements of the function's body
+
+
+class ProgramIndex:
+    """`statements[n]` is the statement of number `n`; the lists beside it say of each
+
+    - `parents`: the number of the compound statement around it, or `OUTERMOST`,
+    - `branches`: in which of the blocks of that statement it stands,
+    - `ends`: the number of the first statement after it and all that is inside it.
+
+    `definitions` and `uses` give the numbers of the statements that bind, or themselves read, a
+    name, in program order; parameters are bound by no statement.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> index = ProgramIndex(program("for i in n:\\n    y = i * a\\nreturn y"))
+    >>> index.parents, index.ends, index.definitions["y"], index.uses["y"]
+    ([-1, 0, -1], [2, 2, 3], [1], [2])
+    """
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.statements: list[Stmt] = []
+        self.parents: list[int] = []
+        self.branches: list[int] = []
+        self.ends: list[int] = []
+        self.definitions: dict[str, list[int]] = {}
+        self.uses: dict[str, list[int]] = {}
+        self._numbers: dict[int, int] = {}  # by identity: the statements live as long as this
+        self._block(function.body, OUTERMOST, 0)
+
+    def _block(self, block: Block, parent: int, branch: int) -> None:
+        for stmt in block:
+            number = len(self.statements)
+            if self._numbers.setdefault(id(stmt), number) != number:
+                what = f"a statement of `{self.function.name}` stands in two places"
+                raise InternalError("index", f"{what}: {stmt.origin.place.text}")
+            self.statements.append(stmt)
+            self.parents.append(parent)
+            self.branches.append(branch)
+            self.ends.append(number + 1)
+            for name in binds(stmt):
+                self.definitions.setdefault(name, []).append(number)
+            for name in reads(stmt):
+                self.uses.setdefault(name, []).append(number)
+            for which, inner in enumerate(blocks(stmt)):
+                self._block(inner, number, which)
+            self.ends[number] = len(self.statements)
+
+    def __len__(self) -> int:
+        return len(self.statements)
+
+    def __contains__(self, stmt: Stmt) -> bool:
+        """Whether a statement, this very object, stands in the function."""
+        return id(stmt) in self._numbers
+
+    def number(self, stmt: Stmt) -> int:
+        """The number of a statement of the function."""
+        return self._numbers[id(stmt)]
+
+    def around(self, number: int) -> Iterator[int]:
+        """The numbers of the compound statements around a statement, the innermost first."""
+        number = self.parents[number]
+        while number != OUTERMOST:
+            yield number
+            number = self.parents[number]
+
+    def loops(self, number: int) -> Iterator[int]:
+        """The numbers of the loops around a statement, the innermost first."""
+        return (n for n in self.around(number) if isinstance(self.statements[n], For | While))
+
+    def is_inside(self, number: int, outer: int) -> bool:
+        """Whether a statement stands somewhere inside another one."""
+        return outer < number < self.ends[outer]
+
+    def only_definition(self, name: str) -> int | None:
+        """The one statement that binds a name; None for parameters and several definitions."""
+        found = self.definitions.get(name, ())
+        return found[0] if len(found) == 1 and name not in self.function.param_names else None

@@ -1,0 +1,350 @@
+"""Rebuilding expressions, statements and programs: what does not change stays the same object.
+
+`rewrite` goes through a block, nested blocks included, and asks a hook what stands for each
+statement: one other, several, none. `Rewriter` is the same as a class, for passes with a state.
+Since an unchanged statement keeps its identity, facts about it are looked up, not computed again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Union
+
+from ..errors import Place
+from .nodes import (
+    Assign,
+    Attribute,
+    Block,
+    Call,
+    Display,
+    Do,
+    Enter,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Lazy,
+    Leave,
+    Opaque,
+    OpaqueStmt,
+    Return,
+    Slice,
+    Stmt,
+    Store,
+    Target,
+    Try,
+    Update,
+    Var,
+    While,
+    With,
+)
+from .visitor import ByType, blocks, children, statements
+
+# What a statement hook says: the statements instead of one, or None where it has nothing to say.
+Instead = Union[Stmt, Iterable[Stmt], None]
+StatementHook = Callable[[Stmt], Instead]
+ExpressionHook = Callable[[Expr], Expr]
+
+# --------------------------------------------------------------------------- expressions
+
+
+def _call(e: Call, parts: list[Expr]) -> Call:
+    last = 1 + len(e.args)
+    words = zip(e.kwargs, parts[last:], strict=True) if e.kwargs else ()
+    return Call(parts[0], tuple(parts[1:last]), tuple((k, v) for (k, _), v in words), e.at)
+
+
+def _slice(e: Slice, parts: list[Expr]) -> Slice:
+    following = iter(parts)
+    return Slice(*(p and next(following) for p in (e.lower, e.upper, e.step)))
+
+
+def _display(e: Display, parts: list[Expr]) -> Display:
+    first = len(e.keys)
+    return Display(e.form, tuple(parts[first:]), tuple(parts[:first]))
+
+
+_WITH_CHILDREN: dict[type, Callable[[Any, list[Expr]], Expr]] = ByType(
+    {
+        Call: _call,
+        Index: lambda e, parts: Index(parts[0], parts[1], e.at),
+        Slice: _slice,
+        Attribute: lambda e, parts: Attribute(parts[0], e.name, e.at),
+        Display: _display,
+        Lazy: lambda e, parts: Lazy(e.form, tuple(parts)),
+        Opaque: lambda e, parts: dataclasses.replace(e, values=tuple(parts)),
+    }
+)
+
+
+def rebuild(expr: Expr, fn: ExpressionHook) -> Expr:
+    """The same node with `fn` applied to each direct subexpression, in evaluation order.
+
+    >>> x = Index(Var("a"), Var("i"))
+    >>> rebuild(x, lambda part: part) is x
+    True
+    """
+    parts = children(expr)
+    if not parts:
+        return expr
+    mapped = [fn(part) for part in parts]
+    for new, old in zip(mapped, parts, strict=True):
+        if new is not old:
+            return _WITH_CHILDREN[type(expr)](expr, mapped)
+    return expr
+
+
+def located(expr: Expr, at: Place | None) -> Expr:
+    """The same expression; its operations that have no place of their own are said to be at `at`.
+
+    What a rule states of an operation belongs to the place of that operation in the user's line.
+    """
+    if at is None or not isinstance(expr, Call | Index | Attribute | Display | Lazy):
+        return expr
+    found = rebuild(expr, lambda e: located(e, at))
+    if isinstance(found, Call | Index | Attribute) and found.at is None:
+        return dataclasses.replace(found, at=at)
+    return found
+
+
+def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+    """Replace local names by expressions."""
+    if isinstance(expr, Var):
+        return values.get(expr.name, expr)
+    return rebuild(expr, lambda e: substitute(e, values))
+
+
+# ---------------------------------------------------------------------------- statements
+
+
+def map_target(target: Target, fn: Callable[[str], str]) -> Target:
+    """Rename every name in a target."""
+    if isinstance(target, str):
+        return fn(target)
+    return tuple(map_target(part, fn) for part in target)
+
+
+def map_statement(
+    stmt: Stmt,
+    expr: ExpressionHook = lambda e: e,
+    block: Callable[[Block], Block] = lambda b: b,
+    target: Callable[[Target], Target] = lambda t: t,
+) -> Stmt:
+    """A statement with its expressions, nested blocks and bound names mapped.
+
+    It is the same object where nothing changed.
+    """
+    changed = False
+
+    def asked(fn: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def ask(part: Any) -> Any:
+            nonlocal changed
+            new = fn(part)
+            changed = changed or (new is not part and (fn is not target or new != part))
+            return new
+
+        return ask
+
+    new = _mapped(stmt, asked(expr), asked(block), asked(target))
+    return new if changed else stmt
+
+
+def _mapped(
+    stmt: Stmt,
+    expr: ExpressionHook,
+    block: Callable[[Block], Block],
+    target: Callable[[Target], Any],
+) -> Stmt:
+    origin = stmt.origin
+    match stmt:
+        case Assign():
+            return Assign(target(stmt.target), expr(stmt.value), origin)
+        case Store():
+            return Store(_mapped_place(stmt.target, expr), expr(stmt.value), origin)
+        case Update(target=Var(name)):
+            return Update(Var(target(name)), stmt.op, expr(stmt.value), origin)
+        case Update(target=Index() | Attribute() as place):
+            return Update(_mapped_place(place, expr), stmt.op, expr(stmt.value), origin)
+        case Do():
+            return Do(expr(stmt.value), origin)
+        case Try():
+            test, body, orelse = expr(stmt.test), block(stmt.body), block(stmt.orelse)
+            failed, caught = (n and target(n) for n in (stmt.failed, stmt.caught))
+            return Try(test, body, orelse, origin, failed, caught)
+        case If():
+            return If(expr(stmt.test), block(stmt.body), block(stmt.orelse), origin)
+        case For():
+            return For(target(stmt.target), expr(stmt.iter), block(stmt.body), origin)
+        case While():
+            return While(expr(stmt.test), block(stmt.body), origin)
+        case Return():
+            return Return(None if stmt.value is None else expr(stmt.value), origin)
+        case Enter():
+            name = stmt.target and target(stmt.target)
+            return Enter(expr(stmt.context), name, stmt.again, origin)
+        case Leave():
+            return Leave(None if stmt.context is None else expr(stmt.context), origin)
+        case With():
+            name = stmt.target and target(stmt.target)
+            return With(expr(stmt.context), name, block(stmt.body), origin)
+        case OpaqueStmt():
+            values = tuple(map(expr, stmt.values))
+            writes = tuple(map(target, stmt.writes))
+            return OpaqueStmt(stmt.text, stmt.names, values, stmt.refs, writes, origin)
+        case _:
+            return stmt
+
+
+def _mapped_place(place: Index | Attribute, expr: ExpressionHook) -> Index | Attribute:
+    found = rebuild(place, expr)
+    assert isinstance(found, Index | Attribute)
+    return found
+
+
+# ------------------------------------------------------------------------------ programs
+
+
+def splice(block: Block, statement: StatementHook) -> Block:
+    """What `statement` gives for each statement; nested blocks are left to it. None and the
+    statement itself keep it, and a block in which all are kept is the same object."""
+    out: list[Stmt] = []
+    changed = False
+    for stmt in block:
+        new = statement(stmt)
+        if new is None or new is stmt:
+            out.append(stmt)
+        elif hasattr(new, "origin"):
+            out.append(new)  # type: ignore[arg-type]
+            changed = True
+        else:
+            several = tuple(new)
+            out.extend(several)
+            changed = changed or len(several) != 1 or several[0] is not stmt
+    return tuple(out) if changed else block
+
+
+class Rewriter:
+    """Rebuilds a program; a pass overrides `statement`, `expression`, or both.
+
+    `statement` says what stands for a statement; where it says None, its expressions and nested
+    blocks are rewritten (`inside`, which it may also ask for itself, before or after its own work).
+    `expression` is asked for each whole expression of a statement, not for what is inside it.
+    """
+
+    def statement(self, stmt: Stmt) -> Instead:
+        """The statements that stand for one, or None: itself with its parts rewritten."""
+        return None
+
+    def expression(self, expr: Expr) -> Expr:
+        """What stands for an expression of a statement."""
+        return expr
+
+    def inside(self, stmt: Stmt) -> Stmt:
+        """A statement with its expressions and its nested blocks rewritten."""
+        return map_statement(stmt, self.expression, self.block)
+
+    def block(self, block: Block) -> Block:
+        """A block, nested ones included; the same object where nothing changed."""
+        return splice(block, self._spliced)
+
+    def function(self, function: Function) -> Function:
+        """A function with its body rewritten; the same object where nothing changed."""
+        return with_body(function, self.block(function.body))
+
+    def _spliced(self, stmt: Stmt) -> Instead:
+        new = self.statement(stmt)
+        return self.inside(stmt) if new is None else new
+
+
+class _Hooks(Rewriter):
+    def __init__(
+        self, before: StatementHook | None, expr: ExpressionHook | None, after: StatementHook | None
+    ) -> None:
+        self.before = before
+        self.expr = expr
+        self.after = after
+
+    def inside(self, stmt: Stmt) -> Stmt:
+        if self.expr is not None:
+            return map_statement(stmt, self.expr, self.block)
+        return map_statement(stmt, block=self.block) if blocks(stmt) else stmt
+
+    def _spliced(self, stmt: Stmt) -> Instead:
+        new = None if self.before is None else self.before(stmt)
+        if new is not None:
+            return new
+        stmt = self.inside(stmt)
+        new = None if self.after is None else self.after(stmt)
+        return stmt if new is None else new
+
+
+def rewrite(
+    block: Block,
+    statement: StatementHook | None = None,
+    expression: ExpressionHook | None = None,
+    after: StatementHook | None = None,
+) -> Block:
+    """A block rewritten by hooks, nested blocks included; the same object where nothing changed.
+
+    `statement` says what stands for a statement, or None: then its expressions and nested blocks
+    are rewritten, and `after` says what stands for the outcome (None: itself).
+
+    >>> from tangentlike.codegen.print import show
+    >>> from tangentlike.frontend.lower import program
+    >>> f = program("if k:\\n    print(a)\\nb = a\\nreturn b")
+    >>> rewrite(f.body) is f.body
+    True
+    >>> print(show(rewrite(f.body, lambda s: [s, s] if isinstance(s, Do) else None)))
+    if k:
+        print(a)
+        print(a)
+    b = a
+    return b
+    """
+    return _Hooks(statement, expression, after).block(block)
+
+
+def with_body(function: Function, body: Block) -> Function:
+    """The function with another body; the same object if the body is the same."""
+    return function if body is function.body else dataclasses.replace(function, body=body)
+
+
+def renamed(block: Block, values: Mapping[str, Expr]) -> Block:
+    """A copy of a block with names replaced: those it reads by what `values` says, those it binds
+    where that is a name too. Every statement of the copy is an object of its own."""
+
+    def target(name: str) -> str:
+        new = values.get(name)
+        return new.name if isinstance(new, Var) else name
+
+    def one(stmt: Stmt) -> Stmt:
+        new = map_statement(
+            stmt,
+            expr=lambda e: substitute(e, values),
+            block=within,
+            target=lambda t: map_target(t, target),
+        )
+        return dataclasses.replace(stmt) if new is stmt else new
+
+    def within(block: Block) -> Block:
+        return tuple(map(one, block))
+
+    return within(block)
+
+
+def distinct(function: Function) -> Function:
+    """The function with every statement an object of its own (a transform may have used one
+    twice), so that facts can be kept for each."""
+    every = list(statements(function.body))
+    seen: set[int] = set()
+
+    def own(stmt: Stmt) -> Stmt | None:
+        if id(stmt) in seen:
+            return dataclasses.replace(stmt)
+        seen.add(id(stmt))
+        return None
+
+    repeated = len({id(stmt) for stmt in every}) < len(every)
+    return with_body(function, rewrite(function.body, after=own)) if repeated else function

@@ -1,0 +1,246 @@
+"""The one place that lists the parts of expressions and statements, and walks through them.
+
+A pass that asks for parts here need not know which statements hold blocks: `statements` and
+`with_parents` go through a function in program order, `walk` through an expression.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from .nodes import (
+    Assign,
+    Attribute,
+    Block,
+    Call,
+    Display,
+    Do,
+    Enter,
+    Expr,
+    For,
+    If,
+    Index,
+    Lazy,
+    Leave,
+    Opaque,
+    OpaqueStmt,
+    Return,
+    Slice,
+    Stmt,
+    Store,
+    Target,
+    Tried,
+    Try,
+    Update,
+    Var,
+    While,
+    With,
+)
+
+_N = TypeVar("_N")
+_T = TypeVar("_T")
+_UNKNOWN: Any = object()
+
+
+# Every pass asks these questions of every node: they are answered by looking up the node's type,
+# and what follows from a node alone is worked out once. Nodes never change, so the answer is kept
+# beside the node's fields, where comparison, hashing and `repr` do not look.
+
+
+class ByType(dict[type, Any]):
+    """A function for each type of node; a subclass has that of its base, other things None."""
+
+    def __missing__(self, cls: type) -> Any:
+        self[cls] = next((self[base] for base in cls.__mro__ if base in self), None)
+        return self[cls]
+
+
+def of_node(fn: Callable[[_N], _T]) -> Callable[[_N], _T]:
+    """Ask a function of one node, and of nothing else, once for each node."""
+    key = f"_{fn.__module__}.{fn.__qualname__}"
+
+    @functools.wraps(fn)
+    def asked(node: _N) -> _T:
+        known = getattr(node, key, _UNKNOWN)
+        if known is _UNKNOWN:
+            known = fn(node)
+            object.__setattr__(node, key, known)
+        found: _T = known
+        return found
+
+    return asked
+
+
+def _call_parts(call: Call) -> tuple[Expr, ...]:
+    if call.kwargs:
+        return (call.fn, *call.args, *(v for _, v in call.kwargs))
+    return (call.fn, *call.args)
+
+
+_CHILDREN = ByType(
+    {
+        Call: _call_parts,
+        Index: lambda e: (e.base, e.key),
+        Slice: lambda e: tuple(p for p in (e.lower, e.upper, e.step) if p is not None),
+        Attribute: lambda e: (e.base,),
+        Display: lambda e: (*e.keys, *e.items),
+        Lazy: lambda e: e.items,
+        Opaque: lambda e: e.values,
+    }
+)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct subexpressions, in evaluation order."""
+    parts = _CHILDREN[type(expr)]
+    return () if parts is None else parts(expr)
+
+
+def is_starred(expr: Expr) -> bool:
+    """A `*xs` or `**options` among the arguments of a call."""
+    return isinstance(expr, Opaque) and expr.text.startswith("*")
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and everything inside it, outermost first."""
+    stack = [expr]
+    while stack:
+        part = stack.pop()
+        yield part
+        inner = _CHILDREN[type(part)]
+        if inner is not None:
+            stack.extend(reversed(inner(part)))
+
+
+def names_in(expr: Expr | None) -> frozenset[str]:
+    """The local names an expression reads."""
+    if expr is None:
+        return frozenset()
+    known: frozenset[str] | None = getattr(expr, "_names", None)
+    if known is None:
+        known = frozenset([part.name for part in walk(expr) if type(part) is Var])
+        object.__setattr__(expr, "_names", known)
+    return known
+
+
+_EXPRESSIONS = ByType(
+    {
+        Assign: lambda s: (s.value,),
+        Do: lambda s: (s.value,),
+        Store: lambda s: (s.value, *children(s.target)),
+        Update: lambda s: (s.target, s.value),
+        If: lambda s: (s.test,),
+        While: lambda s: (s.test,),
+        For: lambda s: (s.iter,),
+        Return: lambda s: () if s.value is None else (s.value,),
+        OpaqueStmt: lambda s: s.values,
+        Enter: lambda s: (s.context,),
+        Leave: lambda s: () if s.context is None else (s.context,),
+        With: lambda s: (s.context,),
+    }
+)
+
+
+def expressions(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions a statement itself evaluates (not those of nested blocks).
+
+    The base and key of a written `Index` count: they are read to find the place.
+    """
+    found = _EXPRESSIONS[type(stmt)]
+    return () if found is None else found(stmt)
+
+
+def reads(stmt: Stmt) -> frozenset[str]:
+    """Local names the statement itself reads (nested blocks excluded)."""
+    known: frozenset[str] | None = getattr(stmt, "_reads", None)
+    if known is None:
+        known = frozenset().union(*map(names_in, expressions(stmt)))
+        object.__setattr__(stmt, "_reads", known)
+    return known
+
+
+def target_names(target: Target) -> tuple[str, ...]:
+    """The names a target binds, left to right."""
+    if isinstance(target, str):
+        return (target,)
+    return tuple(name for part in target for name in target_names(part))
+
+
+_BINDS = ByType(
+    {
+        Assign: lambda s: (s.target,) if type(s.target) is str else target_names(s.target),
+        For: lambda s: target_names(s.target),
+        Update: lambda s: (s.target.name,) if isinstance(s.target, Var) else (),
+        OpaqueStmt: lambda s: s.writes,
+        Try: lambda s: tuple(filter(None, (s.failed, s.caught))),
+        Enter: lambda s: (s.target,) if s.target else (),
+        With: lambda s: (s.target,) if s.target else (),
+    }
+)
+
+
+def binds(stmt: Stmt) -> tuple[str, ...]:
+    """Local names the statement itself binds (nested blocks excluded).
+
+    An `Update` of a bare name may rebind it (a number), so it counts.
+    """
+    found = _BINDS[type(stmt)]
+    return () if found is None else found(stmt)
+
+
+_BLOCKS = ByType(
+    {
+        If: lambda s: (s.body, s.orelse),
+        For: lambda s: (s.body,),
+        While: lambda s: (s.body,),
+        With: lambda s: (s.body,),
+    }
+)
+
+
+def blocks(stmt: Stmt) -> tuple[Block, ...]:
+    """The blocks nested directly in a statement."""
+    found = _BLOCKS[type(stmt)]
+    return () if found is None else found(stmt)
+
+
+def statements(block: Block) -> Iterator[Stmt]:
+    """All statements of a block in preorder, nested ones included."""
+    for stmt in block:
+        yield stmt
+        nested = _BLOCKS[type(stmt)]
+        if nested is not None:
+            for inner in nested(stmt):
+                yield from statements(inner)
+
+
+def tried_and_rest(stmt: Try) -> tuple[Block, Block]:
+    """The body of a `try` in two: what it protects, and what follows (with the mark between)."""
+    at = next(n for n, inner in enumerate(stmt.body) if isinstance(inner, Tried))
+    return stmt.body[:at], stmt.body[at:]
+
+
+def bindings(stmts: Iterable[Stmt], params: Iterable[str] = ()) -> Counter[str]:
+    """How many of the statements bind each name; being a parameter counts as one."""
+    counts = Counter(params)
+    counts.update(name for stmt in stmts for name in binds(stmt))
+    return counts
+
+
+def with_parents(
+    block: Block, around: tuple[Stmt, ...] = ()
+) -> Iterator[tuple[Stmt, tuple[Stmt, ...]]]:
+    """All statements of a block in preorder, each with the statements around it, outermost first.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> f = program("for i in n:\\n    if i > k:\\n        y = i\\nreturn y")
+    >>> [(type(s).__name__, len(around)) for s, around in with_parents(f.body)]
+    [('For', 0), ('If', 1), ('Assign', 2), ('Return', 0)]
+    """
+    for stmt in block:
+        yield stmt, around
+        for inner in blocks(stmt):
+            yield from with_parents(inner, (*around, stmt))
