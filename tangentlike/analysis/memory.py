@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import ir, runtime
+from ..frontend.owners import is_operation
 from ..ir.kind import Kind
 from .operations import joins_lists, may_write, rule_object, written_position
 from .outputs import outputs
@@ -273,6 +274,8 @@ class Sources:
         found: set[str] = set()
         for out in outputs(call, self.kinds):
             found |= self._all((out,))
+        if isinstance(call.fn, ir.Ref) and _only_computes(call.fn):
+            return frozenset(found)
         match call.fn:
             case ir.Attribute(base, method) if method in MUTATING_METHODS:
                 found |= base_names(base)
@@ -289,6 +292,12 @@ class Sources:
                 elif formal in actuals:
                     found |= self.nodes(actuals[formal])
         return frozenset(found)
+
+
+@ir.of_node
+def _only_computes(fn: ir.Ref) -> bool:
+    """Whether a function of NumPy, Python or our runtime writes nothing but its `out`."""
+    return is_operation(fn.obj) and written_position(fn.obj) is None and not may_write(fn)
 
 
 def key_parts(key: ir.Expr) -> tuple[ir.Expr, ...]:

@@ -76,17 +76,30 @@ def outputs(call: ir.Call, kinds: Mapping[str, Kind]) -> tuple[ir.Expr, ...]:
     >>> outputs(ir.Call(ir.Ref("np.sin", np.sin), (x,), (("out", out),)), {})
     (Var(name='out'),)
     """
-    if isinstance(call.fn, ir.Ref) and is_python_function(call.fn.obj):
-        return ()  # (a user's parameter `out` is like any other)
+    if not call.args and not call.kwargs:
+        return ()
+    if isinstance(call.fn, ir.Ref):
+        at, is_read = _of_function(call.fn)
+        if is_read:
+            return ()  # (a user's parameter `out` is like any other)
+    else:
+        at = position_of_output(call.fn, kinds)
     given = [value for name, value in call.kwargs if name == "out"]
-    at = position_of_output(call.fn, kinds)
-    if at is not None:
+    if at is not None and (len(call.args) > at or any(map(ir.is_starred, call.args))):
         given += call.args[at:]
         given += [arg for arg in call.args[:at] if ir.is_starred(arg)]
+    if not given:
+        return ()
     found: list[ir.Expr] = []
     for expr in given:
         found += expr.items if isinstance(expr, ir.Display) else (expr,)
     return tuple(expr for expr in found if not isinstance(expr, ir.Const))
+
+
+@ir.of_node
+def _of_function(fn: ir.Ref) -> tuple[int | None, bool]:
+    """Where a function takes `out`, and whether it is one of the user's."""
+    return out_position(fn.obj), is_python_function(fn.obj)
 
 
 def position_of_output(fn: ir.Expr, kinds: Mapping[str, Kind]) -> int | None:

@@ -22,7 +22,7 @@ from typing import Any
 from .. import ir
 from ..errors import CarriedOutError, Place, UnsupportedError
 from ..frontend.marks import mark_of
-from ..frontend.owners import is_of_runtime
+from ..frontend.owners import is_of_runtime, is_operation
 from ..frontend.structures import is_object
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
@@ -66,11 +66,14 @@ class Outside:
         if id(obj) not in self._known:
             self._known[id(obj)] = OuterWrites()  # (a recursive call adds nothing)
             function = self.body(obj)
-            self._known[id(obj)] = self.writes(function, self.sources(function))
+            self._known[id(obj)] = self.writes(function, self.sources(function), called=True)
         return self._known[id(obj)]
 
-    def writes(self, function: ir.Function, sources: Sources) -> OuterWrites:
-        """What the body of a function writes outside of it, and what it reads there."""
+    def writes(self, function: ir.Function, sources: Sources, called: bool = False) -> OuterWrites:
+        """What the body of a function writes outside of it, and what it reads there; of one that
+        is `called`, also the parameters whose derivatives go out."""
+        if not _reaches_out(function):
+            return OuterWrites()
         arrays: dict[int, ir.Ref] = {}
         read = {id(ref.obj): ref for ref, _ in self._reads(function, sources)}
         ends = {OUTSIDE}
@@ -96,8 +99,10 @@ class Outside:
                 actuals = sources.bind(call)
                 for formal in callee.carried & actuals.keys():
                     ends |= ir.names_in(actuals[formal])
-        flow = flow_edges(function, sources.kinds, self.book, sources.effects)
-        carried = _params_reaching(ends, flow.predecessors, function)
+        carried: frozenset[str] = frozenset()
+        if called:
+            flow = flow_edges(function, sources.kinds, self.book, sources.effects)
+            carried = _params_reaching(ends, flow.predecessors, function)
         result = function.body[-1] if function.body else None
         returned, boxes = {}, Boxes()
         if isinstance(result, ir.Return) and result.value is not None:
@@ -133,6 +138,8 @@ class Outside:
     ) -> None:
         """Refuse what a function that is differentiated does with outer arrays, where that cannot
         be right; `restores`: in reverse mode, which must restore what is written."""
+        if not _reaches_out(function):
+            return
         self._refuse_carried(function, varied, sources)
         found = self.writes(function, sources)
         self.touched |= {**found.arrays, **found.read}
@@ -144,6 +151,8 @@ class Outside:
         self, function: ir.Function, varied: Callable[[], Collection[str]], sources: Sources
     ) -> None:
         """Refuse what puts derivatives into outer lists and dicts, under whatever name."""
+        if not _reaches_out(function):
+            return
         containers = self._containers(function, sources)
         for stmt in ir.statements(function.body):
             into = containers.changed_by(stmt)
@@ -216,6 +225,23 @@ class Outside:
             for call in _user_calls(stmt, sources):
                 for ref in self.of_callee(_callee(call)).returned.values():
                     yield ref, stmt.origin.place
+
+
+def _reaches_out(function: ir.Function) -> bool:
+    """Whether a function names anything outside of it but operations that only compute."""
+    return any(map(_names_outside, ir.statements(function.body)))
+
+
+@ir.of_node
+def _names_outside(stmt: ir.Stmt) -> bool:
+    refs = (
+        ref
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+        for ref in (getattr(part, "refs", ()) if not isinstance(part, ir.Ref) else (part,))
+    )
+    stated = getattr(stmt, "refs", ())
+    return any(not is_operation(ref.obj) for ref in (*refs, *stated))
 
 
 def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> CarriedOutError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+import types
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ __all__ = [
     "is_numerical",
     "is_numpy",
     "is_of_runtime",
+    "is_operation",
     "is_ours",
     "is_pythons",
     "module_of",
@@ -81,6 +83,24 @@ def is_of_runtime(obj: Any) -> bool:
     (True, False)
     """
     return module_of(obj).startswith(f"{OURS}.runtime")
+
+
+_OPERATIONS = (np.ufunc, type(np.sum), types.FunctionType, types.BuiltinFunctionType, type)
+
+
+def is_operation(obj: Any) -> bool:
+    """Whether an object is an operation of Python, NumPy or our runtime, which is no array and
+    holds none.
+
+    >>> is_operation(np.sin), is_operation(len), is_operation([].append), is_operation(is_numpy)
+    (True, True, False, False)
+    """
+    if not isinstance(obj, _OPERATIONS):
+        return False
+    owner = attribute_of(obj, "__self__", None)
+    if owner is not None and not isinstance(owner, (types.ModuleType, np.ufunc)):
+        return False
+    return package_of(obj) in ("numpy", "builtins", "_operator", "math") or is_of_runtime(obj)
 
 
 def is_library(obj: Any) -> bool:

@@ -9,7 +9,7 @@ primal and the reverse sweep in it. `transform.reverse.pairs` builds two, with a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ... import ir
@@ -59,6 +59,8 @@ class Reverse:
         self.primal = primal
         self.context = context
         self.facts: Structure = structure(primal.function, primal.shared)
+        self.sources = context.sources()
+        self._written_by: dict[int, tuple[str, ...]] = {}
         self.adjoints = Adjoints(context, primal.aliases)
         self.adjoints.scalars = written_scalars(primal.function, primal.aliases, context)
         params = primal.function.param_names
@@ -210,10 +212,10 @@ class Reverse:
                     block(inner)
 
         block(tree)
-        reads.places = self._places()
+        reads.places = places = self._places()
         costs = Costs(aliases, self.context).predicates()
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts).run()
-        virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed)
+        virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
         restored = self._restored_for_caller(reads)
         made = NewlyMade(self.facts, self.context.sources())
         recording = Recording(
@@ -221,7 +223,9 @@ class Reverse:
         )
         return recording.run(), recomputed
 
-    def _only_shapes(self, tree: ReversedBlock, recomputed: Recomputed) -> frozenset[str]:
+    def _only_shapes(
+        self, tree: ReversedBlock, recomputed: Recomputed, places: Mapping[int, frozenset[str]]
+    ) -> frozenset[str]:
         """Names of which the sweep asks only the shape, which is one in all rounds: whatever value
         a name was given last will do."""
         looked: frozenset[str] = frozenset()
@@ -238,7 +242,7 @@ class Reverse:
                 looked = looked.union(*map(looked_into, ir.expressions(stmt)))
         for again in (*recomputed.entry.values(), *recomputed.exit.values()):
             looked = looked.union(*map(ir.reads, again))
-        looked = looked.union(*self._places().values())
+        looked = looked.union(*places.values())
         looked |= self.primal.aliases.entangled  # (of these it asks where they lie)
         return frozenset(n for n in read - looked if self._has_one_shape(n))
 
@@ -279,8 +283,11 @@ class Reverse:
         adjoints for)."""
         if id(stmt) in self.primal.calls:
             return self.primal.calls[id(stmt)].changed
-        nodes = self.context.sources().written(stmt)
-        return tuple(dict.fromkeys(node.removesuffix("[*]") for node in nodes))
+        if id(stmt) not in self._written_by:
+            nodes = self.sources.written(stmt)
+            names = tuple(dict.fromkeys(node.removesuffix("[*]") for node in nodes))
+            self._written_by[id(stmt)] = names
+        return self._written_by[id(stmt)]
 
     def _writes(self, stmt: ir.Stmt) -> tuple[str, ...]:
         """What a statement writes in place, whoever restores it."""
