@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ... import ir
+from . import patterns
 from .absorb import absorb_reductions
 from .accumulate import accumulate_in_place, merge_contributions
+from .analyses import analyses
 from .branches import sink_zeros, tidy_branches
 from .coalesce import coalesce_names
 from .copies import remove_needless_copies
@@ -33,21 +35,22 @@ from .updates import restore_updates
 __all__ = ["PASSES", "Facts", "simplify"]
 
 Pass = Callable[[ir.Function, Facts], ir.Function]
-PASSES: tuple[Pass, ...] = (
-    propagate_copies,
-    fold_algebra,
-    remove_dead_code,
-    remove_unread_stacks,
-    delay_restores,
-    sink_zeros,
-    merge_contributions,
-    take_entries,
-    absorb_reductions,
-    remove_needless_copies,
-    tidy_branches,
-    nest_single_uses,
-    share_quotients,
-    repeat_short_reads,
+# Each with the forms of statements that it needs, all of them; none: it always runs.
+PASSES: tuple[tuple[Pass, int], ...] = (
+    (propagate_copies, patterns.COPY),
+    (fold_algebra, 0),
+    (remove_dead_code, 0),
+    (remove_unread_stacks, patterns.NEW_LIST),
+    (delay_restores, patterns.COPY),
+    (sink_zeros, patterns.BRANCH | patterns.ZERO),
+    (merge_contributions, patterns.ADDITION),
+    (take_entries, patterns.TAKEN),
+    (absorb_reductions, patterns.REDUCTION),
+    (remove_needless_copies, patterns.COPIED),
+    (tidy_branches, patterns.BRANCH),
+    (nest_single_uses, 0),
+    (share_quotients, patterns.QUOTIENT),
+    (repeat_short_reads, patterns.READ),
 )
 _FINISHING: tuple[Pass, ...] = (accumulate_in_place, restore_updates)
 _ROUNDS = 4
@@ -73,8 +76,9 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     nested = nest_single_uses(function, facts)  # the user's names are shorter: more fits a line
     if nested is not function:
         function = _rounds(nested, facts)
-    for finish in _FINISHING:
-        function = finish(function, facts)
+    if analyses(function, facts).patterns & patterns.OWN:
+        for finish in _FINISHING:
+            function = finish(function, facts)
     return function
 
 
@@ -82,7 +86,9 @@ def _rounds(function: ir.Function, facts: Facts) -> ir.Function:
     done: dict[Pass, ir.Function] = {}
     for _ in range(_ROUNDS):
         before = function
-        for change in PASSES:
+        for change, needs in PASSES:
+            if analyses(function, facts).patterns & needs != needs:
+                continue
             if done.get(change) is not function:
                 function = change(function, facts)
                 done[change] = function

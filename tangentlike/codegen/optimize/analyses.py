@@ -8,6 +8,7 @@ from ... import ir
 from ...analysis.liveness import Liveness, liveness
 from .effects import pinned_names
 from .facts import Facts
+from .patterns import patterns_of
 from .reality import RealNames
 from .shapes import Shapes
 from .sharing import Sharing
@@ -21,6 +22,14 @@ class Analyses:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.function = function
         self.facts = facts
+
+    @cached_property
+    def patterns(self) -> int:
+        """The forms that its statements have."""
+        found = 0
+        for stmt in self.function.body:
+            found |= patterns_of(stmt)
+        return found
 
     @cached_property
     def pinned(self) -> frozenset[str]:

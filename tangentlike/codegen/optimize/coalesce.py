@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from ... import ir
 from ...analysis.liveness import Liveness
 from .analyses import analyses
-from .facts import Facts
+from .effects import Effect
+from .facts import Facts, Profile
 from .rewriting import map_block, map_stmt, replace_names, with_body
 
 _TRIED = 16  # how many names of one name of the user's are tried before another is given
@@ -183,10 +184,18 @@ def _facts_after(facts: Facts, renaming: Mapping[str, str]) -> Facts:
             floating.discard(new)
         if old not in temporaries:
             temporaries.discard(new)
+    # What statements do rests on the forms of names, and on which hold floats: not on shapes.
+    same = floating == facts.floating and all(
+        kinds[name].form == facts.kind(name).form for name in renaming.values() if name in kinds
+    )
+    known = {k: v for k, v in facts.cache.items() if isinstance(v[1], _OF_STATEMENTS)}
     return replace(
         facts,
         kinds=kinds,
         floating=frozenset(floating),
         temporaries=frozenset(temporaries),
-        cache={},
+        cache=known if same else {},
     )
+
+
+_OF_STATEMENTS = (Effect, Profile, tuple)  # what the cache holds of them, and of operations

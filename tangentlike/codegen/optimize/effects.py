@@ -7,11 +7,20 @@ unknown call was given or gave back.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ... import ir
 from ...runtime.records import attribute_of
-from .facts import WRITING_RUNTIME, Facts, operation, words
+from .facts import (
+    WRITING_RUNTIME,
+    Facts,
+    known_pure,
+    numpy_name,
+    operation,
+    runtime_name,
+    words,
+)
 
 OUTSIDE = ""
 NOTHING: frozenset[str] = frozenset()
@@ -186,6 +195,99 @@ def is_pure(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
     return expr_effect(expr, facts, trusted).silent
 
 
+@dataclass(frozen=True)
+class Plain:
+    """Code that only computes: names of which it reads the content, and those of which it reads
+    the shape alone."""
+
+    content: frozenset[str] = NOTHING
+    shape: frozenset[str] = NOTHING
+
+    @property
+    def names(self) -> frozenset[str]:
+        return self.content | self.shape if self.shape else self.content
+
+
+_EMPTY = Plain()
+_COMPUTING_METHODS = PURE_METHODS - MUTATORS
+
+
+@ir.of_node
+def plain(expr: ir.Expr) -> Plain | None:
+    """What an expression reads that surely only computes, whatever is known of its names; None
+    for any other."""
+    match expr:
+        case ir.Var(name):
+            return Plain(frozenset((name,)))
+        case ir.Const():
+            return _EMPTY
+        case ir.Ref(obj=obj):
+            return _EMPTY if callable(obj) else None
+        case ir.Attribute(base, name):
+            return _shape_of(base) if name in SHAPE_ATTRIBUTES else plain(base)
+        case ir.Call():
+            return _plain_call(expr)
+        case ir.Opaque():
+            return None
+        case _:
+            return _plain_all(map(plain, ir.children(expr)))
+
+
+def _plain_all(parts: Iterable[Plain | None]) -> Plain | None:
+    content, shape = NOTHING, NOTHING
+    for part in parts:
+        if part is None:
+            return None
+        content |= part.content
+        shape |= part.shape
+    return Plain(content, shape)
+
+
+def _shape_of(expr: ir.Expr) -> Plain | None:
+    """The same of an expression of whose value only the shape is read."""
+    found = plain(expr)
+    match expr:
+        case ir.Call() | ir.Const() | ir.Ref():
+            return found
+        case ir.Var():
+            return None if found is None else Plain(NOTHING, found.names)
+        case _:
+            return None if found is None else _plain_all(map(_shape_of, ir.children(expr)))
+
+
+def _plain_call(call: ir.Call) -> Plain | None:
+    if any(name == "out" for name, _ in call.kwargs):
+        return None
+    values = [value for _, value in call.kwargs]
+    match call.fn:
+        case ir.Ref() as fn if (positions := _only_computes(fn)) is not None:
+            parts = [_shape_of(a) if n in positions else plain(a) for n, a in enumerate(call.args)]
+            first = len(parts)  # (keyword arguments count on)
+            parts += [
+                _shape_of(v) if first + n in positions else plain(v) for n, v in enumerate(values)
+            ]
+            return _plain_all(parts)
+        case ir.Attribute(base, method) if method in _COMPUTING_METHODS:
+            if not isinstance(base, ir.Ref):
+                return _plain_all(map(plain, (base, *call.args, *values)))
+    return None
+
+
+@ir.of_node
+def _only_computes(fn: ir.Ref) -> tuple[int, ...] | None:
+    """The positions of the arguments of which a function that only computes reads the shape
+    alone; None for any other function."""
+    if not known_pure(fn.obj) or attribute_of(fn.obj, "__name__", "") in _NAMESPACE_READERS:
+        return None
+    return _shape_positions(runtime_name(fn.obj), numpy_name(fn.obj), fn.obj)
+
+
+def _shape_positions(runtime: str, numpy: str, obj: object) -> tuple[int, ...]:
+    if runtime in ("unbroadcast", "broadcast_like"):
+        return (1,)
+    return (0,) if (runtime or numpy) in _SHAPE_FUNCTIONS or obj is len else ()
+
+
 class _Scan:
     """Collects the effect of expressions."""
 
@@ -212,6 +314,12 @@ class _Scan:
         )
 
     def expr(self, expr: ir.Expr, content: bool = True) -> None:
+        found = plain(expr) if content else _shape_of(expr)
+        if found is not None:
+            self.reads |= found.names
+            self.content |= found.content
+            self.content.update(n for n in found.shape if self.facts.kind(n).form in _RESIZED)
+            return
         match expr:
             case ir.Var(name):
                 self.reads.add(name)
@@ -256,11 +364,7 @@ class _Scan:
         if not isinstance(fn, ir.Ref):
             return ()
         about = self.facts.about(fn)
-        if about.runtime in ("unbroadcast", "broadcast_like"):
-            return (1,)
-        if (about.runtime or about.numpy) in _SHAPE_FUNCTIONS or fn.obj is len:
-            return (0,)
-        return ()
+        return _shape_positions(about.runtime, about.numpy, fn.obj)
 
     def _known(self, fn: ir.Ref, call: ir.Call) -> None:
         if attribute_of(fn.obj, "__name__", "") in _NAMESPACE_READERS and not self.trusted:
@@ -339,7 +443,7 @@ def _text_is_pure(text: str, refs: tuple[ir.Ref, ...], facts: Facts) -> bool:
 def pinned_names(function: ir.Function, facts: Facts) -> frozenset[str]:
     """Names that later or invisible code reads: never renamed, moved or dropped."""
     effects = [effect_of(stmt, facts) for stmt in function.body]
-    pinned = NOTHING.union(*(e.pinned for e in effects))
+    pinned = NOTHING.union(*(e.pinned for e in effects if e.pinned))
     if _EVERYTHING not in pinned:
         return pinned
     return pinned.union(*(e.reads | e.binds for e in effects), function.param_names)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import ir
-from ...frontend.owners import OURS, module_of, package_of
+from ...frontend.owners import OURS, is_operation, module_of, package_of
 from ...ir.kind import UNKNOWN, Kind
 from ...rules.book import RuleBook
 from ...rules.twins import module_function
@@ -67,6 +67,28 @@ def _is_ufunc_at(obj: Any) -> bool:
 
 def numpy_name(obj: Any) -> str:
     """The last part of a NumPy (or CuPy) function's name; "" for anything else."""
+    return _names_of(obj)[1]
+
+
+def runtime_name(obj: Any) -> str:
+    """The name of a function of `tangentlike.runtime`; "" for anything else."""
+    return _names_of(obj)[2]
+
+
+# Every pass asks for these names all the time; operations of libraries live as long as we do.
+_NAMES: dict[int, tuple[Any, str, str]] = {}
+
+
+def _names_of(obj: Any) -> tuple[Any, str, str]:
+    found = _NAMES.get(id(obj))
+    if found is None or found[0] is not obj:
+        found = (obj, _numpy_name(obj), _runtime_name(obj))
+        if is_operation(obj):
+            _NAMES[id(obj)] = found
+    return found
+
+
+def _numpy_name(obj: Any) -> str:
     if isinstance(obj, np.ufunc):
         return str(obj.__name__)
     owner = attribute_of(obj, "__self__", None)
@@ -82,8 +104,7 @@ def numpy_name(obj: Any) -> str:
     return ""
 
 
-def runtime_name(obj: Any) -> str:
-    """The name of a function of `tangentlike.runtime`; "" for anything else."""
+def _runtime_name(obj: Any) -> str:
     module = module_of(obj)
     own = __name__.partition(".")[0] + ".runtime"
     if module == own or module.startswith(own + "."):

@@ -21,6 +21,7 @@ from .effects import (
     VIEW_METHODS,
     effect_of,
     is_trusted,
+    plain,
     stack_content,
 )
 from .facts import (
@@ -308,6 +309,8 @@ def _put(base: ir.Expr, value: ir.Expr, facts: Facts, trusted: bool) -> Iterable
 
 def _inside(expr: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, ...]]:
     """What calls inside an expression join: `xs.append(v)`, and whatever an unknown call gets."""
+    if plain(expr) is not None:
+        return
     for part in ir.walk(expr):
         if not isinstance(part, ir.Call):
             if isinstance(part, ir.Opaque) and part.refs:
