@@ -90,6 +90,14 @@ def along_itself(stiffness, q):
     return np.sum(tl.hvp(energy_of, wrt=1)(Spring(stiffness), q, q))
 
 
+def along_itself_in_containers(stiffness, q):
+    table = {"a": Spring(stiffness), "b": Spring(stiffness * stiffness)}
+    total = np.sum(tl.hvp(energy_of, wrt=1)(table["a"], q, q))
+    for spring in [table["b"], Spring(q[0])]:
+        total = total + np.sum(tl.hvp(spring.energy)(q, q))
+    return total + np.sum(tl.jacobian(tl.grad(energy_of, wrt=1), wrt=1)(table["b"], q) @ q)
+
+
 def of_what_is_written(stiffness, q, v):
     spring = Spring(stiffness)
     g = tl.grad(pushed)(q, v, spring)
@@ -111,6 +119,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "by the object": (by_the_object, (K, Q)),
     "of a derivative": (by_stiffness_and_place, (K, Q)),
     "product with a Hessian": (along_itself, (K, Q)),
+    "products in containers": (along_itself_in_containers, (K, Q)),
     "of what is written": (of_what_is_written, (K, Q, V)),
     "objects given": (of_objects_given, ([Spring(K), Spring(1.4)], Q)),
 }

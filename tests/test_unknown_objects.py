@@ -372,3 +372,20 @@ def test_a_second_argument_is_an_output_of_arrays_only() -> None:
     np.testing.assert_allclose(tl.grad(into_an_output)(a, b), 2.0 * b)
     tl.check_grads(into_an_output, (a, b))
     assert b.tolist() == [3.0, 4.0]
+
+
+MASK = np.array([True, False])
+
+
+def summed_into(x: Any) -> Any:
+    return x.sum(axis=None, where=MASK, dtype=np.float64, out=np.empty(()))
+
+
+def of_a_helper(x: Any) -> Any:
+    return summed_into(x * x) * np.sum((x * x).cumsum(axis=0, out=np.empty(2)))
+
+
+@pytest.mark.parametrize("f", [summed_into, of_a_helper])
+def test_a_method_with_an_output_is_that_of_what_a_call_gives(f: Any) -> None:
+    """Nothing says of what `x.sum(out=...)` is a method until a call shows an array."""
+    tl.check_grads(f, (X,))

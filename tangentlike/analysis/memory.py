@@ -49,7 +49,7 @@ class Effects:
     twice: bool = False
     assigned: frozenset[str] = frozenset()  # attributes, of whatever object
     kept: frozenset[tuple[str, str]] = frozenset()  # (written, what it may refer to afterwards)
-    inside: frozenset[str] = frozenset()  # written, and not only by assigning its attributes
+    inside: frozenset[str] = frozenset()  # written, and not only by replacing what it holds
     whole: frozenset[str] = frozenset()
     # Whether what it returns as it is may be a number, which `p += v` binds to a new object.
     rebound: bool = False
@@ -265,6 +265,13 @@ class Sources:
             if container in actuals and held in actuals
             for base in sorted(base_names(actuals[container]))
         ]
+
+    def changed(self, call: ir.Call) -> list[str]:
+        """The names of arguments that the call of a user's function may write."""
+        effects = self.effects(call)
+        actuals = {} if effects is None or not effects.written else self.bind(call)
+        written = (actuals[p] for p in actuals if effects is not None and p in effects.written)
+        return sorted(frozenset().union(*map(base_names, written)))
 
     def _may_hold_arrays(self, item: ir.Index) -> bool:
         containers = ("list", "tuple", "dict", "unknown")

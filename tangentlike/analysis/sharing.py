@@ -15,6 +15,7 @@ from .memory import MUTATING_METHODS, Sources, base_names, element, surely_basic
 from .namesets import NameSets
 from .operations import rule_object, written_position
 from .pairs import Pairs
+from .present_entries import entry_is_there
 from .structure import Structure
 
 
@@ -35,7 +36,7 @@ class Sharing:
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
         self.repeated = False  # whether two items of the result may share memory
         self.changed: set[str] = set()  # parameters of which what was given is written
-        self.changed_inside: set[str] = set()  # the same, not only by assigning attributes
+        self.changed_inside: set[str] = set()  # the same, not only by replacing what they hold
         self.given_back: set[str] = set()  # parameters with which the result may share memory
         self.given_whole: set[str] = set()  # the same, the result itself and not what it holds
         pairs = Pairs(NameSets())
@@ -89,7 +90,7 @@ class Sharing:
         for other in sorted(pairs.partners((node,))):
             if _is_given(other):
                 self.changed.add(_param(other))
-                if not (isinstance(stmt, ir.Store) and isinstance(stmt.target, ir.Attribute)):
+                if not _replaces_item(node, other, stmt):
                     self.changed_inside.add(_param(other))
             elif owner(other) in live and not self._are_apart(node, other, stmt):
                 if owner(other) != owner(node):
@@ -108,10 +109,12 @@ class Sharing:
     def _may_add_key(self, stmt: ir.Stmt) -> bool:
         """Whether a store may give a dict a new key: `d[k] = v`."""
         match stmt:
-            case ir.Store(target=ir.Index(base, key)):
+            case ir.Store(target=ir.Index(base, key) as target):
                 form = self.sources.kind_of(base).form
+                if form == "dict":
+                    return not entry_is_there(stmt, target, self.facts, self.sources)
                 known = form in ("array", "list", "tuple", "value")
-                return form == "dict" or not (known or surely_basic(key, self.sources.kind_of))
+                return not (known or surely_basic(key, self.sources.kind_of))
         return False
 
     def _indexed_by(self, stmt: ir.Stmt) -> frozenset[str]:
@@ -266,6 +269,14 @@ def _param(node: str) -> str:
     return owner(node).removesuffix(_GIVEN)
 
 
+def _replaces_item(written: str, given: str, stmt: ir.Stmt) -> bool:
+    """Whether a statement that writes a parameter writes nothing that this holds, if it is a
+    container: `p.w = v`, `p[k] = v`, `p.pop()`."""
+    if isinstance(stmt, ir.Store) and isinstance(stmt.target, ir.Attribute):
+        return True
+    return written == owner(written) and given == owner(given)
+
+
 def _changed_by_method(stmt: ir.Stmt) -> frozenset[str]:
     """The name whose items a method changes: `xs.append(v)`, `v = xs.pop()`."""
     match stmt:
@@ -318,6 +329,7 @@ def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozens
                 found.append((base, (*call.args, *(value for _, value in call.kwargs))))
         case ir.Do(value=ir.Call() as call) | ir.Assign(value=ir.Call() as call):
             found += [(base, (value,)) for base, value in sources.kept(call)]
+            found += [(base, ()) for base in sources.changed(call)]
     return [
         (base, frozenset().union(*(sources.nodes(v) | sources.elements(v) for v in values)))
         for base, values in found

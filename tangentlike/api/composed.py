@@ -110,6 +110,15 @@ class Again:
         namespace["__name__"] = __name__
         return _compiled(text, namespace)
 
+    @property
+    def derived(self) -> Any:
+        """What the derivation made."""
+        return self._derivation.derived
+
+    @property
+    def request(self) -> Any:
+        return self._derivation.request
+
     def holds(self) -> bool:
         """Whether the derivation is still one of what its names mean."""
         return self._derivation.holds()

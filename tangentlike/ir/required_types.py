@@ -44,7 +44,7 @@ def asked_by(made: Callable[[], Any]) -> Asked:
     except UnknownRankError:
         return Asked(True, True, True, True)
     except UnknownClassError:
-        return Asked(True, False, False, True)
+        return Asked(True, False, True, True)
     functions = derived.module.functions
     every = (derived.lowered.function, *functions)
     return Asked(

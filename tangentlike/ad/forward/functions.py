@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 
 from ... import ir
 from ...analysis.declared import kind_from_annotation
-from ...analysis.flow import flow_edges
+from ...analysis.flow import Flow, flow_edges
 from ...analysis.memory import element
 from ...analysis.structure import block_key, structure
 from ...ir.names import Names
@@ -56,7 +56,7 @@ def forward(
     held = Held(function, frozenset(active), context, flow.is_written)
     state = Tangents(context, frozenset(active), flow, discarded, held, dict(named))
     state.parameters = frozenset(function.param_names) if written is None else frozenset()
-    state.exposed = _exposed(function) if exposed else frozenset()
+    state.exposed = _exposed(function, flow) if exposed else frozenset()
     state.real = context.real
     state.adopt_kinds(named)
     state.caught = _caught(function)
@@ -126,11 +126,13 @@ def _of_tangent(annotation: str) -> str:
     return annotation if known else ""
 
 
-def _exposed(function: ir.Function) -> frozenset[str]:
-    """What a caller reaches: arguments and results, and what they hold."""
+def _exposed(function: ir.Function, flow: Flow) -> frozenset[str]:
+    """What a caller may write when the function is done with it: results, arguments that something
+    may have been put into, and what these hold."""
     last = function.body[-1] if function.body else None
     value = last.value if isinstance(last, ir.Return) else None
-    names = frozenset(function.param_names) | (frozenset() if value is None else ir.names_in(value))
+    names = frozenset() if value is None else ir.names_in(value)
+    names |= {p for p in function.param_names if any(map(flow.is_written, (p, element(p))))}
     return names | frozenset(map(element, names))
 
 

@@ -15,6 +15,7 @@ from typing import TypeGuard
 from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.assigned import definitely_assigned
+from ...analysis.present_entries import entry_is_there
 from ...analysis.recompute import Recomputed
 from ...analysis.saving import Saves, is_pop, place_of
 from ...analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
@@ -167,9 +168,13 @@ class Recorder:
         whole = isinstance(entries, ir.Index) and entries.key == ir.Const(Ellipsis)
         return whole and self.context.kind_of(entries.base).form in ("dict", "object")
 
-    def _may_be_absent(self, entries: ir.Index | ir.Attribute) -> TypeGuard[ir.Index]:
+    def _may_be_absent(
+        self, entries: ir.Index | ir.Attribute, stmt: ir.Stmt
+    ) -> TypeGuard[ir.Index]:
         """Whether a write may make an entry that was not there, as it does in a dict."""
-        return isinstance(entries, ir.Index) and self.context.kind_of(entries.base).form == "dict"
+        if not isinstance(entries, ir.Index) or self.context.kind_of(entries.base).form != "dict":
+            return False
+        return not entry_is_there(stmt, entries, self.facts, self.context.sources())
 
     def _old_entries(self, stmt: ir.Stmt, name: str) -> ir.Expr:
         """What an in-place write is about to overwrite, copied unless it is a number. (An
@@ -183,7 +188,7 @@ class Recorder:
             return entries
         if self._has_contents(entries):
             return ir.Call(self.context.helper("saved_contents"), (entries.base,))
-        if self._may_be_absent(entries):
+        if self._may_be_absent(entries, stmt):
             place = (entries.base, as_value(entries.key))
             return ir.Call(self.context.helper("saved_entry"), place)
         kind = self.context.kind_of(entries)
@@ -308,7 +313,7 @@ class Recorder:
                     out.append(ir.Do(restore, origin))
                     continue
                 place = ir.Index(whole, entries.key)
-                if self._may_be_absent(entries):
+                if self._may_be_absent(entries, stmt):
                     args = (place.base, as_value(place.key), saved(name, "entries"))
                     restore = ir.Call(self.context.helper("restore_entry"), args)
                     out.append(ir.Do(restore, origin))

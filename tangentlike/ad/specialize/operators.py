@@ -235,8 +235,7 @@ def untold(obj: Any) -> Waiting | None:
     derivative = mark_of(obj, "tangentlike")
     if derivative is None or isinstance(derivative, Waiting):
         return derivative
-    derived = getattr(derivative.inner, "derived", None)
-    functions = () if derived is None else derived.module.functions
+    functions = derivative.inner.derived.module.functions
     calls = any(
         isinstance(part, ir.Ref) and (part.obj is pair_of or part.obj is tangent_of)
         for function in functions
