@@ -1,7 +1,7 @@
 """Derivatives where SciPy asks for them: to fit a decay, solve a system, integrate an equation.
 
 Each derivative is given as it stands: SciPy calls it with the arguments that it calls the function
-with. Only the product of the Hessian with a vector is told where its vector stands.
+with, and the product of the Hessian with a vector after the argument, `hessp(x, v, *args)`.
 
     python examples/scipy_fits.py
 """
@@ -45,7 +45,7 @@ def fitted_by_newton(steps: int = 50) -> Any:
     data = (TIMES, residuals(RATES, TIMES, 0.0))
     return minimize(
         tl.value_and_grad(misfit), np.ones(2), args=data, jac=True,
-        hessp=tl.hvp(misfit, v_position=1), method="trust-ncg", options={"maxiter": steps},
+        hessp=tl.hvp(misfit), method="trust-ncg", options={"maxiter": steps},
     )  # fmt: skip
 
 

@@ -52,8 +52,11 @@ def test_minimize_takes_value_and_grad(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["Newton-CG", "trust-ncg", "trust-krylov", "trust-constr"])
 @pytest.mark.parametrize("args", [(1.0,), (1.0, 100.0)])
-def test_minimize_takes_products_with_the_hessian(method: str, args: tuple) -> None:
-    product = tl.hvp(rosenbrock, v_position=1)
+@pytest.mark.parametrize("position", [None, 1])
+def test_minimize_takes_products_with_the_hessian(
+    method: str, args: tuple, position: int | None
+) -> None:
+    product = tl.hvp(rosenbrock, v_position=position)
     value = tl.value_and_grad(rosenbrock)
     found = scipy.optimize.minimize(value, START, args=args, jac=True, hessp=product, method=method)
     np.testing.assert_allclose(found.x, np.ones(3), atol=1e-4)
@@ -139,6 +142,61 @@ def test_the_vector_may_stand_anywhere(position: int | None) -> None:
     assert pickle.loads(pickle.dumps(product)) is product
 
 
+def distance(x, target, weight=1.0):
+    return weight * np.sum((x - target) ** 4) + np.sum(x[1:] * x[:-1])
+
+
+def test_the_vector_is_known_by_its_shape_or_has_to_be_named() -> None:
+    target, v = np.array([1.0, 0.0, 2.0]), np.array([0.5, -1.0, 2.0])
+    product, hessian = tl.hvp(distance), tl.hessian(distance)
+    expected = hessian(START, target) @ v
+    np.testing.assert_allclose(product(START, v=v, target=target), expected)
+    np.testing.assert_allclose(product(START, target, v=v), expected)
+    np.testing.assert_allclose(tl.hvp(distance, v_position=1)(START, v, target), expected)
+    np.testing.assert_allclose(product(START, v, 0.5), hessian(START, 0.5) @ v)
+    np.testing.assert_allclose(product(START, 0.5, v), hessian(START, 0.5) @ v)
+    for call in (
+        lambda: product(START, v, target),
+        lambda: product(START, target, 1.0, v),
+        lambda: scipy.optimize.minimize(
+            tl.value_and_grad(distance), START, jac=True, hessp=product, args=(target,),
+            method="trust-ncg",
+        ),
+    ):  # fmt: skip
+        with pytest.raises(tl.TangentlikeError, match="which argument is the vector v"):
+            call()
+
+
+def test_where_it_stands_second_only_for_single_first_arguments_of_one_axis() -> None:
+    def f(a, x):
+        return np.sum(a * x**3)
+
+    one, other, v = np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([1.0, -1.0])
+    np.testing.assert_allclose(tl.hvp(f, wrt="x")(one, other, v), 6.0 * one * other * v)
+    both = tl.hvp(f, wrt=("a", "x"))(one, other, (v, v))
+    np.testing.assert_allclose(both[0], 3.0 * other**2 * v)
+    matrices = [np.outer(x, x) for x in (one, other, v)]
+    np.testing.assert_allclose(tl.hvp(distance)(*matrices), tl.hvp(distance)(
+        *matrices[:2], v=matrices[2]
+    ))  # fmt: skip
+    assert tl.hvp(lambda x, a: a * x**3)(2.0, 0.5, 10.0) == 60.0
+
+
+def test_inside_a_derivative_the_vector_stands_last() -> None:
+    def scaled(x, a):
+        return np.sum(a * x**3)
+
+    def last(x, v):
+        return np.sum(tl.hvp(scaled)(x, 2.0, v))
+
+    def second(x, v):
+        return np.sum(tl.hvp(scaled)(x, v, 2.0))
+
+    np.testing.assert_allclose(tl.grad(last)(START, START), 12.0 * START)
+    with pytest.raises(TypeError, match="v stands last here"):
+        tl.grad(second)(START, START)
+
+
 def test_signatures() -> None:
     def shown(made: Callable) -> str:
         return str(inspect.signature(made))
@@ -148,6 +206,9 @@ def test_signatures() -> None:
     assert np.array_equal(
         tl.hvp(rosenbrock, v_position=1)(START, START, 1.0),
         tl.hvp(rosenbrock)(START, 1.0, 100.0, START),
+    )
+    assert np.array_equal(
+        tl.hvp(rosenbrock)(START, START, 1.0), tl.hvp(rosenbrock)(START, 1.0, 100.0, START)
     )
 
 

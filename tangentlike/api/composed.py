@@ -169,11 +169,19 @@ def _compiled(text: str, namespace: dict[str, Any]) -> types.FunctionType:
 
 
 def hvp_text(emitted: Emitted) -> str:
-    """`hvp` of one argument, or of several with a tuple for v."""
+    """`hvp` of one argument, or of several with a tuple for v; which stands last here, so that
+    another argument in its place is refused where its shape shows it."""
     v, seeds = _unused("v", emitted.names), emitted.seeds
     parts = [v] if len(seeds) == 1 else [f"{v}[{k}]" for k in range(len(seeds))]
     definition = emitted.definition(f"{emitted.name}_along", v)
-    return f"{definition}    return {emitted.call(parts)}\n"
+    check = ""
+    if len(seeds) == 1 and len(emitted.names) > 1:
+        x, message = emitted.wrt, "v stands last here, and must have the shape of the argument"
+        check = (
+            f'    if getattr({v}, "shape", ()) != getattr({x}, "shape", ()):\n'
+            f"        raise TypeError({message!r})\n"
+        )
+    return f"{definition}{check}    return {emitted.call(parts)}\n"
 
 
 def jacobian_text(emitted: Emitted) -> str:

@@ -91,8 +91,11 @@ def hvp(
     has_aux : bool
         `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(product, aux)`.
     v_position : int, optional
-        Where `v` stands among the arguments; by default last. 1 suits the `hessp` of
-        `scipy.optimize.minimize`, which is called `hessp(x, v, *args)`.
+        Where `v` stands among the arguments. By default it stands last, or second where only the
+        second is a one-dimensional array as long as the first: so the `hessp` of
+        `scipy.optimize.minimize` passes it, `hessp(x, v, *args)`. A call in which both are such
+        arrays is refused: pass `v=`, or 1 here. Inside a function that is differentiated,
+        `v` stands last.
     example : tuple, optional
         Arguments like those it will be called with, without `v`: their ranks and shapes make
         plainer source.
@@ -123,6 +126,7 @@ def hvp(
     primal = primal_of(fn)
     names, single = wrt_names(primal, wrt)
     v_name = _checked_position(primal, v_position)
+    follows_x = single and v_position is None and names[0] == next(iter(primal.positional), None)
 
     @Remembered
     def derive() -> Derivation:
@@ -130,7 +134,7 @@ def hvp(
         return gradient_tangent(primal, names, single, has_aux, names, mode, example)
 
     def product(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs, v = _vector(args, kwargs, v_name, v_position)
+        args, kwargs, v = _vector(args, kwargs, v_name, v_position, follows_x)
         args, kwargs = _complete(primal, args, kwargs)
         outer = derive().suited(args, kwargs)
         values = outer.values(args, kwargs)
@@ -174,15 +178,35 @@ def _checked_position(primal: Primal, position: int | None) -> str:
 
 
 def _vector(
-    args: tuple[Any, ...], kwargs: dict[str, Any], name: str, position: int | None
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+    position: int | None,
+    may_follow_x: bool,
 ) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     """The arguments of the function, and `v`; which has a name only if the function has no `v`."""
     if name == "v" and "v" in kwargs:
         return args, {k: value for k, value in kwargs.items() if k != "v"}, kwargs["v"]
     place = len(args) - 1 if position is None else position
+    if may_follow_x and len(args) > 2 and _are_alike(args[0], args[1]):
+        if _are_alike(args[0], args[-1]):
+            by_name = "by name, v=..., or " if name == "v" else ""
+            raise TangentlikeError(
+                "which argument is the vector v is ambiguous: the second and the last are both "
+                "one-dimensional arrays as long as the first",
+                hint=f"Pass v {by_name}say where it stands: tl.hvp(f, v_position=1) for second, as "
+                f"SciPy calls hessp(x, v, *args), and v_position={len(args) - 1} for last.",
+            )
+        place = 1
     if not 0 <= place < len(args):
         raise TypeError("the vector v is missing")
     return (*args[:place], *args[place + 1 :]), kwargs, args[place]
+
+
+def _are_alike(x: Any, v: Any) -> bool:
+    """Whether `v` may be a vector for `x`: both have one axis, of the same length."""
+    shape = getattr(x, "shape", ())
+    return len(shape) == 1 and getattr(v, "shape", None) == shape
 
 
 def _with_vector(signature: inspect.Signature, name: str, position: int | None) -> Any:
