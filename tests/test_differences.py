@@ -1,12 +1,18 @@
-"""docs/differences.md: gradients beside those of autograd and PyTorch, and what is true.
+"""docs/differences.md: gradients beside those of other tools, and what is true.
 
-`python -m tests.test_differences` prints the table for the page. PyTorch is looked at where it is
-installed; its column was filled on such a machine.
+`python -m tests.test_differences` prints the table for the page. JAX and PyTorch are compared where
+they are installed (the extra `peers`), Tangent where `TANGENT_PYTHON` names an interpreter that has
+it (tests/tangent_gradients.py says which); without them, their tests are skipped.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 import inspect
+import json
+import os
+import subprocess
 import types
 import warnings
 from collections.abc import Callable
@@ -146,6 +152,13 @@ def of_autograd(case: Case) -> str:
     return shown(lambda: autograd.grad(program)(np.array(case.at)))
 
 
+def of_jax(case: Case) -> str:
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    program = with_module(case.program, importlib.import_module("jax.numpy"))
+    return shown(lambda: jax.grad(program)(jax.numpy.array(case.at)))
+
+
 def of_torch(case: Case) -> str:
     torch = pytest.importorskip("torch")
     names = "sum where sqrt clip arccos arctan2 hypot sinc prod zeros linalg".split()
@@ -163,16 +176,45 @@ def of_torch(case: Case) -> str:
     return shown(compute)
 
 
-def table_row(case: Case) -> list[str]:
-    """The row of a program on the page: what is true, ours, autograd, PyTorch."""
+@functools.cache
+def tangent_column() -> dict[str, Any]:
+    """What tests/tangent_gradients.py prints under the interpreter that has Tangent."""
+    python = os.environ.get("TANGENT_PYTHON")
+    if not python:
+        pytest.skip("TANGENT_PYTHON names no interpreter")
+    programs = "import numpy as np\n\n" + "".join(inspect.getsource(c.program) for c in CASES)
+    points = {case.program.__name__: case.at for case in CASES}
+    script = str(Path(__file__).with_name("tangent_gradients.py"))
+    done = subprocess.run(
+        [python, script], input=json.dumps([programs, points]), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def of_tangent(case: Case) -> str:
+    found = tangent_column()[case.program.__name__]
+    return found if isinstance(found, str) else shown(lambda: found)
+
+
+TOOLS = {"autograd": of_autograd, "JAX": of_jax, "PyTorch": of_torch, "Tangent": of_tangent}
+
+
+def table_row(case: Case) -> dict[str, str]:
+    """The row of a program on the page: what is true, ours, and the other tools by their names."""
     start = f"| `{case.program.__name__}` |"
-    (line,) = (line for line in PAGE.read_text().splitlines() if line.startswith(start))
-    return [cell.strip() for cell in line.strip("|").split("|")][2:]
+    lines = PAGE.read_text().splitlines()
+    (line,) = (line for line in lines if line.startswith(start))
+    (heads,) = {line for line in lines if line.startswith("| program | x |")}
+    cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in (heads, line)]
+    return dict(zip(*cells, strict=True))
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
 def test_ours_is_what_differences_say(case: Case) -> None:
-    true, ours, _, _ = table_row(case)
+    row = table_row(case)
+    true, ours = row["true"], row["tangentlike"]
     assert own(case) == ours
     assert true_gradient(case) == true
     assert ours == true or not case.smooth
@@ -185,17 +227,13 @@ def test_the_page_shows_the_program(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=ids)
-def test_autograd_is_as_the_page_says(case: Case) -> None:
-    assert of_autograd(case) == table_row(case)[2]
-
-
-@pytest.mark.parametrize("case", CASES, ids=ids)
-def test_torch_is_as_the_page_says(case: Case) -> None:
-    assert of_torch(case) == table_row(case)[3]
+@pytest.mark.parametrize("tool", TOOLS)
+def test_other_tools_are_as_the_page_says(tool: str, case: Case) -> None:
+    assert TOOLS[tool](case) == table_row(case)[tool]
 
 
 if __name__ == "__main__":
     for one in CASES:
-        cells = [true_gradient(one), own(one), of_autograd(one), of_torch(one)]
+        cells = [true_gradient(one), own(one), *(found(one) for found in TOOLS.values())]
         point = f"({', '.join(f'{number:g}' for number in one.at)})"
         print(f"| `{one.program.__name__}` | {point} | {' | '.join(cells)} |")

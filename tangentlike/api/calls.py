@@ -87,8 +87,8 @@ def grad(
         `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(gradient, aux)`.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
-    target : {"numpy", "numba"}
-        What runs the emitted function; "numba" gives one that `numba.njit` compiles.
+    target : {"numpy"}
+        What runs the emitted function: there is one target so far.
     check_finite : bool
         NaN or an infinity in the result raises `tl.NonFiniteError`, which says where it begins
         (the derivative is run a second time for that).
@@ -173,8 +173,8 @@ def value_and_grad(
         `((value, aux), gradient)`.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
-    target : {"numpy", "numba"}
-        What runs the emitted function; "numba" gives one that `numba.njit` compiles.
+    target : {"numpy"}
+        What runs the emitted function: there is one target so far.
     check_finite : bool
         NaN or an infinity in the value or the gradient raises `tl.NonFiniteError`, which says
         where it begins (the derivative is run a second time for that).
