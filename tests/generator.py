@@ -10,6 +10,7 @@ values stay bounded. Every name keeps its sort (vector, matrix, number), so prog
 from __future__ import annotations
 
 import argparse
+import contextlib
 import linecache
 import re
 import sys
@@ -17,7 +18,7 @@ import time
 import traceback
 import types
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -179,8 +180,8 @@ def reverse_slope(
     import tangentlike as tl
 
     df = tl.grad(f, wrt=wrt)
-    emitted.append(str(df.source))
-    return agreement.inner(directions, list(df(*args)))
+    with shown_after(df, emitted):
+        return agreement.inner(directions, list(df(*args)))
 
 
 def text_slope(
@@ -213,8 +214,8 @@ def example_slope(
     import tangentlike as tl
 
     df = tl.grad(f, wrt=wrt, example=args)
-    emitted.append(str(df.source))
-    return agreement.inner(directions, list(df(*args)))
+    with shown_after(df, emitted):
+        return agreement.inner(directions, list(df(*args)))
 
 
 def forward_slope(
@@ -223,9 +224,22 @@ def forward_slope(
     """The tangent along the direction."""
     import tangentlike as tl
 
-    emitted.append(str(tl.autodiff(f, wrt=wrt, mode="forward").source))
-    _, tangent = tl.jvp(f, tuple(args), tuple(directions))
-    return float(tangent)
+    with shown_after(tl.autodiff(f, wrt=wrt, mode="forward"), emitted):
+        _, tangent = tl.jvp(f, tuple(args), tuple(directions))
+        return float(tangent)
+
+
+@contextlib.contextmanager
+def shown_after(made: Any, emitted: list[str]) -> Iterator[None]:
+    """Adds the text of a derivative when it has been called. (Before a call there may be none, as
+    where the class of an argument says which function is meant; `text_slope` asks for that.)"""
+    import tangentlike as tl
+
+    try:
+        yield
+    finally:
+        with contextlib.suppress(tl.UnsupportedError):
+            emitted.append(str(made.source))
 
 
 FIRST_ORDER = (text_slope, reverse_slope, example_slope, forward_slope)

@@ -404,7 +404,7 @@ def main() -> None:
     tests = options.tests or [f"tests/{name}" for name in SELECTION]
     tests = [t for t in tests if (ROOT / t.partition("::")[0]).exists()]
     os.chdir(ROOT)
-    pytest.main(["-q", "-p", "no:cacheprovider", "--no-header", *tests], plugins=[session])
+    pytest.main(["-q", "-p", "no:cacheprovider", "--no-header", "--all", *tests], plugins=[session])
     print(report(chosen, session.found))
 
 

@@ -17,6 +17,7 @@ import pytest
 import tangentlike as tl
 from tangentlike.runtime.schedules import least_needed, moves_back, stretches
 from tests.programs import checkpoints as programs
+from tests.sampled import one_in
 
 RNG = np.random.default_rng(7)
 W = 0.6 * RNG.standard_normal((3, 3))
@@ -313,7 +314,7 @@ def swaps_while(u: Any, v: Any, c: Any, rounds: int) -> Any:
     return np.sum(u * u * new * v)
 
 
-@pytest.mark.parametrize("fn", [swaps, swaps_while], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("fn", one_in(2, [swaps, swaps_while]), ids=lambda f: f.__name__)
 def test_swapped_buffers(fn: Callable[..., Any]) -> None:
     """Rounds write copies; the argument is left alone, and must be apart from the others."""
     u, v = np.linspace(0.2, 0.9, 6), np.linspace(1.0, 0.4, 6)
@@ -377,7 +378,7 @@ def checkpointed_inside(x: Any, n: int) -> Any:
 ROUNDS_THAT_KEEP = [calls_with_tapes, loops_that_write, lists_that_grow, checkpointed_inside]
 
 
-@pytest.mark.parametrize("fn", ROUNDS_THAT_KEEP, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("fn", one_in(3, ROUNDS_THAT_KEEP), ids=lambda f: f.__name__)
 def test_rounds_that_keep_values_themselves(fn: Callable[..., Any]) -> None:
     x, v = np.array([0.5, 0.7, 0.9]), np.array([0.1, -0.2, 0.3])
     tl.check_grads(fn, (x, 5), wrt=(0,))

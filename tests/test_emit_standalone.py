@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -81,11 +82,19 @@ def test_runtime_helpers_come_along_with_what_they_call() -> None:
     assert run(text, "f(np.ones((2, 3)), np.ones(3))") == "[2. 2. 2.]"
 
 
-def test_every_runtime_helper_can_be_copied() -> None:
+@functools.cache
+def alone() -> dict[str, str]:
+    """For each helper of the runtime, the text of a file that calls it and nothing else."""
+    texts = {}
     for name in HELPERS:
-        helper = getattr(tangentlike.runtime, name)
-        fn = read_function(f"def f(x):\n    return {name}(x)\n", {name: helper})
-        text = standalone(ir.Module((fn,)), Scope.of_names({}))
+        names = {name: getattr(tangentlike.runtime, name)}
+        fn = read_function(f"def f(x):\n    return {name}(x)\n", names)
+        texts[name] = standalone(ir.Module((fn,)), Scope.of_names({}))
+    return texts
+
+
+def test_every_runtime_helper_can_be_copied() -> None:
+    for name, text in alone().items():
         namespace: dict[str, Any] = {}
         exec(text, namespace)
         undefined = _undefined(namespace)
@@ -111,11 +120,7 @@ print(count, failed)
 
 def test_examples_of_the_runtime_hold_in_files_of_their_own() -> None:
     """Each helper alone in an interpreter that has no tangentlike; its constants come along."""
-    texts = {}
-    for name in HELPERS:
-        names = {name: getattr(tangentlike.runtime, name)}
-        fn = read_function(f"def f(x):\n    return {name}(x)\n", names)
-        texts[name] = standalone(ir.Module((fn,)), Scope.of_names({}))
+    texts = alone()
     done = subprocess.run(
         [sys.executable, "-c", _EXAMPLES], input=json.dumps(texts), capture_output=True, text=True
     )

@@ -247,7 +247,7 @@ def methods_of_outer_objects(depth, q):
 
 @pytest.mark.parametrize(
     "f",
-    one_in(4, [methods_of_classes, methods_of_locals, methods_of_outer_objects, called_objects]),
+    one_in(4, [methods_of_classes, methods_of_locals, methods_of_outer_objects, called_objects], 2),
 )
 def test_methods_and_called_objects(f: Callable[..., Any]) -> None:
     tl.check_grads(f, (K, Q))

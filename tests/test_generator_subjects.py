@@ -25,7 +25,7 @@ def text(name: str, lines: tuple[str, ...]) -> Any:
     return pytest.param(name, lines, id=f"{name}: {' / '.join(lines)}", marks=marks)
 
 
-@pytest.mark.parametrize(("name", "lines"), one_in(5, [text(*known) for known in TEXTS]))
+@pytest.mark.parametrize(("name", "lines"), one_in(7, [text(*known) for known in TEXTS]))
 def test_alone(name: str, lines: tuple[str, ...]) -> None:
     """Right in each way, or refused; the program itself runs."""
     outcome = check_program(alone(SUBJECTS[name], lines), arguments(1), f"alone {lines[0]}")

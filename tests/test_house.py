@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,22 +41,21 @@ LAYERS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
+Nodes = tuple[ast.AST, ...]  # of a file, the module itself first
+Rule = Callable[[Path, Nodes], Iterator[str]]
+
 TABLES = {"rules"}  # tables of rules may be long
-
-
-def name_of(path: Path) -> str:
-    return str(path.relative_to(PACKAGE))
 
 
 def layer_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
-def own_imports(path: Path) -> set[str]:
+def own_imports(path: Path, nodes: Nodes) -> set[str]:
     """The parts of tangentlike that a file imports, at its top or inside functions."""
     package = path.relative_to(PACKAGE.parent).parts[:-1]
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name.startswith("tangentlike")}
         elif isinstance(node, ast.ImportFrom):
@@ -69,49 +70,36 @@ def own_imports(path: Path) -> set[str]:
     return {(name.split(".") + [""])[1] for name in found}
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_imports_point_one_way(path: Path) -> None:
+def upward_imports(path: Path, nodes: Nodes) -> Iterator[str]:
+    """What a file imports from above its layer; the runtime imports nothing else of ours."""
     layer = layer_of(path)
-    imported = own_imports(path)
-    if layer == "runtime":
-        assert imported <= {"runtime"}, "runtime imports nothing of ours"
-        return
-    upward = {
-        name for name in imported if name not in ("runtime", layer) and LEVEL[name] > LEVEL[layer]
-    }
-    assert not upward, f"{layer} imports from above itself: {sorted(upward)}"
+    for name in sorted(own_imports(path, nodes) - {"runtime", layer}):
+        if layer == "runtime" or LEVEL[name] > LEVEL[layer]:
+            yield f"{layer} imports from above itself: {name}"
 
 
 def test_every_module_has_a_layer() -> None:
     assert {layer_of(path) for path in FILES} <= set(LEVEL) | {"runtime"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_runtime_imports_numpy_only(path: Path) -> None:
-    if layer_of(path) != "runtime":
-        return
-    for node in ast.walk(ast.parse(path.read_text())):
+def foreign_imports(path: Path, nodes: Nodes) -> Iterator[str]:
+    """What a file of the runtime imports besides NumPy and the standard library."""
+    for node in nodes:
         modules = []
         if isinstance(node, ast.Import):
             modules = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
             modules = [node.module or ""]
-        for module in modules:
-            root = module.split(".")[0]
-            assert root == "numpy" or root in sys.stdlib_module_names
+        roots = {module.split(".")[0] for module in modules}
+        yield from sorted(roots - {"numpy"} - sys.stdlib_module_names)
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_functions_are_short(path: Path) -> None:
-    if layer_of(path) in TABLES:
-        return
-    long = [
-        f"{node.name}: {length}"
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef)
-        and (length := (node.end_lineno or 0) - node.lineno + 1 - docstring_length(node)) > 50
-    ]
-    assert not long, f"longer than 50 lines: {long}"
+def long_functions(path: Path, nodes: Nodes) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef):
+            length = (node.end_lineno or 0) - node.lineno + 1 - docstring_length(node)
+            if length > 50:
+                yield f"{node.name} has {length} lines"
 
 
 def docstring_length(node: ast.FunctionDef) -> int:
@@ -122,21 +110,22 @@ def docstring_length(node: ast.FunctionDef) -> int:
     return 0
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_modules_have_docstrings(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text())), "say what the module is for"
+def missing_docstrings(path: Path, nodes: Nodes) -> Iterator[str]:
+    assert isinstance(nodes[0], ast.Module)
+    if not ast.get_docstring(nodes[0]):
+        yield "say what the module is for"
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_bare_raise_of_nothing(path: Path) -> None:
-    """Errors carry words: no `raise ValueError`, `raise TypeError()` or `assert False`."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name):
-            assert not node.exc.id.endswith("Error") or node.exc.id[0].islower(), ast.unparse(node)
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-            assert node.exc.args or node.exc.keywords, ast.unparse(node)
-        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Constant):
-            assert node.test.value, ast.unparse(node)
+def wordless_errors(path: Path, nodes: Nodes) -> Iterator[str]:
+    """`raise ValueError`, `raise TypeError()`, `assert False`."""
+    for node in nodes:
+        match node:
+            case ast.Raise(exc=ast.Name(id=name)) if name.endswith("Error") and name[0].isupper():
+                yield ast.unparse(node)
+            case ast.Raise(exc=ast.Call(args=[], keywords=[])):
+                yield ast.unparse(node)
+            case ast.Assert(test=ast.Constant(value=value)) if not value:
+                yield ast.unparse(node)
 
 
 def test_public_names_are_documented() -> None:
@@ -188,16 +177,45 @@ def is_further_part(decorator: ast.expr) -> bool:
     return getattr(target, "attr", getattr(target, "id", "")) in words
 
 
-@pytest.mark.parametrize("path", [*FILES, *sorted(Path(__file__).parent.rglob("*.py"))], ids=str)
-def test_nothing_is_defined_twice(path: Path) -> None:
-    """In a block; ruff sees this only where nothing uses the first definition."""
-    if path.parent.name == "golden":
-        return
-    for node in ast.walk(ast.parse(path.read_text())):
+def definitions_hidden(path: Path, nodes: Nodes) -> Iterator[str]:
+    """Ruff sees only those that nothing uses."""
+    for node in nodes:
         for block in ("body", "orelse", "handlers", "finalbody"):
             stmts = getattr(node, block, None)
             if isinstance(stmts, list):
-                assert not defined_twice(stmts), f"line {getattr(node, 'lineno', 1)}"
+                yield from (f"{name} is defined twice" for name in sorted(defined_twice(stmts)))
+
+
+def is_ruled(rule: Rule, path: Path) -> bool:
+    """Whether a rule is for this file."""
+    if rule is foreign_imports:
+        return path.is_relative_to(PACKAGE / "runtime")
+    if rule is long_functions:
+        return path.is_relative_to(PACKAGE) and layer_of(path) not in TABLES
+    return rule is definitions_hidden or path.is_relative_to(PACKAGE)
+
+
+RULES: list[Rule] = [upward_imports, foreign_imports, long_functions, missing_docstrings]
+RULES += [wordless_errors, definitions_hidden]
+
+
+@functools.cache
+def complaints() -> dict[Rule, list[str]]:
+    """What the rules say against the files, each of which is read once (one test for every file
+    and rule takes many times as long)."""
+    found: dict[Rule, list[str]] = {rule: [] for rule in RULES}
+    tests = (p for p in sorted((ROOT / "tests").rglob("*.py")) if p.parent.name != "golden")
+    for path in (*FILES, *tests):
+        nodes = tuple(ast.walk(ast.parse(path.read_text())))
+        for rule in RULES:
+            if is_ruled(rule, path):
+                found[rule] += [f"{path.relative_to(ROOT)}: {text}" for text in rule(path, nodes)]
+    return found
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_files(rule: Rule) -> None:
+    assert not complaints()[rule]
 
 
 def written_by(function: ast.FunctionDef) -> set[str]:

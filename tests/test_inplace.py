@@ -32,6 +32,7 @@ from tests.programs import (
     written_views,
 )
 from tests.programs.registry import Program
+from tests.sampled import one_in
 
 MODULES = (
     write_targets,
@@ -78,7 +79,13 @@ WAYS: dict[str, Callable[..., float]] = {
 
 
 def cases() -> list[Any]:
-    return [pytest.param(name, way, id=f"{name}-{way}") for name in PROGRAMS for way in WAYS]
+    return [
+        case
+        for way, count in (("reverse", 1), ("example", 3), ("forward", 2))
+        for case in one_in(
+            count, [pytest.param(name, way, id=f"{name}-{way}") for name in PROGRAMS]
+        )
+    ]
 
 
 @pytest.mark.parametrize(("name", "way"), cases())

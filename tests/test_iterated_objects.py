@@ -8,6 +8,7 @@ import pytest
 
 import tangentlike as tl
 from tests import agreement
+from tests.sampled import one_in
 
 X = np.array([0.3, 0.7, 1.2, 0.5])
 
@@ -80,7 +81,7 @@ def partial_methods(x):
     return p.square(x[1]) + p.cube(x[2]) * p.square(2.0)
 
 
-@pytest.mark.parametrize("f", [loop, unpacked, taken, of_argument, partial_methods])
+@pytest.mark.parametrize("f", one_in(2, [loop, unpacked, taken, of_argument, partial_methods]))
 def test_derivatives(f):
     v = np.array([0.4, -0.2, 0.9, 0.3])
     slope = agreement.slope(f, (X,), [v])
@@ -149,7 +150,7 @@ def rows_of_arrays(x):
     return sum(np.sum((a - b) ** 3) for a, b in itertools.combinations(scaled, 2))
 
 
-@pytest.mark.parametrize("f", [two_by_two, added_up_by_slices, rows_of_arrays])
+@pytest.mark.parametrize("f", one_in(3, [two_by_two, added_up_by_slices, rows_of_arrays], 1))
 def test_lists_filled_here_and_gone_through_by_iterators(f) -> None:
     tl.check_grads(f, (X,))
     v = np.array([0.2, -1.0, 0.5, 0.3])

@@ -59,7 +59,7 @@ def function(row: Row) -> Any:
     return module.f
 
 
-@pytest.mark.parametrize("row", one_in(2, present()), ids=lambda row: row.idiom)
+@pytest.mark.parametrize("row", one_in(3, present()), ids=lambda row: row.idiom)
 def test_row(row: Row) -> None:
     f = function(row)
     nodes = {type(node).__name__ for node in ast.walk(ast.parse(row.text))}

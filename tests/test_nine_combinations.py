@@ -155,7 +155,7 @@ def expected(name: str) -> tuple[Point, float, float]:
 
 @pytest.mark.parametrize("outer", OPERATORS)
 @pytest.mark.parametrize("inner", OPERATORS)
-@pytest.mark.parametrize("name", one_in(4, CHOSEN))
+@pytest.mark.parametrize("name", one_in(6, CHOSEN))
 def test_second_derivative(name: str, inner: str, outer: str) -> None:
     with contextlib.redirect_stdout(io.StringIO()):
         point, by_differences, first = expected(name)

@@ -1,6 +1,6 @@
 """Operations of the list on arrays of other layouts and types: the same gradient, in their dtype.
 
-A fixed sample runs with the suite; `TANGENTLIKE_VARIANTS=2000` in the environment runs more.
+A fixed sample runs with `pytest --all`; `TANGENTLIKE_VARIANTS=2000` in the environment runs more.
 """
 
 from __future__ import annotations
@@ -44,19 +44,8 @@ def _ones(value: object) -> object:
     return np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1.0)
 
 
-@pytest.mark.thorough
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=list(HealthCheck),
-)
-@given(
-    st.sampled_from(ROWS),
-    st.sampled_from(sorted(LAYOUTS)),
-    st.sampled_from([np.float64, np.float32]),
-)
-def test_layouts_and_types(row: tuple, layout: str, dtype: type) -> None:
+def check(row: tuple, layout: str, dtype: type) -> None:
+    """The gradient of a call on arrays of this layout and type."""
     call, shape = row[1], row[2]
     x, y = (v.astype(dtype) for v in values(shape))
     try:
@@ -70,3 +59,24 @@ def test_layouts_and_types(row: tuple, layout: str, dtype: type) -> None:
     for bar, wanted, argument in zip(found, expected, (x, y), strict=True):
         assert bar.dtype == dtype and bar.shape == argument.shape, (call, bar.dtype)
         np.testing.assert_allclose(bar, wanted, rtol=tolerance, atol=tolerance, err_msg=call)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_each_layout(layout: str) -> None:
+    check(ROWS[len(layout)], layout, np.float32)
+
+
+@pytest.mark.thorough
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+@given(
+    st.sampled_from(ROWS),
+    st.sampled_from(sorted(LAYOUTS)),
+    st.sampled_from([np.float64, np.float32]),
+)
+def test_layouts_and_types(row: tuple, layout: str, dtype: type) -> None:
+    check(row, layout, dtype)

@@ -66,7 +66,7 @@ CHOSEN = [  # beside those of tests/test_nine_combinations.py
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@pytest.mark.parametrize("name", one_in(6, CHOSEN))
+@pytest.mark.parametrize("name", one_in(9, CHOSEN))
 def test_second_derivative(name: str, way: Callable[[Point], float]) -> None:
     point(name).check(way(point(name)))
 
@@ -249,7 +249,7 @@ UNANNOTATED = [  # the rest: `python -m tests.mixed_orders`
 ]
 
 
-@pytest.mark.parametrize(("f", "mixture"), one_in(2, [pytest.param(*case) for case in UNANNOTATED]))
+@pytest.mark.parametrize(("f", "mixture"), one_in(4, [pytest.param(*case) for case in UNANNOTATED]))
 def test_mixtures_without_annotations(f: Callable[..., Any], mixture: str) -> None:
     """Calls, containers and writes, whose kinds nothing tells but the program."""
     assert mixed_orders.outcome(f, mixture) == "right"

@@ -21,6 +21,7 @@ from tangentlike.pipeline import stages as pipeline
 
 from . import generator
 from .programs import PROGRAMS
+from .sampled import one_in
 
 FEATURES = ("straight", "functional", "writes", "inplace", "containers")
 
@@ -72,7 +73,7 @@ def check(fn: Callable[..., Any], arguments: tuple[Any, ...], as_derived: bool =
         assert same(expected, outcome(compiled(simple, fn), arguments)), show(simple)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@pytest.mark.parametrize("program", one_in(4, PROGRAMS, 2), ids=lambda p: p.name)
 def test_primal_programs(program, capsys):
     try:
         # (A transform writes no calls of the user's methods: those would change objects.)

@@ -190,6 +190,27 @@ def test_source_before_a_call_is_right_and_after_it_what_was_used():
     assert "require_module(xp, np)" in df.source
 
 
+def written_by_module(x, xp=np):
+    h = xp.zeros_like(x)
+    h[1:] = xp.cos(x[:-1])
+    return xp.sum(h * xp.tanh(x))
+
+
+@pytest.mark.parametrize("f", [filled_in_place, written_by_module])
+def test_source_before_a_call_is_for_the_defaults(f):
+    """Where nothing can be said without the class of `xp` (it was refused): a call that leaves it
+    out has the default, and the text says so."""
+    df = tl.grad(f)
+    shown = str(df.source)
+    namespace = {"np": np}
+    exec(shown, namespace)
+    assert np.allclose(namespace[f"{f.__name__}_grad"](X), df(X))
+    assert shown == df.source
+    with pytest.raises(TypeError, match="is written"):
+        namespace[f"{f.__name__}_grad"](X, math)
+    assert "np.zeros" in str(tl.autodiff(f, mode="forward").source)
+
+
 def test_specialised_source_refuses_other_arguments():
     df = tl.grad(none_or_module)
     df(X)

@@ -117,7 +117,7 @@ def hand_back(
             finish(function)
         except UnknownClassError:  # the arguments of the first call tell what it needs
             function.__name__ = f"{operator.primal.name}_{operator.name}"
-            function.source = _LaterText(operator.derive)
+            function.source = _LaterText(lambda: operator.derive().for_defaults)
     return cast(types.FunctionType, function)
 
 

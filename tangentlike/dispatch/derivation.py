@@ -250,6 +250,12 @@ class Derivation:
             found = self.for_told(told)
         return found
 
+    @property
+    def for_defaults(self) -> Derivation:
+        """The same derivative for calls that leave out what has a default: `f(x, xp=np)`."""
+        simple, wrt = self._simple or {}, self.request.wrt
+        return self.for_structures({n: v for n, v in simple.items() if n not in wrt})
+
     def for_told(self, told: Structures) -> Derivation:
         """The same derivative for arguments of these structures."""
         primal, inner = self.primal, self.primal.inner
