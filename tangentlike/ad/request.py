@@ -35,7 +35,9 @@ class Request:
     `has_foreign`: some argument is an array that is not NumPy's; `structures`: what is known of
     arguments that hold objects, or dicts with numbers for keys; `copies`: its adjoint reads copies
     (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls;
-    `exposed`: whoever calls it may write in place what it is given or gives back.
+    `exposed`: whoever calls it may write in place what it is given or gives back; `settled`: the
+    call tells no more of its arguments; `strict`: what is refused is refused at once, also where a
+    call may not reach it.
     """
 
     mode: str
@@ -50,6 +52,8 @@ class Request:
     copies: bool = False
     inside: bool = False
     exposed: bool = False
+    settled: bool = False
+    strict: bool = False
 
     @property
     def tells_ranks(self) -> bool:

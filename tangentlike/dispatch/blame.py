@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Place, TangentlikeError, UnsupportedError
+from ..frontend.cuts import refusal_of
 from ..frontend.structures import is_object
-from ..runtime import Mirror, Record, scalar_seed
+from ..runtime import Mirror, NotDifferentiated, Record, scalar_seed
 from ..runtime.refusing import REFUSING
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["annotate", "place_of", "refused_before", "translated_error"]
 
 
 def place_of(
-    error: Exception, functions: Sequence[Any], origins: Mapping[int, Origin]
+    error: BaseException, functions: Sequence[Any], origins: Mapping[int, Origin]
 ) -> Place | None:
     """The user's place that an exception comes from, by the frames it went through."""
     files = {f.__code__.co_filename for f in functions}
@@ -30,7 +31,7 @@ def place_of(
     return place
 
 
-def refused_before(error: Exception) -> Exception:
+def refused_before(error: BaseException) -> BaseException:
     """What the derivative refused before `error` was raised while that was handled: a `finally` of
     the user's runs then too, and may find values that were not computed. Else the error itself."""
     found: BaseException | None = error
@@ -38,15 +39,20 @@ def refused_before(error: Exception) -> Exception:
         step = found.__traceback__
         while step is not None and step.tb_next is not None:
             step = step.tb_next
-        if step is not None and step.tb_frame.f_code in REFUSING and isinstance(found, Exception):
+        refuses = step is not None and step.tb_frame.f_code in REFUSING
+        if isinstance(found, NotDifferentiated) or (refuses and isinstance(found, Exception)):
             return found
         found = found.__context__
     return error
 
 
-def translated_error(error: Exception, place: Place | None, primal: str) -> TangentlikeError | None:
+def translated_error(
+    error: BaseException, place: Place | None, primal: str
+) -> TangentlikeError | None:
     """What is refused in `runtime`, which knows no error classes, as one of our errors; and what a
     derivative that is made at run time refuses, with the line that asked for it."""
+    if isinstance(error, NotDifferentiated):
+        return refusal_of(error, place)
     if type(error) is UnsupportedError and error.place is None and place is not None:
         return UnsupportedError(error.message, place, error.hint)
     step = error.__traceback__
@@ -89,7 +95,7 @@ def translated_error(error: Exception, place: Place | None, primal: str) -> Tang
     )
 
 
-def _meets_an_object(error: Exception) -> bool:
+def _meets_an_object(error: BaseException) -> bool:
     """Whether arithmetic of a derivative failed on an object of the user's, or on its mirror."""
     if isinstance(error, TypeError):
         return any(f"'{cls.__name__}'" in str(error) for cls in (Mirror, Record))
@@ -98,7 +104,7 @@ def _meets_an_object(error: Exception) -> bool:
     return False
 
 
-def annotate(error: Exception, place: Place | None, primal: str) -> None:
+def annotate(error: BaseException, place: Place | None, primal: str) -> None:
     """Add the place to what an exception prints."""
     if place is None:
         return

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import TangentlikeError, UnknownRankError, UnsupportedError
+from ..errors import TangentlikeError, UnknownClassError, UnknownRankError, UnsupportedError
 from ..frontend.carried import restore_sources, sources_of
 from ..frontend.meanings import Meanings, noting
 from ..frontend.primal import Primal, plain_signature
@@ -29,6 +29,7 @@ from ..ir.kind import UNKNOWN, Kind
 from ..ir.required_types import Asked, asked_by
 from ..pytree import leaves
 from ..pytree.forms import forms
+from ..runtime import NotDifferentiated
 from .apart import Apart
 from .blame import annotate, place_of, refused_before, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
@@ -91,7 +92,7 @@ class Derivation:
     def _derive(self) -> Derived:
         """The transformed function. Where the reverse sweep over other derivatives is refused,
         it is made over their variants for that; a refusal is that of the plain ones."""
-        from ..pipeline.stages import derive
+        from ..pipeline.stages import derive, derive_in_part
 
         if self._waiting is not None and self._waiting[1].hold():
             raise self._waiting[0].with_traceback(None)
@@ -106,9 +107,14 @@ class Derivation:
                     with contextlib.suppress(UnsupportedError):
                         function = inner.for_reversal.emitted if inner else function
                         return derive(function, replace(request, inside=True))
+                if not request.strict:
+                    try:
+                        return derive_in_part(function, request)
+                    except UnsupportedError as reached:
+                        refusal = reached
                 if isinstance(refusal, UnknownRankError):  # (asked again at each call)
                     self._waiting = refusal, meanings
-                raise
+                raise refusal from None
 
     def holds(self) -> bool:
         """Whether the functions that were read for it still are what their names mean."""
@@ -160,11 +166,29 @@ class Derivation:
             found = self.for_complex
         if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
             found = found.for_foreign
-        found = found.for_structures(self._by_name(args, kwargs) or {})
+        found = found.for_structures(self._by_name(args, kwargs) or {}).settled()
         if found.primal.inner is None and not found.claims:
             return found
         by_name = self._by_name(args, kwargs)
         return found if by_name is None else found._believing(by_name)
+
+    def settled(self) -> Derivation:
+        """This derivative; where a call must tell more and does not, that without the statements
+        that this is about."""
+        try:
+            self.derived  # noqa: B018
+        except UnknownClassError:
+            if self.request.strict or self.request.settled:
+                raise
+            primal, inner = self.primal, self.primal.inner
+            if inner is not None:
+                primal = primal.around(inner.settled())
+            made = derivation_of(primal, replace(self.request, settled=True))
+            with contextlib.suppress(UnknownClassError):
+                made.derived  # noqa: B018
+                return made
+            raise
+        return self
 
     @cached_property
     def _asked(self) -> Asked:
@@ -389,7 +413,7 @@ class Derivation:
         function = replaced(self, function)
         try:
             return function(*args, **kwargs)
-        except Exception as raised:
+        except (Exception, NotDifferentiated) as raised:
             error = refused_before(raised)
             derived = self._derived or self.derived
             place = place_of(error, functions_of(derived), derived.origins)
@@ -444,7 +468,7 @@ def derivation_of(primal: Primal, request: Request) -> Derivation:
 
 _REQUEST = (
     *("mode", "wrt", "bare", "has_aux", "target"),
-    *("has_complex", "has_foreign", "structures", "copies", "inside"),
+    *("has_complex", "has_foreign", "structures", "copies", "inside", "settled", "strict"),
 )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..ir import Expr, Function, Opaque, Origin, Param, Ref, Return, Var
 from ..ir.names import Names
+from .cuts import cuts_made, raising, spot_of
 from .expressions import Reader
 from .outer import Outer
 from .places import Source
@@ -41,6 +42,12 @@ def read_definition(
         )
     names.take(known.used)
     params = _parameters(node.args, scope)
+    cuts, spot = cuts_made(), spot_of(source.file, node)
+    if cuts is not None:
+        cuts.reads(spot)
+        if spot in cuts.made:
+            body: Any = (raising(cuts.made[spot], place),)
+            return Function(definition.name, params, body, place)
     outer = Outer(frozenset(known.outer), scope.lookup)
     lookup = lookup_in(scope, frozenset(known.bound), outer)
     reader = StatementReader(source, lookup, names, outer=outer, managers=managers)
@@ -48,7 +55,7 @@ def read_definition(
     if isinstance(node, gast.Lambda):
         line = source.line(node.body)
         value = Reader(lookup, line.place).read(node.body)
-        body: Any = (Return(value, Origin(line.whole())),)
+        body = (Return(value, Origin(line.whole())),)
     else:
         reject_generators(known.yields, source)
         doc = docstring(node.body)

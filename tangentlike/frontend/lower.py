@@ -19,6 +19,7 @@ from ..errors import Place, UnsupportedError
 from ..ir import Function
 from ..ir.names import Names
 from .attempts import refuse_contents
+from .cuts import cuts_made
 from .expressions import expression
 from .flatten import flatten
 from .functions import program, read_definition, read_function
@@ -103,6 +104,9 @@ def _lowered(
     refuse_contents(function)
     function = fix_headers(function, names)
     made = frozenset(n for n in _bound(function) if before.get(n, n) not in own)
+    cuts = cuts_made()
+    if cuts is not None:
+        cuts.note_always(function)
     return Lowered(function, scope, made, before)
 
 

@@ -36,6 +36,7 @@ from . import nested
 from .attempts import Attempt, Handler
 from .comprehensions import loop_over
 from .contexts import region, suppressed
+from .cuts import cuts_made, raising, spot_of
 from .exits import without_jumps
 from .expressions import Lookup, Reader
 from .loop_else import run_unless_broken
@@ -55,7 +56,7 @@ class StatementReader:
 
     `repeated` says that they stand in a loop; `outer` are the names declared `global` and the like;
     `managers`, that context managers are written out, and `at_yield` gives what stands for the
-    `yield` of one.
+    `yield` of one; `tried`, that they stand in the body of a `try`, where nothing is cut out.
     """
 
     source: Source
@@ -65,10 +66,27 @@ class StatementReader:
     outer: Outer = NO_OUTER
     managers: bool = False
     at_yield: Callable[[Expr], Sequence[Any]] | None = None
+    tried: bool = False
 
     def block(self, nodes: Sequence[gast.AST]) -> Block:
-        """The IR of a list of statements."""
-        return tuple(stmt for node in nodes for stmt in self._statement(node))
+        """The IR of a list of statements, up to the first one that is cut out."""
+        cuts = None if self.tried else cuts_made()
+        if cuts is None:
+            return tuple(stmt for node in nodes for stmt in self._statement(node))
+        made: list[Any] = []
+        for node in nodes:
+            spot = spot_of(self.source.file, node)
+            cuts.spots.add(spot)
+            if spot not in cuts.made:
+                try:
+                    made.extend(self._statement(node))
+                    continue
+                except UnsupportedError as refusal:
+                    if type(refusal) is not UnsupportedError or not cuts.differentiates(spot):
+                        raise
+                    cuts.add(spot, refusal)
+            return (*made, raising(cuts.made[spot], self.source.line(node).whole()))
+        return tuple(made)
 
     def _statement(self, node: gast.AST) -> Sequence[Any]:
         line = self.source.line(node)
@@ -246,8 +264,9 @@ class StatementReader:
     def attempt(self, node: gast.Try, line: Line, reader: Reader) -> Sequence[Any]:
         """A `try` with everything that belongs to it."""
         handlers = [self._handler(handler) for handler in node.handlers]
-        body, orelse = self.block(node.body), self.block(node.orelse)
-        final = (self.block(node.finalbody), self.block(node.finalbody))
+        protected = dataclasses.replace(self, tried=True)
+        body, orelse = protected.block(node.body), protected.block(node.orelse)
+        final = (protected.block(node.finalbody), protected.block(node.finalbody))
         origin = Origin(line.whole())
         whole = Attempt(body, handlers, orelse, final, origin, self.repeated)
         return whole.lowered(self.names)
@@ -309,9 +328,10 @@ class StatementReader:
         def lookup(name: str) -> Expr:
             return ir.Var(name) if name in known.bound else self.lookup(name)
 
-        body = StatementReader(self.source, lookup, self.names, managers=self.managers).block(
-            node.body
+        reader_inside = StatementReader(
+            self.source, lookup, self.names, managers=self.managers, tried=self.tried
         )
+        body = reader_inside.block(node.body)
         params = reader.parameters(node.args)
         outer = tuple(known.outer)  # (`nonlocal`: what is inlined assigns the outer variable)
         name = self.names.fresh(node.name) if node.decorator_list else node.name

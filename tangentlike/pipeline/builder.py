@@ -402,6 +402,7 @@ class Builder:
     def _done(
         self, functions: tuple[ir.Function, ...], context: Context, active: frozenset[str]
     ) -> tuple[ir.Function, ...]:
+        functions = tuple(map(self.plain.in_part, functions))
         functions = tuple(map(self.methods.restored, functions))
         functions = tuple(map(self.callees.variants.restored, functions))
         local = (n for f in functions for s in ir.statements(f.body) for n in ir.binds(s))

@@ -22,12 +22,14 @@ from ..codegen.print import Stages, emit, load, standalone
 from ..errors import (
     CarriedOutError,
     EnteredError,
+    InternalError,
     KeptFunctionError,
     SharingError,
     UnknownClassError,
     UnknownRankError,
     UnsupportedError,
 )
+from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
 from ..frontend.meanings import Meanings, counting_data, noting
 from ..frontend.verify import check
@@ -37,7 +39,7 @@ from ..rules.foreign import ForeignBook
 from ..rules.ruled import lower_ruled
 from .builder import Builder
 
-__all__ = ["Derived", "Request", "derive"]
+__all__ = ["Derived", "Request", "derive", "derive_in_part"]
 
 
 @dataclass(frozen=True)
@@ -75,13 +77,46 @@ class Derived:
 
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
-    with noting() as meanings:
-        try:
-            return _derived_as(fn, request, book, meanings, PLAIN_READING)
-        except SharingError as shared:
-            if request.example is not None or request.tells_ranks:
+    with noting() as meanings, cutting(None):
+        return _derived_for(fn, request, book, meanings)
+
+
+def derive_in_part(
+    fn: Callable[..., Any], request: Request, book: RuleBook | None = None
+) -> Derived:
+    """Differentiate a function without the statements that are refused: each becomes a `raise`.
+
+    Raises `UnsupportedError` for what every call reaches, or where a refusal names no statement.
+    Each round cuts out one more statement than the one before.
+    """
+    cuts = Cuts()
+    while True:
+        cuts.again()
+        with noting() as meanings, cutting(cuts):
+            try:
+                return _derived_for(fn, request, book, meanings)
+            except InternalError:
+                if cuts.made:  # (of what is left of a program nothing more can be said)
+                    raise next(iter(cuts.made.values())) from None
                 raise
-            raise UnknownRankError(shared.message, shared.place, shared.hint) from None
+            except UnsupportedError as refusal:
+                if refusal in cuts.made.values():
+                    raise
+                if isinstance(refusal, UnknownClassError) and not request.settled:
+                    raise  # (the arguments of a call may tell)
+                if not cuts.cut(refusal):
+                    raise (cuts.always or [refusal])[0] from None
+
+
+def _derived_for(
+    fn: Callable[..., Any], request: Request, book: RuleBook | None, meanings: Meanings
+) -> Derived:
+    try:
+        return _derived_as(fn, request, book, meanings, PLAIN_READING)
+    except SharingError as shared:
+        if request.example is not None or request.tells_ranks or request.settled:
+            raise
+        raise UnknownRankError(shared.message, shared.place, shared.hint) from None
 
 
 def _derived_as(
@@ -126,6 +161,10 @@ def _derive(
             f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
         )
     lowered = lower_ruled(fn, default_book() if book is None else book, reading.managers)
+    cuts = cuts_made()
+    refusal = None if cuts is None else cuts.note_always(lowered.function)
+    if refusal is not None:
+        raise refusal
     check(lowered.function)
     given = dict(request.structures)
     if request.example is not None:
@@ -174,6 +213,9 @@ def _derived(
     build, lowered = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
+    cuts = cuts_made()
+    if cuts is not None:
+        cuts.refuse_reached(made_by_transform.functions)
     refuse_moving(made_by_transform.functions)
     refuse_raising(made_by_transform.functions)
     simplified = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)

@@ -182,6 +182,13 @@ class Callees:
                 raise
         return self._lowered[id(obj)]
 
+    def read_before(self, obj: Any) -> Lowered | None:
+        """The lowered form of a function, if it was asked for before."""
+        for known in (self.variants.lowered, self.made, self._lowered):
+            if id(obj) in known:
+                return known[id(obj)]
+        return None
+
     bind = staticmethod(bind)
     bind_loosely = staticmethod(bind_loosely)
 

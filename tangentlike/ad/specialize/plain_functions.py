@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import ir
+from ...frontend.cuts import cuts_made
 from ...frontend.lower import Lowered, Scope
 from .callees import Callees, emitted
 from .function_objects import captured_names
@@ -40,6 +41,31 @@ class PlainFunctions:
             for method in methods:
                 self._print(vars(ref.obj)[method], f"{ref.text}.{method}")
         return ref
+
+    def in_part(self, function: ir.Function) -> ir.Function:
+        """A function whose calls of functions of which statements are cut out are calls of such
+        functions of the file: what was found of them holds of what is left of them only."""
+        cuts = cuts_made()
+        if cuts is None or not cuts.made:
+            return function
+
+        def is_cut(e: ir.Expr) -> bool:
+            lowered = self.callees.read_before(e.obj) if isinstance(e, ir.Ref) else None
+            return lowered is not None and any(
+                map(cuts.raised_by, ir.statements(lowered.function.body))
+            )
+
+        def expr(e: ir.Expr) -> ir.Expr:
+            if isinstance(e, ir.Call) and is_cut(e.fn):
+                assert isinstance(e.fn, ir.Ref)
+                ref = self.function(e.fn.obj, self.callees.lowered(e.fn.obj).function.name)
+                e = dataclasses.replace(e, fn=ref)
+            return ir.rebuild(e, expr)
+
+        def block(b: ir.Block) -> ir.Block:
+            return tuple(ir.map_statement(s, expr=expr, block=block) for s in b)
+
+        return dataclasses.replace(function, body=block(function.body))
 
     def _print(self, obj: Any, name: str) -> None:
         lowered = self.callees.lowered(obj)

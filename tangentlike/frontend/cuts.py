@@ -1,0 +1,219 @@
+"""Statements that are refused, cut out of the program: a `raise` stands where they stood.
+
+    before::                             after::
+        if smooth:                           if smooth:
+            y = scipy.signal.medfilt(x)          raise NotDifferentiated("f.py:3: ...", "...")
+            y = y / y.max()                  return np.sum(x)
+            return np.sum(y)
+        return np.sum(x)
+
+A refusal names a place. While a function is read, the innermost statement around that place is
+replaced by a `raise` of the refusal, and nothing after it in its block is read, since no call
+gets there. So a branch, a loop body or a function that a call does not reach refuses nothing, and
+one that it does reach raises before anything wrong comes out. What every call reaches is refused
+when the derivative is made (`Cuts.refuse_reached`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import ir
+from ..errors import Place, UnsupportedError
+from ..runtime import NotDifferentiated
+from .jumps import ends_by_raising
+
+__all__ = ["Cuts", "Spot", "cuts_made", "cutting", "refusal_of", "text_of"]
+
+_ERROR = ir.Ref("NotDifferentiated", NotDifferentiated)
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a statement stands in its file: its first and last line, and its first column."""
+
+    file: str
+    first: int
+    last: int
+    column: int
+
+    def contains(self, place: Place) -> bool:
+        """Whether a place is in the statement."""
+        return self.file == place.file and self.first <= place.line <= self.last
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Orders statements around one place from the innermost outwards."""
+        return self.last - self.first, -self.column
+
+
+@dataclass
+class Cuts:
+    """The statements cut out of the functions of one derivative, with the refusal of each.
+
+    `spots` are the statements that were read, `functions` where the functions stand that were
+    (the first is the main one), `always` the refusals that end a function whatever it is given.
+    """
+
+    made: dict[Spot, UnsupportedError] = field(default_factory=dict)
+    spots: set[Spot] = field(default_factory=set)
+    functions: dict[Spot, None] = field(default_factory=dict)
+    always: list[UnsupportedError] = field(default_factory=list)
+    _by_text: dict[str, UnsupportedError] = field(default_factory=dict)
+
+    def again(self) -> None:
+        """Begin to read everything once more."""
+        self.spots.clear()
+        self.functions.clear()
+        self.always.clear()
+
+    def reads(self, function: Spot) -> None:
+        """A function is read; one that is called may be cut out as a whole."""
+        if self.functions:
+            self.spots.add(function)
+        self.functions[function] = None
+
+    def cut(self, refusal: UnsupportedError) -> bool:
+        """Cut out the innermost statement around the place of a refusal, which is not cut yet;
+        False where there is none."""
+        place = refusal.place
+        if place is None:
+            return False
+        around = [spot for spot in self.spots - self.made.keys() if spot.contains(place)]
+        if not around:
+            return False
+        self.add(min(around, key=lambda spot: spot.size), refusal)
+        return True
+
+    def add(self, spot: Spot, refusal: UnsupportedError) -> None:
+        """Cut out one statement."""
+        self.made[spot] = refusal
+        self._by_text[text_of(refusal)] = refusal
+
+    def differentiates(self, spot: Spot) -> bool:
+        """Whether the function around a statement is known to be differentiated: the main one is,
+        and so is one of which a statement was cut because its derivative was refused."""
+        around = [f for f in self.functions if _within(spot, f)]
+        main = next(iter(self.functions), None)
+        return main in around or any(_within(cut, f) for f in around for cut in self.made)
+
+    def raised_by(self, stmt: ir.Stmt) -> UnsupportedError | None:
+        """The refusal that a statement raises, None for any other statement."""
+        return self._by_text.get(stmt.text) if isinstance(stmt, ir.OpaqueStmt) else None
+
+    def note_always(self, function: ir.Function) -> UnsupportedError | None:
+        """The refusal that a function raises in each call, which is remembered."""
+        for stmt in function.body:
+            refusal = self.raised_by(stmt)
+            if refusal is not None:
+                self.always.append(refusal)
+                return refusal
+        return None
+
+    def refuse_reached(self, functions: Iterable[ir.Function]) -> None:
+        """Refuse at once what each call of the main function (the last one) reaches, and what a
+        `try` of the program would take for an exception of its own."""
+        by_name = {f.name: f for f in functions}
+        if not self.made or not by_name:
+            return
+        main = list(by_name.values())[-1]
+        reached = self._reached(main, by_name, set())
+        if reached is not None:
+            raise reached
+        every = (stmt for f in by_name.values() for stmt in ir.statements(f.body))
+        raised = next(filter(None, map(self.raised_by, every)), None)
+        if raised is not None and any(map(_takes_any, by_name.values())):
+            raise raised
+
+    def _reached(
+        self, function: ir.Function, functions: Mapping[str, ir.Function], seen: set[str]
+    ) -> UnsupportedError | None:
+        seen.add(function.name)
+        for stmt in function.body:
+            refusal = self.raised_by(stmt)
+            if refusal is not None:
+                return refusal
+            for name in _called(stmt):
+                if name in functions and name not in seen:
+                    refusal = self._reached(functions[name], functions, seen)
+                    if refusal is not None:
+                        return refusal
+        return None
+
+
+def _within(inner: Spot, outer: Spot) -> bool:
+    return inner.file == outer.file and outer.first <= inner.first and inner.last <= outer.last
+
+
+def _called(stmt: ir.Stmt) -> Iterator[str]:
+    for expr in ir.expressions(stmt):
+        for part in ir.walk(expr):
+            if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
+                yield part.fn.text
+
+
+def _takes_any(function: ir.Function) -> bool:
+    """Whether a `try` catches exceptions of all classes, or of classes that are not known, and
+    goes on."""
+    for stmt in ir.statements(function.body):
+        if isinstance(stmt, ir.Try) and not ends_by_raising(stmt.orelse):
+            classes = stmt.test.items if isinstance(stmt.test, ir.Display) else (stmt.test,)
+            for part in classes:
+                obj = part.obj if isinstance(part, ir.Ref) else None
+                every = obj if isinstance(obj, tuple) else (obj,)
+                if not all(isinstance(c, type) and issubclass(c, Exception) for c in every):
+                    return True
+    return False
+
+
+# ------------------------------------------------------------------------------ statements
+
+
+def text_of(refusal: UnsupportedError) -> str:
+    """The statement that raises a refusal."""
+    place = refusal.place
+    where = "" if place is None else f"{os.path.basename(place.file)}:{place.line}: "
+    given = [where + refusal.message, *filter(None, [refusal.hint])]
+    return f"raise NotDifferentiated({', '.join(map(repr, given))})"
+
+
+def raising(refusal: UnsupportedError, around: Place) -> ir.OpaqueStmt:
+    """The statement that raises a refusal, in the place of the one that stood at `around`."""
+    origin = ir.Origin(refusal.place or around)
+    return ir.OpaqueStmt(text_of(refusal), (), (), (_ERROR,), (), origin)
+
+
+def refusal_of(raised: NotDifferentiated, place: Place | None) -> UnsupportedError:
+    """What a call of a derivative raises where it came to a statement that was cut out."""
+    where = "" if place is None else f"{os.path.basename(place.file)}:{place.line}: "
+    if where and raised.message.startswith(where):
+        return UnsupportedError(raised.message.removeprefix(where), place, raised.hint)
+    return UnsupportedError(raised.message, None, raised.hint)
+
+
+_CUTS: ContextVar[Cuts | None] = ContextVar("cuts", default=None)
+
+
+@contextmanager
+def cutting(cuts: Cuts | None) -> Iterator[None]:
+    """Functions that are read from here on are read without the statements that are cut out."""
+    token = _CUTS.set(cuts)
+    try:
+        yield
+    finally:
+        _CUTS.reset(token)
+
+
+def cuts_made() -> Cuts | None:
+    """What is cut out of functions that are read now; None where everything is refused at once."""
+    return _CUTS.get()
+
+
+def spot_of(file: str, node: Any) -> Spot:
+    """Where a node of gast stands."""
+    return Spot(file, node.lineno, node.end_lineno or node.lineno, node.col_offset)
