@@ -50,6 +50,7 @@ def grad(
     example: Any = None,
     target: str = "numpy",
     check_finite: bool = False,
+    strict: bool = False,
 ) -> Derivative[P, Any]: ...
 @overload
 def grad(
@@ -60,6 +61,7 @@ def grad(
     example: Any = None,
     target: str = "numpy",
     check_finite: bool = False,
+    strict: bool = False,
 ) -> GradientOf: ...
 def grad(
     fn: Function | None = None,
@@ -69,6 +71,7 @@ def grad(
     example: Any = None,
     target: str = "numpy",
     check_finite: bool = False,
+    strict: bool = False,
 ) -> Any:
     """The gradient of a real scalar function, as a function with the same parameters.
 
@@ -92,6 +95,9 @@ def grad(
     check_finite : bool
         NaN or an infinity in the result raises `tl.NonFiniteError`, which says where it begins
         (the derivative is run a second time for that).
+    strict : bool
+        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
+        for that in the derivative (docs/semantics.md).
 
     Returns
     -------
@@ -121,6 +127,7 @@ def grad(
         "example": example,
         "target": target,
         "check_finite": check_finite,
+        "strict": strict,
     }
     if fn is None:
         return lambda f: _gradient("grad", f, wrt, **options)
@@ -136,6 +143,7 @@ def value_and_grad(
     example: Any = None,
     target: str = "numpy",
     check_finite: bool = False,
+    strict: bool = False,
 ) -> Derivative[P, tuple[R, Any]]: ...
 @overload
 def value_and_grad(
@@ -146,6 +154,7 @@ def value_and_grad(
     example: Any = None,
     target: str = "numpy",
     check_finite: bool = False,
+    strict: bool = False,
 ) -> ValueAndGradientOf: ...
 def value_and_grad(
     fn: Function | None = None,
@@ -155,6 +164,7 @@ def value_and_grad(
     example: Any = None,
     target: str = "numpy",
     check_finite: bool = False,
+    strict: bool = False,
 ) -> Any:
     """Value and gradient of a real scalar function: the value comes with no extra work.
 
@@ -178,6 +188,9 @@ def value_and_grad(
     check_finite : bool
         NaN or an infinity in the value or the gradient raises `tl.NonFiniteError`, which says
         where it begins (the derivative is run a second time for that).
+    strict : bool
+        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
+        for that in the derivative (docs/semantics.md).
 
     Returns
     -------
@@ -203,6 +216,7 @@ def value_and_grad(
         "example": example,
         "target": target,
         "check_finite": check_finite,
+        "strict": strict,
     }
     if fn is None:
         return lambda f: _gradient("value_and_grad", f, wrt, **options)
@@ -217,8 +231,9 @@ def _gradient(
     example: Any,
     target: Any,
     check_finite: Any = False,
+    strict: bool = False,
 ) -> types.FunctionType:
-    primal = primal_of(fn)
+    primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt, allow_locals=True)
     derivation = _derivation(primal, mode, names, single, has_aux, example, target)
     options = {
@@ -226,6 +241,7 @@ def _gradient(
         "target": None if target == "numpy" else target,
         "example": None if example is None else "<example>",
         "check_finite": True if check_finite else None,
+        "strict": True if strict else None,
     }
     qualname = encode(mode, primal.origin, wrt=names[0] if single else names, **options)
     if qualname in derivation.handed and not _bound(primal):
@@ -235,7 +251,8 @@ def _gradient(
         __tracebackhide__ = True
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
-            return _gradient(mode, called, wrt, has_aux, example, target, check_finite)(*args)
+            again = (has_aux, example, target, check_finite, strict)
+            return _gradient(mode, called, wrt, *again)(*args)
         if bound:
             args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
@@ -289,14 +306,14 @@ def _plain(dressed: types.FunctionType) -> types.FunctionType:
 
 @overload
 def autodiff(
-    fn: Function, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None
+    fn: Function, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None, strict: bool = False
 ) -> PlainDerivative[Any]: ...
 @overload
 def autodiff(
-    fn: None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None
+    fn: None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None, strict: bool = False
 ) -> DerivativeOf: ...
 def autodiff(
-    fn: Function | None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None
+    fn: Function | None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None, strict: bool = False
 ) -> Any:
     """The derivative function itself, seeds and all.
 
@@ -311,6 +328,9 @@ def autodiff(
         Which derivative.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
+    strict : bool
+        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
+        for that in the derivative (docs/semantics.md).
 
     Returns
     -------
@@ -332,17 +352,16 @@ def autodiff(
     (6.0, 3.0)
     """
     if fn is None:
-        return lambda f: autodiff(f, wrt, mode, example=example)
+        return lambda f: autodiff(f, wrt, mode, example=example, strict=strict)
     if mode not in ("reverse", "forward"):
         raise TangentlikeError(f"mode is 'reverse' or 'forward', not {mode!r}")
-    primal = primal_of(fn)
+    primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt, allow_locals=mode == "reverse")
     emitted_mode = "adjoint" if mode == "reverse" else "tangent"
     derivation = _derivation(primal, emitted_mode, names, single, False, example, "numpy")
     shown = None if example is None else "<example>"
-    qualname = encode(
-        "autodiff", primal.origin, wrt=names[0] if single else names, mode=mode, example=shown
-    )
+    options = {"mode": mode, "example": shown, "strict": True if strict else None}
+    qualname = encode("autodiff", primal.origin, wrt=names[0] if single else names, **options)
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
@@ -542,7 +561,7 @@ def _derivation(
     from ..ad.request import Request
 
     given = _example(primal, example)
-    return derivation_of(primal, Request(mode, wrt, bare, has_aux, given, target))
+    return derivation_of(primal, Request(mode, wrt, bare, has_aux, given, target, strict=primal.strict))
 
 
 def _example(primal: Primal, example: Any) -> tuple[Any, ...] | None:

@@ -55,6 +55,7 @@ def jacobian(
     has_aux: bool = False,
     holomorphic: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> Derivative[P, Any]: ...
 @overload
 def jacobian(
@@ -65,6 +66,7 @@ def jacobian(
     has_aux: bool = False,
     holomorphic: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> GradientOf: ...
 def jacobian(
     fn: Function | None = None,
@@ -74,6 +76,7 @@ def jacobian(
     has_aux: bool = False,
     holomorphic: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> Any:
     """The Jacobian of a function: all its partial derivatives.
 
@@ -95,6 +98,9 @@ def jacobian(
         For complex functions of complex arguments: the complex derivative, checked to exist.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
+    strict : bool
+        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
+        for that in the derivative (docs/semantics.md).
 
     Returns
     -------
@@ -120,10 +126,11 @@ def jacobian(
     """
     if fn is None:
         options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
+        options["strict"] = strict
         return lambda f: jacobian(f, wrt, mode, **options)
     if mode not in ("auto", "forward", "reverse"):
         raise TangentlikeError(f"mode is 'auto', 'forward' or 'reverse', not {mode!r}")
-    primal = primal_of(fn)
+    primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt)
     task = _Task(primal, names, single, mode, has_aux, holomorphic, example)
 
@@ -139,6 +146,7 @@ def jacobian(
         "has_aux": True if has_aux else None,
         "holomorphic": True if holomorphic else None,
         "example": None if example is None else "<example>",
+        "strict": True if strict else None,
     }
     plain = single and not has_aux and not holomorphic
     again = Again(task.derive_again, jacobian_text) if plain else None
@@ -156,6 +164,7 @@ def jacfwd(
     has_aux: bool = False,
     holomorphic: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> Derivative[P, Any]: ...
 @overload
 def jacfwd(
@@ -165,6 +174,7 @@ def jacfwd(
     has_aux: bool = False,
     holomorphic: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> GradientOf: ...
 def jacfwd(
     fn: Function | None = None,
@@ -173,6 +183,7 @@ def jacfwd(
     has_aux: bool = False,
     holomorphic: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> Any:
     """The Jacobian in forward mode: one sweep for each entry of the arguments.
 
@@ -191,6 +202,9 @@ def jacfwd(
         For complex functions of complex arguments: the complex derivative, checked to exist.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
+    strict : bool
+        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
+        for that in the derivative (docs/semantics.md).
 
     Returns
     -------
@@ -214,6 +228,7 @@ def jacfwd(
     array([1., 6.])
     """
     options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
+    options["strict"] = strict
     return jacobian(fn, wrt, "forward", **options)
 
 
@@ -225,6 +240,7 @@ def jacrev(
     has_aux: bool = False,
     holomorphic: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> Derivative[P, Any]: ...
 @overload
 def jacrev(
@@ -234,6 +250,7 @@ def jacrev(
     has_aux: bool = False,
     holomorphic: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> GradientOf: ...
 def jacrev(
     fn: Function | None = None,
@@ -242,6 +259,7 @@ def jacrev(
     has_aux: bool = False,
     holomorphic: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> Any:
     """The Jacobian in reverse mode: one primal sweep, then one sweep for each entry of the value.
 
@@ -260,6 +278,9 @@ def jacrev(
         For complex functions of complex arguments: the complex derivative, checked to exist.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
+    strict : bool
+        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
+        for that in the derivative (docs/semantics.md).
 
     Returns
     -------
@@ -283,6 +304,7 @@ def jacrev(
     array([2., 4.])
     """
     options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
+    options["strict"] = strict
     return jacobian(fn, wrt, "reverse", **options)
 
 
@@ -293,6 +315,7 @@ def hessian(
     *,
     has_aux: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> Derivative[P, Any]: ...
 @overload
 def hessian(
@@ -301,9 +324,15 @@ def hessian(
     *,
     has_aux: bool = False,
     example: Any = None,
+    strict: bool = False,
 ) -> GradientOf: ...
 def hessian(
-    fn: Function | None = None, wrt: Wrt = 0, *, has_aux: bool = False, example: Any = None
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    *,
+    has_aux: bool = False,
+    example: Any = None,
+    strict: bool = False,
 ) -> Any:
     """The Hessian of a real scalar function, computed forward over reverse.
 
@@ -320,6 +349,9 @@ def hessian(
         `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(hessian, aux)`.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
+    strict : bool
+        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
+        for that in the derivative (docs/semantics.md).
 
     Returns
     -------
@@ -344,8 +376,8 @@ def hessian(
            [ 0., 12.]])
     """
     if fn is None:
-        return lambda f: hessian(f, wrt, has_aux=has_aux, example=example)
-    primal = primal_of(fn)
+        return lambda f: hessian(f, wrt, has_aux=has_aux, example=example, strict=strict)
+    primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt)
 
     @Remembered
@@ -368,6 +400,7 @@ def hessian(
         wrt=names[0] if single else names,
         has_aux=True if has_aux else None,
         example=None if example is None else "<example>",
+        strict=True if strict else None,
     )
     again = Again(derive, jacobian_text) if single and not has_aux else None
     about = documented("hessian", primal, names, single, has_aux, example)
@@ -386,7 +419,7 @@ def gradient_tangent(
 ) -> Derivation:
     """Forward over reverse: the gradient by `names`, differentiated `along` some or all."""
     gradient = _derivation(primal, "grad", names, single, has_aux, example)
-    emitted = Primal(primal.function, primal.name, None).around(gradient)
+    emitted = Primal(primal.function, primal.name, None, strict=primal.strict).around(gradient)
     return _derivation(emitted, mode, along, example=example)
 
 

@@ -59,6 +59,7 @@ def hvp(
     has_aux: bool = False,
     v_position: int | None = None,
     example: Any = None,
+    strict: bool = False,
 ) -> PlainDerivative[Any]: ...
 @overload
 def hvp(
@@ -68,6 +69,7 @@ def hvp(
     has_aux: bool = False,
     v_position: int | None = None,
     example: Any = None,
+    strict: bool = False,
 ) -> DerivativeOf: ...
 def hvp(
     fn: Function | None = None,
@@ -76,6 +78,7 @@ def hvp(
     has_aux: bool = False,
     v_position: int | None = None,
     example: Any = None,
+    strict: bool = False,
 ) -> Any:
     """The product of the Hessian with a vector, without the Hessian: `hvp(f)(x, v)`.
 
@@ -99,6 +102,9 @@ def hvp(
     example : tuple, optional
         Arguments like those it will be called with, without `v`: their ranks and shapes make
         plainer source.
+    strict : bool
+        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
+        for that in the derivative (docs/semantics.md).
 
     Returns
     -------
@@ -122,8 +128,9 @@ def hvp(
     60.0
     """
     if fn is None:
-        return lambda f: hvp(f, wrt, has_aux=has_aux, v_position=v_position, example=example)
-    primal = primal_of(fn)
+        given = {"v_position": v_position, "example": example, "strict": strict}
+        return lambda f: hvp(f, wrt, has_aux=has_aux, **given)
+    primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt)
     v_name = _checked_position(primal, v_position)
     follows_x = single and v_position is None and names[0] == next(iter(primal.positional), None)
@@ -156,6 +163,7 @@ def hvp(
     shown = None if example is None else "<example>"
     aux_shown = True if has_aux else None
     options = {"wrt": wanted, "has_aux": aux_shown, "v_position": v_position, "example": shown}
+    options["strict"] = True if strict else None
     qualname = encode("hvp", primal.origin, **options)
     # (The text that is differentiated further takes `v` as its last argument.)
     again = None if has_aux or v_position is not None else Again(derive, hvp_text)

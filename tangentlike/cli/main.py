@@ -76,6 +76,7 @@ _MAKING = [
     click.option("-o", "--output", type=_FILE, help="Write a file; - is standard output."),
     click.option("--force", is_flag=True, help="Replace a file that tangentlike did not write."),
     click.option("--standalone", is_flag=True, help="A file that needs only NumPy."),
+    click.option("--strict", is_flag=True, help="Refuse also what a call may not reach."),
     click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage."),
     click.option("--no-import", is_flag=True, help="Read the file without running it."),
     click.option("--diff", is_flag=True, help="Show what -o would change; write nothing."),
@@ -94,7 +95,7 @@ def _at(maker: str, shapes: tuple[str, ...], values: tuple[str, ...], seed: int)
     return At(maker, shapes, values, seed)
 
 
-def _derivative_command(name: str, what: str, derive: Callable[[Any, Any, Any], Any]) -> None:
+def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> None:
     """One of `grad`, `jvp`, `vjp`, `hvp`: they differ in what they ask for."""
 
     def command(
@@ -104,6 +105,7 @@ def _derivative_command(name: str, what: str, derive: Callable[[Any, Any, Any], 
         values: tuple[str, ...],
         wrt: str,
         standalone: bool,
+        strict: bool,
         show: str | None,
         no_import: bool,
         **how: Any,
@@ -113,7 +115,7 @@ def _derivative_command(name: str, what: str, derive: Callable[[Any, Any, Any], 
         at = _at(maker, shapes, values, 0)
         if no_import and maker:
             raise click.UsageError("--args runs a function of the file; it excludes --no-import")
-        _make(Order(name, derive, target, wrt, at, standalone, show, not no_import), **how)
+        _make(Order(name, derive, target, wrt, at, standalone, show, not no_import, strict), **how)
 
     about = (
         f"Print {what} of a function as Python source.\n\n{_READING} Arguments, if some are "
@@ -162,17 +164,17 @@ def _register() -> None:
     from ..api import calls as api
     from ..api import linear
 
-    def forward(fn: Any, wrt: Any, example: Any) -> Any:
-        return api.autodiff(fn, wrt, "forward", example=example)
+    def forward(fn: Any, wrt: Any, **given: Any) -> Any:
+        return api.autodiff(fn, wrt, "forward", **given)
 
-    def reverse(fn: Any, wrt: Any, example: Any) -> Any:
-        return api.autodiff(fn, wrt, "reverse", example=example)
+    def reverse(fn: Any, wrt: Any, **given: Any) -> Any:
+        return api.autodiff(fn, wrt, "reverse", **given)
 
-    def gradient(fn: Any, wrt: Any, example: Any) -> Any:
-        return api.grad(fn, wrt, example=example)
+    def gradient(fn: Any, wrt: Any, **given: Any) -> Any:
+        return api.grad(fn, wrt, **given)
 
-    def product(fn: Any, wrt: Any, example: Any) -> Any:
-        return linear.hvp(fn, wrt, example=example)
+    def product(fn: Any, wrt: Any, **given: Any) -> Any:
+        return linear.hvp(fn, wrt, **given)
 
     _derivative_command("grad", "the gradient", gradient)
     _derivative_command("jvp", "the forward-mode derivative", forward)

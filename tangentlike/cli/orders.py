@@ -25,13 +25,14 @@ class Order:
     """`tangentlike NAME TARGET`, with its options."""
 
     name: str
-    derive: Callable[..., Any]  # (function, wrt, example)
+    derive: Callable[..., Any]  # of (function, wrt, example=, strict=)
     target: str
     wrt: str
     at: At
     standalone: bool
     show: str | None
     imports: bool = True
+    strict: bool = False
 
     @property
     def inputs(self) -> list[Path]:
@@ -43,7 +44,7 @@ class Order:
         """The derivative's text, ending in a newline."""
         function = load_function(self.target, self.imports)
         shown = example(function, self.target, self.at)
-        derived = self.derive(function, parse_wrt(self.wrt), shown)
+        derived = self.derive(function, parse_wrt(self.wrt), example=shown, strict=self.strict)
         if self.show:
             text = derived.stages[self.show]
         elif self.standalone:
@@ -72,6 +73,7 @@ class Order:
         words += self.at.words(lambda target: _from_folder(target, folder))
         words += [] if self.imports else ["--no-import"]
         words += ["--standalone"] if self.standalone else []
+        words += ["--strict"] if self.strict else []
         return [*words, "--show", self.show] if self.show else words
 
 

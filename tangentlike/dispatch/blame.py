@@ -52,7 +52,7 @@ def translated_error(
     """What is refused in `runtime`, which knows no error classes, as one of our errors; and what a
     derivative that is made at run time refuses, with the line that asked for it."""
     if isinstance(error, NotDifferentiated):
-        return refusal_of(error, place)
+        return refusal_of(error)
     if type(error) is UnsupportedError and error.place is None and place is not None:
         return UnsupportedError(error.message, place, error.hint)
     step = error.__traceback__

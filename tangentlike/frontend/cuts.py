@@ -30,25 +30,41 @@ from .jumps import ends_by_raising
 
 __all__ = ["Cuts", "Spot", "cuts_made", "cutting", "refusal_of", "text_of"]
 
+_PLACES: dict[str, Place] = {}  # of what was cut out, by the message that is raised there
 _ERROR = ir.Ref("NotDifferentiated", NotDifferentiated)
 
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a statement stands in its file: its first and last line, and its first column."""
+    """Where a statement stands in its file: its first and last line, and its first column. Of a
+    part of an expression `text` is the line that it stands in, `column` and `width` are in that."""
 
     file: str
     first: int
     last: int
     column: int
+    text: str = ""
+    width: int = 0
+
+    @classmethod
+    def of_expression(cls, place: Place) -> Spot:
+        """That of an expression at a place."""
+        line = place.line
+        return cls(place.file, line, line, place.column, place.text, place.width)
 
     def contains(self, place: Place) -> bool:
-        """Whether a place is in the statement."""
+        """Whether a place is in what stands here."""
+        if self.text:
+            end = self.column + self.width
+            inside = self.column <= place.column and place.column + place.width <= end
+            return (self.file, self.text) == (place.file, place.text) and inside
         return self.file == place.file and self.first <= place.line <= self.last
 
     @property
-    def size(self) -> tuple[int, int]:
-        """Orders statements around one place from the innermost outwards."""
+    def size(self) -> tuple[float, int]:
+        """Orders what stands around one place from the innermost outwards."""
+        if self.text:
+            return -1.0, self.width
         return self.last - self.first, -self.column
 
 
@@ -177,9 +193,16 @@ def _takes_any(function: ir.Function) -> bool:
 def text_of(refusal: UnsupportedError) -> str:
     """The statement that raises a refusal."""
     place = refusal.place
-    where = "" if place is None else f"{os.path.basename(place.file)}:{place.line}: "
+    where = "" if place is None else _where(place)
     given = [where + refusal.message, *filter(None, [refusal.hint])]
+    if place is not None:
+        _PLACES[given[0]] = place
     return f"raise NotDifferentiated({', '.join(map(repr, given))})"
+
+
+def is_refusal(stmt: Any) -> bool:
+    """Whether a statement raises a refusal."""
+    return isinstance(stmt, ir.OpaqueStmt) and _ERROR in stmt.refs
 
 
 def raising(refusal: UnsupportedError, around: Place) -> ir.OpaqueStmt:
@@ -188,12 +211,17 @@ def raising(refusal: UnsupportedError, around: Place) -> ir.OpaqueStmt:
     return ir.OpaqueStmt(text_of(refusal), (), (), (_ERROR,), (), origin)
 
 
-def refusal_of(raised: NotDifferentiated, place: Place | None) -> UnsupportedError:
+def refusal_of(raised: NotDifferentiated) -> UnsupportedError:
     """What a call of a derivative raises where it came to a statement that was cut out."""
-    where = "" if place is None else f"{os.path.basename(place.file)}:{place.line}: "
-    if where and raised.message.startswith(where):
-        return UnsupportedError(raised.message.removeprefix(where), place, raised.hint)
-    return UnsupportedError(raised.message, None, raised.hint)
+    place = _PLACES.get(raised.message)
+    if place is None:
+        return UnsupportedError(raised.message, None, raised.hint)
+    message = raised.message.removeprefix(_where(place))
+    return UnsupportedError(message, place, raised.hint)
+
+
+def _where(place: Place) -> str:
+    return f"{os.path.basename(place.file)}:{place.line}: "
 
 
 _CUTS: ContextVar[Cuts | None] = ContextVar("cuts", default=None)

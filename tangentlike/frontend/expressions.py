@@ -36,7 +36,8 @@ from .comprehensions import Clause, Comprehension, is_inert, mapped
 from .getters import attribute_read, getter
 from .index_tricks import join_of
 from .introspection import refuse_looking, refuse_running_text, refuse_super
-from .nested import Chain, Closure, Walrus
+from .cuts import Spot, cuts_made
+from .nested import Chain, Closure, Refused, Walrus
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
 from .resolve import is_namespace, live_attribute, similar_name
@@ -206,10 +207,23 @@ class Reader:
 
     def boolean(self, node: gast.BoolOp) -> Expr:
         form = "and" if isinstance(node.op, gast.And) else "or"
-        return Lazy(form, tuple(map(self.read, node.values)))
+        first, *others = node.values
+        return Lazy(form, (self.read(first), *map(self.reached, others)))
 
     def conditional(self, node: gast.IfExp) -> Expr:
-        return Lazy("if", tuple(map(self.read, (node.test, node.body, node.orelse))))
+        branches = (self.reached(node.body), self.reached(node.orelse))
+        return Lazy("if", (self.read(node.test), *branches))
+
+    def reached(self, node: gast.AST) -> Expr:
+        """An expression that is evaluated only where it is reached, and may be cut out."""
+        cuts, place = cuts_made(), self.at(node)
+        if cuts is None or place is None:
+            return self.read(node)
+        spot = Spot.of_expression(place)
+        cuts.spots.add(spot)
+        if spot not in cuts.made:
+            return self.read(node)
+        return Refused("None", refusal=cuts.made[spot], at=place)
 
     def display(self, node: gast.List | gast.Tuple) -> Expr:
         form = "list" if isinstance(node, gast.List) else "tuple"
@@ -261,7 +275,7 @@ class Reader:
         code = self.opaque(node)
         inner = self.inside(frozenset(parameter_names(node.args)))
         parts = (code.text, code.names, code.values, code.refs, code.at)
-        return Closure(*parts, self.parameters(node.args), inner.read(node.body))
+        return Closure(*parts, self.parameters(node.args), inner.reached(node.body))
 
     def parameters(self, args: gast.arguments) -> tuple[Param, ...]:
         """A parameter list; its defaults are read in this scope."""

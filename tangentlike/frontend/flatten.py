@@ -38,6 +38,7 @@ from ..ir import (
 )
 from ..ir.names import Names
 from .checkpoints import checkpointed
+from .cuts import is_refusal, raising
 from .comprehensions import Comprehension, becomes_loop, consumed, is_generator, loop
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
@@ -45,7 +46,7 @@ from .keeping import Keeping
 from .keys import fixed_key, flat_key
 from .lifting import Lambdas
 from .naming import Variables, names_of
-from .nested import Closure, Define, Walrus, in_blocks
+from .nested import Closure, Define, Refused, Walrus, in_blocks
 from .operands import (
     is_atom,
     is_comparison,
@@ -144,6 +145,11 @@ class _Flattener:
         out: list[Stmt] = []
         for stmt in block:
             dataclasses.replace(self, out=out, origin=stmt.origin).statement(stmt)
+            at = next((n for n, made in enumerate(out) if is_refusal(made)), None)
+            if at is not None:  # (what follows is not reached)
+                ends = isinstance(block[-1], Return)
+                end = (Return(Const(None), block[-1].origin),) if ends else ()
+                return (*out[: at + 1], *end)
         return tuple(out)
 
     def inner(self) -> _Flattener:
@@ -294,6 +300,8 @@ class _Flattener:
 
     def named(self, expr: Expr) -> Var:
         """A temporary that holds the expression."""
+        if isinstance(expr, Refused):
+            return self.operation(expr)  # type: ignore[return-value]
         if isinstance(expr, Walrus):
             self.assign(expr.target, expr.value)
             return Var(expr.target)
@@ -317,6 +325,9 @@ class _Flattener:
         if stays_nested(expr) or (is_comparison(expr) and not self.special.within(expr)):
             return expr
         match expr:
+            case Refused(refusal=refusal):
+                self.out.append(raising(refusal, self.origin.place))
+                return Const(None)
             case Closure():
                 return self.operation(self.lambdas.lifted(expr, self.origin))
             case Walrus() | Lazy() if self.special.within(expr):

@@ -59,6 +59,13 @@ class Closure(Opaque):
 
 
 @dataclass(frozen=True)
+class Refused(Opaque):
+    """A part of an expression that is cut out (`frontend.cuts`)."""
+
+    refusal: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Walrus(Opaque):
     """`(target := value)`: opaque code whose first name is the one that it binds."""
 

@@ -33,7 +33,7 @@ class Primal:
 
     `name` is how messages call it, `origin` the object the caller gave (for pickling). `inner`
     is the derivation that emitted `function`, if one did; where it `waits`, one that will, when
-    the arguments of a call tell how.
+    the arguments of a call tell how. `strict` refuses at once what a call may not reach, too.
     """
 
     function: types.FunctionType
@@ -43,6 +43,11 @@ class Primal:
     kwargs: dict[str, Any] = field(default_factory=dict)
     inner: Any = None
     waits: bool = False
+    strict: bool = False
+
+    def strictly(self, strict: bool) -> Primal:
+        """The primal of a derivative that refuses everything at once, or does not."""
+        return replace(self, strict=strict) if strict else self
 
     def around(self, inner: Any) -> Primal:
         """The primal that `inner` emits. Where only a call tells the classes of objects, so that

@@ -41,6 +41,8 @@ def parts(node: Any, printer: Printer) -> Parts | None:
             return Parts("return ", node.value, "")
         case gast.Expr():
             return Parts("", node.value, "")
+        case gast.Raise() if node.exc is not None and node.cause is None:
+            return Parts("raise ", node.exc, "")
         case gast.If():
             return Parts("if ", node.test, ":")
         case gast.While():

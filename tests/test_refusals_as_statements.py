@@ -1,0 +1,316 @@
+"""What is refused where a call may not get to is a `raise` at that place of the derivative."""
+
+import contextlib
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.runtime import NotDifferentiated
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def branch(x, local=False):
+    y = 2.0 * x
+    if local:
+        class Local:
+            pass
+
+        return Local(y)
+    return np.sum(y * y)
+
+
+def other_branch(x, exact=True):
+    if exact:
+        y = x * x
+    else:
+        y = np.unwrap(x, discont=x[0])
+        y = y + 1.0
+    return np.sum(y * x)
+
+
+def loop(x, rounds=0):
+    y = x * x
+    for _ in range(rounds):
+        y = np.unwrap(y, discont=y[0])
+    return np.sum(y)
+
+
+def after_return(x, short=True):
+    if short:
+        return np.sum(x**3)
+    y = np.unwrap(x, discont=x[0])
+    return np.sum(y)
+
+
+def unwrapped(x):
+    y = x + 1.0
+    return np.unwrap(y, discont=y[0])
+
+
+def by_helper(x, flag=False):
+    if flag:
+        return np.sum(unwrapped(x) * x)
+    return np.sum(x**2)
+
+
+def modes(x, kind):
+    if kind == "plain":
+        return np.sum(x * x)
+    elif kind == "unwrapped":
+        return np.sum(np.unwrap(x, discont=x[0]))
+    return np.sum(x)
+
+
+def by_modes(x, kind="plain"):
+    total = modes(x, kind) * modes(np.ones(3), kind)
+    if kind != "plain":
+        total = total * modes(2.0 * x, kind)
+    return total
+
+
+class Layer:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def __call__(self, x, training=False):
+        if training:
+            x = np.unwrap(x, discont=x[0])
+        return self.rate * x
+
+
+def by_method(x, training=False):
+    return np.sum(Layer(3.0)(x, training) ** 2)
+
+
+def in_lambda(x, flag=False):
+    g = lambda v: np.unwrap(v, discont=v[0])  # noqa: E731
+    if flag:
+        return np.sum(g(x))
+    return np.sum(x**2)
+
+
+def in_try(x, flag=False):
+    y = np.sum(x**2)
+    if flag:
+        try:
+            y = np.sum(unwrapped(x))
+        except Exception:
+            y = 0.0 * y
+    return y
+
+
+def in_match(x, flag=False):
+    match flag:
+        case True:
+            return np.sum(np.unwrap(x, discont=x[0]))
+        case _:
+            return np.sum(x**2)
+
+
+PROGRAMS = {
+    branch: (True,),
+    other_branch: (False,),
+    loop: (2,),
+    after_return: (False,),
+    by_helper: (True,),
+    by_modes: ("unwrapped",),
+    by_method: (True,),
+    in_lambda: (True,),
+    in_try: (True,),
+    in_match: (True,),
+}
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_branch_that_is_not_taken_refuses_nothing(fn):
+    tl.check_grads(fn, (X,))
+    v = np.array([0.3, 0.7, -0.2])
+    slope = tl.jvp(fn, (X,), (v,))[1]
+    assert slope == pytest.approx(np.sum(tl.grad(fn)(X) * v))
+    change = (tl.grad(fn)(X + 1e-6 * v) - tl.grad(fn)(X - 1e-6 * v)) / 2e-6
+    np.testing.assert_allclose(tl.hvp(fn)(X, v), change, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)
+def test_a_branch_that_is_taken_raises_the_refusal(fn):
+    given = PROGRAMS[fn]
+    slopes = (np.ones(3), *(None for _ in given))
+    for derivative in (
+        lambda: tl.grad(fn)(X, *given),
+        lambda: tl.jvp(fn, (X, *given), slopes),
+        lambda: tl.vjp(fn, X, *given),
+        lambda: tl.hvp(fn)(X, *given, np.ones(3)),
+    ):
+        with pytest.raises(tl.UnsupportedError) as refused:
+            derivative()
+        assert "unwrap" in str(refused.value) or "class defined inside" in str(refused.value)
+        assert __file__ in str(refused.value)
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)
+def test_strict_refuses_it_at_once(fn):
+    for operator in (tl.grad, tl.value_and_grad, tl.autodiff, tl.jacobian, tl.hessian, tl.hvp):
+        with pytest.raises(tl.UnsupportedError, match=r"unwrap|class defined inside"):
+            operator(fn, strict=True)
+
+
+def test_what_every_call_reaches_is_refused_at_once():
+    def straight(x):
+        y = np.unwrap(x, discont=x[0])
+        return np.sum(y)
+
+    def through_helper(x):
+        return np.sum(unwrapped(x))
+
+    def through_two(x):
+        return through_helper(2.0 * x)
+
+    for fn in (straight, through_helper, through_two):
+        with pytest.raises(tl.UnsupportedError, match="unwrap"):
+            tl.grad(fn)
+
+
+def test_the_line_that_raises_says_what_the_refusal_says():
+    text = tl.grad(branch).source
+    assert "raise NotDifferentiated(" in text
+    line = branch.__code__.co_firstlineno + 3
+    assert f"test_refusals_as_statements.py:{line}: a class defined inside" in text
+    with pytest.raises(tl.UnsupportedError) as refused:
+        tl.grad(branch)(X, True)
+    assert refused.value.place.line == line
+    assert refused.value.place.text == "class Local:"
+
+
+def test_no_handler_of_the_program_takes_the_refusal():
+    def broad(x, flag=False):
+        try:
+            y = modes(x, "unwrapped" if flag else "plain")
+        except Exception:
+            y = np.sum(x)
+        return y
+
+    tl.check_grads(broad, (X,), modes=("rev",))
+    with pytest.raises(tl.UnsupportedError, match="unwrap"):
+        tl.grad(broad)(X, True)
+
+    def everything(x, flag=False):
+        try:
+            y = modes(x, "unwrapped" if flag else "plain")
+        except BaseException:
+            y = np.sum(x)
+        return y
+
+    with pytest.raises(tl.UnsupportedError, match="unwrap"):
+        tl.grad(everything)
+
+    def suppressed(x, flag=False):
+        y = np.sum(x)
+        with contextlib.suppress(BaseException):
+            y = modes(x, "unwrapped" if flag else "plain")
+        return y
+
+    with pytest.raises(tl.UnsupportedError, match="unwrap"):
+        tl.grad(suppressed)
+    assert not issubclass(NotDifferentiated, Exception)
+
+
+def fill(values, flag=False):
+    values[0] = 5.0
+    if flag:
+        values = np.unwrap(values, discont=values[0])
+    values[1] = 7.0
+    return values[0]
+
+
+def test_what_a_function_does_after_the_statement_counts_where_it_runs_whole():
+    def plain_too(x):
+        grid = np.zeros(3)
+        fill(grid)  # (carries no derivative, and writes after the branch that is cut out)
+        y = x * 1.0
+        return np.sum(grid * x) + fill(y) * y[1] * np.sum(y)
+
+    tl.check_grads(plain_too, (X,))
+
+
+def test_several_statements_of_several_functions():
+    def first(x, kind):
+        if kind == 1:
+            return np.unwrap(x, discont=x[0])
+        if kind == 2:
+            return np.unwrap(x, period=x[0])
+        return x * x
+
+    def whole(x, kind=0, n=0):
+        y = first(x, kind)
+        for _ in range(n):
+            y = first(y, kind + 1)
+        while np.sum(y) > 1e9:
+            y = unwrapped(y)
+        return np.sum(first(y, kind) * (unwrapped(x) if kind == 7 else x))
+
+    tl.check_grads(lambda x: np.sum(first(x, 0) ** 2), (X,))
+
+
+def test_of_numbers_and_objects():
+    def area(shape, width, exact=False):
+        if exact:
+            width = math.erfc(width) + shape.unknown.lookup(width)
+        return width * shape.height
+
+    shape = SimpleNamespace(height=3.0)
+    assert tl.grad(area, wrt="width")(shape, 2.0) == 3.0
+
+
+def test_a_class_that_only_the_call_could_tell():
+    def f(x, table=None):
+        if table is not None:
+            y = table.update(x)
+            return np.sum(y * y)
+        return np.sum(x**2)
+
+    tl.check_grads(f, (X,))
+
+
+def test_shared_memory_in_a_branch():
+    def f(x, flag=False):
+        rows = [x * 1.0, x * 2.0]
+        both = [rows[0], rows[0]]
+        if flag:
+            for row in both:
+                row[0] = x[0] * row[1]
+        return np.sum(rows[0] * rows[1])
+
+    tl.check_grads(f, (X,))
+    try:
+        tl.check_grads(f, (X, True), wrt=0)
+    except tl.UnsupportedError as refused:
+        assert "share" in str(refused)
+
+
+def test_standalone_file(tmp_path):
+    derived = tl.grad(branch).__tangentlike__.derive().derived
+    namespace = {"__name__": "alone"}
+    exec(compile(derived.standalone(), "alone.py", "exec"), namespace)
+    np.testing.assert_allclose(namespace["branch_grad"](X), 8.0 * X)
+    with pytest.raises(namespace["NotDifferentiated"], match="class defined inside"):
+        namespace["branch_grad"](X, True)
+
+
+def test_parts_of_expressions():
+    def chosen(x, flag=False):
+        return np.sum(np.unwrap(x, discont=x[0]) if flag else x * x)
+
+    def shortened(x, flag=False):
+        y = flag and np.sum(np.unwrap(x, discont=x[0]))
+        return y + np.sum(x * x)
+
+    for fn in (chosen, shortened):
+        tl.check_grads(fn, (X,))
+        with pytest.raises(tl.UnsupportedError, match="unwrap"):
+            tl.grad(fn)(X, True)
+        with pytest.raises(tl.UnsupportedError, match="unwrap"):
+            tl.grad(fn, strict=True)
