@@ -96,8 +96,8 @@ def grad(
         NaN or an infinity in the result raises `tl.NonFiniteError`, which says where it begins
         (the derivative is run a second time for that).
     strict : bool
-        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
-        for that in the derivative (docs/semantics.md).
+        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
+        derivative (docs/semantics.md).
 
     Returns
     -------
@@ -189,8 +189,8 @@ def value_and_grad(
         NaN or an infinity in the value or the gradient raises `tl.NonFiniteError`, which says
         where it begins (the derivative is run a second time for that).
     strict : bool
-        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
-        for that in the derivative (docs/semantics.md).
+        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
+        derivative (docs/semantics.md).
 
     Returns
     -------
@@ -306,14 +306,29 @@ def _plain(dressed: types.FunctionType) -> types.FunctionType:
 
 @overload
 def autodiff(
-    fn: Function, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None, strict: bool = False
+    fn: Function,
+    wrt: Wrt = 0,
+    mode: str = "reverse",
+    *,
+    example: Any = None,
+    strict: bool = False,
 ) -> PlainDerivative[Any]: ...
 @overload
 def autodiff(
-    fn: None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None, strict: bool = False
+    fn: None = None,
+    wrt: Wrt = 0,
+    mode: str = "reverse",
+    *,
+    example: Any = None,
+    strict: bool = False,
 ) -> DerivativeOf: ...
 def autodiff(
-    fn: Function | None = None, wrt: Wrt = 0, mode: str = "reverse", *, example: Any = None, strict: bool = False
+    fn: Function | None = None,
+    wrt: Wrt = 0,
+    mode: str = "reverse",
+    *,
+    example: Any = None,
+    strict: bool = False,
 ) -> Any:
     """The derivative function itself, seeds and all.
 
@@ -329,8 +344,8 @@ def autodiff(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
-        for that in the derivative (docs/semantics.md).
+        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
+        derivative (docs/semantics.md).
 
     Returns
     -------
@@ -561,7 +576,9 @@ def _derivation(
     from ..ad.request import Request
 
     given = _example(primal, example)
-    return derivation_of(primal, Request(mode, wrt, bare, has_aux, given, target, strict=primal.strict))
+    return derivation_of(
+        primal, Request(mode, wrt, bare, has_aux, given, target, strict=primal.strict)
+    )
 
 
 def _example(primal: Primal, example: Any) -> tuple[Any, ...] | None:

@@ -99,8 +99,8 @@ def jacobian(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
-        for that in the derivative (docs/semantics.md).
+        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
+        derivative (docs/semantics.md).
 
     Returns
     -------
@@ -203,8 +203,8 @@ def jacfwd(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
-        for that in the derivative (docs/semantics.md).
+        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
+        derivative (docs/semantics.md).
 
     Returns
     -------
@@ -279,8 +279,8 @@ def jacrev(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
-        for that in the derivative (docs/semantics.md).
+        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
+        derivative (docs/semantics.md).
 
     Returns
     -------
@@ -350,8 +350,8 @@ def hessian(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
-        for that in the derivative (docs/semantics.md).
+        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
+        derivative (docs/semantics.md).
 
     Returns
     -------

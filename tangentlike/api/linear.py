@@ -103,8 +103,8 @@ def hvp(
         Arguments like those it will be called with, without `v`: their ranks and shapes make
         plainer source.
     strict : bool
-        Refuse at once whatever is refused, also what a call may not reach. Otherwise a `raise` stands
-        for that in the derivative (docs/semantics.md).
+        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
+        derivative (docs/semantics.md).
 
     Returns
     -------

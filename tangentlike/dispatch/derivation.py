@@ -101,7 +101,7 @@ class Derivation:
         with noting() as meanings:
             try:
                 return derive(function, request)
-            except UnsupportedError as refusal:
+            except UnsupportedError:
                 forward = request.mode in ("tangent", "change")
                 if not (forward or request.inside) and (inner or meanings.of_derivatives):
                     with contextlib.suppress(UnsupportedError):

@@ -38,8 +38,8 @@ from ..ir import (
 )
 from ..ir.names import Names
 from .checkpoints import checkpointed
-from .cuts import is_refusal, raising
 from .comprehensions import Comprehension, becomes_loop, consumed, is_generator, loop
+from .cuts import is_refusal, raising
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
 from .keeping import Keeping

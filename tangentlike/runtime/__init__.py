@@ -221,7 +221,6 @@ from .record_forms import (
     unnested_bar,
 )
 from .records import Mirror, Record, instance, record_like
-from .refused import NotDifferentiated
 from .reductions import (
     align_weights,
     cumprod_dot,
@@ -236,6 +235,7 @@ from .reductions import (
     uncumsum,
     unreduce,
 )
+from .refused import NotDifferentiated
 from .segments import (
     along_axis,
     diagonal_places,
@@ -322,7 +322,8 @@ from .triangles import (
 )
 
 __all__ = [
-    "Mirror", "NotDifferentiated", "Record", "SharedAdjoints", "Unsuppressed", "accumulate", "accumulate_items",
+    "Mirror", "NotDifferentiated", "Record", "SharedAdjoints", "Unsuppressed", "accumulate",
+    "accumulate_items",
     "add_at", "add_repeats", "adjoint_matrix", "adjoint_of", "adjoint_of_imag", "adjoint_of_real",
     "align_weights", "along_axis", "along_levels", "apply_matrix", "asked_of_none",
     "attributes_bar", "banded_outer", "banded_product", "banded_transpose", "bessel_i",
