@@ -92,7 +92,7 @@ def test_other_uses_are_refused(fn, mode):
         "used in another way than a list or dict|in a loop over `q`|another element may be the same"
     )
     with pytest.raises(tl.UnsupportedError, match=message):
-        str(tl.autodiff(fn, mode=mode).source)
+        str(tl.autodiff(fn, mode=mode, strict=True).source)
 
 
 def test_a_queue_of_numbers():

@@ -101,7 +101,8 @@ class Derivation:
         with noting() as meanings:
             try:
                 return derive(function, request)
-            except UnsupportedError:
+            except UnsupportedError as error:
+                refusal = error
                 forward = request.mode in ("tangent", "change")
                 if not (forward or request.inside) and (inner or meanings.of_derivatives):
                     with contextlib.suppress(UnsupportedError):
@@ -111,7 +112,7 @@ class Derivation:
                     try:
                         return derive_in_part(function, request)
                     except UnsupportedError as reached:
-                        refusal = reached
+                        refusal = reached.with_traceback(None)
                 if isinstance(refusal, UnknownRankError):  # (asked again at each call)
                     self._waiting = refusal, meanings
                 raise refusal from None
