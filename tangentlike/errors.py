@@ -13,6 +13,8 @@ Two roots: `TangentlikeError` is about the user's program or call, `InternalErro
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +31,9 @@ __all__ = [
     "UnknownClassError",
     "UnknownRankError",
     "UnsupportedError",
+    "WrtError",
+    "called_at",
+    "users_line_first",
 ]
 
 
@@ -119,6 +124,14 @@ class UnsupportedError(TangentlikeError):
     Return a list instead of yielding.
     """
 
+    calls: tuple[Place, ...] = ()  # where the function around the place is called, inside out
+    cause: Place | None = None  # where it is, if `place` is a call that leads there
+
+
+class WrtError(UnsupportedError):
+    """There is no adjoint of the local variable that one is asked for: of the whole function
+    something is asked, whatever its statements do."""
+
 
 class UnknownClassError(UnsupportedError):
     """What is called depends on the class of an object, which only a call's arguments tell."""
@@ -200,6 +213,29 @@ class InternalError(Exception):
             f"internal error of tangentlike in stage '{stage}': {message}\n"
             "Please report it with the function that was differentiated."
         )
+
+
+@contextmanager
+def called_at(place: Place | None) -> Iterator[None]:
+    """What is refused inside is refused in a function that is called at this place."""
+    try:
+        yield
+    except UnsupportedError as refusal:
+        refusal.calls = (*refusal.calls, *([place] if place is not None else ()))
+        raise
+
+
+def users_line_first(refusal: UnsupportedError, call: Place | None) -> UnsupportedError:
+    """A refusal of what stands in another file than the call that leads there, as the refusal of
+    that call, which says where the cause is."""
+    inner = refusal.place
+    if inner is None or call is None or call.file == inner.file:
+        return refusal
+    cause = f"This is in {inner.file}:{inner.line}, which is called here:\n    {inner.text}"
+    hint = f"{cause}\n{refusal.hint}" if refusal.hint else cause
+    made = type(refusal)(refusal.message, call, hint)
+    made.cause = inner
+    return made
 
 
 def with_article(name: str) -> str:

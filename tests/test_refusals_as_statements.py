@@ -315,3 +315,56 @@ def test_parts_of_expressions():
             tl.grad(fn)(X, True)
         with pytest.raises(tl.UnsupportedError, match="unwrap"):
             tl.grad(fn, strict=True)
+
+
+LIBRARY = """
+import numpy as np
+
+def smoothed(x, k):
+    return inner(x) + k
+
+def inner(x):
+    return np.unwrap(x, discont=x[0])
+
+def generated(x):
+    yield x
+"""
+
+
+def test_the_users_line_comes_first(tmp_path, monkeypatch):
+    (tmp_path / "smoothing_library.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(tmp_path)
+    import smoothing_library as library
+
+    def taken(x, flag=True):
+        if flag:
+            x = library.smoothed(x, 1.0)
+        return np.sum(x)
+
+    def always(x):
+        return np.sum(library.smoothed(x, 1.0))
+
+    def unreadable(x):
+        return np.sum(library.generated(x))
+
+    for fn in (taken, always, unreadable):
+        for derivative in (lambda fn=fn: tl.grad(fn)(X), lambda fn=fn: tl.jvp(fn, (X,), (X,))):
+            with pytest.raises(tl.UnsupportedError) as refused:
+                derivative()
+            first, line, *_ = str(refused.value).splitlines()
+            assert first.startswith(f"{__file__}:{refused.value.place.line}: ")
+            assert "library." in line
+            assert "smoothing_library.py" in refused.value.cause.file
+
+
+def test_a_function_known_only_at_run_time_is_refused_through_handlers():
+    def f(x, g):
+        try:
+            y = np.sum(g(x))
+        except Exception:
+            y = np.sum(x)
+        return y
+
+    assert tl.grad(f)(X, np.square) == pytest.approx(2.0 * X)
+    with pytest.raises(tl.UnsupportedError, match="unwrap"):
+        tl.grad(f)(X, unwrapped)

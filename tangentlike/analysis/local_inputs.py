@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from .. import ir
-from ..errors import UnsupportedError
+from ..errors import WrtError
 from ..frontend.lower import Lowered, names_of
 from ..ir.kind import UNKNOWN, Kind
 
@@ -36,7 +36,7 @@ def _check(
         if any(original.get(bound, bound) == name for bound in ir.binds(stmt))
     ]
     if not found:
-        raise UnsupportedError(
+        raise WrtError(
             f"{function.name} has no variable `{name}` of its own",
             function.place,
             "A variable of a comprehension or of a function inside it does not count.",
@@ -44,25 +44,25 @@ def _check(
     lines = sorted({stmt.origin.place.line for stmt in found})
     first = found[0]
     if len(found) > 1:
-        raise UnsupportedError(
+        raise WrtError(
             f"`{name}` is assigned more than once (lines {', '.join(map(str, lines))})",
             found[1].origin.place,
             "Give the value you mean a name of its own.",
         )
     if not isinstance(first, ir.Assign) or all(first is not stmt for stmt in function.body):
-        raise UnsupportedError(
+        raise WrtError(
             f"`{name}` is assigned inside a loop or a branch",
             first.origin.place,
             "Then it has no value, or several. Assign the one you mean outside.",
         )
     if _begun(first):
-        raise UnsupportedError(
+        raise WrtError(
             f"`{name}` is empty where it is assigned",
             first.origin.place,
             f"Give it a second name when it is complete, as in `whole = {name}`, and name that.",
         )
     if kinds.get(name, UNKNOWN).discrete:
-        raise UnsupportedError(
+        raise WrtError(
             f"`{name}` carries no derivative: it is not a float or an array of floats",
             first.origin.place,
             "Name a variable that holds floats.",

@@ -14,21 +14,21 @@ from ..runtime.refusing import REFUSING
 if TYPE_CHECKING:
     from ..ir import Origin
 
-__all__ = ["annotate", "place_of", "refused_before", "translated_error"]
+__all__ = ["annotate", "places_of", "refused_before", "translated_error"]
 
 
-def place_of(
+def places_of(
     error: BaseException, functions: Sequence[Any], origins: Mapping[int, Origin]
-) -> Place | None:
-    """The user's place that an exception comes from, by the frames it went through."""
+) -> list[Place]:
+    """The user's places that an exception came through, by its frames, outside in."""
     files = {f.__code__.co_filename for f in functions}
-    place, step = None, error.__traceback__
+    places, step = [], error.__traceback__
     while step is not None:
         if step.tb_frame.f_code.co_filename in files:
             origin = origins.get(step.tb_lineno)
-            place = origin.place if origin is not None else place
+            places += [] if origin is None else [origin.place]
         step = step.tb_next
-    return place
+    return places
 
 
 def refused_before(error: BaseException) -> BaseException:
@@ -52,7 +52,7 @@ def translated_error(
     """What is refused in `runtime`, which knows no error classes, as one of our errors; and what a
     derivative that is made at run time refuses, with the line that asked for it."""
     if isinstance(error, NotDifferentiated):
-        return refusal_of(error)
+        return refusal_of(error, place)
     if type(error) is UnsupportedError and error.place is None and place is not None:
         return UnsupportedError(error.message, place, error.hint)
     step = error.__traceback__

@@ -28,8 +28,9 @@ import numpy as np
 from .. import ir
 from ..ad.request import Request
 from ..errors import UnsupportedError, with_article
+from ..frontend.cuts import raised_as
 from ..frontend.structures import Structures, structures_of
-from ..pipeline.stages import derive
+from ..pipeline.stages import derive_where_it_goes
 from ..rules.twins import twin
 from ..runtime.functions import Method, method_of
 
@@ -54,7 +55,7 @@ def derive_call(
     name = _name_of(f)
     names = tuple(f"x{w}" if isinstance(w, int) else w for w in wrt)
     # (Nothing is known of the arguments: they may be complex.)
-    request = Request(mode, names, has_complex=True, exposed=True)
+    request = Request(mode, names, has_complex=True, exposed=True, settled=True)
     if isinstance(f, Method) and not isinstance(f.owner, _BY_NAME):
         call = _method_call(f, name, count, words)
         request = replace(request, structures=_known_structures(f))
@@ -62,7 +63,10 @@ def derive_call(
         if not isinstance(f, Method):
             _refuse_hidden(f, name)
         call = _call_of(f, name, count, words)
-    made = derive(call, request)
+    try:
+        made = derive_where_it_goes(call, request)
+    except UnsupportedError as refusal:  # (which no `except Exception` of the program is to take)
+        raise raised_as(refusal) from None
     if isinstance(f, Method) and any(map(_asks_again, made.module.functions)):
         raise _not_followed(f)
     if made.written_params:

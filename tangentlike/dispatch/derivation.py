@@ -20,7 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import TangentlikeError, UnknownClassError, UnknownRankError, UnsupportedError
+from ..errors import (
+    TangentlikeError,
+    UnknownClassError,
+    UnknownRankError,
+    UnsupportedError,
+    users_line_first,
+)
 from ..frontend.carried import restore_sources, sources_of
 from ..frontend.meanings import Meanings, noting
 from ..frontend.primal import Primal, plain_signature
@@ -31,7 +37,7 @@ from ..pytree import leaves
 from ..pytree.forms import forms
 from ..runtime import NotDifferentiated
 from .apart import Apart
-from .blame import annotate, place_of, refused_before, translated_error
+from .blame import annotate, places_of, refused_before, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .watching import replaced
 
@@ -82,6 +88,11 @@ class Derivation:
                 if self._derived is None:
                     try:
                         self._derived = self._derive()
+                    except UnsupportedError as refusal:
+                        if os.environ.get("TANGENTLIKE_TRACEBACK") == "full":
+                            raise
+                        place = refusal.calls[-1] if refusal.calls else None
+                        raise users_line_first(refusal, place).with_traceback(None) from None
                     except TangentlikeError as refusal:
                         if os.environ.get("TANGENTLIKE_TRACEBACK") == "full":
                             raise
@@ -417,8 +428,11 @@ class Derivation:
         except (Exception, NotDifferentiated) as raised:
             error = refused_before(raised)
             derived = self._derived or self.derived
-            place = place_of(error, functions_of(derived), derived.origins)
+            places = places_of(error, functions_of(derived), derived.origins)
+            place = places[-1] if places else None
             translated = translated_error(error, place, self.primal.name)
+            if isinstance(error, NotDifferentiated) and isinstance(translated, UnsupportedError):
+                translated = users_line_first(translated, next(iter(places), None))
             if translated is not None:
                 raise translated from None
             annotate(raised, place, self.primal.name)

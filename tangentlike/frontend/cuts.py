@@ -192,11 +192,7 @@ def _takes_any(function: ir.Function) -> bool:
 
 def text_of(refusal: UnsupportedError) -> str:
     """The statement that raises a refusal."""
-    place = refusal.place
-    where = "" if place is None else _where(place)
-    given = [where + refusal.message, *filter(None, [refusal.hint])]
-    if place is not None:
-        _PLACES[given[0]] = place
+    given = filter(None, raised_as(refusal).args)
     return f"raise NotDifferentiated({', '.join(map(repr, given))})"
 
 
@@ -211,13 +207,21 @@ def raising(refusal: UnsupportedError, around: Place) -> ir.OpaqueStmt:
     return ir.OpaqueStmt(text_of(refusal), (), (), (_ERROR,), (), origin)
 
 
-def refusal_of(raised: NotDifferentiated) -> UnsupportedError:
+def raised_as(refusal: UnsupportedError) -> NotDifferentiated:
+    """What is raised for a refusal while a derivative runs."""
+    place = refusal.place
+    message = refusal.message if place is None else _where(place) + refusal.message
+    if place is not None:
+        _PLACES[message] = place
+    return NotDifferentiated(message, refusal.hint)
+
+
+def refusal_of(raised: NotDifferentiated, place: Place | None = None) -> UnsupportedError:
     """What a call of a derivative raises where it came to a statement that was cut out."""
-    place = _PLACES.get(raised.message)
-    if place is None:
-        return UnsupportedError(raised.message, None, raised.hint)
-    message = raised.message.removeprefix(_where(place))
-    return UnsupportedError(message, place, raised.hint)
+    own = _PLACES.get(raised.message)
+    if own is None:
+        return UnsupportedError(raised.message, place, raised.hint)
+    return UnsupportedError(raised.message.removeprefix(_where(own)), own, raised.hint)
 
 
 def _where(place: Place) -> str:

@@ -28,6 +28,7 @@ from ..errors import (
     UnknownClassError,
     UnknownRankError,
     UnsupportedError,
+    WrtError,
 )
 from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
@@ -39,7 +40,7 @@ from ..rules.foreign import ForeignBook
 from ..rules.ruled import lower_ruled
 from .builder import Builder
 
-__all__ = ["Derived", "Request", "derive", "derive_in_part"]
+__all__ = ["Derived", "Request", "derive", "derive_in_part", "derive_where_it_goes"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,16 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
         return _derived_for(fn, request, book, meanings)
 
 
+def derive_where_it_goes(
+    fn: Callable[..., Any], request: Request, book: RuleBook | None = None
+) -> Derived:
+    """Differentiate a function, as a whole if that can be done, else in part."""
+    try:
+        return derive(fn, request, book)
+    except UnsupportedError:
+        return derive_in_part(fn, request, book)
+
+
 def derive_in_part(
     fn: Callable[..., Any], request: Request, book: RuleBook | None = None
 ) -> Derived:
@@ -100,7 +111,7 @@ def derive_in_part(
                     raise next(iter(cuts.made.values())) from None
                 raise
             except UnsupportedError as refusal:
-                if refusal in cuts.made.values():
+                if refusal in cuts.made.values() or isinstance(refusal, WrtError):
                     raise
                 if isinstance(refusal, UnknownClassError) and not request.settled:
                     raise  # (the arguments of a call may tell)

@@ -36,7 +36,8 @@ def user_call(
     from .functions import tangent_parameters
 
     kinds = {formal: state.kind_of(actual) for formal, actual in actuals.items()}
-    fn = callees.tangent(call.fn.obj, active, kinds, _is_exposed(call, target, state))
+    exposed = _is_exposed(call, target, state)
+    fn = callees.tangent(call.fn.obj, active, kinds, exposed, call.at)
     names = tangent_parameters(callees.lowered(call.fn.obj).function, active)
     given = tuple((names[formal], dots[formal] or ir.Const(0.0)) for formal in active)
     both = ir.Call(fn, call.args, (*call.kwargs, *given), call.at)

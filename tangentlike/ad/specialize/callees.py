@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from ... import ir
 from ...analysis.evidence import told_apart
 from ...analysis.memory import Effects
-from ...errors import InternalError, UnsupportedError
+from ...errors import InternalError, Place, UnsupportedError, called_at
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
 from ...frontend.marks import mark_of
@@ -291,7 +291,8 @@ class Callees:
             pair.written = tuple(p for p in request.active if p in written)
             pair.result_active = _gives_value(request.lowered.function)
             self._unfinished.append(key)
-            self.functions.extend(self.builder.pair(pair, request))
+            with called_at(call.at):
+                self.functions.extend(self.builder.pair(pair, request))
             self._unfinished.remove(key)
         elif key in self._unfinished:
             self._pairs[key].recursive = True
@@ -303,18 +304,21 @@ class Callees:
         active: tuple[str, ...],
         kinds: Mapping[str, Kind] | None = None,
         exposed: bool = False,
+        at: Place | None = None,
     ) -> ir.Ref:
         """The tangent function of a callee, with tangents for the active formals; `exposed` says
         that the caller may write what it gives or is given."""
         assert self.builder is not None
-        lowered = self.lowered(obj)
+        with called_at(at):
+            lowered = self.lowered(obj)
         known = _known(kinds or {}, lowered)
         request = Request(lowered, active, known, self._annotations_of(obj))
         key = (exposed, self._key(obj, request))
         if key not in self._tangents:
             name = self.names.fresh(f"{lowered.function.name}_jvp")
             self._tangents[key] = emitted(name)
-            self.functions.append(self.builder.tangent(name, request, exposed))
+            with called_at(at):
+                self.functions.append(self.builder.tangent(name, request, exposed))
         return self._tangents[key]
 
     def _request(
@@ -323,7 +327,8 @@ class Callees:
         assert isinstance(call.fn, ir.Ref)
         if mark_of(call.fn.obj, "derives"):
             raise _operator_unresolved(call.fn.obj, call.at)
-        lowered = self.lowered(call.fn.obj)
+        with called_at(call.at):
+            lowered = self.lowered(call.fn.obj)
         actuals = self.bind(call)
         formals = lowered.function.param_names
         for actual in actuals.values():
