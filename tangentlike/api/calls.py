@@ -223,27 +223,22 @@ def value_and_grad(
     return _gradient("value_and_grad", fn, wrt, **options)
 
 
-def _gradient(
-    mode: str,
-    fn: Function,
-    wrt: Wrt,
-    has_aux: Any,
-    example: Any,
-    target: Any,
-    check_finite: Any = False,
-    strict: bool = False,
-) -> types.FunctionType:
+def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.FunctionType:
+    has_aux, example, strict = options["has_aux"], options["example"], options["strict"]
+    target, check_finite = options["target"], options["check_finite"]
     primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt, allow_locals=True)
     derivation = _derivation(primal, mode, names, single, has_aux, example, target)
-    options = {
-        "has_aux": True if has_aux else None,
-        "target": None if target == "numpy" else target,
-        "example": None if example is None else "<example>",
-        "check_finite": True if check_finite else None,
-        "strict": True if strict else None,
-    }
-    qualname = encode(mode, primal.origin, wrt=names[0] if single else names, **options)
+    qualname = encode(
+        mode,
+        primal.origin,
+        wrt=names[0] if single else names,
+        has_aux=has_aux or None,
+        target=None if target == "numpy" else target,
+        example=None if example is None else "<example>",
+        check_finite=check_finite or None,
+        strict=strict or None,
+    )
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
@@ -251,8 +246,7 @@ def _gradient(
         __tracebackhide__ = True
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
-            again = (has_aux, example, target, check_finite, strict)
-            return _gradient(mode, called, wrt, *again)(*args)
+            return _gradient(mode, called, wrt, **options)(*args)
         if bound:
             args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)

@@ -51,6 +51,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+_HVP_OPTIONS = ("has_aux", "v_position", "example", "strict")
+
+
 @overload
 def hvp(
     fn: Function,
@@ -128,8 +131,8 @@ def hvp(
     60.0
     """
     if fn is None:
-        given = {"v_position": v_position, "example": example, "strict": strict}
-        return lambda f: hvp(f, wrt, has_aux=has_aux, **given)
+        given = (has_aux, v_position, example, strict)
+        return lambda f: hvp(f, wrt, **dict(zip(_HVP_OPTIONS, given, strict=True)))
     primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt)
     v_name = _checked_position(primal, v_position)
@@ -159,12 +162,9 @@ def hvp(
         answer = found[0] if single else tuple(found)
         return (answer, aux) if has_aux else answer
 
-    wanted = names[0] if single else names
-    shown = None if example is None else "<example>"
-    aux_shown = True if has_aux else None
-    options = {"wrt": wanted, "has_aux": aux_shown, "v_position": v_position, "example": shown}
-    options["strict"] = True if strict else None
-    qualname = encode("hvp", primal.origin, **options)
+    shown = (has_aux or None, v_position, None if example is None else "<example>", strict or None)
+    options = dict(zip(_HVP_OPTIONS, shown, strict=True))
+    qualname = encode("hvp", primal.origin, wrt=names[0] if single else names, **options)
     # (The text that is differentiated further takes `v` as its last argument.)
     again = None if has_aux or v_position is not None else Again(derive, hvp_text)
     about = documented("hvp", primal, names, single, has_aux, example)

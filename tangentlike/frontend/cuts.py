@@ -30,7 +30,8 @@ from .jumps import ends_by_raising
 
 __all__ = ["Cuts", "Spot", "cuts_made", "cutting", "refusal_of", "text_of"]
 
-_PLACES: dict[str, Place] = {}  # of what was cut out, by the message that is raised there
+# Class and place of what was cut out, by the message that is raised there.
+_REFUSED: dict[str, tuple[type[UnsupportedError], Place]] = {}
 _ERROR = ir.Ref("NotDifferentiated", NotDifferentiated)
 
 
@@ -212,16 +213,16 @@ def raised_as(refusal: UnsupportedError) -> NotDifferentiated:
     place = refusal.place
     message = refusal.message if place is None else _where(place) + refusal.message
     if place is not None:
-        _PLACES[message] = place
+        _REFUSED[message] = type(refusal), place
     return NotDifferentiated(message, refusal.hint)
 
 
 def refusal_of(raised: NotDifferentiated, place: Place | None = None) -> UnsupportedError:
     """What a call of a derivative raises where it came to a statement that was cut out."""
-    own = _PLACES.get(raised.message)
-    if own is None:
+    if raised.message not in _REFUSED:
         return UnsupportedError(raised.message, place, raised.hint)
-    return UnsupportedError(raised.message.removeprefix(_where(own)), own, raised.hint)
+    cls, own = _REFUSED[raised.message]
+    return cls(raised.message.removeprefix(_where(own)), own, raised.hint)
 
 
 def _where(place: Place) -> str:
