@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tangentlike.pipeline.table import STAGE_NAMES
+
 ROOT = Path(__file__).parent.parent
 
 MODEL = """\
@@ -75,11 +77,24 @@ def test_other_derivatives(folder: Path, command: str) -> None:
     compile(done.stdout, "text", "exec")
 
 
-@pytest.mark.parametrize("stage", ["lowered", "derived", "simplified", "emitted"])
+@pytest.mark.parametrize("stage", ["lowered", "called", "emitted"])
 def test_show(folder: Path, stage: str) -> None:
     done = run(folder, "grad", "model.py:loss", "--show", stage)
     assert done.returncode == 0, done.stderr
     assert "def loss" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["grad", "hvp"])
+def test_time(folder: Path, command: str) -> None:
+    done = run(folder, command, "model.py:loss", "--time")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    assert rows[0] == ["stage", "ms", "runs", "statements", "analyses"]
+    assert [row[0] for row in rows[1:]] == [*STAGE_NAMES, "between them", "total"]
+    assert sum(float(row[1]) for row in rows[1:-1]) == pytest.approx(float(rows[-1][1]), abs=1.0)
+    assert all(int(row[3]) > 0 for row in rows[1:-3])  # (the text has no statements)
+    assert int(rows[-1][4]) > 0
+    assert run(folder, command, "model.py:loss", "--time", "--show", "lowered").returncode == 2
 
 
 def test_output_file(folder: Path) -> None:

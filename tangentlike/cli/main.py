@@ -23,7 +23,10 @@ from .target import BadUsage, errors_of_the_program, load_function, parse_wrt
 
 __all__ = ["main"]
 
-STAGES = ("lowered", "derived", "simplified", "emitted")
+STAGES = (  # those of `pipeline.table`, which is not loaded for `--help`
+    *("lowered", "resolved", "normalized", "stored", "prepared", "called"),
+    *("derived", "simplified", "emitted"),
+)
 _FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 _STDOUT = Path("-")
 _READING = (
@@ -78,6 +81,7 @@ _MAKING = [
     click.option("--standalone", is_flag=True, help="A file that needs only NumPy."),
     click.option("--strict", is_flag=True, help="Refuse also what a call may not reach."),
     click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage."),
+    click.option("--time", "timed", is_flag=True, help="Say what each stage takes."),
     click.option("--no-import", is_flag=True, help="Read the file without running it."),
     click.option("--diff", is_flag=True, help="Show what -o would change; write nothing."),
     click.option(
@@ -107,6 +111,7 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
         standalone: bool,
         strict: bool,
         show: str | None,
+        timed: bool,
         no_import: bool,
         **how: Any,
     ) -> None:
@@ -115,7 +120,13 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
         at = _at(maker, shapes, values, 0)
         if no_import and maker:
             raise click.UsageError("--args runs a function of the file; it excludes --no-import")
-        _make(Order(name, derive, target, wrt, at, standalone, show, not no_import, strict), **how)
+        order = Order(name, derive, target, wrt, at, standalone, show, not no_import, strict)
+        if not timed:
+            _make(order, **how)
+        elif show or standalone or any(how.values()):
+            raise click.UsageError("--time prints a table: it excludes --show and all about files")
+        else:
+            _print_costs(order)
 
     about = (
         f"Print {what} of a function as Python source.\n\n{_READING} Arguments, if some are "
@@ -123,6 +134,29 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
     )
     at = [option for option in _AT if option is not _AT[-1]]
     main.command(name, help=about)(_with_options(command, [_TARGET, *_MAKING, *at]))
+
+
+def _print_costs(order: Order) -> None:
+    """What each stage of a transform took."""
+    from ..pipeline.table import collecting, costs
+
+    with collecting() as records:
+        order.text()
+    rows = [
+        [
+            row.stage,
+            f"{row.milliseconds:.1f}",
+            *map(_number, (row.runs, row.statements, row.analyses)),
+        ]
+        for row in costs(records)
+    ]
+    numbers = ("ms", "runs", "statements", "analyses")
+    columns = [("stage", "left"), *((name, "right") for name in numbers)]
+    table(f"{order.name} of {order.target}", columns, rows)
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
 
 
 def _make(order: Order, output: Path | None, force: bool, diff: bool, checked: Path | None) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from .nodes import Function
 
@@ -28,8 +28,11 @@ class Facts:
     >>> facts.get(ProgramIndex, f) is facts.get(ProgramIndex, f)
     True
 
-    The facts are kept with the function (and are gone with it), apart for each manager.
+    The facts are kept with the function (and are gone with it), apart for each manager. `runs`
+    counts the analyses that were run, by whichever manager.
     """
+
+    runs: ClassVar[int] = 0
 
     def __init__(self, setting: Any = None) -> None:
         self.setting = setting
@@ -41,6 +44,7 @@ class Facts:
         if analysis not in known:
             name = getattr(analysis, "__name__", repr(analysis))
             self.computed[name] = self.computed.get(name, 0) + 1
+            Facts.runs += 1
             asks = getattr(analysis, "asks", False)
             known[analysis] = analysis(function, self) if asks else analysis(function)
         found: _T = known[analysis]

@@ -12,14 +12,11 @@ from ..ad.all_names import all_names, outer_names
 from ..ad.checkpoint.choices import Checkpoints
 from ..ad.context import Context
 from ..ad.forward.functions import forward, tangent_only
-from ..ad.normalize.both_modes import spelled
 from ..ad.normalize.common import share_loads
 from ..ad.normalize.container_changes import changes_as_new
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.same_arguments import merge_same_arguments
-from ..ad.normalize.standard_containers import as_lists_and_dicts
-from ..ad.normalize.unknown_objects import methods_of_unknown_objects
 from ..ad.normalize.updates import rebind_updates
 from ..ad.request import PLAIN_READING, Reading, Request
 from ..ad.reverse.calls import CallConversion
@@ -37,7 +34,7 @@ from ..ad.specialize.methods import Methods
 from ..ad.specialize.plain_functions import PlainFunctions
 from ..ad.specialize.written_out_calls import unless_shared
 from ..analysis.activity import active_names, refuse_unknown, useful_names, varied_names
-from ..analysis.aliases import analyse_aliases, effects_of
+from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
 from ..analysis.entangled import entangled_names, refuse_twice
@@ -58,6 +55,8 @@ from ..ir.kind import OTHER, Kind
 from ..ir.names import Names
 from ..rules.book import RuleBook
 from ..rules.foreign import ForeignBook
+from ..rules.ruled import lower_ruled
+from .table import current, passes
 
 
 class Builder:
@@ -74,6 +73,7 @@ class Builder:
     ) -> None:
         self.copies = copies
         self.reading = reading
+        self.record = current()
         self.callees = Callees(
             self, Names(), reverses=keeps, of_copies=inside, of_complex=has_complex
         )
@@ -95,8 +95,21 @@ class Builder:
         )
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
 
+    def lower(self, fn: Any) -> Lowered:
+        """A live function in the normal form."""
+        with self.record.stage("lowered") as run:
+            found = lower_ruled(fn, self.book, self.reading.managers)
+            run.made = found.function
+            return found
+
     def read(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool = False) -> Lowered:
         """A function with its methods resolved, and with what writes memory in statements."""
+        with self.record.stage("resolved") as run:
+            found = self._read(lowered, given, guard)
+            run.made = found.function
+            return found
+
+    def _read(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool) -> Lowered:
         lowered = self.methods.resolved(lowered, given, guard)
 
         def kind(expr: ir.Expr) -> Kind:
@@ -132,19 +145,19 @@ class Builder:
         if request.mode in ("pair", "callee"):
             names = tuple(self.callees.names.fresh(f"{function.name}_{s}") for s in ("fwd", "bwd"))
             primal, context = self._primal(lowered, request.wrt, given, shared=())
-            fwd, bwd, _, _ = reverse_pair(
-                primal,
-                context,
-                (names[0], names[1]),
-                (request.wrt, ()),
-                bare=request.mode == "callee",
-                protect=True,
-            )
-            return self._done((fwd, bwd), context, primal.active), primal.written
+            with self.record.stage("derived") as run:
+                bare, both = request.mode == "callee", (names[0], names[1])
+                fwd, bwd, _, _ = reverse_pair(
+                    primal, context, both, (request.wrt, ()), bare=bare, protect=True
+                )
+                run.made = self._done((fwd, bwd), context, primal.active)
+                return run.made, primal.written
         name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
         primal, context = self._primal(lowered, request.wrt, given, shared=())
-        made = reverse(primal, context, name, request.mode, request.bare, request.has_aux)
-        return self._done((made,), context, primal.active), primal.written
+        with self.record.stage("derived") as run:
+            made = reverse(primal, context, name, request.mode, request.bare, request.has_aux)
+            run.made = self._done((made,), context, primal.active)
+            return run.made, primal.written
 
     # ------------------------------------------------------------- what callees ask (Builder)
 
@@ -163,10 +176,12 @@ class Builder:
         order = (pair.adjoints, pair.written)
         names = (pair.fwd.text, pair.bwd.text)
         seeded = pair.result_active if pair.recursive else None
-        fwd, bwd, pair.result_active, pair.restores = reverse_pair(
-            primal, context, names, order, True, False, seeded
-        )
-        return self._callee(request, (fwd, bwd), context, primal.active)
+        with self.record.stage("derived") as run:
+            fwd, bwd, pair.result_active, pair.restores = reverse_pair(
+                primal, context, names, order, True, False, seeded
+            )
+            run.made = self._callee(request, (fwd, bwd), context, primal.active)
+            return run.made
 
     def _callee(
         self,
@@ -236,15 +251,17 @@ class Builder:
         self, lowered: Lowered, wrt: tuple[str, ...], given: Mapping[str, Kind]
     ) -> tuple[Lowered, Context]:
         """A function as both modes read it, and what they know of it."""
-        context = self._context(lowered, given)
-        self._refuse_cut_paths(lowered.function, wrt, context)
-        for spell in (methods_of_unknown_objects, as_lists_and_dicts, spelled):
-            function = spell(lowered.function, wrt, context)
-            if function is not lowered.function:
-                made = frozenset(context.temporaries)
-                lowered = dataclasses.replace(lowered, function=function, temporaries=made)
-                context = self._context(lowered, given)
-        refuse_early_reads(lowered.function, context.sources())
+        with self.record.stage("normalized") as run:
+            context = self._context(lowered, given)
+            self._refuse_cut_paths(lowered.function, wrt, context)
+            for spell in passes("normalized"):
+                function = spell(lowered.function, wrt, context)
+                if function is not lowered.function:
+                    made = frozenset(context.temporaries)
+                    lowered = dataclasses.replace(lowered, function=function, temporaries=made)
+                    context = self._context(lowered, given)
+            refuse_early_reads(lowered.function, context.sources())
+            run.made = lowered.function
         return lowered, context
 
     def _refuse_cut_paths(
@@ -303,40 +320,70 @@ class Builder:
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
         self._check_outside(lowered.function, wrt, context, containers=True)
-        function = merge_same_arguments(lowered.function, context)
-        function = changes_as_new(function, wrt, given, context)
-        function = updates_as_stores(writes_as_stores(function, context), context)
-        shared_loads = share_loads(function, context)
-        if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
-            function = shared_loads
-            context.kinds.update(infer_kinds(function, given, self.book))
-        refuse_twice(function)
-        self._check_outside(function, wrt, context, restores=True)
-        check_bound(function, lowered.function, "spell")
-        function, facts, aliases = rebind_updates(function, context, frozenset(shared))
-        preparation = Preparation(function, facts, aliases, context)
-        prepared = preparation.run()
-        if self.copies:
-            prepared = copied_reads(prepared, wrt, shared, context, preparation.counters)
-        sources = context.sources()
-        if prepared is not function:
-            function = prepared
-            aliases = analyse_aliases(Sharing(structure(function, shared), sources))
+        function = self._stored(lowered.function, wrt, given, context)
+        function, aliases, counters = self._prepared(function, wrt, shared, context)
+        with self.record.stage("called") as run:
+            active = self._active(function, wrt, shared, context)
+            severed = frozenset(wrt) - set(function.param_names)
+            sources = context.sources()
+            aliases.entangled = entangled_names(function, aliases, active, severed, sources)
+            written = tuple(p for p in function.param_names if aliases.is_written(p))
+            conversion = CallConversion(active, aliases, context, counters)
+            run.made = function = conversion.function(function)
+            refuse_local_inputs(function, wrt, {}, context.kinds)
+        sites = conversion.sites
+        return Primal(function, aliases, active, sites, counters, wrt, written, shared), context
+
+    def _active(
+        self, function: ir.Function, wrt: tuple[str, ...], shared: tuple[str, ...], context: Context
+    ) -> frozenset[str]:
+        """The names that carry derivatives; refuses what nothing is known of."""
+        effects = context.sources().effects
         active = active_names(
-            function, wrt, context.kinds, self.book, targets=shared, effects=sources.effects
+            function, wrt, context.kinds, self.book, targets=shared, effects=effects
         )
         refuse_unknown(function, active, self.book, context.kinds, wrt)
         refuse_hidden_writes(function, active, context.kinds, self.book)
         context.alike = depends_on_layout(function, self._body)
-        severed = frozenset(wrt) - set(function.param_names)
-        aliases.entangled = entangled_names(function, aliases, active, severed, sources)
-        written = tuple(p for p in function.param_names if aliases.is_written(p))
-        counters = preparation.counters
-        conversion = CallConversion(active, aliases, context, counters)
-        function = conversion.function(function)
-        refuse_local_inputs(function, wrt, {}, context.kinds)
-        primal = Primal(function, aliases, active, conversion.sites, counters, wrt, written, shared)
-        return primal, context
+        return active
+
+    def _stored(
+        self,
+        function: ir.Function,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        context: Context,
+    ) -> ir.Function:
+        """A function whose writes in place are stores of entries."""
+        with self.record.stage("stored") as run:
+            read = function
+            function = merge_same_arguments(function, context)
+            function = changes_as_new(function, wrt, given, context)
+            function = updates_as_stores(writes_as_stores(function, context), context)
+            run.made = shared_loads = share_loads(function, context)
+            if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
+                context.kinds.update(infer_kinds(shared_loads, given, self.book))
+            refuse_twice(shared_loads)
+            self._check_outside(shared_loads, wrt, context, restores=True)
+            check_bound(shared_loads, read, "spell")
+            return shared_loads
+
+    def _prepared(
+        self, function: ir.Function, wrt: tuple[str, ...], shared: tuple[str, ...], context: Context
+    ) -> tuple[ir.Function, Aliases, dict[int, str]]:
+        """A function as the reverse transform reads it, what shares memory in it, and the counters
+        of its loops."""
+        with self.record.stage("prepared") as run:
+            function, facts, aliases = rebind_updates(function, context, frozenset(shared))
+            preparation = Preparation(function, facts, aliases, context)
+            run.made = prepared = preparation.run()
+            if self.copies:
+                prepared = copied_reads(prepared, wrt, shared, context, preparation.counters)
+                run.made = prepared
+            if prepared is not function:
+                sources = context.sources()
+                aliases = analyse_aliases(Sharing(structure(prepared, shared), sources))
+            return prepared, aliases, preparation.counters
 
     def _check_outside(
         self,
@@ -387,17 +434,18 @@ class Builder:
     ) -> tuple[ir.Function, tuple[str, ...]]:
         lowered, context = self._spelled(lowered, wrt, given)
         self._check_outside(lowered.function, wrt, context, containers=True)
-        function = writes_as_stores(lowered.function, context)
+        with self.record.stage("stored") as run:
+            run.made = function = writes_as_stores(lowered.function, context)
         sources = context.sources()
-        active = active_names(function, wrt, context.kinds, self.book, effects=sources.effects)
-        refuse_unknown(function, active, self.book, context.kinds, wrt)
-        refuse_hidden_writes(function, active, context.kinds, self.book)
+        active = self._active(function, wrt, (), context)
         self._check_outside(function, wrt, context)
         effects = effects_of(function, structure(function), sources)
-        context.alike = depends_on_layout(function, self._body)
         written = tuple(p for p in function.param_names if p in effects.written)
-        made = forward(function, wrt, active, context, name, written if protect else None, exposed)
-        return self._done((made,), context, active)[0], written
+        kept = written if protect else None
+        with self.record.stage("derived") as run:
+            made = forward(function, wrt, active, context, name, kept, exposed)
+            run.made = self._done((made,), context, active)
+            return run.made[0], written
 
     def _done(
         self, functions: tuple[ir.Function, ...], context: Context, active: frozenset[str]

@@ -39,6 +39,7 @@ from ..rules.book import RuleBook, default_book
 from ..rules.foreign import ForeignBook
 from ..rules.ruled import lower_ruled
 from .builder import Builder
+from .table import STAGE_NAMES, Record, current, recording
 
 __all__ = ["Derived", "Request", "derive", "derive_in_part", "derive_where_it_goes"]
 
@@ -66,6 +67,7 @@ class Derived:
     meanings: Meanings = field(repr=False, compare=False)
     given_back: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
     real: bool = True
+    record: Record = field(default_factory=Record, repr=False, compare=False)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -78,7 +80,7 @@ class Derived:
 
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
-    with noting() as meanings, cutting(None):
+    with noting() as meanings, recording(), cutting(None):
         return _derived_for(fn, request, book, meanings)
 
 
@@ -103,7 +105,7 @@ def derive_in_part(
     cuts = Cuts()
     while True:
         cuts.again()
-        with noting() as meanings, cutting(cuts):
+        with noting() as meanings, recording(), cutting(cuts):
             try:
                 return _derived_for(fn, request, book, meanings)
             except InternalError:
@@ -171,12 +173,14 @@ def _derive(
         raise UnsupportedError(
             f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
         )
-    lowered = lower_ruled(fn, default_book() if book is None else book, reading.managers)
-    cuts = cuts_made()
-    refusal = None if cuts is None else cuts.note_always(lowered.function)
-    if refusal is not None:
-        raise refusal
-    check(lowered.function)
+    with current().stage("lowered") as run:
+        lowered = lower_ruled(fn, default_book() if book is None else book, reading.managers)
+        cuts = cuts_made()
+        refusal = None if cuts is None else cuts.note_always(lowered.function)
+        if refusal is not None:
+            raise refusal
+        check(lowered.function)
+        run.made = lowered.function
     given = dict(request.structures)
     if request.example is not None:
         bound = inspect.signature(fn).bind_partial(*request.example)
@@ -203,9 +207,11 @@ def _builder(
     keeps = request.mode not in ("tangent", "change")
     used = cast(RuleBook, ForeignBook(used)) if foreign else used
     build = Builder(used, keeps, request.copies, request.inside, request.has_complex, reading)
-    read = build.checkpoints.read(lowered, given)
-    read = build.read(read, given, guard=True)
-    has_complex = request.has_complex or build.computes_complex(read, given, set())
+    with build.record.stage("resolved") as run:
+        read = build.checkpoints.read(lowered, given)
+        read = build.read(read, given, guard=True)
+        has_complex = request.has_complex or build.computes_complex(read, given, set())
+        run.made = read.function
     if build.callees.reads_derivatives and has_complex and not request.has_complex:
         return _builder(lowered, replace(request, has_complex=True), given, book, reading)
     build.real = not has_complex
@@ -229,21 +235,19 @@ def _derived(
         cuts.refuse_reached(made_by_transform.functions)
     refuse_moving(made_by_transform.functions)
     refuse_raising(made_by_transform.functions)
-    simplified = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)
-    module = ir.Module(simplified)
-    emitted = emit(module, lowered.scope, build.scopes)
-    stages = Stages(
-        {
-            "lowered": lowered.function,
-            "derived": made_by_transform,
-            "simplified": module,
-            "emitted": emitted.source,
-        }
-    )
-    made = load(emitted, lowered.scope)
-    functions = tuple(made[f.name] for f in main)
+    record = build.record
+    with record.stage("simplified") as run:
+        functions = made_by_transform.functions
+        run.made = simplified_pairs(functions, build.simplified, build.facts)
+        module = ir.Module(run.made)
+    with record.stage("emitted"):
+        emitted = emit(module, lowered.scope, build.scopes)
+        made = load(emitted, lowered.scope)
+    programs: dict[str, Any] = record.programs(lowered.function.name)
+    programs |= {"derived": made_by_transform, "simplified": module, "emitted": emitted.source}
+    stages = Stages({name: programs[name] for name in STAGE_NAMES if name in programs})
     return Derived(
-        functions,
+        tuple(made[f.name] for f in main),
         emitted.source,
         emitted.origins,
         stages,
@@ -256,4 +260,5 @@ def _derived(
         meanings,
         functools.partial(build.given_back, lowered, given),
         build.real,
+        record,
     )

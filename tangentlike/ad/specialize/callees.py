@@ -23,7 +23,6 @@ from ...frontend.marks import mark_of
 from ...frontend.primal import emitted_of
 from ...ir.kind import FLOAT, FUNCTION, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
-from ...rules.ruled import lower_ruled
 from ...runtime.records import attribute_of
 from ..request import Reading
 from .arguments import bind, bind_loosely
@@ -91,6 +90,8 @@ class Builder(Protocol):
 
     book: Any
     reading: Reading
+
+    def lower(self, fn: Any) -> Lowered: ...
 
     def pair(self, pair: Pair, request: Request) -> tuple[ir.Function, ir.Function]: ...
 
@@ -166,7 +167,7 @@ class Callees:
             derivative = emitted_of(obj, self.of_copies, self.of_complex)
             self.reads_derivatives |= derivative is not None
             plain = derivative or inside_checkpoint(obj) or obj
-            found = lower_ruled(plain, self.builder.book, self.builder.reading.managers)
+            found = self.builder.lower(plain)
             empties = attribute_of(obj, "__empties__", ())
             if self.reverses:
                 found = stacks_by_position(found, empties)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ... import ir
+from ...ir.facts import Facts as Manager
 from . import patterns
 from .absorb import absorb_reductions
 from .accumulate import accumulate_in_place, merge_contributions
@@ -70,7 +71,7 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     function = distinct(function)
     kinds = {**facts.kinds, **derived_kinds(function, facts)}
     floating = facts.floating | floating_names(function, facts)
-    facts = replace(facts, kinds=kinds, floating=floating, cache={})
+    facts = replace(facts, kinds=kinds, floating=floating, cache={}, manager=Manager())
     function = _rounds(drop_real_parts(function, facts), facts)
     function, facts = coalesce_names(function, facts)
     nested = nest_single_uses(function, facts)  # the user's names are shorter: more fits a line

@@ -1,11 +1,13 @@
-"""What several passes ask about the same program, computed once for each."""
+"""What several passes ask about the same program, worked out once for each (`ir.facts`)."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from ... import ir
 from ...analysis.liveness import Liveness, liveness
+from ...ir.facts import Facts as Manager
 from .effects import pinned_names
 from .facts import Facts
 from .patterns import patterns_of
@@ -13,57 +15,82 @@ from .reality import RealNames
 from .shapes import Shapes
 from .sharing import Sharing
 
+_T = TypeVar("_T")
 _LAST = 0  # where the latest liveness is kept: the next program has most of its statements
 
 
+def _patterns(function: ir.Function) -> int:
+    found = 0
+    for stmt in function.body:
+        found |= patterns_of(stmt)
+    return found
+
+
+def _of_facts(analysis: Callable[[ir.Function, Facts], _T]) -> Callable[[ir.Function, Manager], _T]:
+    """An analysis that is told the facts about the function that the passes are given."""
+
+    def asked(function: ir.Function, manager: Manager) -> _T:
+        return analysis(function, manager.setting)
+
+    asked.asks = True  # type: ignore[attr-defined]
+    asked.__name__ = analysis.__name__
+    return asked
+
+
+def _liveness(function: ir.Function, manager: Manager) -> Liveness:
+    cache: dict[Any, Any] = manager.setting.cache
+    _, known = cache.get(_LAST, (None, None))
+    found = liveness(function, manager.get(_PINNED, function), known)
+    cache[_LAST] = (None, found)
+    return found
+
+
+_liveness.asks = True  # type: ignore[attr-defined]
+_PINNED = _of_facts(pinned_names)
+_SHARING = _of_facts(Sharing)
+_SHAPES = _of_facts(Shapes)
+_REAL = _of_facts(RealNames)
+
+
 class Analyses:
-    """Facts that follow from the program text; each computed when first asked for."""
+    """Facts about one program; each worked out when first asked for."""
 
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.function = function
-        self.facts = facts
+        self.manager = facts.manager
+        self.manager.setting = facts
 
-    @cached_property
+    @property
     def patterns(self) -> int:
         """The forms that its statements have."""
-        found = 0
-        for stmt in self.function.body:
-            found |= patterns_of(stmt)
-        return found
+        return self.manager.get(_patterns, self.function)
 
-    @cached_property
+    @property
     def pinned(self) -> frozenset[str]:
         """Names that must stay what they are."""
-        return pinned_names(self.function, self.facts)
+        return self.manager.get(_PINNED, self.function)
 
-    @cached_property
+    @property
     def live(self) -> Liveness:
         """Which names are live where."""
-        _, known = self.facts.cache.get(_LAST, (None, None))
-        found = liveness(self.function, self.pinned, known)
-        self.facts.cache[_LAST] = (None, found)
-        return found
+        return self.manager.get(_liveness, self.function)
 
-    @cached_property
+    @property
     def sharing(self) -> Sharing:
         """Which names may share memory."""
-        return Sharing(self.function, self.facts)
+        return self.manager.get(_SHARING, self.function)
 
-    @cached_property
+    @property
     def shapes(self) -> Shapes:
         """What is known of the shapes of names."""
-        return Shapes(self.function, self.facts)
+        return self.manager.get(_SHAPES, self.function)
 
-    @cached_property
+    @property
     def real(self) -> RealNames:
         """Which names are surely bound to real values."""
-        return RealNames(self.function, self.facts)
+        return self.manager.get(_REAL, self.function)
 
 
 def analyses(function: ir.Function, facts: Facts) -> Analyses:
     """The analyses of a program, shared by the passes that leave it as it is."""
-    known = facts.cache.get(id(function))
-    if known is None or known[0] is not function:
-        known = facts.cache[id(function)] = (function, Analyses(function, facts))
-    found: Analyses = known[1]
-    return found
+    return Analyses(function, facts)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ... import ir
 from ...analysis.liveness import Liveness
+from ...ir.facts import Facts as Manager
 from .analyses import analyses
 from .effects import Effect
 from .facts import Facts, Profile
@@ -195,6 +196,7 @@ def _facts_after(facts: Facts, renaming: Mapping[str, str]) -> Facts:
         floating=frozenset(floating),
         temporaries=frozenset(temporaries),
         cache=known if same else {},
+        manager=Manager(),
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import ir
 from ...frontend.owners import OURS, is_operation, module_of, package_of
+from ...ir.facts import Facts as Manager
 from ...ir.kind import UNKNOWN, Kind
 from ...rules.book import RuleBook
 from ...rules.twins import module_function
@@ -217,7 +218,8 @@ class Facts:
     whether the result of an operation may share memory with an argument (None: not known).
     `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
     `floating`: names that surely hold no integers or booleans. `real`: whether no complex
-    values occur. `alias`: how the program spells its array module.
+    values occur. `alias`: how the program spells its array module. `cache` holds what follows
+    from a statement, `manager` what follows from a program.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
@@ -229,6 +231,7 @@ class Facts:
     real: bool = True
     alias: str = "np"
     cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
+    manager: Manager = field(default_factory=Manager, repr=False, compare=False)
 
     def kind(self, name: str) -> Kind:
         return self.kinds.get(name, UNKNOWN)
