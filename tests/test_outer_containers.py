@@ -3,8 +3,10 @@ unseen, under whatever name, and reading them is no reason to refuse."""
 
 from __future__ import annotations
 
+import types
 from collections import defaultdict, deque
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -184,3 +186,23 @@ def test_what_is_the_functions_own_may_be_written(fn):
 @pytest.mark.parametrize("fn", [functions_by_name, functions_in_step])
 def test_functions_from_a_table_are_differentiated_twice(fn):
     check_grads(fn, (np.array([0.3, 0.7, 1.1]),), order=2)
+
+
+class Warns(types.ModuleType):
+    """As `numpy.core` is: a module that says something when it is asked for an attribute."""
+
+    asked: ClassVar[list[str]] = []
+
+    def __getattr__(self, name):
+        self.asked.append(name)
+        raise AttributeError(name)
+
+
+MODULES = {"w": np.ones(2), "old": Warns("old")}
+
+
+def test_modules_in_containers_are_not_asked_for_attributes() -> None:
+    Warns.asked.clear()
+    gradient = tl.grad(lambda x, k="w": np.sum(MODULES[k] * x * x))
+    np.testing.assert_allclose(gradient(np.ones(2)), [2.0, 2.0])
+    assert not {"shape", "__setitem__"} & set(Warns.asked), Warns.asked

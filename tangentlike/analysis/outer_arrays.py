@@ -234,9 +234,9 @@ def is_outer_array(obj: Any) -> bool:
     >>> is_outer_array(np.zeros(2)), is_outer_array([0.0]), is_outer_array(np.float64(1.0))
     (True, False, False)
     """
-    if isinstance(obj, type) or attribute_of(obj, "shape") is None:
-        return False
-    return hasattr(type(obj), "__setitem__")
+    if isinstance(obj, type) or not hasattr(type(obj), "__setitem__"):
+        return False  # (a module may say something when it is asked for an attribute)
+    return attribute_of(obj, "shape") is not None
 
 
 def reads_of(expr: ir.Expr, written: set[int]) -> Iterator[ir.Ref]:
