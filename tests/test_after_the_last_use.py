@@ -74,3 +74,144 @@ def test_gradient_is_finite(fn: Callable[..., Any]) -> None:
         assert tl.jvp(fn, (X, Y), (v, u))[1] == pytest.approx(expected, rel=1e-6)
     for x_bar, y_bar in (bars, pullback(1.0), pullback(1.0)):
         assert x_bar @ v + y_bar @ u == pytest.approx(expected, rel=1e-6)
+
+
+# --------------------------------------------------- entries that are written and never read again
+
+
+def a_slice(q, a):
+    q[1:] *= np.exp(np.exp(a[1:] + 9.0))
+    return q[0]
+
+
+def entry_by_entry(q, a):
+    for i in range(1, 4):
+        q[i] = q[i] * np.exp(np.exp(a[i] + 9.0))
+    return q[0] ** 2
+
+
+def through_a_view(q, a):
+    t = q[2:]
+    t *= np.exp(np.exp(a[2:] + 9.0))
+    return q[0] * q[1]
+
+
+def after_what_counts(q, a):
+    q[0] = a[0] * q[1]
+    q[1:] = np.exp(np.exp(a[1:] + 9.0))
+    return q[0]
+
+
+def columns(q, a):
+    m = np.outer(q, a)
+    m[:, 2:] *= np.exp(np.exp(a[2:] + 9.0))
+    return np.sum(m[:, :2])
+
+
+Q, A = np.array([0.3, 0.7, -0.4, 1.1]), np.array([0.5, 0.2, 0.9, -0.3])
+
+
+def along(fn: Callable[..., Any]) -> tuple[float, float, float]:
+    """The derivative by differences, in reverse and in forward mode."""
+    v, u = np.array([1.0, 2.0, -1.0, 0.5]), np.array([0.5, -0.25, 1.0, 2.0])
+    with np.errstate(all="ignore"):
+        q_bar, a_bar = tl.grad(fn, wrt=("q", "a"))(Q, A)
+        change = tl.jvp(fn, (Q, A), (v, u))[1]
+        return agreement.slope(fn, (Q, A), [v, u]), q_bar @ v + a_bar @ u, float(change)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [a_slice, entry_by_entry, through_a_view, after_what_counts, columns],
+    ids=lambda fn: fn.__name__,
+)
+def test_entries_that_nobody_reads_have_no_part_in_it(fn: Callable[..., Any]) -> None:
+    expected, reverse, forward = along(fn)
+    assert reverse == pytest.approx(expected, rel=1e-6)
+    assert forward == pytest.approx(expected, rel=1e-6)
+
+
+def read_in_a_later_round(q, a):
+    s = 0.0
+    for i in range(3):
+        s = s + q[i] * a[0]
+        q[i + 1] = np.sin(q[i]) * a[i]
+    return s
+
+
+def read_later_going_down(q, a):
+    s = 0.0
+    for i in range(3):
+        s = s + q[2 - i] * a[0]
+        q[i] = np.sin(q[i]) * a[i]
+    return s
+
+
+def read_by_a_loop_over_it(q, a):
+    s = 0.0
+    for v in q:
+        s = s + v
+        q[1:] *= a[1:]
+    return s
+
+
+def read_in_a_while(q, a):
+    s, i = 0.0, 0
+    while i < 3:
+        s = s + q[i]
+        q[i + 1] = q[i + 1] * a[i]
+        i += 1
+    return s
+
+
+def read_through_a_dict(q, a):
+    d = {"q": q}
+    q[1:] *= a[1:]
+    return d["q"][2]
+
+
+def read_through_a_reversed_view(q, a):
+    r = q[::-1]
+    q[3] = a[0] ** 2
+    return r[0] * q[0]
+
+
+def read_with_a_name_that_changed(q, a):
+    k = 1
+    q[k] = a[0] * q[1]
+    k = 0
+    return q[1] + q[k]
+
+
+def read_from_the_end(q, a):
+    q[3] = a[1] * a[2]
+    q[1:3] = a[1:3] * a[0]
+    return q[-1] * q[-2] * q[0]
+
+
+def items_of_a_list(q, a):
+    rows = [q * a[0], q * a[1]]
+    rows[0] = rows[1]
+    rows[1] = a * q[0]
+    rows[0][1] = a[2] ** 2
+    return rows[0] @ rows[1]
+
+
+def read_by_a_mask(q, a):
+    q[1] = a[0] * q[1]
+    return np.sum(q[q > 0.0])
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        *(read_in_a_later_round, read_later_going_down, read_by_a_loop_over_it, read_in_a_while),
+        *(read_through_a_dict, read_through_a_reversed_view, read_with_a_name_that_changed),
+        *(read_from_the_end, items_of_a_list, read_by_a_mask),
+    ],
+    ids=lambda fn: fn.__name__,
+)
+def test_entries_that_are_read_later_count(fn: Callable[..., Any]) -> None:
+    expected, reverse, forward = along(fn)
+    assert reverse == pytest.approx(expected, rel=1e-6)
+    assert forward == pytest.approx(expected, rel=1e-6)

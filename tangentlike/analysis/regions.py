@@ -49,7 +49,7 @@ class Regions:
 
     def is_fixed(self, name: str) -> bool:
         """Whether a name is one array all the time."""
-        return self.kind_of(ir.Var(name)).form == "array" and self._is_bound_once(name)
+        return self.kind_of(ir.Var(name)).form == "array" and self.is_bound_once(name)
 
     def part(self, expr: ir.Expr) -> ir.Index | None:
         """The entries of a fixed array that an expression is: `a[k]`, or a name for them."""
@@ -57,7 +57,7 @@ class Regions:
             case ir.Index(ir.Var(name)) if self.is_fixed(name):
                 return expr
             case ir.Var(name):
-                made = self._local_value(name)
+                made = self.local_value(name)
                 return self.part(made) if isinstance(made, ir.Index) else None
         return None
 
@@ -72,6 +72,11 @@ class Regions:
     def may_meet_in_round(self, read: Access, write: Access) -> bool:
         """Whether two statements may touch the same entries in the same round of their loops."""
         return self._meet(read, write, same_round=True, later_rounds=False)
+
+    def may_meet_later(self, write: Access, read: Access) -> bool:
+        """Whether entries may be read after a statement has written them."""
+        same_round = self.facts.number[id(read.stmt)] > self.facts.number[id(write.stmt)]
+        return self._meet(write, read, same_round, later_rounds=True)
 
     # ------------------------------------------------------------------------- disjointness
 
@@ -174,16 +179,16 @@ class Regions:
         kind = self.kind_of(ir.Var(name))
         if kind.form != "number" or kind.dtype != "int":
             return None
-        made = self._local_value(name)
+        made = self.local_value(name)
         value = None if made is None or deep > _DEEPEST else self._affine(made, deep + 1)
         if value is not None:
             return value
         loop = self.facts.single(name)
         if isinstance(loop, ir.For) and name in _variables(loop):
             return Affine.of(name)
-        return Affine.of(name) if self._is_bound_once(name) else None
+        return Affine.of(name) if self.is_bound_once(name) else None
 
-    def _local_value(self, name: str) -> ir.Expr | None:
+    def local_value(self, name: str) -> ir.Expr | None:
         """What a name is bound to by one assignment, in the same round as it is read."""
         facts = self.facts
         made = facts.single(name)
@@ -194,7 +199,7 @@ class Regions:
             return None
         return made.value
 
-    def _is_bound_once(self, name: str) -> bool:
+    def is_bound_once(self, name: str) -> bool:
         """Whether a name has one value in all of the function."""
         if name in self.facts.function.param_names:
             return not self.facts.definitions.get(name)
@@ -237,7 +242,7 @@ class Regions:
     def _each(self, bound: ir.Expr, joined_by: object, shift: int = 0) -> tuple[Affine, ...]:
         """`max(a, b)` is at least each of them, `min(a, b)` at most each."""
         parts: tuple[ir.Expr, ...] = (bound,)
-        made = self._local_value(bound.name) if isinstance(bound, ir.Var) else None
+        made = self.local_value(bound.name) if isinstance(bound, ir.Var) else None
         match bound if made is None else made:
             case ir.Call(fn=ir.Ref(obj=obj), args=(_, _, *_) as args, kwargs=()) if (
                 obj is joined_by

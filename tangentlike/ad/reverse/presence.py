@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ... import ir
+from ...analysis.regions import Regions
 from ...analysis.saving import is_scatter
 from ...analysis.structure import BlockKey, Structure, block_key
+from ...analysis.unread_entries import UnreadEntries
 from ..context import Context
 from ..contributions import Chain, chain_of
 from ..loops import leaves
@@ -39,6 +41,8 @@ class Presence:
         self.context = context
         self._chains: dict[int, Chain] = {}
         self._by_position = _by_position(facts.function)
+        regions = Regions(facts, context.kind_of)
+        self.unread = UnreadEntries(facts, adjoints.aliases, regions)
         self.added = dict(added_to_fields(facts.function.body, context.sources().written))
 
     def chain(self, stmt: ir.Assign) -> Chain:
@@ -73,7 +77,7 @@ class Presence:
             case ir.Store() | ir.Update():
                 base = self.written_base(stmt)
                 value = self.added.get(id(stmt), stmt.value)
-                if base in present and isinstance(value, ir.Var):
+                if base in present and isinstance(value, ir.Var) and not self.unread.writes(stmt):
                     present |= self.roots(frozenset({value.name}) & self.active)
                 return present
             case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(ir.Var(v),))):

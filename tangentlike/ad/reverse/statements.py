@@ -231,7 +231,7 @@ class Statements:
 
     def _store(self, stmt: ir.Store) -> None:
         adjoints, base = self.adjoints, self.presence.written_base(stmt)
-        if base not in adjoints.state:
+        if base not in adjoints.state or self.presence.unread.writes(stmt):
             return
         if isinstance(stmt.target, ir.Attribute):
             added = self.presence.added.get(id(stmt))
@@ -312,7 +312,7 @@ class Statements:
         if base in self.active:
             refuse_array_field(stmt, base, self.context)
         name = self._active_name(stmt.value)
-        if base not in adjoints.state or not name:
+        if base not in adjoints.state or not name or self.presence.unread.writes(stmt):
             return
         adjoints.own(base)
         entry: ir.Expr = adjoints.adjoint(_name_of(stmt.target))

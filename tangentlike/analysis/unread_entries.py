@@ -1,0 +1,148 @@
+"""Entries of arrays that are written and never read again: `q[1:] *= w` before `return q[0]`.
+
+The result does not depend on what is written there, so its adjoint is zero: not as a number, which
+`0 * inf` would make NaN, but because no statement ever adds to it. Told by what keys span, as far
+as that is known; entries that a mask or an array of indices chooses may be any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .. import ir
+from .aliases import Aliases
+from .looking import LIKE_ARGUMENTS, SHAPE_ATTRIBUTES
+from .regions import Access, Regions
+from .sharing import owner
+from .structure import Structure
+
+
+class UnreadEntries:
+    """Answers for one function."""
+
+    def __init__(self, facts: Structure, aliases: Aliases, regions: Regions) -> None:
+        self.facts = facts
+        self.aliases = aliases
+        self.regions = regions
+        self._members: dict[str, set[str]] = {}  # by class: all names that may share memory
+        for node, held in aliases.classes.items():
+            self._members.setdefault(held, set()).add(owner(node))
+        self._reads: dict[str, list[Access] | None] = {}  # by array; None: any entry, at the end
+        self._answers: dict[int, bool] = {}
+
+    def writes(self, stmt: ir.Stmt) -> bool:
+        """Whether what a statement writes into an array is never read."""
+        if id(stmt) not in self._answers:
+            self._answers[id(stmt)] = self._writes(stmt)
+        return self._answers[id(stmt)]
+
+    def _writes(self, stmt: ir.Stmt) -> bool:
+        written = self._written(stmt)
+        if written is None:
+            return False
+        assert isinstance(written.base, ir.Var)
+        name = written.base.name
+        if name not in self._reads:
+            self._reads[name] = self._reads_of(name)
+        reads, number = self._reads[name], self.facts.number
+        if reads is None:
+            return False
+        write = Access(stmt, name, written.key)
+        latest_first = sorted(reads, key=lambda r: number[id(r.stmt)], reverse=True)
+        return not any(self.regions.may_meet_later(write, read) for read in latest_first)
+
+    def _written(self, stmt: ir.Stmt) -> ir.Index | None:
+        """The entries that a statement writes; None for what is not told apart."""
+        match stmt:
+            case ir.Store(target=ir.Index() as target) | ir.Update(target=ir.Index() as target):
+                entries = self._entries(target)
+                if entries is not None:
+                    return entries
+        match stmt:  # (a new item of what may be a list: the one before is not written)
+            case ir.Store(target=ir.Index(ir.Var(name)) as target) if self._has_items(name):
+                return target
+        return None
+
+    def _has_items(self, name: str) -> bool:
+        form = self.regions.kind_of(ir.Var(name)).form
+        return form in ("unknown", "value", "list") and self.regions.is_bound_once(name)
+
+    def _item(self, expr: ir.Expr) -> ir.Index | None:
+        """`q[k]`, or what a name is short for."""
+        value = self.regions.local_value(expr.name) if isinstance(expr, ir.Var) else expr
+        return value if isinstance(value, ir.Index) else None
+
+    def _entries(self, expr: ir.Expr) -> ir.Index | None:
+        """Entries of an array that hold those that are meant: `a[1:]` of `tail[0]`, where
+        `tail = a[1:]`."""
+        part = self.regions.part(expr)
+        while part is not None:
+            assert isinstance(part.base, ir.Var)
+            inner = self.regions.part(part.base)
+            if inner is None:
+                return part
+            part = inner
+        return None
+
+    def _reads_of(self, name: str) -> list[Access] | None:
+        """The reads of an array under all its names; None where entries may be read that no
+        statement of the function names."""
+        names = {name}
+        for node in (name, f"{name}[*]"):
+            names |= self._members.get(self.aliases.class_of(node), set())
+        if names & self.facts.kept:
+            return None
+        found: list[Access] = []
+        for stmt in ir.statements(self.facts.function.body):
+            if isinstance(stmt, ir.OpaqueStmt) and names & ir.reads(stmt):
+                return None
+            for read in _reads(stmt):
+                if not ir.names_in(read) & names or self._is_put_there(read, stmt):
+                    continue
+                if ir.blocks(stmt):  # (a loop goes on reading what it runs over)
+                    return None
+                entries = self._item(read) if self._has_items(name) else self._entries(read)
+                same = entries is not None and entries.base == ir.Var(name)
+                found.append(Access(stmt, name, entries.key if same and entries else None))
+        return found
+
+    def _is_put_there(self, read: ir.Expr, stmt: ir.Stmt) -> bool:
+        """Whether a name is read by nothing but a store of it: it is no other name for an item."""
+        if not isinstance(stmt, ir.Store) or read != stmt.value or not isinstance(read, ir.Var):
+            return False
+        return self.facts.used_by.get(read.name, []) == [stmt]
+
+
+def _reads(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+    """What a statement reads of arrays: names, and names with a key."""
+    match stmt:
+        case ir.Store(target=target, value=value) | ir.Update(target=target, value=value):
+            if isinstance(target, ir.Index):
+                yield from _parts(target.key)
+            elif isinstance(target, ir.Attribute):
+                yield from _parts(target.base)
+            yield from _parts(value)
+        case _:
+            for expr in ir.expressions(stmt):
+                yield from _parts(expr)
+
+
+def _parts(expr: ir.Expr) -> Iterator[ir.Expr]:
+    match expr:
+        case ir.Var():
+            yield expr
+        case ir.Index(ir.Var(), key):
+            yield expr
+            yield from _parts(key)
+        case ir.Attribute(ir.Var(), name) if name in SHAPE_ATTRIBUTES:
+            return
+        case ir.Call(fn=ir.Ref(text=text), args=args, kwargs=kwargs):
+            like = LIKE_ARGUMENTS.get(text.rpartition(".")[2], ())
+            for position, arg in enumerate(args):
+                if position not in like or not isinstance(arg, ir.Var):
+                    yield from _parts(arg)
+            for _, value in kwargs:
+                yield from _parts(value)
+        case _:
+            for child in ir.children(expr):
+                yield from _parts(child)
