@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 from ..ir.kind import Kind
@@ -13,12 +14,14 @@ class Reading:
     """What of a program is read the longer way, because it was refused the shorter one.
 
     `objects`: functions that capture values are objects of classes of their own; `managers`:
-    context managers are written out; `data`: what outer data is counts.
+    context managers are written out; `data`: what outer data is counts. `namespace` is the module
+    that the arrays name as theirs (`x.__array_namespace__()`).
     """
 
     objects: bool = False
     managers: bool = False
     data: bool = False
+    namespace: ModuleType | None = None
 
 
 PLAIN_READING = Reading()
@@ -37,7 +40,7 @@ class Request:
     (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls;
     `exposed`: whoever calls it may write in place what it is given or gives back; `settled`: the
     call tells no more of its arguments; `strict`: what is refused is refused at once, also where a
-    call may not reach it.
+    call may not reach it; `namespace`: the module that the arrays name as theirs.
     """
 
     mode: str
@@ -54,6 +57,7 @@ class Request:
     exposed: bool = False
     settled: bool = False
     strict: bool = False
+    namespace: ModuleType | None = None
 
     @property
     def tells_ranks(self) -> bool:

@@ -44,6 +44,8 @@ def advice(name: str) -> str:
     >>> advice("np.fromiter"), advice("np.no_such_thing")
     ('Instead: use np.array of a list. ', '')
     """
+    if name.startswith("torch."):
+        return "Instead: call the function of `xp = array_api_compat.array_namespace(x)`. "
     short = name.removeprefix("np.")
     found = _ADVICE.get(short) or _ADVICE.get(short.rpartition(".")[2])
     return f"Instead: {found}. " if found else ""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..frontend.owners import is_library, is_ours, module_of, package_of
+from ..frontend.owners import is_installed, is_library, is_ours, module_of, package_of
 from ..ir.kind import UNKNOWN, Kind
 from ..runtime.records import attribute_of
 from .inert import differentiable_arguments
@@ -185,6 +185,8 @@ def gives_module(expr: ir.Expr) -> bool:
     match expr:
         case ir.Call(fn=ir.Attribute(name=name)):
             return name in _GIVING_MODULES
+        case ir.Call(fn=ir.Ref(obj=obj)):
+            return getattr(obj, "__name__", "") in _GIVING_MODULES and is_installed(module_of(obj))
         case ir.Index(ir.Ref(obj=obj), _):
             return obj is sys.modules
     return False

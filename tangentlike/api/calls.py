@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeVar, overload
 
+from ..dispatch.array_modules import standard_arrays_too
 from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..dispatch.watching import raise_where_it_begins
@@ -242,6 +243,7 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
+    @standard_arrays_too
     def gradient(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         if library and _calls_differently(primal, args, kwargs):
@@ -265,11 +267,9 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
         return _whole(value, bars[0] if single else tuple(bars), aux, mode, has_aux)
 
     library, bound = library_path(primal.origin) is not None, _bound(primal)
-    about = documented(mode, primal, names, single, has_aux, example)
-    dressed = _dress(gradient, mode, primal, derivation, about, qualname, shaped, target)
-    if not bound:
-        derivation.handed[qualname] = dressed
-    return dressed
+    text = documented(mode, primal, names, single, has_aux, example)
+    dressed = _dress(gradient, mode, primal, derivation, text, qualname, shaped, target)
+    return _remembered(derivation, primal, qualname, dressed)
 
 
 def _whole(value: Any, bars: Any, aux: Any, mode: str, has_aux: bool) -> Any:
@@ -374,6 +374,7 @@ def autodiff(
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
+    @standard_arrays_too
     def derivative(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         args, kwargs = _complete(primal, args, kwargs)
@@ -394,14 +395,13 @@ def autodiff(
 
     about = documented(mode, primal, names, single, example=example)
     dressed = _dress(derivative, "autodiff", primal, derivation, about, qualname, shaped)
-    if not _bound(primal):
-        derivation.handed[qualname] = dressed
-    return dressed
+    return _remembered(derivation, primal, qualname, dressed)
 
 
 # ------------------------------------------------------------------- products at one point
 
 
+@standard_arrays_too
 def jvp(fn: Callable[..., R], primals: Any, tangents: Any, **kwargs: Any) -> tuple[R, Any]:
     """Value and tangent at a point: forward mode.
 
@@ -478,6 +478,7 @@ def _points(primals: Any, tangents: Any) -> tuple[tuple[Any, ...], tuple[Any, ..
     )
 
 
+@standard_arrays_too
 def vjp(
     fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]:
@@ -603,6 +604,15 @@ def _dress(
     made = Operator(operator, primal, lambda: derivation, about, seeds=seeds, shaped=shaped)
     dressed = hand_back(function, made, qualname, primal.signature)
     return _plain(dressed) if target == "numba" else dressed
+
+
+def _remembered(
+    derivation: Derivation, primal: Primal, qualname: str, dressed: types.FunctionType
+) -> types.FunctionType:
+    """What is handed back, which is the same object when it is asked for again."""
+    if not _bound(primal):
+        derivation.handed[qualname] = dressed
+    return dressed
 
 
 def _bound(primal: Primal) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, overload
 
 import numpy as np
 
+from ..dispatch.array_modules import standard_arrays_too
 from ..dispatch.derivation import Derivation
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import TangentlikeError, UnsupportedError
@@ -134,6 +135,7 @@ def jacobian(
     names, single = wrt_names(primal, wrt)
     task = _Task(primal, names, single, mode, has_aux, holomorphic, example)
 
+    @standard_arrays_too
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
         found = task.at(args, kwargs)
@@ -384,6 +386,7 @@ def hessian(
     def derive(along: tuple[str, ...] = names) -> Derivation:
         return gradient_tangent(primal, names, single, has_aux, along, example=example)
 
+    @standard_arrays_too
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
         outer = derive(names).suited(args, kwargs)

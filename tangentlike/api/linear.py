@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast, overload
 
 from .. import ir
+from ..dispatch.array_modules import standard_arrays_too
 from ..dispatch.derivation import Derivation, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import InternalError, TangentlikeError
@@ -143,6 +144,7 @@ def hvp(
         mode = "tangent" if has_aux else "change"
         return gradient_tangent(primal, names, single, has_aux, names, mode, example)
 
+    @standard_arrays_too
     def product(*args: Any, **kwargs: Any) -> Any:
         args, kwargs, v = _vector(args, kwargs, v_name, v_position, follows_x)
         args, kwargs = _complete(primal, args, kwargs)
@@ -236,6 +238,7 @@ def _with_vector(signature: inspect.Signature, name: str, position: int | None) 
 # ------------------------------------------------------------------------------- linearize
 
 
+@standard_arrays_too
 def linearize(fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R, TangentMap]:
     """Value and tangent map at a point: one primal sweep, then tangents as often as asked.
 

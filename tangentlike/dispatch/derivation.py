@@ -36,7 +36,9 @@ from ..ir.required_types import Asked, asked_by
 from ..pytree import leaves
 from ..pytree.forms import forms
 from ..runtime import NotDifferentiated
+from ..runtime.standard import is_mirror
 from .apart import Apart
+from .array_modules import namespace_of
 from .blame import annotate, places_of, refused_before, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
 from .watching import replaced
@@ -178,6 +180,9 @@ class Derivation:
             found = self.for_complex
         if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
             found = found.for_foreign
+        namespace = namespace_of(given)
+        if namespace is not None and (is_mirror(namespace) or found._asked.modules):
+            found = found.for_namespace(namespace)
         found = found.for_structures(self._by_name(args, kwargs) or {}).settled()
         if found.primal.inner is None and not found.claims:
             return found
@@ -260,6 +265,13 @@ class Derivation:
         if inner is not None:
             primal = primal.around(inner.for_foreign)
         return derivation_of(primal, replace(self.request, has_foreign=True))
+
+    def for_namespace(self, namespace: types.ModuleType) -> Derivation:
+        """The same derivative for arrays that name this module as theirs."""
+        primal, inner = self.primal, self.primal.inner
+        if inner is not None:
+            primal = primal.around(inner.for_namespace(namespace))
+        return derivation_of(primal, replace(self.request, namespace=namespace))
 
     @cached_property
     def for_reversal(self) -> Derivation:
@@ -484,6 +496,7 @@ def derivation_of(primal: Primal, request: Request) -> Derivation:
 _REQUEST = (
     *("mode", "wrt", "bare", "has_aux", "target"),
     *("has_complex", "has_foreign", "structures", "copies", "inside", "settled", "strict"),
+    "namespace",
 )
 
 

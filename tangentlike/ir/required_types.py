@@ -6,6 +6,10 @@ the call.
 
 from __future__ import annotations
 
+import ast
+import functools
+import inspect
+import textwrap
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +20,12 @@ import numpy as np
 from .. import ir, runtime
 from ..errors import UnknownClassError, UnknownRankError
 
-__all__ = ["Asked", "asked_by", "asks_for_ranks", "runs_over_names", "takes_arrays"]
+__all__ = [
+    *("Asked", "asked_by", "asks_for_namespace", "asks_for_ranks", "runs_over_names"),
+    "takes_arrays",
+]
+
+_NAMESPACE = "__array_namespace__"  # the method of the array API standard
 
 _ASKING = (
     *(runtime.require_array, runtime.require_mutable, runtime.require_ndim),
@@ -28,12 +37,13 @@ _ASKING = (
 class Asked:
     """Whether it matters which arguments are dicts (`names`, whatever their keys), which are lists
     (`lists`), which are numbers and of how many axes the arrays are (`ranks`), and which are None
-    (`nothing`)."""
+    (`nothing`), and which module the arrays name as theirs (`modules`)."""
 
     names: bool
     lists: bool
     ranks: bool
     nothing: bool
+    modules: bool = False
 
 
 def asked_by(made: Callable[[], Any]) -> Asked:
@@ -42,9 +52,9 @@ def asked_by(made: Callable[[], Any]) -> Asked:
     try:
         derived = made()
     except UnknownRankError:
-        return Asked(True, True, True, True)
+        return Asked(True, True, True, True, True)
     except UnknownClassError:
-        return Asked(True, False, True, True)
+        return Asked(True, False, True, True, True)
     functions = derived.module.functions
     every = (derived.lowered.function, *functions)
     return Asked(
@@ -52,6 +62,7 @@ def asked_by(made: Callable[[], Any]) -> Asked:
         any(map(takes_arrays, every)) or any(map(saves_contents, functions)),
         any(map(asks_for_ranks, functions)),
         any(map(asks_objects, functions)),
+        any(map(asks_modules, every)),
     )
 
 
@@ -123,6 +134,52 @@ def asks_objects(function: ir.Function) -> bool:
     """Whether a function asks objects when it runs for what they have under a name: a parameter
     may be a module, or None where one is chosen then."""
     return any(obj is runtime.method_of for obj in _called(function))
+
+
+def asks_modules(function: ir.Function) -> bool:
+    """Whether a function asks arrays for the module whose they are."""
+    return any(
+        asks_for_namespace(part)
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+    )
+
+
+def asks_for_namespace(expr: ir.Expr | None) -> bool:
+    """Whether a call asks arrays for their module: by the standard's method, or by a function of
+    Python that does."""
+    match expr:
+        case ir.Call(fn=ir.Attribute(name=name)):
+            return name == _NAMESPACE
+        case ir.Call(fn=ir.Ref(obj=types.FunctionType() as function)):
+            if function.__name__ in ("array_namespace", "get_namespace"):
+                return True
+            return _NAMESPACE in function.__code__.co_names and _gives_namespace(function)
+    return False
+
+
+@functools.lru_cache(maxsize=256)
+def _gives_namespace(function: types.FunctionType) -> bool:
+    """Whether a function returns what it gets from `__array_namespace__`."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    except (OSError, TypeError, SyntaxError):
+        return False
+    asked = {
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _is_question(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    names = {value.id for value in returned if isinstance(value, ast.Name)}
+    return not names.isdisjoint(asked) or any(map(_is_question, returned))
+
+
+def _is_question(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") == _NAMESPACE
 
 
 def _called(function: ir.Function) -> Iterator[Any]:

@@ -98,7 +98,8 @@ class Builder:
     def lower(self, fn: Any) -> Lowered:
         """A live function in the normal form."""
         with self.record.stage("lowered") as run:
-            found = lower_ruled(fn, self.book, self.reading.managers)
+            reading = self.reading
+            found = lower_ruled(fn, self.book, reading.managers, reading.namespace)
             run.made = found.function
             return found
 

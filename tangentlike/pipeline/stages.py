@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from .. import ir
-from ..ad.request import PLAIN_READING, Reading, Request
+from ..ad.request import Reading, Request
 from ..analysis.kinds import kinds_from_example
 from ..analysis.moving import refuse_moving
 from ..analysis.raising import refuse_raising
@@ -37,7 +37,9 @@ from ..frontend.verify import check
 from ..ir.kind import UNKNOWN, Kind
 from ..rules.book import RuleBook, default_book
 from ..rules.foreign import ForeignBook
+from ..rules.namespaces import refuse_unwrapped
 from ..rules.ruled import lower_ruled
+from ..runtime.standard import is_mirror
 from .builder import Builder
 from .table import STAGE_NAMES, Record, current, recording
 
@@ -125,7 +127,7 @@ def _derived_for(
     fn: Callable[..., Any], request: Request, book: RuleBook | None, meanings: Meanings
 ) -> Derived:
     try:
-        return _derived_as(fn, request, book, meanings, PLAIN_READING)
+        return _derived_as(fn, request, book, meanings, Reading(namespace=request.namespace))
     except SharingError as shared:
         if request.example is not None or request.tells_ranks or request.settled:
             raise
@@ -174,7 +176,8 @@ def _derive(
             f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
         )
     with current().stage("lowered") as run:
-        lowered = lower_ruled(fn, default_book() if book is None else book, reading.managers)
+        used = default_book() if book is None else book
+        lowered = lower_ruled(fn, used, reading.managers, reading.namespace)
         cuts = cuts_made()
         refusal = None if cuts is None else cuts.note_always(lowered.function)
         if refusal is not None:
@@ -235,6 +238,8 @@ def _derived(
         cuts.refuse_reached(made_by_transform.functions)
     refuse_moving(made_by_transform.functions)
     refuse_raising(made_by_transform.functions)
+    if request.namespace is not None and is_mirror(request.namespace):
+        refuse_unwrapped((lowered.function, *made_by_transform.functions))
     record = build.record
     with record.stage("simplified") as run:
         functions = made_by_transform.functions

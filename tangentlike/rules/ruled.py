@@ -13,6 +13,7 @@ from ..frontend.lower import Lowered, Scope, lower
 from .book import RuleBook
 from .definitions import as_defined
 from .foreign import ForeignBook
+from .namespaces import with_namespace
 from .twins import as_numpy
 
 __all__ = ["lower_ruled"]
@@ -25,16 +26,20 @@ _KINDS = {
 
 
 def lower_ruled(
-    fn: Callable[..., Any], book: RuleBook | ForeignBook | Any, managers: bool = False
+    fn: Callable[..., Any],
+    book: RuleBook | ForeignBook | Any,
+    managers: bool = False,
+    namespace: types.ModuleType | None = None,
 ) -> Lowered:
     """A function in the normal form, with its operations as the rules know them.
 
     Where the book has a rule for the function itself its body is not looked at:
     `def f(x, k=2.0): ...` is then `def f(x, k=2.0): return f(x, k)`. With `managers`, context
-    managers are written out.
+    managers are written out. `namespace` is the module that arrays name as theirs.
     """
     ruled = isinstance(fn, types.FunctionType) and book.find(fn) is not None
-    return as_defined(as_numpy(_call_of(fn) if ruled else lower(fn, managers)))  # type: ignore[arg-type]
+    lowered = _call_of(fn) if ruled else lower(fn, managers)  # type: ignore[arg-type]
+    return as_defined(as_numpy(with_namespace(lowered, namespace)))
 
 
 def _call_of(fn: types.FunctionType) -> Lowered:

@@ -17,9 +17,13 @@ from .. import ir
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["as_numpy", "module_function", "register_array_module", "spelled_module", "twin"]
+__all__ = [
+    *("array_modules", "as_numpy", "module_function", "register_array_module", "spelled_module"),
+    "twin",
+]
 
-_BY_NAME = ("cupy",)
+_MIRRORS = "tangentlike.runtime.namespaces"
+_BY_NAME = ("cupy", f"{_MIRRORS}.array_api_strict", f"{_MIRRORS}.torch")
 _NAMESPACES = ("", "linalg", "fft", "random", "ndarray")
 _registered: list[Any] = []
 _twins: dict[int, tuple[Any, dict[int, tuple[Any, Any]]]] = {}
