@@ -138,10 +138,10 @@ def hvp(
     names, single = wrt_names(primal, wrt)
     v_name = _checked_position(primal, v_position)
     follows_x = single and v_position is None and names[0] == next(iter(primal.positional), None)
+    mode = "tangent" if has_aux else "change"
 
     @Remembered
     def derive() -> Derivation:
-        mode = "tangent" if has_aux else "change"
         return gradient_tangent(primal, names, single, has_aux, names, mode, example)
 
     @standard_arrays_too
@@ -159,8 +159,7 @@ def hvp(
         finish(product, outer)
         # With aux, what is differentiated returns (gradient, aux), and this (value, tangent).
         change, aux = (found[1][0], found[0][1]) if has_aux else (found, None)
-        others = (*args, *dots.values(), aux)
-        found = finished(values, [change] if single else change, others)
+        found = finished(values, [change] if single else change, (*args, *dots.values(), aux))
         answer = found[0] if single else tuple(found)
         return (answer, aux) if has_aux else answer
 
