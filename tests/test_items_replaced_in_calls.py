@@ -175,3 +175,39 @@ def test_right_in_both_modes_and_orders(f: Callable[..., float]) -> None:
     expected = agreement.slope(lambda x: gradient(x) @ X, (X,), [X])
     assert agreement.close(float(tl.grad(lambda x: gradient(x) @ X)(X) @ X), expected, 1e-6)
     assert agreement.close(float(tl.hvp(f)(X, X) @ X), expected, 1e-6)
+
+
+class Plain:
+    pass
+
+
+def assign(o, v):
+    o.v = v
+
+
+def scale(x):
+    x *= np.sin(x)
+
+
+def an_attribute(x):
+    o = Plain()
+    o.v = x
+    assign(o, x * 3)
+    return np.sum(o.v**2)
+
+
+def an_array(x):
+    y = x * 1
+    scale(y)
+    return np.sum(y * y)
+
+
+def an_entry(x):
+    d = {"a": x}
+    put(d, "a", x * 3)
+    return np.sum(d["a"] ** 2)
+
+
+@pytest.mark.parametrize("f", [an_attribute, an_array, an_entry])
+def test_what_a_function_without_a_result_writes_counts(f: Callable[..., float]) -> None:
+    assert agrees(f)

@@ -336,9 +336,14 @@ class Builder:
         return Primal(function, aliases, active, sites, counters, wrt, written, shared), context
 
     def _active(
-        self, function: ir.Function, wrt: tuple[str, ...], shared: tuple[str, ...], context: Context
+        self,
+        function: ir.Function,
+        wrt: tuple[str, ...],
+        shared: tuple[str, ...] | None,
+        context: Context,
     ) -> frozenset[str]:
-        """The names that carry derivatives; refuses what nothing is known of."""
+        """The names that carry derivatives; refuses what nothing is known of. A caller sees what
+        becomes of `shared`; with None of all parameters that are written."""
         effects = context.sources().effects
         active = active_names(
             function, wrt, context.kinds, self.book, targets=shared, effects=effects
@@ -438,7 +443,7 @@ class Builder:
         with self.record.stage("stored") as run:
             run.made = function = writes_as_stores(lowered.function, context)
         sources = context.sources()
-        active = self._active(function, wrt, (), context)
+        active = self._active(function, wrt, None, context)  # (a caller sees what is written)
         self._check_outside(function, wrt, context)
         effects = effects_of(function, structure(function), sources)
         written = tuple(p for p in function.param_names if p in effects.written)
