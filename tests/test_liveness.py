@@ -22,7 +22,7 @@ def test_after(name):
     text, expected = PROGRAMS[name]
     function = program(text)
     live = liveness(function)
-    found = [live.names(live.after[id(stmt)]) for stmt in function.body]
+    found = [live.names(live.after(stmt)) for stmt in function.body]
     assert [sorted(names) for names in found] == [sorted(names) for names in expected]
 
 
@@ -98,7 +98,7 @@ def test_contains_the_textbooks_answer(features):
             if isinstance(stmt, (ir.If, ir.For, ir.While)):
                 continue
             names = expected[id(stmt)]
-            mine = set(live.names(live.after[id(stmt)]))
+            mine = set(live.names(live.after(stmt)))
             headers = {
                 n
                 for s in ir.statements(function.body)

@@ -148,7 +148,7 @@ def test_names_live_in_the_innermost_block_that_needs_them():
 
 def test_assigned_on_both_branches_is_assigned():
     function = lower(branches).function
-    assigned = definitely_assigned(function)
+    assigned = definitely_assigned(structure(function))
     assert assigned.is_bound_after(ROOT, "y") and not assigned.is_bound_after(ROOT, "z")
 
 

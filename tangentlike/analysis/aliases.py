@@ -189,7 +189,7 @@ def _static_view(name: str, sharing: Sharing) -> ir.Expr | None:
     if not isinstance(definition, ir.Assign) or definition.target != name:
         return None
     home = facts.home[name]
-    if facts.block_of[id(definition)] != home or name in facts.live_in[home]:
+    if facts.block_of(definition) != home or name in facts.live_in(home):
         return None
     view = definition.value
     if len(base_names(view)) != 1 or not _is_view(view, name, sharing):
@@ -214,13 +214,13 @@ def _replaced_between(
     facts, sources = sharing.facts, sharing.sources
     if sources.kind_of(item.base).form not in ("list", "dict", "unknown"):
         return False
-    start = facts.number[id(first)]
+    start = facts.number(first)
     (base,) = base_names(item.base)
     same = {owner(n) for n, c in sharing.classes.items() if c == sharing.classes.get(base)}
     return any(
         container in (same | {base}) - {name} and not _adds_only(stmt, item.key)
         for stmt in ir.statements(facts.function.body)
-        if start < facts.number[id(stmt)] <= last
+        if start < facts.number(stmt) <= last
         for container, _ in container_stores(stmt, sources)
     )
 
@@ -241,9 +241,9 @@ def _assigned_between(field: str, first: ir.Stmt, last: int, sharing: Sharing) -
     """Whether an attribute of this name, of whatever object, is assigned while a name that was
     read from it is used."""
     facts = sharing.facts
-    start = facts.number[id(first)]
+    start = facts.number(first)
     return any(
-        start < facts.number[id(stmt)] <= last and field in _assigned(stmt, sharing.sources)
+        start < facts.number(stmt) <= last and field in _assigned(stmt, sharing.sources)
         for stmt in ir.statements(facts.function.body)
     )
 

@@ -1,8 +1,7 @@
 """Which names may still be read after a statement.
 
 Sets of names are bit masks (bit `index[name]`), so that one set operation a statement suffices
-for functions of thousands of statements. A loop needs no iteration: what is live at its head is
-what is live after it and what a round reads before binding it.
+for functions of thousands of statements.
 """
 
 from __future__ import annotations
@@ -11,23 +10,18 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from .. import ir
+from ..ir.dataflow import Problem, Solution, solve
 
 
 @dataclass
 class Liveness:
-    """`after` and `before`: id of a statement -> mask of the names live there.
-
-    A statement object that occurs twice has what is live at either place. `uses` and `defines`
-    say what a statement itself reads and binds.
-    """
+    """`uses` and `defines` say what a statement itself reads and binds; `found` is the solution,
+    of masks of names."""
 
     uses: Callable[[ir.Stmt], Iterable[str]] = ir.reads
     defines: Callable[[ir.Stmt], Iterable[str]] = ir.binds
     index: dict[str, int] = field(default_factory=dict)
-    after: dict[int, int] = field(default_factory=dict)
-    before: dict[int, int] = field(default_factory=dict)
-    entry: int = 0
-    _raising: int = 0  # live where an exception is caught
+    found: Solution[int] | None = None
     _exposed: dict[int, int] = field(default_factory=dict)
     _masks: dict[int, tuple[ir.Stmt, int, int]] = field(default_factory=dict)
 
@@ -53,14 +47,51 @@ class Liveness:
         """Use what an earlier answer, to the same questions, worked out about statements."""
         self.index, self._masks = earlier.index, earlier._masks
 
+    @property
+    def entry(self) -> int:
+        """The names that are live where the function begins."""
+        assert self.found is not None
+        return self.found.result
+
+    def before(self, stmt: ir.Stmt) -> int:
+        """The names that are live before a statement."""
+        assert self.found is not None
+        return self.found.before[self.found.index.number(stmt)]
+
+    def after(self, stmt: ir.Stmt) -> int:
+        """The names that are live after a statement."""
+        assert self.found is not None
+        return self.found.after[self.found.index.number(stmt)]
+
     def is_live_after(self, stmt: ir.Stmt, name: str) -> bool:
         """Whether the value that `name` has after `stmt` may still be read."""
         bit = self.index.get(name)
-        return bit is not None and bool(self.after[id(stmt)] >> bit & 1)
+        return bit is not None and bool(self.after(stmt) >> bit & 1)
 
     def names(self, mask: int) -> tuple[str, ...]:
         """The names of a set, in order of first appearance."""
         return tuple(name for name, bit in self.index.items() if mask >> bit & 1)
+
+
+class _Live(Problem[int]):
+    bottom = 0
+
+    def __init__(self, live: Liveness, pinned: Iterable[str]) -> None:
+        self.live = live
+        self.pinned = live.mask(pinned)
+
+    def boundary(self, function: ir.Function) -> int:
+        return self.pinned
+
+    def join(self, a: int, b: int) -> int:
+        return a | b
+
+    def transfer(self, stmt: ir.Stmt, state: int) -> int:
+        _, uses, defines = self.live.masks(stmt)
+        return state | uses if isinstance(stmt, ir.For) else state & ~defines | uses
+
+    def enter(self, stmt: ir.For | ir.Try, state: int) -> int:
+        return state & ~self.live.masks(stmt)[2]
 
 
 def liveness(
@@ -73,7 +104,7 @@ def liveness(
     >>> from tangentlike.frontend.lower import program
     >>> f = program("t = a * b; y = t + a; return y")
     >>> live = liveness(f)
-    >>> [live.names(live.after[id(stmt)]) for stmt in f.body]
+    >>> [live.names(live.after(stmt)) for stmt in f.body]
     [('a', 't'), ('y',), ()]
     """
     live = Liveness()
@@ -81,52 +112,8 @@ def liveness(
         live.uses, live.defines = known.uses, known.defines
         live.take_masks(known)
     live.mask(function.param_names)
-    live.entry = _block(function.body, live.mask(pinned), 0, live)
+    live.found = solve(function, _Live(live, pinned))
     return live
-
-
-def _block(block: ir.Block, after: int, leave: int, live: Liveness) -> int:
-    """Names live before a block; `leave` is what is live where a `break` in it goes."""
-    for stmt in reversed(block):
-        key = id(stmt)
-        live.after[key] = live.after.get(key, 0) | after
-        after = _statement(stmt, after, leave, live) | live._raising
-        live.before[key] = live.before.get(key, 0) | after
-    return after
-
-
-def _statement(stmt: ir.Stmt, after: int, leave: int, live: Liveness) -> int:
-    _, uses, defines = live.masks(stmt)
-    match stmt:
-        case ir.Try():
-            return _attempt(stmt, after, leave, live)
-        case ir.If(body=body, orelse=orelse):
-            inside = _block(body, after, leave, live) | _block(orelse, after, leave, live)
-            return inside | uses
-        case ir.For(body=body):
-            head = after | exposed(body, live) & ~defines
-            _block(body, head, after, live)
-            return head | uses
-        case ir.While(body=body):
-            head = after | exposed(body, live) | uses
-            _block(body, head, after, live)
-            return head
-        case ir.Break():
-            return leave
-        case _:
-            return after & ~defines | uses
-
-
-def _attempt(stmt: ir.Try, after: int, leave: int, live: Liveness) -> int:
-    """A `try` may be left for its other block at any of the statements that it protects."""
-    _, uses, defines = live.masks(stmt)
-    tried, rest = ir.tried_and_rest(stmt)
-    caught = _block(stmt.orelse, after, leave, live)
-    after = _block(rest, after, leave, live)
-    around, live._raising = live._raising, live._raising | caught & ~defines
-    body = _block(tried, after | caught, leave, live)
-    live._raising = around
-    return (body | caught) & ~defines | uses
 
 
 def exposed(block: ir.Block, live: Liveness) -> int:

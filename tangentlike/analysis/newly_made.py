@@ -9,7 +9,7 @@ from __future__ import annotations
 from .. import ir
 from .memory import MUTATING_METHODS, Sources, element
 from .sharing import container_stores
-from .structure import ROOT, BlockKey, Structure, block_key
+from .structure import ROOT, BlockKey, Structure
 
 _MOST = 300  # statements between making and writing that are looked at
 
@@ -21,7 +21,6 @@ class NewlyMade:
         self.facts = facts
         self.sources = sources
         self._blocks: dict[BlockKey, ir.Block] = {}
-        self._positions: dict[int, int] = {}  # of statements, in their blocks
 
     def readers(self, stmt: ir.Stmt, name: str) -> tuple[ir.Block, frozenset[str]] | None:
         """For the object that `name` is when `stmt` writes into it: the statements from its
@@ -58,12 +57,12 @@ class NewlyMade:
         facts = self.facts
         around: ir.Block = ()
         while True:
-            key, at = facts.block_of[id(stmt)], facts.number[id(stmt)]
-            inside = [d for d in facts.definitions.get(name, ()) if facts.number[id(d)] < at]
-            made = max(inside, key=lambda d: facts.number[id(d)], default=None)
-            if made is not None and facts.block_of[id(made)] == key:
+            key, at = facts.block_of(stmt), facts.number(stmt)
+            inside = [d for d in facts.definitions.get(name, ()) if facts.number(d) < at]
+            made = max(inside, key=lambda d: facts.number(d), default=None)
+            if made is not None and facts.block_of(made) == key:
                 block = self._block(key)
-                start, end = (self._positions[id(s)] for s in (made, stmt))
+                start, end = (facts.index.positions[facts.number(s)] for s in (made, stmt))
                 near = end - start <= _MOST and self._makes(made, name)
                 return (*block[start:end], *around) if near else None
             if key == ROOT or any(self._within(d, key) for d in facts.definitions.get(name, ())):
@@ -74,7 +73,7 @@ class NewlyMade:
     def _within(self, stmt: ir.Stmt, key: BlockKey) -> bool:
         """Whether a statement is (in) the one that a block belongs to."""
         owner, number = self.facts.owner[key], self.facts.number
-        return number[id(owner)] <= number[id(stmt)] <= self.facts.end[id(owner)]
+        return number(owner) <= number(stmt) <= self.facts.last_inside(owner)
 
     def _keeps(self, stmt: ir.Stmt, names: set[str], nodes: set[str]) -> bool:
         """Whether a statement may put one of `nodes` where other names lead to it."""
@@ -106,8 +105,7 @@ class NewlyMade:
             owner = None if key == ROOT else self.facts.owner[key]
             inner = (self.facts.function.body,) if owner is None else ir.blocks(owner)
             for which, block in enumerate(inner):
-                self._blocks[key if owner is None else block_key(owner, which)] = block
-                self._positions.update((id(s), position) for position, s in enumerate(block))
+                self._blocks[key if owner is None else self.facts.block(owner, which)] = block
         return self._blocks[key]
 
 

@@ -76,9 +76,9 @@ class Parts:
         the same round."""
         read = Access(first, _name(entries), entries.key)
         number = self.regions.facts.number
-        start = number[id(first)]
+        start = number(first)
         return not any(
-            start < number[id(w.stmt)] <= last and self.regions.may_meet_in_round(read, w)
+            start < number(w.stmt) <= last and self.regions.may_meet_in_round(read, w)
             for w in self.written_to(entries)
         )
 

@@ -19,7 +19,7 @@ from .. import ir
 from .aliases import Aliases
 from .parts import Parts
 from .saving import Needed, Reads, needs_of
-from .structure import ROOT, BlockKey, Structure, block_key
+from .structure import ROOT, BlockKey, Structure
 
 
 @dataclass
@@ -68,7 +68,7 @@ class Rematerialisation:
         """All blocks, inner ones first."""
         for stmt in block:
             for which, inner in enumerate(ir.blocks(stmt)):
-                yield from self._blocks(inner, block_key(stmt, which))
+                yield from self._blocks(inner, self.facts.block(stmt, which))
         yield key, block
 
     def _consider(self, stmt: ir.Stmt, block: ir.Block, key: BlockKey) -> None:
@@ -96,8 +96,10 @@ class Rematerialisation:
         reads, made = self.reads.exit, self.found.exit
         if at_entry:
             reads, made = self.reads.entry, self.found.entry
-        reads[id(reader)] = reads.get(id(reader), frozenset()) | operands
-        made.setdefault(id(reader), []).insert(0, stmt)
+        reads[self.facts.number(reader)] = (
+            reads.get(self.facts.number(reader), frozenset()) | operands
+        )
+        made.setdefault(self.facts.number(reader), []).insert(0, stmt)
         self.found.names.add(str(stmt.target))
 
     def _stored(self, stmt: ir.Assign, reader: ir.Stmt, block: ir.Block) -> ir.Store | None:
@@ -106,7 +108,7 @@ class Rematerialisation:
         for store in block[block.index(stmt) + 1 :]:
             match store:
                 case ir.Store(ir.Index() as place, ir.Var(name)) if name == stmt.target:
-                    early = self.facts.number[id(reader)] <= self.facts.number[id(store)]
+                    early = self.facts.number(reader) <= self.facts.number(store)
                     return store if early and self._holds(place, stmt, store) else None
         return None
 
@@ -115,7 +117,7 @@ class Rematerialisation:
         entries = None if self.parts is None else self.parts.entries(place)
         if entries is None or self.parts is None or not self.costs.same(stmt, place):
             return False
-        number = self.facts.number[id(store)]
+        number = self.facts.number(store)
         for name in ir.names_in(place.key):
             if self.aliases.is_written(name) or self.facts.rebound_between(name, stmt, number):
                 return False
@@ -128,9 +130,11 @@ class Rematerialisation:
         """The last statement of the block whose reversal reads the name, and whether it does so
         with the primal as after it."""
         for reader in reversed(block):
-            if name in self.reads.entry.get(id(reader), ()) or name in self._inside(reader):
+            if name in self.reads.entry.get(self.facts.number(reader), ()) or name in self._inside(
+                reader
+            ):
                 return reader, True
-            if name in self.reads.exit.get(id(reader), ()):
+            if name in self.reads.exit.get(self.facts.number(reader), ()):
                 return reader, False
             if reader is stmt:
                 break
@@ -141,7 +145,10 @@ class Rematerialisation:
     ) -> tuple[ir.Stmt, bool]:
         """The same, where restoring what a later statement wrote reads the name before that."""
         for stmt in reversed(block):
-            if any(name in self.reads.places.get(id(s), ()) for s in ir.statements((stmt,))):
+            if any(
+                name in self.reads.places.get(self.facts.number(s), ())
+                for s in ir.statements((stmt,))
+            ):
                 return stmt, True
             if stmt is reader:
                 break
@@ -151,15 +158,15 @@ class Rematerialisation:
         """What the reversal of nested blocks reads."""
         found: Needed = frozenset()
         for which, inner in enumerate(ir.blocks(stmt)):
-            found |= self.reads.tails.get(block_key(stmt, which), frozenset())
+            found |= self.reads.tails.get(self.facts.block(stmt, which), frozenset())
             for s in inner:
-                found |= self.reads.entry.get(id(s), frozenset())
-                found |= self.reads.exit.get(id(s), frozenset())
+                found |= self.reads.entry.get(self.facts.number(s), frozenset())
+                found |= self.reads.exit.get(self.facts.number(s), frozenset())
                 found |= self._inside(s)
         return found
 
     def _sound(self, stmt: ir.Assign, reader: ir.Stmt, at_entry: bool) -> bool:
-        numbers = [self.facts.number[id(s)] for s in ir.statements((reader,))]
+        numbers = [self.facts.number(s) for s in ir.statements((reader,))]
         last = max(numbers) if at_entry else numbers[0] - 1
         for operand in ir.names_in(stmt.value):
             if self.facts.rebound_between(operand, stmt, last):
@@ -199,4 +206,4 @@ class Rematerialisation:
     def _steady(self, name: str) -> bool:
         """Whether a name of the function's own block is never bound again in a loop."""
         definitions = self.facts.definitions.get(name, ())
-        return all(not self.facts.repeated[self.facts.block_of[id(d)]] for d in definitions)
+        return all(not self.facts.repeated[self.facts.block_of(d)] for d in definitions)

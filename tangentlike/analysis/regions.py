@@ -65,7 +65,7 @@ class Regions:
         """Whether a statement may change entries after they were read (and before they are read
         again in the reverse sweep)."""
         number = self.facts.number
-        first, second = number[id(read.stmt)], number[id(write.stmt)]
+        first, second = number(read.stmt), number(write.stmt)
         same_round = second > first or (second == first and not read.after)
         return self._meet(read, write, same_round, later_rounds=True)
 
@@ -114,7 +114,7 @@ class Regions:
     # ------------------------------------------------------------------------ what keys span
 
     def _key(self, stmt: ir.Stmt, key: ir.Expr) -> tuple[_Span, ...]:
-        at = (id(stmt), key)
+        at = (self.facts.number(stmt), key)
         if at not in self._spans:
             self._spans[at] = tuple(self._axes(stmt, key))
         return self._spans[at]
@@ -194,7 +194,7 @@ class Regions:
         made = facts.single(name)
         if not isinstance(made, ir.Assign) or made.target != name:
             return None
-        home = facts.block_of[id(made)]
+        home = facts.block_of(made)
         if home != ROOT and not (facts.home[name] == home and facts.is_local(name, home)):
             return None
         return made.value
@@ -204,14 +204,14 @@ class Regions:
         if name in self.facts.function.param_names:
             return not self.facts.definitions.get(name)
         made = self.facts.single(name)
-        return made is not None and self.facts.block_of[id(made)] == ROOT
+        return made is not None and self.facts.block_of(made) == ROOT
 
     # --------------------------------------------------------------------------------- loops
 
     def _loops(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         """The loops around a statement, outermost first."""
         found: list[ir.Stmt] = []
-        key = self.facts.block_of[id(stmt)]
+        key = self.facts.block_of(stmt)
         while key != ROOT:
             owner = self.facts.owner[key]
             if isinstance(owner, ir.For | ir.While):

@@ -27,7 +27,7 @@ from .namesets import NameSets
 from .newly_made import NewlyMade
 from .parts import Parts, is_part, whole_of, written_key
 from .regions import Access
-from .structure import ROOT, BlockKey, Structure, block_key, bound_by
+from .structure import ROOT, BlockKey, Structure, bound_by
 
 Needed = frozenset[str]
 
@@ -176,13 +176,12 @@ class Recording:
         self, reads: dict[int, Needed], virtual: frozenset[str], after: bool
     ) -> dict[int, int]:
         """What is read at each statement: parts of arrays with the place where they are."""
-        by_id = {id(stmt): stmt for stmt in ir.statements(self.facts.function.body)}
         placed = {}
         for key, names in reads.items():
             tokens = set(names - virtual)
             for token in sorted(filter(is_part, tokens)):
-                here = f"{token}|{self.facts.number[key]}{'+' if after else '-'}"
-                access = self.parts.access(token, by_id[key], after)
+                here = f"{token}|{key}{'+' if after else '-'}"
+                access = self.parts.access(token, self.facts.index.statements[key], after)
                 self._read.setdefault(whole_of(token), {})[here] = access
                 tokens ^= {token, here}
             placed[key] = self.sets.mask(sorted(tokens))
@@ -212,12 +211,12 @@ class Recording:
         return self._end_of(needed, key, gone)
 
     def _statement(self, stmt: ir.Stmt, needed: int) -> int:
-        entry = self.entry.get(id(stmt), 0)
-        needed |= self.exit.get(id(stmt), 0)
+        entry = self.entry.get(self.facts.number(stmt), 0)
+        needed |= self.exit.get(self.facts.number(stmt), 0)
         match stmt:
             case ir.If():
-                first = self._block(stmt.body, needed, block_key(stmt, 0))
-                second = self._block(stmt.orelse, needed, block_key(stmt, 1))
+                first = self._block(stmt.body, needed, self.facts.block(stmt, 0))
+                second = self._block(stmt.orelse, needed, self.facts.block(stmt, 1))
                 bound = self.sets.mask(ir.binds(stmt))  # (of a `try`: whether it was run)
                 return (first | second) & ~bound | entry | self._header(stmt)
             case ir.For() | ir.While():
@@ -226,20 +225,22 @@ class Recording:
         names = bound_by(stmt)
         self._overwrite(stmt, tuple(n for n in names if self.sets.has(needed, n)))
         needed = needed & ~self.sets.mask(names) | entry
-        if id(stmt) in self._stored and is_pop(stmt):  # `v = xs.pop()`, undone by `xs.append(v)`
+        if self.facts.number(stmt) in self._stored and is_pop(
+            stmt
+        ):  # `v = xs.pop()`, undone by `xs.append(v)`
             needed |= self.sets.mask(names)
         return needed
 
     def _header(self, stmt: ir.Stmt) -> int:
         """What reversing a compound statement's header reads, if its reversal is not empty."""
-        return self.headers[id(stmt)] if self._reversed_inside(stmt) else 0
+        return self.headers[self.facts.number(stmt)] if self._reversed_inside(stmt) else 0
 
     def _reversed_inside(self, stmt: ir.Stmt) -> bool:
         for which, block in enumerate(ir.blocks(stmt)):
-            if self.saves.pushed.get(block_key(stmt, which)):
+            if self.saves.pushed.get(self.facts.block(stmt, which)):
                 return True
             for inner in block:
-                key = id(inner)
+                key = self.facts.number(inner)
                 if self.reads.entry.get(key) or self.reads.exit.get(key):
                     return True
                 if key in self._stored or self.saves.overwrites.get(key):
@@ -250,7 +251,7 @@ class Recording:
 
     def _loop(self, stmt: ir.For | ir.While, needed: int) -> int:
         bound = self.sets.mask(ir.binds(stmt))
-        key = block_key(stmt, 0)
+        key = self.facts.block(stmt, 0)
         while True:
             after = self._block(stmt.body, needed & ~bound, key) & ~bound
             if not after & ~needed:
@@ -260,11 +261,11 @@ class Recording:
     def _writes(self, stmt: ir.Stmt, needed: int) -> int:
         """In-place writes: their entries are saved when the content is needed."""
         for base in self.written(stmt):
-            key = (id(stmt), base)
+            key = (self.facts.number(stmt), base)
             met = key not in self.saves.stores and self._behind(stmt, base) & needed
             if met and self._may_be_read(stmt, base):
                 self.saves.stores[key] = None
-                self._stored.add(id(stmt))
+                self._stored.add(self.facts.number(stmt))
                 self.changed = True
             if key in self.saves.stores:
                 for expr in (*place_of(stmt), self.aliases.through(base)):
@@ -279,21 +280,21 @@ class Recording:
         if made is None:
             return True
         since, names = made
-        read = self.reads.exit.get(id(stmt), frozenset())
+        read = self.reads.exit.get(self.facts.number(stmt), frozenset())
         around = since[-1] if since and any(s is stmt for s in ir.statements(since[-1:])) else None
         for inner in ir.statements(since):
             if inner is not around:  # (what its reversal begins with runs as after the write)
-                read |= self.reads.entry.get(id(inner), frozenset())
-            read |= self.reads.headers.get(id(inner), frozenset())
-            read |= self.reads.exit.get(id(inner), frozenset())
+                read |= self.reads.entry.get(self.facts.number(inner), frozenset())
+            read |= self.reads.headers.get(self.facts.number(inner), frozenset())
+            read |= self.reads.exit.get(self.facts.number(inner), frozenset())
             for which, _ in enumerate(ir.blocks(inner)):
-                read |= self.reads.tails.get(block_key(inner, which), frozenset())
+                read |= self.reads.tails.get(self.facts.block(inner, which), frozenset())
         written = content(base, self.aliases)
         return any(written & content(name, self.aliases) for name in read & names)
 
     def _behind(self, stmt: ir.Stmt, base: str) -> int:
         """What a write in place may overwrite: contents, and parts of them that it may meet."""
-        key = (id(stmt), base)
+        key = (self.facts.number(stmt), base)
         if key not in self._overwritten:
             whole = content(base, self.aliases)
             write = Access(stmt, base, written_key(stmt, base))
@@ -307,10 +308,10 @@ class Recording:
         return self._overwritten[key]
 
     def _overwrite(self, stmt: ir.Stmt, names: tuple[str, ...]) -> None:
-        known = self.saves.overwrites.get(id(stmt), ())
+        known = self.saves.overwrites.get(self.facts.number(stmt), ())
         more = tuple(n for n in names if n not in known)
         if more:
-            self.saves.overwrites[id(stmt)] = known + more
+            self.saves.overwrites[self.facts.number(stmt)] = known + more
             self.changed = True
 
     # ------------------------------------------------------------------- the end of a block
@@ -329,7 +330,7 @@ class Recording:
     def _defined_at(self, name: str) -> tuple[int, int]:
         """The order of definition; names of one statement as it binds them."""
         first = self.facts.definitions[name][0]
-        return self.facts.number[id(first)], bound_by(first).index(name)
+        return self.facts.number(first), bound_by(first).index(name)
 
     def _loop_target(self, key: BlockKey) -> int:
         """Loop variables of the block's own loop: the reversed header binds them again."""

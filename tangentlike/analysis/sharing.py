@@ -69,11 +69,11 @@ class Sharing:
             shared = whole | self.sources.elements(stmt.value)
             self.given_whole |= {_param(n) for n in pairs.partners(whole) if _is_given(n)}
             self.given_back |= {_param(n) for n in pairs.partners(shared) if _is_given(n)}
-        live = self.facts.live_after[id(stmt)]
+        live = self.facts.live_after(stmt)
         self.indexed |= self._indexed_by(stmt) | _changed_by_method(stmt)
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
-            self._written(node, stmt, pairs, live & self.facts.looked_into_after[id(stmt)])
+            self._written(node, stmt, pairs, live & self.facts.looked_into_after(stmt))
             if (
                 assigned_field(stmt)
                 or self._may_add_key(stmt)

@@ -1,20 +1,24 @@
 """Where names live: liveness, the block each name belongs to, the order of statements.
 
-A block is named by a key: `(id of the owning statement, which of its blocks)`; `ROOT` is the
-function's body. Statements are identified by `id`, which is stable while the function lives.
+A block is named by a key: the number of the statement that it is a part of, and which of its
+blocks it is; `ROOT` is the function's body.
 """
 
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .. import ir
+from ..ir.dataflow import Problem, Solution, solve
+from ..ir.index import OUTERMOST, ProgramIndex
 from .looking import content_reads
+from .namesets import NameSets
 
 BlockKey = tuple[int, int]
-ROOT: BlockKey = (0, 0)
+ROOT: BlockKey = (OUTERMOST, 0)
 
 
 def bound_by(stmt: ir.Stmt) -> tuple[str, ...]:
@@ -23,37 +27,70 @@ def bound_by(stmt: ir.Stmt) -> tuple[str, ...]:
     return () if isinstance(stmt, ir.Update) else ir.binds(stmt)
 
 
-def block_key(stmt: ir.Stmt, which: int) -> BlockKey:
-    """The key of one of a compound statement's blocks."""
-    return (id(stmt), which)
-
-
 @dataclass
 class Structure:
     """Facts about one function; made by `structure`, read-only afterwards."""
 
     function: ir.Function
+    index: ProgramIndex
+    kept: frozenset[str] = frozenset()  # live at the end
     parent: dict[BlockKey, BlockKey] = field(default_factory=dict)
     repeated: dict[BlockKey, bool] = field(default_factory=dict)  # within (or itself) a loop body
-    outer_loop: dict[BlockKey, int] = field(default_factory=dict)  # id of the outermost loop, or 0
-    block_of: dict[int, BlockKey] = field(default_factory=dict)  # the block a statement stands in
-    number: dict[int, int] = field(default_factory=dict)  # preorder
-    end: dict[int, int] = field(default_factory=dict)  # the highest number within a statement
+    outer_loop: dict[BlockKey, int] = field(
+        default_factory=dict
+    )  # the outermost loop, or OUTERMOST
     definitions: dict[str, list[ir.Stmt]] = field(default_factory=dict)
     used_by: dict[str, list[ir.Stmt]] = field(default_factory=dict)
     home: dict[str, BlockKey] = field(default_factory=dict)
-    live_after: dict[int, frozenset[str]] = field(default_factory=dict)
-    live_in: dict[BlockKey, frozenset[str]] = field(default_factory=dict)
     owner: dict[BlockKey, ir.Stmt] = field(default_factory=dict)  # the statement a block is part of
     locals: dict[BlockKey, tuple[str, ...]] = field(default_factory=dict)
-    kept: frozenset[str] = frozenset()  # live at the end
+    sets: NameSets = field(default_factory=NameSets)
 
     @functools.cached_property
-    def looked_into_after(self) -> dict[int, frozenset[str]]:
-        """The names whose content may still be looked at after a statement, by its id."""
-        after: dict[int, frozenset[str]] = {}
-        _ContentLiveness(self, after, {}).run()
-        return after
+    def live(self) -> Solution[int]:
+        """The names that may still be read."""
+        return solve(self.function, _Live(self.kept, self.sets), self.index)
+
+    @functools.cached_property
+    def live_contents(self) -> Solution[int]:
+        """The names whose content may still be looked at."""
+        return solve(self.function, _LiveContents(self.kept, self.sets), self.index)
+
+    def number(self, stmt: ir.Stmt) -> int:
+        """The place of a statement in program order."""
+        return self.index.number(stmt)
+
+    def last_inside(self, stmt: ir.Stmt) -> int:
+        """The number of the last statement within one, or its own."""
+        return self.index.ends[self.number(stmt)] - 1
+
+    def block(self, stmt: ir.Stmt, which: int) -> BlockKey:
+        """The key of one of a compound statement's blocks."""
+        return self.number(stmt), which
+
+    def block_of(self, stmt: ir.Stmt) -> BlockKey:
+        """The key of the block that a statement stands in."""
+        number = self.number(stmt)
+        return self.index.parents[number], self.index.branches[number]
+
+    def live_after(self, stmt: ir.Stmt) -> frozenset[str]:
+        """The names that may still be read after a statement."""
+        return frozenset(self.sets.names(self.live.after[self.number(stmt)]))
+
+    def live_in(self, block: BlockKey) -> frozenset[str]:
+        """The names that a block, or what comes after it, may read before they are bound."""
+        return frozenset(self.sets.names(self._live_in(block)))
+
+    def _live_in(self, block: BlockKey) -> int:
+        if block == ROOT:
+            return self.live.result
+        owner = self.owner[block]
+        targets = ir.binds(owner) if isinstance(owner, ir.For) else ()
+        return self.live.starts[block] & ~self.sets.mask(targets)
+
+    def looked_into_after(self, stmt: ir.Stmt) -> frozenset[str]:
+        """The names whose content may still be looked at after a statement."""
+        return frozenset(self.sets.names(self.live_contents.after[self.number(stmt)]))
 
     def single(self, name: str) -> ir.Stmt | None:
         """The one statement that binds a name, or None (parameters, several definitions)."""
@@ -64,9 +101,8 @@ class Structure:
 
     def rebound_between(self, name: str, first: ir.Stmt, last: int) -> bool:
         """Whether `name` is bound after `first` up to statement number `last` (in preorder)."""
-        start = self.number[id(first)]
-        numbers = (self.number[id(d)] for d in self.definitions.get(name, ()))
-        return any(start < n <= last for n in numbers)
+        start = self.number(first)
+        return any(start < n <= last for n in map(self.number, self.definitions.get(name, ())))
 
     def end_of_use(self, name: str, definition: ir.Stmt) -> int:
         """The number up to which the value that `definition` gives to `name` may be used.
@@ -74,26 +110,19 @@ class Structure:
         A use in a loop that `definition` stands before comes again in the next round, so it
         lasts to the end of that loop.
         """
-        around = self._blocks_around(self.block_of[id(definition)])
-        last = self.number[id(definition)]
-        for stmt in self.used_by.get(name, ()):
-            last = max(last, self.number[id(stmt)])
-            for key in self._blocks_around(self.block_of[id(stmt)]) - around:
-                owner = self.owner[key]
-                if isinstance(owner, ir.For | ir.While):
-                    last = max(last, self.end[id(owner)])
+        index = self.index
+        last = self.number(definition)
+        around = set(index.around(last))
+        for number in map(self.number, self.used_by.get(name, ())):
+            last = max(last, number)
+            for loop in index.loops(number):
+                if loop not in around:
+                    last = max(last, index.ends[loop] - 1)
         return last
-
-    def _blocks_around(self, block: BlockKey) -> set[BlockKey]:
-        found = {block}
-        while block != ROOT:
-            block = self.parent[block]
-            found.add(block)
-        return found
 
     def is_local(self, name: str, block: BlockKey) -> bool:
         """Whether no value of `name` flows into `block` from outside or an earlier round."""
-        return self.home.get(name) == block and name not in self.live_in[block]
+        return self.home.get(name) == block and not self.sets.has(self._live_in(block), name)
 
 
 def structure(function: ir.Function, kept: Iterable[str] = ()) -> Structure:
@@ -101,16 +130,16 @@ def structure(function: ir.Function, kept: Iterable[str] = ()) -> Structure:
 
     `kept` are parameters whose writes a caller sees: they are read after the last statement.
     """
-    facts = Structure(function)
+    facts = Structure(function, ProgramIndex(function), frozenset(kept))
     facts.parent[ROOT] = ROOT
     facts.repeated[ROOT] = False
-    facts.outer_loop[ROOT] = 0
+    facts.outer_loop[ROOT] = OUTERMOST
     places: dict[str, list[BlockKey]] = {p: [ROOT] for p in function.param_names}
-    _number(function.body, ROOT, facts, places)
+    tried = _tried(facts.index)
+    for number, stmt in enumerate(facts.index.statements):
+        _place(number, stmt, facts, places, tried)
     for name, keys in places.items():
         facts.home[name] = _common(keys, facts.parent)
-    facts.kept = frozenset(kept)
-    _Liveness(facts, facts.live_after, facts.live_in).run()
     local: dict[BlockKey, list[str]] = {}
     for name in facts.definitions:
         home = facts.home[name]
@@ -120,38 +149,55 @@ def structure(function: ir.Function, kept: Iterable[str] = ()) -> Structure:
     return facts
 
 
-def _number(
-    block: ir.Block,
-    key: BlockKey,
+def _tried(index: ProgramIndex) -> dict[int, BlockKey]:
+    """For each statement that a `try` protects, the body of the innermost one (that stands in the
+    same loops). What it binds belongs to that body and is saved at its end: a save before would
+    stay on its stack if a later statement raises."""
+    found: dict[int, BlockKey] = {}
+    for number, stmt in enumerate(index.statements):
+        if isinstance(stmt, ir.Try):
+            tried, rest = ir.tried_and_rest(stmt)
+            for n in _numbers(rest, index):
+                found.pop(n, None)
+            for n in _numbers(tried, index):
+                found.pop(n, None)
+                if not any(loop > number for loop in index.loops(n)):
+                    found[n] = (number, 0)
+    return found
+
+
+def _numbers(block: ir.Block, index: ProgramIndex) -> range:
+    """The numbers of the statements of a block, nested ones included."""
+    if not block:
+        return range(0)
+    return range(index.number(block[0]), index.ends[index.number(block[-1])])
+
+
+def _place(
+    number: int,
+    stmt: ir.Stmt,
     facts: Structure,
     places: dict[str, list[BlockKey]],
-    tried: BlockKey | None = None,
+    tried: dict[int, BlockKey],
 ) -> None:
-    """`tried`: the body of the `try` that protects these statements. What they bind belongs to it,
-    and is saved at its end: a save before would stay on its stack if a later statement raises."""
-    for stmt in block:
-        if isinstance(stmt, ir.Tried):
-            tried = None
-        home = tried or key
-        facts.block_of[id(stmt)] = key
-        facts.number[id(stmt)] = len(facts.number) + 1
-        for name in sorted(ir.reads(stmt)):
-            places.setdefault(name, []).append(home)
-            facts.used_by.setdefault(name, []).append(stmt)
-        looping = isinstance(stmt, ir.For | ir.While)
-        for name in bound_by(stmt):
-            where = block_key(stmt, 0) if isinstance(stmt, ir.For) else home
-            places.setdefault(name, []).append(where)
-            facts.definitions.setdefault(name, []).append(stmt)
-        for which, inner in enumerate(ir.blocks(stmt)):
-            child = block_key(stmt, which)
-            facts.parent[child] = key
-            facts.owner[child] = stmt
-            facts.repeated[child] = facts.repeated[key] or looping
-            facts.outer_loop[child] = facts.outer_loop[key] or (id(stmt) if looping else 0)
-            guard = child if isinstance(stmt, ir.Try) and which == 0 else tried
-            _number(inner, child, facts, places, None if looping else guard)
-        facts.end[id(stmt)] = len(facts.number)
+    """Note what a statement reads and binds, and where its blocks stand."""
+    key = facts.block_of(stmt)
+    home = tried.get(number, key)
+    for name in sorted(ir.reads(stmt)):
+        places.setdefault(name, []).append(home)
+        facts.used_by.setdefault(name, []).append(stmt)
+    for name in bound_by(stmt):
+        where = (number, 0) if isinstance(stmt, ir.For) else home
+        places.setdefault(name, []).append(where)
+        facts.definitions.setdefault(name, []).append(stmt)
+    looping = isinstance(stmt, ir.For | ir.While)
+    for which in range(len(ir.blocks(stmt))):
+        child = (number, which)
+        outer = facts.outer_loop[key]
+        facts.parent[child] = key
+        facts.owner[child] = stmt
+        facts.repeated[child] = facts.repeated[key] or looping
+        facts.outer_loop[child] = number if looping and outer == OUTERMOST else outer
 
 
 def _common(keys: Iterable[BlockKey], parent: dict[BlockKey, BlockKey]) -> BlockKey:
@@ -170,79 +216,34 @@ def _common(keys: Iterable[BlockKey], parent: dict[BlockKey, BlockKey]) -> Block
     return chain[-1] if chain else ROOT
 
 
-class _Liveness:
-    """Backward liveness over the structured program; loops run to their fixpoint."""
+class _Live(Problem[int]):
+    """Names that may still be read: what a loop goes through is read at every iteration."""
 
-    def __init__(
-        self,
-        facts: Structure,
-        after: dict[int, frozenset[str]],
-        within: dict[BlockKey, frozenset[str]],
-    ) -> None:
-        self.facts = facts
-        self.after = after
-        self.within = within
-        self.raising: frozenset[str] = frozenset()  # live where an exception is caught
+    bottom = 0
+    join = staticmethod(operator.or_)  # type: ignore[assignment]
 
-    def run(self) -> None:
-        facts = self.facts
-        self.within[ROOT] = self.block(facts.function.body, facts.kept, frozenset())
+    def __init__(self, kept: Iterable[str], sets: NameSets) -> None:
+        self.sets = sets
+        self.kept = sets.mask(kept)
 
-    def reads(self, stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:
+    def boundary(self, function: ir.Function) -> int:
+        return self.kept
+
+    def reads(self, stmt: ir.Stmt, live: int) -> int:
         """What a statement itself reads, where `live` is live after it."""
-        return ir.reads(stmt)
+        return self.sets.mask(ir.reads(stmt))
 
-    def block(self, block: ir.Block, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
-        for stmt in reversed(block):
-            self.after[id(stmt)] = self.after.get(id(stmt), frozenset()) | live
-            live = self.before(stmt, live, exit) | self.raising
-        return live
+    def transfer(self, stmt: ir.Stmt, state: int) -> int:
+        killed = 0 if isinstance(stmt, ir.For) else self.sets.mask(bound_by(stmt))
+        return state & ~killed | self.reads(stmt, state)
 
-    def before(self, stmt: ir.Stmt, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
-        """Names live before a statement; `exit` is what is live where a `break` goes."""
-        match stmt:
-            case ir.Try():
-                return self.attempt(stmt, live, exit)
-            case ir.If():
-                inside = [self.block(b, live, exit) for b in ir.blocks(stmt)]
-                for which, names in enumerate(inside):
-                    self.within[block_key(stmt, which)] = names
-                return inside[0] | inside[1] | self.reads(stmt, live)
-            case ir.For() | ir.While():
-                # (A `for` goes on reading what it iterates over: each round takes an item.)
-                header = self.reads(stmt, live)
-                bound = frozenset(ir.binds(stmt))
-                head = live | header
-                while True:
-                    inside_ = self.block(stmt.body, head, live) - bound
-                    if inside_ <= head:
-                        break
-                    head = head | inside_
-                self.within[block_key(stmt, 0)] = inside_
-                return head | header
-            case ir.Break():
-                return exit
-            case ir.Update():
-                return live | self.reads(stmt, live)
-            case _:
-                return (live - frozenset(ir.binds(stmt))) | self.reads(stmt, live)
-
-    def attempt(self, stmt: ir.Try, live: frozenset[str], exit: frozenset[str]) -> frozenset[str]:
-        """Names live before a `try`, which may be left for its other block at any statement."""
-        bound = frozenset(ir.binds(stmt))
-        tried, rest = ir.tried_and_rest(stmt)
-        caught = self.block(stmt.orelse, live, exit)
-        after = self.block(rest, live, exit)
-        around, self.raising = self.raising, self.raising | (caught - bound)
-        body = self.block(tried, after | caught, exit)
-        self.raising = around
-        self.within[block_key(stmt, 0)] = body
-        self.within[block_key(stmt, 1)] = caught
-        return (body | caught) - bound | self.reads(stmt, live)
+    def enter(self, stmt: ir.For | ir.Try, state: int) -> int:
+        state &= ~self.sets.mask(ir.binds(stmt))
+        return self.transfer(stmt, state) if isinstance(stmt, ir.For) else state
 
 
-class _ContentLiveness(_Liveness):
+class _LiveContents(_Live):
     """The same for the contents of what the names stand for."""
 
-    def reads(self, stmt: ir.Stmt, live: frozenset[str]) -> frozenset[str]:
-        return content_reads(stmt, live)
+    def reads(self, stmt: ir.Stmt, live: int) -> int:
+        return self.sets.mask(content_reads(stmt, frozenset(self.sets.names(live))))

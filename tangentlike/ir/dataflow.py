@@ -54,9 +54,8 @@ class Problem(Generic[State]):
 
 class Solution(Generic[State]):
     """The states before and after each statement, by its number in `index`, and at the start of
-    each block, by the number of its statement and which of its blocks it is. (Of a `for`: where
-    an iteration starts, before its targets are bound.) `result` is the state at the other end of
-    the function."""
+    each block, by the number of its statement and which of its blocks it is (after what `enter`
+    binds). `result` is the state at the other end of the function."""
 
     def __init__(self, index: ProgramIndex, bottom: State) -> None:
         self.index = index
@@ -149,9 +148,8 @@ class _Backward(_Solver[State]):
         while True:
             test = problem.transfer(stmt, head) if isinstance(stmt, While) else head
             inside = self.part(stmt, number, 0, test, after)
-            if isinstance(stmt, For):
-                inside = self.solution.starts[number, 0] = problem.enter(stmt, inside)
-            further = problem.join(head, inside)
+            further = problem.enter(stmt, inside) if isinstance(stmt, For) else inside
+            further = problem.join(head, further)
             if further == head:
                 return problem.transfer(stmt, head)
             head = further

@@ -21,6 +21,7 @@ class ProgramIndex:
 
     - `parents`: the number of the compound statement around it, or `OUTERMOST`,
     - `branches`: in which of the blocks of that statement it stands,
+    - `positions`: where in that block it stands,
     - `ends`: the number of the first statement after it and all that is inside it.
 
     `definitions` and `uses` give the numbers of the statements that bind, or themselves read, a
@@ -37,6 +38,7 @@ class ProgramIndex:
         self.statements: list[Stmt] = []
         self.parents: list[int] = []
         self.branches: list[int] = []
+        self.positions: list[int] = []
         self.ends: list[int] = []
         self.definitions: dict[str, list[int]] = {}
         self.uses: dict[str, list[int]] = {}
@@ -44,7 +46,7 @@ class ProgramIndex:
         self._block(function.body, OUTERMOST, 0)
 
     def _block(self, block: Block, parent: int, branch: int) -> None:
-        for stmt in block:
+        for position, stmt in enumerate(block):
             number = len(self.statements)
             if self._numbers.setdefault(id(stmt), number) != number:
                 what = f"a statement of `{self.function.name}` stands in two places"
@@ -52,6 +54,7 @@ class ProgramIndex:
             self.statements.append(stmt)
             self.parents.append(parent)
             self.branches.append(branch)
+            self.positions.append(position)
             self.ends.append(number + 1)
             for name in binds(stmt):
                 self.definitions.setdefault(name, []).append(number)

@@ -18,7 +18,7 @@ from typing import Any
 
 from ... import ir, runtime
 from ...analysis.assigned import definitely_assigned
-from ...analysis.structure import Structure, block_key, structure
+from ...analysis.structure import Structure, structure
 from ...errors import Place, UnsupportedError
 from ...frontend.checkpoints import checkpointed
 from ...frontend.lower import Lowered, names_of, reaching, renamed_webs
@@ -134,7 +134,7 @@ class _Outlining:
 
     def __post_init__(self) -> None:
         self.names = names_of(self.lowered.function)
-        self.bound = definitely_assigned(self.lowered.function)
+        self.bound = definitely_assigned(self.facts)
 
     def function(self, function: ir.Function) -> ir.Function:
         return dataclasses.replace(function, body=self.block(function.body))
@@ -232,10 +232,10 @@ class _Outlining:
         inside = list(ir.statements(loop.body))
         bound = {n for s in inside for n in ir.binds(s) if not self._is_write(s)}
         read = {n for s in inside for n in ir.reads(s)}
-        live = self.facts.live_in[block_key(loop, 0)]
+        live = self.facts.live_in(self.facts.block(loop, 0))
         if isinstance(loop, ir.While):
             live |= ir.reads(loop)
-        carried = bound & (live | self.facts.live_after[id(loop)])
+        carried = bound & (live | self.facts.live_after(loop))
         for name in sorted(carried):
             if not self.bound.is_bound_before(loop, name):
                 raise UnsupportedError(

@@ -19,7 +19,7 @@ from ... import ir
 from ...analysis.declared import kind_from_annotation
 from ...analysis.flow import Flow, flow_edges
 from ...analysis.memory import element
-from ...analysis.structure import block_key, structure
+from ...analysis.structure import structure
 from ...ir.names import Names
 from ..context import Context
 from ..held import Held
@@ -88,8 +88,8 @@ def tangent_only(function: ir.Function) -> ir.Function:
 def _caught(function: ir.Function) -> dict[int, frozenset[str]]:
     """For each `try`, the names that are live where its exception is caught."""
     found = [s for s in ir.statements(function.body) if isinstance(s, ir.Try)]
-    live = structure(function).live_in if found else {}
-    return {id(stmt): live[block_key(stmt, 1)] for stmt in found}
+    facts = structure(function) if found else None
+    return {id(s): facts.live_in(facts.block(s, 1)) for s in found if facts is not None}
 
 
 def tangent_parameters(function: ir.Function, wrt: Sequence[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.aliases import Aliases
-from ...analysis.structure import BlockKey, Structure, block_key, bound_by
+from ...analysis.structure import BlockKey, Structure, bound_by
 from ...frontend.jumps import ends_by_raising, last_to_raise
 from ..context import Context
 
@@ -17,22 +17,22 @@ Writes = Callable[[ir.Stmt], Iterable[str]]
 
 @dataclass
 class Protected:
-    """The outermost `try` that protects a statement (by its id), or a block within."""
+    """The outermost `try` that protects a statement (by its number), or a block within."""
 
     of_statement: dict[int, ir.Try] = field(default_factory=dict)
     of_block: dict[BlockKey, ir.Try] = field(default_factory=dict)
 
 
-def protected(function: ir.Function) -> Protected:
+def protected(facts: Structure) -> Protected:
     """What the `try`s of a function protect. (One that lets its exception go on leaves nothing to
     be differentiated.)"""
     found = Protected()
-    for stmt in ir.statements(function.body):
+    for stmt in facts.index.statements:
         if isinstance(stmt, ir.Try) and not ends_by_raising(stmt.orelse):
             for inner in ir.statements(ir.tried_and_rest(stmt)[0]):
-                found.of_statement.setdefault(id(inner), stmt)
+                found.of_statement.setdefault(facts.number(inner), stmt)
                 for which in range(len(ir.blocks(inner))):
-                    found.of_block.setdefault(block_key(inner, which), stmt)
+                    found.of_block.setdefault(facts.block(inner, which), stmt)
     return found
 
 
@@ -52,7 +52,7 @@ def changes_midway(
     if ends_by_raising(stmt.orelse):
         return False  # nothing is differentiated then
     tried, _ = ir.tried_and_rest(stmt)
-    seen = facts.live_in[block_key(stmt, 1)]
+    seen = facts.live_in(facts.block(stmt, 1))
     final = last_to_raise(tried)
     for inner in ir.statements(tried):
         last = any(inner is one for one in final)
@@ -61,7 +61,7 @@ def changes_midway(
         bound = frozenset(bound_by(inner))
         if not last and bound & seen and not all(context.kinds[n].discrete for n in bound & seen):
             return True
-        if id(inner) in saving and not last:
+        if facts.number(inner) in saving and not last:
             return True
         if any(_is_seen(name, seen, facts, aliases) for name in writes(inner)):
             return True

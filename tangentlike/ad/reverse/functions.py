@@ -200,14 +200,15 @@ class Reverse:
         def block(reversed_block: ReversedBlock) -> None:
             reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
             for step in reversed_block.steps:
-                reads.entry[id(step.stmt)] = statement_needs(step.entry, aliases, known, parts)
+                number = self.facts.number(step.stmt)
+                reads.entry[number] = statement_needs(step.entry, aliases, known, parts)
                 if id(step.stmt) in self.primal.calls and (step.entry or step.exit):
-                    reads.entry[id(step.stmt)] |= self._taped(step.stmt)
+                    reads.entry[number] |= self._taped(step.stmt)
                 header = statement_needs(self._header(step), aliases, known)
-                reads.headers[id(step.stmt)] = header if step.blocks else frozenset()
+                reads.headers[number] = header if step.blocks else frozenset()
                 if step.blocks and any(map(_prints, step.blocks)):
-                    reads.entry[id(step.stmt)] |= header
-                reads.exit[id(step.stmt)] = statement_needs(step.exit, aliases, known, parts)
+                    reads.entry[number] |= header
+                reads.exit[number] = statement_needs(step.exit, aliases, known, parts)
                 for inner in step.blocks:
                     block(inner)
 
@@ -258,7 +259,7 @@ class Reverse:
             written = self._written(stmt)
             if written:
                 exprs = (*place_of(stmt), *map(aliases.through, written))
-                found[id(stmt)] = frozenset().union(*map(ir.names_in, exprs))
+                found[self.facts.number(stmt)] = frozenset().union(*map(ir.names_in, exprs))
         return found
 
     def _restored_for_caller(self, reads: Reads) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ def _is_only_stored(name: str, facts: Structure, context: Context) -> bool:
     made, uses = facts.single(name), facts.used_by.get(name, [])
     if not isinstance(made, ir.Assign) or len(uses) != 1:
         return False
-    if facts.block_of[id(made)] != facts.block_of[id(uses[0])]:
+    if facts.block_of(made) != facts.block_of(uses[0]):
         return False
     sources = context.sources()
     return not (sources.nodes(made.value) | sources.elements(made.value))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from ... import ir
 from ...analysis.regions import Regions
 from ...analysis.saving import is_scatter
-from ...analysis.structure import BlockKey, Structure, block_key
+from ...analysis.structure import BlockKey, Structure
 from ...analysis.unread_entries import UnreadEntries
 from ..context import Context
 from ..contributions import Chain, chain_of
@@ -85,7 +85,7 @@ class Presence:
             case ir.Do(value=ir.Call(args=(ir.Var(base), _, ir.Var(v)))) if is_scatter(stmt):
                 return self._read(base, v, present)
             case ir.If():
-                keys = (block_key(stmt, 0), block_key(stmt, 1))
+                keys = (self.facts.block(stmt, 0), self.facts.block(stmt, 1))
                 ends = [
                     self.block(b, present, k) for b, k in zip(ir.blocks(stmt), keys, strict=True)
                 ]
@@ -112,7 +112,7 @@ class Presence:
         sources = self.roots(tuple(self.active_sources(stmt)))
         head = present
         while True:
-            end = self.block(stmt.body, head, block_key(stmt, 0)) | sources
+            end = self.block(stmt.body, head, self.facts.block(stmt, 0)) | sources
             if end <= head:
                 return head, end
             head = head | end

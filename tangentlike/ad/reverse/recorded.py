@@ -18,9 +18,10 @@ from ...analysis.assigned import definitely_assigned
 from ...analysis.present_entries import entry_is_there
 from ...analysis.recompute import Recomputed
 from ...analysis.saving import Saves, is_pop, place_of
-from ...analysis.structure import ROOT, BlockKey, Structure, block_key, bound_by
+from ...analysis.structure import ROOT, BlockKey, Structure, bound_by
 from ...errors import UnsupportedError
 from ...frontend.jumps import ends_by_raising
+from ...ir.index import OUTERMOST
 from ..context import Context
 from .adjoints import as_value
 from .attempts import Writes, changes_midway, protected, saved_after, saved_before
@@ -51,8 +52,8 @@ class Recorder:
         self._stacks: dict[tuple[Site, str], str] = {}
         self._needed_before: dict[int, list[str]] = {}  # outermost loop -> its stacks
         self._unbound: dict[BlockKey, list[str]] = {}
-        self._assigned = definitely_assigned(facts.function)
-        self._tried = protected(facts.function)
+        self._assigned = definitely_assigned(facts)
+        self._tried = protected(facts)
         self._after_tried: dict[int, list[ir.Stmt]] = {}  # what each `try` saves when it is done
 
     # ---------------------------------------------------------------------------- the primal
@@ -76,8 +77,8 @@ class Recorder:
             if isinstance(new, ir.Try):
                 first, new = saved_before(new)
                 out.extend(first)
-            if self.facts.outer_loop[key] == 0 and isinstance(stmt, ir.For | ir.While):
-                for stack in self._needed_before.get(id(stmt), ()):
+            if self.facts.outer_loop[key] == OUTERMOST and isinstance(stmt, ir.For | ir.While):
+                for stack in self._needed_before.get(self.facts.number(stmt), ()):
                     out.append(ir.Assign(stack, ir.Display("list", ()), _save(stmt)))
             out.append(new)
             out.extend(after)
@@ -94,12 +95,12 @@ class Recorder:
 
     def _inside(self, stmt: ir.Stmt) -> ir.Stmt:
         inner = tuple(
-            self._primal_block(b, block_key(stmt, i)) for i, b in enumerate(ir.blocks(stmt))
+            self._primal_block(b, self.facts.block(stmt, i)) for i, b in enumerate(ir.blocks(stmt))
         )
         match stmt:
             case ir.Try():
                 check = self._lost(stmt)
-                body = saved_after(inner[0], self._after_tried.get(id(stmt), ()))
+                body = saved_after(inner[0], self._after_tried.get(self.facts.number(stmt), ()))
                 return dataclasses.replace(stmt, body=body, orelse=check + inner[1])
             case ir.If():
                 return dataclasses.replace(stmt, body=inner[0], orelse=inner[1])
@@ -112,7 +113,7 @@ class Recorder:
         self, stmt: ir.Stmt, key: BlockKey
     ) -> tuple[list[ir.Stmt], list[ir.Stmt]]:
         before, after = [], []
-        for name in self.saves.overwrites.get(id(stmt), ()):
+        for name in self.saves.overwrites.get(self.facts.number(stmt), ()):
             if not self._assigned.is_bound_before(stmt, name):
                 self._initialise(name)
             before.append(self._save(stmt, key, name, ir.Var(name)))
@@ -133,9 +134,9 @@ class Recorder:
         """
         single = self.facts.single(name)
         owner = self.facts.owner.get(key)
-        if isinstance(owner, ir.Try) and key == block_key(owner, 0):
+        if isinstance(owner, ir.Try) and key == self.facts.block(owner, 0):
             single = None  # (where all went well, at its end)
-        here = single is not None and self.facts.block_of[id(single)] == key
+        here = single is not None and self.facts.block_of(single) == key
         if here and name not in self.aliases.direct:
             return not isinstance(single, ir.For | ir.Try)
         if not self._assigned.is_bound_after(key, name):
@@ -150,7 +151,7 @@ class Recorder:
             names.append(name)
 
     def _written(self, stmt: ir.Stmt) -> list[str]:
-        return [name for which, name in self.saves.stores if which == id(stmt)]
+        return [name for which, name in self.saves.stores if which == self.facts.number(stmt)]
 
     def _entries(self, stmt: ir.Stmt, name: str) -> ir.Index | ir.Attribute:
         """The entries an in-place write changes: `A[k]`, `A.name`, or the whole of `A`."""
@@ -202,17 +203,19 @@ class Recorder:
     def _save(
         self, stmt: ir.Stmt, key: BlockKey, name: str, value: ir.Expr, what: str = "name"
     ) -> ir.Stmt:
-        tried = self._tried.of_statement.get(id(stmt))
-        late = tried is not None and key == block_key(tried, 0)
-        if not late:
+        tried = self._tried.of_statement.get(self.facts.number(stmt))
+        late = tried if tried is not None and key == self.facts.block(tried, 0) else None
+        if late is None:
             self._refuse_saved(name, tried)
-        stack = self._stack((id(stmt), what), name, key)
+        stack = self._stack((self.facts.number(stmt), what), name, key)
         if not self.facts.repeated[key]:
             return ir.Assign(stack, value, _save(stmt))
-        if late:  # (what raises must not leave anything on a stack)
+        if late is not None:  # (what raises must not leave anything on a stack)
             held = self.context.names.fresh(f"{name}_before")
             push = ir.Call(ir.Attribute(ir.Var(stack), "append"), (ir.Var(held),))
-            self._after_tried.setdefault(id(tried), []).append(ir.Do(push, _save(stmt)))
+            self._after_tried.setdefault(self.facts.number(late), []).append(
+                ir.Do(push, _save(stmt))
+            )
             return ir.Assign(held, value, _save(stmt))
         return ir.Do(ir.Call(ir.Attribute(ir.Var(stack), "append"), (value,)), _save(stmt))
 
@@ -226,7 +229,7 @@ class Recorder:
             fresh = self.context.names.fresh(f"{name}_saved")
             self._stacks[site, name] = fresh
             loop = self.facts.outer_loop[key]
-            if loop:
+            if loop != OUTERMOST:
                 self._needed_before.setdefault(loop, []).append(fresh)
         return self._stacks[site, name]
 
@@ -242,7 +245,7 @@ class Recorder:
 
     def _refuse_saved(self, name: str, tried: ir.Try | None) -> None:
         """A body that raises would leave what it pushed on a stack that outlives it."""
-        if tried is not None and self.facts.repeated[self.facts.block_of[id(tried)]]:
+        if tried is not None and self.facts.repeated[self.facts.block_of(tried)]:
             raise UnsupportedError(
                 f"`{name}` has to be saved inside a `try` inside a loop",
                 tried.origin.place,
@@ -270,12 +273,12 @@ class Recorder:
         return ir.Call(ir.Attribute(ir.Var(self._stacks[site, name]), "pop"))
 
     def _step(self, step: Reversed) -> list[ir.Stmt]:
-        again = map(_again, self.recomputed.entry.get(id(step.stmt), ()))
+        again = map(_again, self.recomputed.entry.get(self.facts.number(step.stmt), ()))
         out: list[ir.Stmt] = [self._kept(s, step.stmt) for s in again]
         out.extend(step.entry)
         out.extend(self._restores(step.stmt))
         out.extend(self._compound(step))
-        out.extend(_again(s) for s in self.recomputed.exit.get(id(step.stmt), ()))
+        out.extend(_again(s) for s in self.recomputed.exit.get(self.facts.number(step.stmt), ()))
         out.extend(step.exit)
         return out
 
@@ -291,10 +294,10 @@ class Recorder:
 
     def _restores(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         out: list[ir.Stmt] = []
-        repeated = self.facts.repeated[self.facts.block_of[id(stmt)]]
+        repeated = self.facts.repeated[self.facts.block_of(stmt)]
 
         def saved(name: str, what: str) -> ir.Expr:
-            site = (id(stmt), what)
+            site = (self.facts.number(stmt), what)
             return self._pop(site, name) if repeated else ir.Var(self._stacks[site, name])
 
         origin = _restore(stmt)
@@ -326,7 +329,7 @@ class Recorder:
             else:
                 pop = ir.Attribute(self.aliases.through(name), "pop")
                 out.append(ir.Do(ir.Call(pop), origin))
-        for name in self.saves.overwrites.get(id(stmt), ()):
+        for name in self.saves.overwrites.get(self.facts.number(stmt), ()):
             out.append(ir.Assign(name, saved(name, "name"), origin))
         return out
 

@@ -78,9 +78,9 @@ class ReplacedItems:
     def _comes_before(self, use: ir.Stmt, stmt: ir.Stmt) -> bool:
         """Whether a statement may run before another one, be it in an earlier round."""
         facts = self.facts
-        loops = [facts.outer_loop[facts.block_of[id(s)]] for s in (use, stmt)]
+        loops = [facts.outer_loop[facts.block_of(s)] for s in (use, stmt)]
         together = loops[0] == loops[1] != 0
-        return together or facts.number[id(use)] < facts.number[id(stmt)]
+        return together or facts.number(use) < facts.number(stmt)
 
 
 def _only_puts(stmt: ir.Stmt, names: set[str]) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.saving import is_pop
-from ...analysis.structure import BlockKey, Structure, block_key, bound_by
+from ...analysis.structure import BlockKey, Structure, bound_by
 from ..context import Context
 from ..loops import Leaf, backwards, leaves, length, rounds, sources_of
 from ..specialize.callees import CallSite
@@ -120,7 +120,7 @@ class Sweep:
     def _if(self, stmt: ir.If) -> Reversed:
         adjoints = self.adjoints
         present = frozenset(adjoints.state)
-        keys = (block_key(stmt, 0), block_key(stmt, 1))
+        keys = (self.facts.block(stmt, 0), self.facts.block(stmt, 1))
         ends = [
             self.presence.block(b, present, k) for b, k in zip(ir.blocks(stmt), keys, strict=True)
         ]
@@ -177,7 +177,7 @@ class Sweep:
     ) -> ReversedBlock:
         """One reversed round, from the state at its head."""
         adjoints = self.adjoints
-        body = self.block(stmt.body, block_key(stmt, 0))
+        body = self.block(stmt.body, self.facts.block(stmt, 0))
         at_head = self._at_head
         adjoints.out = []
         adjoints.place(stmt.origin.place)

@@ -100,13 +100,13 @@ def _conflicts(function: ir.Function, live: Liveness, groups: list[list[str]]) -
     for stmt in ir.statements(function.body):
         match stmt:
             case ir.For(target=target, body=body):
-                entry = live.before[id(body[0])] if body else live.after[id(stmt)]
-                define(ir.target_names(target), entry | live.after[id(stmt)])
+                entry = live.before(body[0]) if body else live.after(stmt)
+                define(ir.target_names(target), entry | live.after(stmt))
             case ir.Assign(target=str(name), value=ir.Var(source)):
-                define((name,), live.after[id(stmt)], source)
+                define((name,), live.after(stmt), source)
             case _:
                 if ir.binds(stmt):
-                    define(ir.binds(stmt), live.after[id(stmt)])
+                    define(ir.binds(stmt), live.after(stmt))
     return conflicts
 
 

@@ -69,7 +69,7 @@ class _Copies:
         of_copy = self.live.mask(self.sharing.members(stmt.target))
         last: ir.Stmt = stmt
         for other in following:
-            if not self.live.after[id(last)] & of_copy:
+            if not self.live.after(last) & of_copy:
                 return True
             effect = effect_of(other, self.facts)
             if self.sharing.meet(classes, effect.writes) or isinstance(other, ir.Return):
@@ -77,7 +77,7 @@ class _Copies:
             if stmt.target in effect.binds and not _is_plain_rebinding(other):
                 return False
             last = other
-        return not self.live.after[id(last)] & of_copy
+        return not self.live.after(last) & of_copy
 
 
 def _consumed(stmt: ir.Stmt) -> ir.Stmt:
