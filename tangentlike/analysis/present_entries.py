@@ -29,22 +29,20 @@ def entry_is_there(stmt: ir.Stmt, target: ir.Index, facts: Structure, sources: S
     """
     if not isinstance(target.base, ir.Var):
         return False
-    block, number = facts.block_of[id(stmt)], facts.number[id(stmt)]
+    block, number = facts.block_of(stmt), facts.number(stmt)
     before = [
         use
         for use in facts.used_by.get(target.base.name, ())
-        if facts.block_of[id(use)] == block and facts.number[id(use)] < number
+        if facts.block_of(use) == block and facts.number(use) < number
         if _looks_up(use, target)
     ]
     if not before:
         return False
-    seen = max(before, key=lambda use: facts.number[id(use)])
+    seen = max(before, key=lambda use: facts.number(use))
     if any(facts.rebound_between(name, seen, number) for name in ir.names_in(target)):
         return False
-    start = facts.number[id(seen)]
-    between = (
-        s for s in ir.statements(facts.function.body) if start < facts.number[id(s)] < number
-    )
+    start = facts.number(seen)
+    between = (s for s in ir.statements(facts.function.body) if start < facts.number(s) < number)
     return all(_takes_nothing(s, sources) for s in between)
 
 
