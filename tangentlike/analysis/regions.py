@@ -75,7 +75,7 @@ class Regions:
 
     def may_meet_later(self, write: Access, read: Access) -> bool:
         """Whether entries may be read after a statement has written them."""
-        same_round = self.facts.number[id(read.stmt)] > self.facts.number[id(write.stmt)]
+        same_round = self.facts.number(read.stmt) > self.facts.number(write.stmt)
         return self._meet(write, read, same_round, later_rounds=True)
 
     # ------------------------------------------------------------------------- disjointness

@@ -48,7 +48,7 @@ class UnreadEntries:
         if reads is None:
             return False
         write = Access(stmt, name, written.key)
-        latest_first = sorted(reads, key=lambda r: number[id(r.stmt)], reverse=True)
+        latest_first = sorted(reads, key=lambda r: number(r.stmt), reverse=True)
         return not any(self.regions.may_meet_later(write, read) for read in latest_first)
 
     def _written(self, stmt: ir.Stmt) -> ir.Index | None:
