@@ -80,9 +80,8 @@ def test_the_wrapper_runs():
     assert weighted.calls == before + 1
 
 
-def test_a_wrapper_that_hides_its_parameters_is_refused():
+def test_a_wrapper_that_hides_its_parameters():
     def call(*args):
         return weighted(*args)
 
-    with pytest.raises(tl.TangentlikeError, match="how many arguments"):
-        tl.grad(call)(X)
+    np.testing.assert_allclose(tl.grad(call)(X)[0], tl.grad(weighted)(X))

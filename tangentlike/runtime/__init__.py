@@ -83,7 +83,14 @@ from .containers import (
     without,
     without_bar,
 )
-from .functions import asked_of_none, method_of, pair_of, plain_function, tangent_of
+from .functions import (
+    asked_of_none,
+    method_of,
+    pair_of,
+    plain_function,
+    tangent_of,
+    with_items,
+)
 from .grids import grid_dot, steps, unbroadcast_each, ungrid
 from .hooks import hooked, on_adjoint
 from .indexing import (
@@ -377,5 +384,5 @@ __all__ = [
     "unnested", "unnested_bar", "unpad", "unravel_as", "unreduce", "unreduceat", "unrepeat",
     "unresize", "unroll_axis", "unselect", "unslide", "unstack", "untake", "untake_along_axis",
     "untile", "untrace", "untrim", "value_places", "vander_slope", "vector_norm_slope",
-    "weight_in_bins", "with_corner", "without", "without_bar", "zeros_like",
+    "weight_in_bins", "with_corner", "with_items", "without", "without_bar", "zeros_like",
 ]  # fmt: skip

@@ -8,6 +8,8 @@ object of a class that only the run knows has under a name is `method_of(xp, "ta
 from __future__ import annotations
 
 import functools
+import itertools
+import linecache
 import types
 from collections import OrderedDict
 from collections.abc import Callable
@@ -15,7 +17,15 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Method", "asked_of_none", "method_of", "pair_of", "plain_function", "tangent_of"]
+__all__ = [
+    "Method",
+    "asked_of_none",
+    "method_of",
+    "pair_of",
+    "plain_function",
+    "tangent_of",
+    "with_items",
+]
 
 _MOST = 512  # derivatives kept; a program that makes a function in each round forgets old ones
 
@@ -27,6 +37,8 @@ _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.s
 
 _derive: list[tuple[Derive, Callable[[Any], Any]]] = []
 _made: OrderedDict[Any, tuple[Any, Made]] = OrderedDict()
+_taking: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()  # of `with_items`
+_count = itertools.count(1)
 
 
 def derived_by(derive: Derive, described: Callable[[Any], Any]) -> None:
@@ -90,6 +102,61 @@ def asked_of_none(x: Any, method: str) -> Any:
 def _raise_as_python_does(method: str) -> None:
     # (An error of the program, and no refusal: `refusing.REFUSING` goes by the function.)
     raise AttributeError(f"'NoneType' object has no attribute {method!r}")
+
+
+def with_items(
+    f: Any, given: tuple[Any, ...], named: Any = None, words: tuple[str, ...] = ()
+) -> Any:
+    """The function that takes, for each starred argument of a call of `f`, its container.
+
+    `given` has None for each plain argument, and the container for `*xs`; `named` is that for
+    `**options`, and `words` are the arguments that are given by name.
+
+    >>> with_items(max, (None, [2.0, 5.0]))(3.0, [2.0, 5.0])
+    5.0
+    """
+    layout = tuple(None if xs is None else _length(xs) for xs in given)
+    keys = None if named is None else tuple(named)
+    key = (id(f), layout, keys, words)
+    _, made = _taking.get(key, (None, None))
+    if made is None:
+        made = _taking_items(f, layout, keys, words)
+        _taking[key] = (f, made)
+        if len(_taking) > _MOST:
+            _taking.popitem(last=False)
+    return made
+
+
+def _length(items: Any) -> int:
+    if isinstance(items, (list, tuple, np.ndarray)):
+        return len(items)
+    raise TypeError(
+        f"what is unpacked in a call is a {type(items).__name__}: "
+        "unpack a list, a tuple or an array"
+    )
+
+
+def _taking_items(
+    f: Any, layout: tuple[int | None, ...], keys: tuple[str, ...] | None, words: tuple[str, ...]
+) -> types.FunctionType:
+    """`def f_of(x0, x1): return f(x0, x1[0], x1[1])`, with its source."""
+    params = [f"x{i}" for i in range(len(layout) + (keys is not None))]
+    parts = []
+    for param, length in zip(params, layout, strict=False):
+        parts += [param] if length is None else [f"{param}[{i}]" for i in range(length)]
+    parts += [f"{word}={params[-1]}[{word!r}]" for word in keys or ()]
+    parts += [f"{word}={word}" for word in words]
+    name = getattr(f, "__name__", "function")
+    name = name if name.isidentifier() else "function"
+    own = f"_{name}" if name in (*params, *words) else name
+    header = ", ".join([*params, *(["*"] if words else []), *words])
+    text = f"def {name}_of({header}):\n    return {own}({', '.join(parts)})\n"
+    file = f"<tangentlike items {next(_count)} of {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {own: f, "__name__": "called"}
+    exec(compile(text, file, "exec"), namespace)
+    made: types.FunctionType = namespace[f"{name}_of"]
+    return made
 
 
 def plain_function(f: Any) -> Any:

@@ -42,6 +42,7 @@ REFUSING = frozenset(
             sequences.join_items,
             functions.plain_function,
             functions.asked_of_none,
+            functions._length,
             record_forms.require_plain_copy,
             record_forms.named_items,
             records.require_same_length,

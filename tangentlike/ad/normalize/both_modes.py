@@ -10,6 +10,7 @@ from .array_operands import operands_as_arrays
 from .container_calls import calls_containers, plain_container_calls
 from .iterated_dicts import no_dicts_for_their_items
 from .mappings import reads_by_key, reads_dicts
+from .starred_calls import starred_calls
 from .unpacking import named_before_unpacked
 
 
@@ -22,5 +23,6 @@ def spelled(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir
         refuse_fields_like_arrays(function, varied)
         function = reads_by_key(function, varied, context)
         function = plain_container_calls(function, varied, context)
-    function = named_before_unpacked(spell_arguments(function, context), context)
+    function = starred_calls(spell_arguments(function, context), wrt, context)
+    function = named_before_unpacked(function, context)
     return operands_as_arrays(function, wrt, context)

@@ -1,0 +1,87 @@
+"""Calls with starred arguments whose number only the running program knows.
+
+before::                             after::
+    y = residual(x, *rest)               residual_of = with_items(residual, (None, rest))
+                                         y = residual_of(x, rest)
+
+`with_items` gives a function of the containers themselves, which takes their items and is
+differentiated when the program comes there, as any function that is not known before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from ... import ir
+from ...analysis.activity import varied_names
+from ...ir.kind import OTHER
+from ..context import Context
+
+
+def starred_calls(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
+    """A function in which calls that may carry derivatives have no starred arguments."""
+    if not any(_starred(stmt) for stmt in ir.statements(function.body)):
+        return function
+    effects = context.sources().effects
+    varied = varied_names(function, wrt, context.kinds, context.book, effects)
+
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(new for stmt in stmts for new in statement(stmt))
+
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        call = _starred(stmt)
+        if call is None or not ir.names_in(call) & varied:
+            yield ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
+            return
+        assert isinstance(stmt, ir.Assign)
+        held, called = _of_containers(call, context)
+        yield ir.Assign(held[0], held[1], stmt.origin)
+        yield dataclasses.replace(stmt, value=called)
+
+    return dataclasses.replace(function, body=block(function.body))
+
+
+def _starred(stmt: ir.Stmt) -> ir.Call | None:
+    """The call with starred arguments that a statement makes, if these are plain containers."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Ref() | ir.Var(), args=args) as call):
+            stars = [arg for arg in args if ir.is_starred(arg)]
+            maps = [arg for arg in stars if arg.text.startswith("**")]  # type: ignore[union-attr]
+            if stars and len(maps) <= 1 and all(container(arg) is not None for arg in stars):
+                return call
+    return None
+
+
+def container(arg: ir.Expr) -> ir.Expr | None:
+    """The container whose items a starred argument stands for, if that is a name."""
+    assert isinstance(arg, ir.Opaque)
+    text = arg.text.lstrip("*")
+    if text.isidentifier() and len(arg.values) == 1 and arg.names == (text,):
+        return arg.values[0]
+    if not arg.values and len(arg.refs) == 1 and arg.refs[0].text == text:
+        return arg.refs[0]
+    return None
+
+
+def _of_containers(call: ir.Call, context: Context) -> tuple[tuple[str, ir.Call], ir.Call]:
+    """The function that takes the containers, and its call."""
+    layout: list[ir.Expr] = []
+    given: list[ir.Expr] = []
+    words: list[ir.Expr] = []
+    for arg in call.args:
+        found = container(arg) if ir.is_starred(arg) else None
+        given.append(arg if found is None else found)
+        if found is not None and isinstance(arg, ir.Opaque) and arg.text.startswith("**"):
+            words.append(found)
+        else:
+            layout.append(ir.Const(None) if found is None else found)
+    text = call.fn.text if isinstance(call.fn, ir.Ref) else call.fn.name  # type: ignore[union-attr]
+    name = context.names.fresh(f"{text.replace('.', '_')}_of")
+    named = tuple(ir.Const(word) for word, _ in call.kwargs)
+    options = [ir.Display("tuple", tuple(layout)), *(words or [ir.Const(None)] if named else words)]
+    options += [ir.Display("tuple", named)] if named else []
+    made = ir.Call(context.helper("with_items"), (call.fn, *options), at=call.at)
+    context.kinds[name] = OTHER
+    context.temporaries.add(name)
+    return (name, made), ir.Call(ir.Var(name), tuple(given), call.kwargs, call.at)

@@ -1,0 +1,158 @@
+"""Calls with starred arguments whose number only the running program knows."""
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+X = np.array([0.5, 1.2, 2.0])
+V = np.array([0.3, -0.7, 0.4])
+WEIGHTS = (2.0, 3.0)
+OFFSETS = [2.0, 3.0]
+
+
+def residual(theta, u, *rest):
+    return theta * u + sum(rest)
+
+
+def line(x, a, b=0.5, *, c=1.0):
+    return x * a * c + b
+
+
+def further_arguments(x, *rest):
+    return np.sum(residual(x, x, *rest) ** 2)
+
+
+def a_list_that_grows(x, n):
+    args = [x]
+    for i in range(n):
+        args.append(x * (i + 1.0))
+    return np.sum(residual(*args) ** 2)
+
+
+def an_outer_tuple(x):
+    return np.sum(residual(x, *WEIGHTS) * x)
+
+
+def an_outer_list(x):
+    return np.sum(residual(x, *OFFSETS) * x)
+
+
+def between(x, pair):
+    return np.sum(residual(x, *pair, x * x) ** 2)
+
+
+def by_name(x, params):
+    return np.sum(line(x, **params) ** 2)
+
+
+def both(x, args, params):
+    return np.sum(line(x, *args, **params) ** 2)
+
+
+def and_a_word(x, args, k):
+    return np.sum(line(x, *args, c=x * k))
+
+
+def of_numpy(x, pair):
+    return np.sum(np.hypot(*pair) * x) + np.sum(np.hypot(x, *pair[1:]))
+
+
+def of_python(x):
+    return max(*[v * v for v in x]) * min(*x)
+
+
+def in_a_loop(x, n):
+    values = [x[0], x[1]]
+    total = 0.0
+    for i in range(n):
+        values = [*values, values[-1] * x[2]]
+        total = total + residual(*values) * i
+    return total
+
+
+def a_function_of_the_call(x, f, args):
+    return np.sum(f(x, *args) ** 2)
+
+
+def newton(res, u, theta, *rest):
+    for _ in range(3):
+        u = u - 0.1 * res(theta, u, *rest)
+    return u
+
+
+def handed_on(x, a):
+    return np.sum(newton(residual, np.ones(3), x, a, x))
+
+
+def an_array(x):
+    return line(*x) ** 2
+
+
+CASES = [
+    (further_arguments, (X, 2.0, 3.0)),
+    (further_arguments, (X,)),
+    (a_list_that_grows, (X, 3)),
+    (an_outer_tuple, (X,)),
+    (an_outer_list, (X,)),
+    (between, (X, (2.0, 3.0))),
+    (by_name, (X, {"a": 2.0, "b": 3.0})),
+    (by_name, (X, {"b": 1.0, "a": 2.0, "c": 0.7})),
+    (both, (X, [2.0], {"c": 3.0})),
+    (and_a_word, (X, (2.0, 3.0), 0.5)),
+    (of_numpy, (X, (X + 1.0, X * 2))),
+    (of_python, (X,)),
+    (in_a_loop, (X, 3)),
+    (a_function_of_the_call, (X, line, (2.0, 3.0))),
+    (handed_on, (X, 1.5)),
+    (an_array, (X[:2],)),
+]
+
+
+@pytest.mark.parametrize(("fn", "args"), CASES, ids=[f.__name__ for f, _ in CASES])
+def test_both_modes_and_second_order(fn, args):
+    tl.check_grads(fn, args, wrt=0)
+    v = V[: len(args[0])]
+
+    def slope(s):
+        return tl.grad(fn)(args[0] + s * v, *args[1:])
+
+    change = (slope(1e-6) - slope(-1e-6)) / 2e-6
+    hvp = tl.hvp(fn)(*args, v=v)
+    np.testing.assert_allclose(hvp, change, rtol=1e-5, atol=1e-7)
+
+
+def test_by_what_is_unpacked():
+    tl.check_grads(further_arguments, (X, 2.0, 3.0), wrt=(0, 1))
+    tl.check_grads(between, (X, (2.0, 3.0)), wrt=(0, 1))
+    tl.check_grads(by_name, (X, {"a": 2.0, "b": 3.0}), wrt=(0, 1))
+    tl.check_grads(both, (X, [2.0, 0.4], {"c": 3.0}), wrt=(0, 1, 2))
+    tl.check_grads(of_numpy, (X, (X + 1.0, X * 2)), wrt=(0, 1))
+
+
+def test_other_numbers_of_arguments_later():
+    gradient = tl.grad(further_arguments)
+    for rest in ((), (1.0,), (1.0, 2.0), (1.0,)):
+        expected = tl.grad(lambda x, s: np.sum((x * x + s) ** 2))(X, float(sum(rest)))
+        np.testing.assert_allclose(gradient(X, *rest), expected)
+
+
+def test_a_function_that_writes_is_refused_when_it_runs():
+    def fill(a, b, c):
+        b[0] = c
+        return a * b
+
+    def f(x, args):
+        y = x * 1.0
+        return np.sum(fill(x, y, *args))
+
+    with pytest.raises(tl.UnsupportedError, match="writes its arguments"):
+        tl.grad(f)(X, (2.0,))
+
+
+def test_what_has_no_length_is_refused_when_it_runs():
+    def f(x, items):
+        return np.sum(residual(x, *items))
+
+    with pytest.raises(tl.UnsupportedError, match="unpacked in a call"):
+        tl.grad(f)(X, iter([1.0, 2.0]))
