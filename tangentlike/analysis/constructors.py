@@ -319,12 +319,9 @@ def _with_values(block: ir.Block, own: str, fields: Mapping[str, ir.Expr]) -> ir
             return fields[e.name]
         return ir.rebuild(e, expr)
 
-    def mapped(b: ir.Block) -> ir.Block:
-        return tuple(ir.map_statement(s, expr=expr, block=mapped) for s in b)
-
     if any(_writes_attribute(stmt, own) for stmt in ir.statements(block)):
         return None
-    made = mapped(block)
+    made = ir.rewrite(block, expression=expr)
     needed = any(own in ir.reads(s) or own in ir.binds(s) for s in ir.statements(made))
     return None if needed else made
 

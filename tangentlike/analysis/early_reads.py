@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 from .. import ir
 from ..errors import UnsupportedError
+from ..ir.facts import fact
+from ..ir.index import ProgramIndex
 from .memory import Sources, base_names, element, key_parts
 from .sharing import Sharing, owner
 from .structure import structure
@@ -18,7 +20,7 @@ from .structure import structure
 def refuse_early_reads(function: ir.Function, sources: Sources) -> None:
     """Refuse updates of a place that the computation of their values changes."""
     classes: dict[str, str] | None = None
-    for update, before in _updates(function.body):
+    for update, before in _updates(function):
         for stmt in before:
             changed = _changes(update, stmt, sources)
             if changed is None:
@@ -35,19 +37,19 @@ def refuse_early_reads(function: ir.Function, sources: Sources) -> None:
                 )
 
 
-def _updates(block: ir.Block) -> Iterator[tuple[ir.Update, ir.Block]]:
+def _updates(function: ir.Function) -> Iterator[tuple[ir.Update, ir.Block]]:
     """The updates, with the calls before them that compute their values: of the same line."""
-    for at, stmt in enumerate(block):
-        for inner in ir.blocks(stmt):
-            yield from _updates(inner)
-        if not isinstance(stmt, ir.Update):
+    index = fact(ProgramIndex, function)
+    for update in index.statements:
+        if not isinstance(update, ir.Update):
             continue
-        start = at
-        while start and block[start - 1].origin.place == stmt.origin.place:
+        before = index.preceding(update)
+        start = len(before)
+        while start and before[start - 1].origin.place == update.origin.place:
             start -= 1
-        before = tuple(s for s in _of_value(stmt, block[start:at]) if _is_call(s))
-        if before:
-            yield stmt, before
+        calls = tuple(s for s in _of_value(update, before[start:]) if _is_call(s))
+        if calls:
+            yield update, calls
 
 
 def _of_value(update: ir.Update, before: ir.Block) -> ir.Block:

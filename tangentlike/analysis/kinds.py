@@ -123,18 +123,17 @@ class _Inference:
         # loop that adds what it takes from one to itself would keep the nothing it began with.
         self.early: set[str] = set()
         self.seeds: dict[str, Kind] = {}
-        self._index(function.body, looping=False)
+        self._index()
         self._parameters(given)
 
-    def _index(self, block: ir.Block, looping: bool) -> None:
-        for stmt in block:
-            number = len(self.statements)
+    def _index(self) -> None:
+        for number, (stmt, around) in enumerate(ir.with_parents(self.function.body)):
             self.statements.append(stmt)
             bound = ir.binds(stmt)
-            inside = looping or isinstance(stmt, ir.For)
+            looping = any(isinstance(outer, ir.For | ir.While) for outer in around)
             for name in bound:
                 self.bindings[name] = self.bindings.get(name, 0) + 1
-                if inside:
+                if looping or isinstance(stmt, ir.For):
                     self.in_loop.add(name)
             read = ir.reads(stmt) if bound else frozenset()
             for name in bound:
@@ -142,8 +141,6 @@ class _Inference:
                     read |= ir.names_in(item)
             for name in sorted(read):
                 self.readers.setdefault(name, []).append(number)
-            for inner in ir.blocks(stmt):
-                self._index(inner, looping or isinstance(stmt, (ir.For, ir.While)))
 
     def _parameters(self, given: Mapping[str, Kind]) -> None:
         apart = told_apart(self.function)

@@ -12,7 +12,7 @@ the reader. What the recomputation reads is read by the sweep in its stead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .. import ir
@@ -58,18 +58,12 @@ class Rematerialisation:
         self.found = Recomputed()
 
     def run(self) -> Recomputed:
-        for key, block in self._blocks(self.facts.function.body, ROOT):
+        for owner, which, block in ir.inner_blocks(self.facts.function.body):
+            key = self.facts.block(owner, which)
             if self.facts.repeated[key]:
                 for stmt in reversed(block):
                     self._consider(stmt, block, key)
         return self.found
-
-    def _blocks(self, block: ir.Block, key: BlockKey) -> Iterator[tuple[BlockKey, ir.Block]]:
-        """All blocks, inner ones first."""
-        for stmt in block:
-            for which, inner in enumerate(ir.blocks(stmt)):
-                yield from self._blocks(inner, self.facts.block(stmt, which))
-        yield key, block
 
     def _consider(self, stmt: ir.Stmt, block: ir.Block, key: BlockKey) -> None:
         if not isinstance(stmt, ir.Assign) or not isinstance(stmt.target, str):
@@ -157,12 +151,11 @@ class Rematerialisation:
     def _inside(self, stmt: ir.Stmt) -> Needed:
         """What the reversal of nested blocks reads."""
         found: Needed = frozenset()
-        for which, inner in enumerate(ir.blocks(stmt)):
-            found |= self.reads.tails.get(self.facts.block(stmt, which), frozenset())
-            for s in inner:
-                found |= self.reads.entry.get(self.facts.number(s), frozenset())
-                found |= self.reads.exit.get(self.facts.number(s), frozenset())
-                found |= self._inside(s)
+        for owner, which, block in ir.inner_blocks((stmt,)):
+            found |= self.reads.tails.get(self.facts.block(owner, which), frozenset())
+            for number in map(self.facts.number, block):
+                found |= self.reads.entry.get(number, frozenset())
+                found |= self.reads.exit.get(number, frozenset())
         return found
 
     def _sound(self, stmt: ir.Assign, reader: ir.Stmt, at_entry: bool) -> bool:

@@ -236,16 +236,13 @@ class Recording:
         return self.headers[self.facts.number(stmt)] if self._reversed_inside(stmt) else 0
 
     def _reversed_inside(self, stmt: ir.Stmt) -> bool:
-        for which, block in enumerate(ir.blocks(stmt)):
-            if self.saves.pushed.get(self.facts.block(stmt, which)):
+        for owner, which, block in ir.inner_blocks((stmt,)):
+            if self.saves.pushed.get(self.facts.block(owner, which)):
                 return True
-            for inner in block:
-                key = self.facts.number(inner)
+            for key in map(self.facts.number, block):
                 if self.reads.entry.get(key) or self.reads.exit.get(key):
                     return True
                 if key in self._stored or self.saves.overwrites.get(key):
-                    return True
-                if self._reversed_inside(inner):
                     return True
         return False
 

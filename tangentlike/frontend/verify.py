@@ -47,7 +47,10 @@ _EXPRESSIONS = get_args(Expr)
 def check(function: Function, stage: str = "lower") -> None:
     """Raise `InternalError` unless the function is in the normal form of lowered functions."""
     check_program(function, stage)
-    for stmt in ir.statements(function.body):
+    every = list(ir.statements(function.body))
+    if len(set(map(id, every))) < len(every):
+        _fail(stage, f"a statement of `{function.name}` stands in two places", None)
+    for stmt in every:
         _require_flat(stmt, stage)
     found = reaching(function)
     loops = [stmt for stmt in ir.statements(function.body) if isinstance(stmt, For)]

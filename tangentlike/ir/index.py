@@ -90,6 +90,21 @@ class ProgramIndex:
         """Whether a statement stands somewhere inside another one."""
         return outer < number < self.ends[outer]
 
+    def block(self, stmt: Stmt) -> Block:
+        """The block that a statement stands in."""
+        number = self.number(stmt)
+        parent = self.parents[number]
+        outer = (self.function.body,) if parent == OUTERMOST else blocks(self.statements[parent])
+        return outer[self.branches[number]]
+
+    def preceding(self, stmt: Stmt) -> Block:
+        """The statements before one in its block."""
+        return self.block(stmt)[: self.positions[self.number(stmt)]]
+
+    def following(self, stmt: Stmt) -> Block:
+        """The statements after one in its block."""
+        return self.block(stmt)[self.positions[self.number(stmt)] + 1 :]
+
     def only_definition(self, name: str) -> int | None:
         """The one statement that binds a name; None for parameters and several definitions."""
         found = self.definitions.get(name, ())

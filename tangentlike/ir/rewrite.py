@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Union
+from typing import Any, TypeVar, Union
 
 from ..errors import Place
 from .nodes import (
@@ -41,6 +41,8 @@ from .nodes import (
     With,
 )
 from .visitor import ByType, blocks, children, statements
+
+_S = TypeVar("_S", bound=Stmt)
 
 # What a statement hook says: the statements instead of one, or None where it has nothing to say.
 Instead = Union[Stmt, Iterable[Stmt], None]
@@ -127,11 +129,11 @@ def map_target(target: Target, fn: Callable[[str], str]) -> Target:
 
 
 def map_statement(
-    stmt: Stmt,
+    stmt: _S,
     expr: ExpressionHook = lambda e: e,
     block: Callable[[Block], Block] = lambda b: b,
     target: Callable[[Target], Target] = lambda t: t,
-) -> Stmt:
+) -> _S:
     """A statement with its expressions, nested blocks and bound names mapped.
 
     It is the same object where nothing changed.
@@ -147,7 +149,7 @@ def map_statement(
 
         return ask
 
-    new = _mapped(stmt, asked(expr), asked(block), asked(target))
+    new: Any = _mapped(stmt, asked(expr), asked(block), asked(target))
     return new if changed else stmt
 
 
@@ -241,7 +243,7 @@ class Rewriter:
         """What stands for an expression of a statement."""
         return expr
 
-    def inside(self, stmt: Stmt) -> Stmt:
+    def inside(self, stmt: _S) -> _S:
         """A statement with its expressions and its nested blocks rewritten."""
         return map_statement(stmt, self.expression, self.block)
 
@@ -249,7 +251,7 @@ class Rewriter:
         """A block, nested ones included; the same object where nothing changed."""
         return splice(block, self._spliced)
 
-    def function(self, function: Function) -> Function:
+    def rewritten(self, function: Function) -> Function:
         """A function with its body rewritten; the same object where nothing changed."""
         return with_body(function, self.block(function.body))
 
@@ -266,7 +268,7 @@ class _Hooks(Rewriter):
         self.expr = expr
         self.after = after
 
-    def inside(self, stmt: Stmt) -> Stmt:
+    def inside(self, stmt: _S) -> _S:
         if self.expr is not None:
             return map_statement(stmt, self.expr, self.block)
         return map_statement(stmt, block=self.block) if blocks(stmt) else stmt
@@ -332,6 +334,11 @@ def renamed(block: Block, values: Mapping[str, Expr]) -> Block:
         return tuple(map(one, block))
 
     return within(block)
+
+
+def copied(block: Block) -> Block:
+    """The same statements, every one an object of its own."""
+    return renamed(block, {})
 
 
 def distinct(function: Function) -> Function:

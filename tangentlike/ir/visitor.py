@@ -217,6 +217,23 @@ def statements(block: Block) -> Iterator[Stmt]:
                 yield from statements(inner)
 
 
+def all_blocks(block: Block) -> Iterator[Block]:
+    """A block and all blocks within it, outer ones first."""
+    yield block
+    for stmt in block:
+        for inner in blocks(stmt):
+            yield from all_blocks(inner)
+
+
+def inner_blocks(block: Block) -> Iterator[tuple[Stmt, int, Block]]:
+    """The blocks within a block, those further inside first: the statement that each is a part
+    of, which of its blocks it is, and the block."""
+    for stmt in block:
+        for which, inner in enumerate(blocks(stmt)):
+            yield from inner_blocks(inner)
+            yield stmt, which, inner
+
+
 def tried_and_rest(stmt: Try) -> tuple[Block, Block]:
     """The body of a `try` in two: what it protects, and what follows (with the mark between)."""
     at = next(n for n, inner in enumerate(stmt.body) if isinstance(inner, Tried))

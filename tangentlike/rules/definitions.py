@@ -206,10 +206,7 @@ def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
                 return _applied(vectorized[name], args, e)
         return ir.rebuild(e, expr)
 
-    def inner(block: ir.Block) -> ir.Block:
-        return tuple(ir.map_statement(stmt, expr, inner) for stmt in block)
-
-    return inner(stmts)
+    return ir.rewrite(stmts, expression=expr)
 
 
 def _makes_namedtuple(obj: Any) -> bool:

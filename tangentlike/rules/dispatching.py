@@ -36,7 +36,7 @@ def dispatch_spelled(lowered: Lowered) -> Lowered:
     def parts(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         call = _dispatching(stmt)
         if call is None:
-            yield ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
+            yield stmt
             return
         assert isinstance(stmt, ir.Assign) and isinstance(call.fn, ir.Ref)
         kind = ir.Call(ir.Ref("type", type), call.args[:1], at=call.at)
@@ -47,10 +47,7 @@ def dispatch_spelled(lowered: Lowered) -> Lowered:
         yield ir.Assign(name, ir.Call(asked, (ir.Var(of_type),), at=call.at), stmt.origin)
         yield dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Var(name)))
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in parts(stmt))
-
-    function = dataclasses.replace(lowered.function, body=block(lowered.function.body))
+    function = ir.with_body(lowered.function, ir.rewrite(lowered.function.body, after=parts))
     return dataclasses.replace(
         lowered, function=function, temporaries=frozenset(lowered.temporaries) | made
     )

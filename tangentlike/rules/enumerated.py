@@ -44,10 +44,7 @@ def entries_spelled(lowered: Lowered) -> Lowered:
         made.add(name := names.fresh(word))
         return name
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
-    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def statement(stmt: ir.Stmt) -> ir.Instead:
         name = _enumerates(stmt)
         if name is not None and (bound[name], read[name]) == (1, headers[name]):
             assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
@@ -62,12 +59,11 @@ def entries_spelled(lowered: Lowered) -> Lowered:
                 entries: ir.Attribute(array, "flat", at),
             }
             return tuple(ir.Assign(n, value, stmt.origin) for n, value in steps.items())
-        stmt = ir.map_statement(stmt, block=block)
         if isinstance(stmt, ir.For) and isinstance(stmt.iter, ir.Var) and stmt.iter.name in walks:
-            stmt = dataclasses.replace(stmt, iter=walks[stmt.iter.name])
-        return (stmt,)
+            return dataclasses.replace(stmt, iter=walks[stmt.iter.name])
+        return None
 
-    function = dataclasses.replace(lowered.function, body=block(lowered.function.body))
+    function = ir.with_body(lowered.function, ir.rewrite(lowered.function.body, after=statement))
     return dataclasses.replace(
         lowered, function=function, temporaries=frozenset(lowered.temporaries) | made
     )

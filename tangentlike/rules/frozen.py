@@ -55,11 +55,10 @@ def parameters_given(lowered: Lowered) -> Lowered:
         fn = ir.Ref(f"{made.fn.text}.{method}", getattr(made.fn.obj, method))
         return ir.Call(fn, (*e.args, *made.args), made.kwargs, e.at)
 
-    def block(stmts: ir.Block) -> ir.Block:
-        kept = (s for s in stmts if not (_is_frozen(s) and s.target in known))  # type: ignore[attr-defined]
-        return tuple(ir.map_statement(stmt, expr, block) for stmt in kept)
+    def without(stmt: ir.Stmt) -> ir.Instead:
+        return () if _is_frozen(stmt) and stmt.target in known else None  # type: ignore[union-attr]
 
-    function = dataclasses.replace(lowered.function, body=block(lowered.function.body))
+    function = ir.with_body(lowered.function, ir.rewrite(lowered.function.body, without, expr))
     return dataclasses.replace(lowered, function=function)
 
 

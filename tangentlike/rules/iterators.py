@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ir, runtime
+from ..ir.index import ProgramIndex
 from ..runtime.records import attribute_of
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def iterators_spelled(lowered: Lowered) -> Lowered:
     every = list(ir.statements(lowered.function.body))
     if not any(_iterator(stmt) for stmt in every):
         return lowered
-    spelling = _Spelling(every)
-    body = spelling.block(lowered.function.body)
-    function = dataclasses.replace(lowered.function, body=body)
+    spelling = _Spelling(every, ProgramIndex(lowered.function))
+    body = ir.rewrite(lowered.function.body, spelling.statement)
+    function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)
 
 
@@ -119,7 +120,8 @@ def _spelled(call: ir.Call) -> ir.Call | None:
 class _Spelling:
     """One function's iterators; `every` are its statements."""
 
-    def __init__(self, every: list[ir.Stmt]) -> None:
+    def __init__(self, every: list[ir.Stmt], index: ProgramIndex) -> None:
+        self.index = index
         self.bound = ir.bindings(every)
         self.read: Counter[str] = Counter()
         self.values: dict[str, list[ir.Expr]] = {}
@@ -133,16 +135,12 @@ class _Spelling:
             if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
                 self.values.setdefault(stmt.target, []).append(stmt.value)
 
-    def block(self, block: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        for place, stmt in enumerate(block):
-            call = _iterator(stmt)
-            if call is None:
-                out.append(ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt)
-                continue
-            assert isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
-            out.append(self._as_list(stmt, stmt.target, call, block[place + 1 :]))
-        return tuple(out)
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        call = _iterator(stmt)
+        if call is None:
+            return None
+        assert isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
+        return self._as_list(stmt, stmt.target, call, self.index.following(stmt))
 
     def _as_list(self, stmt: ir.Assign, name: str, call: ir.Call, rest: ir.Block) -> ir.Stmt:
         until = self._until_taken(name, rest)
@@ -182,8 +180,7 @@ class _Spelling:
         if self.read[name] != 1:
             return None
         for place, stmt in enumerate(rest):
-            inside = any(name in ir.reads(s) for b in ir.blocks(stmt) for s in ir.statements(b))
-            if inside:
+            if any(name in ir.reads(s) for s in ir.statements((stmt,)) if s is not stmt):
                 return None
             if name not in ir.reads(stmt):
                 continue

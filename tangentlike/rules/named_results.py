@@ -47,10 +47,7 @@ def fields_spelled(lowered: Lowered) -> Lowered:
                 return ir.Index(ir.Var(name), ir.Const(made[name].index(field)), at)
         return ir.rebuild(e, expr)
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(ir.map_statement(stmt, expr, block) for stmt in stmts)
-
-    body = block(lowered.function.body)
+    body = ir.rewrite(lowered.function.body, expression=expr)
     return dataclasses.replace(lowered, function=dataclasses.replace(lowered.function, body=body))
 
 

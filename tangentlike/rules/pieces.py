@@ -40,7 +40,8 @@ def choices_spelled(lowered: Lowered) -> Lowered:
     if not any(map(_chooses, ir.statements(lowered.function.body))):
         return lowered
     speller = _Speller(lowered)
-    function = dataclasses.replace(lowered.function, body=speller.block(lowered.function.body))
+    body = ir.rewrite(lowered.function.body, after=speller.statement)
+    function = ir.with_body(lowered.function, body)
     return dataclasses.replace(
         lowered, function=function, temporaries=frozenset(lowered.temporaries) | speller.made
     )
@@ -139,19 +140,15 @@ class _Speller:
             and bound.count(stmt.target) == 1
         }
 
-    def block(self, block: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        for stmt in block:
-            inner = ir.map_statement(stmt, block=self.block)
-            spellings = {
-                np.piecewise: self.writes,
-                np.select: self.wheres,
-                np.ufunc: self.casts,
-                np.einsum: self.subscripts,
-            }
-            spelled = spellings.get(_chooses(stmt))
-            out += [inner] if spelled is None else spelled(inner)
-        return tuple(out)
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        spellings = {
+            np.piecewise: self.writes,
+            np.select: self.wheres,
+            np.ufunc: self.casts,
+            np.einsum: self.subscripts,
+        }
+        spelled = spellings.get(_chooses(stmt))
+        return None if spelled is None else spelled(stmt)
 
     def casts(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         assert isinstance(stmt, ir.Assign | ir.Do) and isinstance(stmt.value, ir.Call)

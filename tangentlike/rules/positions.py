@@ -45,10 +45,7 @@ def positions_spelled(lowered: Lowered) -> Lowered:
                 return _in_positions(e, words)
         return e
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(ir.map_statement(stmt, expr, block) for stmt in stmts)
-
-    body = block(lowered.function.body)
+    body = ir.rewrite(lowered.function.body, expression=expr)
     if body == lowered.function.body:
         return lowered
     return dataclasses.replace(lowered, function=dataclasses.replace(lowered.function, body=body))

@@ -80,17 +80,14 @@ def series_spelled(lowered: Lowered) -> Lowered:
         args = (*e.args, ir.Var(name)) if first_x else (ir.Var(name), *e.args)
         return ir.Call(fn, args, (), e.at)
 
-    def statement(stmt: ir.Stmt) -> ir.Stmt:
+    def statement(stmt: ir.Stmt) -> ir.Instead:
         if isinstance(stmt, ir.Assign) and _is_made(stmt.value):
             assert isinstance(stmt.value, ir.Call)
             fn = ir.Ref(f"{alias}.asarray", np.asarray)
             return dataclasses.replace(stmt, value=dataclasses.replace(stmt.value, fn=fn))
-        return ir.map_statement(stmt, expr, block)
+        return None
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(map(statement, stmts))
-
-    function = dataclasses.replace(lowered.function, body=block(lowered.function.body))
+    function = ir.with_body(lowered.function, ir.rewrite(lowered.function.body, statement, expr))
     return dataclasses.replace(lowered, function=function)
 
 

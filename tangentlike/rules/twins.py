@@ -64,10 +64,9 @@ def as_numpy(lowered: Lowered) -> Lowered:
             return e if original is None else ir.Ref(e.text, original)
         return ir.rebuild(e, expr)
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(ir.map_statement(stmt, expr, block) for stmt in stmts)
-
-    function = dataclasses.replace(lowered.function, body=block(lowered.function.body))
+    function = dataclasses.replace(
+        lowered.function, body=ir.rewrite(lowered.function.body, expression=expr)
+    )
     return dataclasses.replace(lowered, function=function)
 
 

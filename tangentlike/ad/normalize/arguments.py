@@ -17,9 +17,6 @@ def spell_arguments(function: ir.Function, context: Context) -> ir.Function:
     if not any(map(_wanted, ir.statements(function.body))):
         return function
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         match stmt:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
@@ -27,10 +24,9 @@ def spell_arguments(function: ir.Function, context: Context) -> ir.Function:
                 yield from before
                 yield stmt if new is call else dataclasses.replace(stmt, value=new)
             case _:
-                yield ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
+                yield stmt
 
-    body = block(function.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
 def _wanted(stmt: ir.Stmt) -> bool:

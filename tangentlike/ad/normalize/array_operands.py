@@ -71,9 +71,6 @@ def operands_as_arrays(
     unknown and a derivative depends on it, the text asks.
     """
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call):
             asked = _asked(stmt.value, context)
@@ -92,15 +89,14 @@ def operands_as_arrays(
                 context.kinds[stmt.target] = context.kind_of(call)
             yield dataclasses.replace(stmt, value=call) if arrays else stmt
         else:
-            yield ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
+            yield stmt
 
     @functools.cache
     def varied() -> frozenset[str]:
         effects = context.sources().effects
         return varied_names(function, wrt, context.kinds, context.book, effects)
 
-    body = block(function.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
 def _array(arg: ir.Expr, origin: ir.Origin, before: list[ir.Stmt], context: Context) -> ir.Expr:

@@ -8,6 +8,7 @@ once where it must be saved.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from ... import ir
 from ...analysis.memory import Sources
@@ -22,35 +23,42 @@ def share_loads(function: ir.Function, context: Context) -> ir.Function:
     Only within a run of simple statements; any write in place ends what is known. What is bound
     again, or updated (`t = o.v; t += w; o.v = t`), keeps its own load.
     """
-    sources = context.sources()
-    bound = ir.bindings(ir.statements(function.body))
+    return _Loads(context, ir.bindings(ir.statements(function.body))).rewritten(function)
 
-    def block(stmts: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        loads: Loads = {}
-        renamed: dict[str, ir.Expr] = {}
-        for stmt in stmts:
-            if ir.blocks(stmt):
-                loads.clear()
-                out.append(ir.map_statement(put(stmt, renamed), block=block))
-                continue
-            stmt = put(stmt, renamed)
-            found = _load(stmt, context)
-            if found is not None and bound[str(getattr(stmt, "target", ""))] > 1:
-                found = None
-            if found is not None and found in loads:
-                assert isinstance(stmt, ir.Assign)
-                renamed[str(stmt.target)] = ir.Var(loads[found])
-                continue
-            _forget(loads, stmt, sources)
-            if found is not None:
-                assert isinstance(stmt, ir.Assign)
-                loads[found] = str(stmt.target)
-            out.append(stmt)
-        return tuple(out)
 
-    body = block(function.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+@dataclasses.dataclass
+class _Loads(ir.Rewriter):
+    """`bound` says how often each name is bound; `known` are the loads of the run at hand."""
+
+    context: Context
+    bound: Mapping[str, int]
+    known: Loads = dataclasses.field(default_factory=dict)
+    renamed: dict[str, ir.Expr] = dataclasses.field(default_factory=dict)
+
+    def block(self, block: ir.Block) -> ir.Block:
+        around = self.known, self.renamed
+        self.known, self.renamed = {}, {}
+        block = super().block(block)
+        self.known, self.renamed = around
+        return block
+
+    def statement(self, stmt: ir.Stmt) -> ir.Stmt | tuple[()]:
+        stmt = put(stmt, self.renamed)
+        if ir.blocks(stmt):
+            self.known.clear()
+            return self.inside(stmt)
+        found = _load(stmt, self.context)
+        if found is not None and self.bound[str(getattr(stmt, "target", ""))] > 1:
+            found = None
+        if found is not None and found in self.known:
+            assert isinstance(stmt, ir.Assign)
+            self.renamed[str(stmt.target)] = ir.Var(self.known[found])
+            return ()
+        _forget(self.known, stmt, self.context.sources())
+        if found is not None:
+            assert isinstance(stmt, ir.Assign)
+            self.known[found] = str(stmt.target)
+        return stmt
 
 
 def put(stmt: ir.Stmt, renamed: dict[str, ir.Expr]) -> ir.Stmt:

@@ -49,8 +49,7 @@ def plain_container_calls(
     """`d.setdefault(k, v)` -> `if not k in d: d[k] = v`, and so on, for containers that carry
     derivatives."""
     speller = _Speller(frozenset(varied), context)
-    body = speller.block(function.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+    return speller.rewritten(function)
 
 
 def calls_containers(function: ir.Function) -> bool:
@@ -70,35 +69,33 @@ def calls_containers(function: ir.Function) -> bool:
 
 
 @dataclasses.dataclass
-class _Speller:
+class _Speller(ir.Rewriter):
     varied: frozenset[str]
     context: Context
     partials: dict[str, ir.Call] = dataclasses.field(default_factory=dict)  # temporaries
 
     def block(self, block: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        for stmt in block:
-            out += self.statement(stmt)
-            match stmt:
-                case ir.Assign(target=str(name), value=ir.Call() as value) if is_partial(value):
-                    if name in self.context.temporaries:
-                        self.partials[name] = value
-        read = {n for s in ir.statements(tuple(out)) for n in ir.reads(s)}
+        block = super().block(block)
+        read = {n for s in ir.statements(block) for n in ir.reads(s)}
         unread = self.partials.keys() - read
-        return tuple(s for s in out if not (isinstance(s, ir.Assign) and s.target in unread))
+        gone = [s for s in block if isinstance(s, ir.Assign) and s.target in unread]
+        return tuple(s for s in block if s not in gone) if gone else block
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         match stmt:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 made = self.call(stmt, call)
                 yield from (stmt,) if made is None else made
+                name = stmt.target if isinstance(stmt, ir.Assign) else None
+                if isinstance(name, str) and is_partial(call) and name in self.context.temporaries:
+                    self.partials[name] = call
             case ir.For():
                 before: list[ir.Stmt] = []
                 header = self.header(stmt.iter, stmt.origin, before)
                 yield from before
-                yield dataclasses.replace(stmt, iter=header, body=self.block(stmt.body))
+                yield dataclasses.replace(self.inside(stmt), iter=header)
             case _:
-                yield ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt
+                yield self.inside(stmt)
 
     def call(self, stmt: ir.Assign | ir.Do, call: ir.Call) -> list[ir.Stmt] | None:
         match call:

@@ -45,10 +45,11 @@ def changes_as_new(
     effects = context.sources().effects
     varied = varied_names(function, wrt, context.kinds, context.book, effects)
     special = {special_container(stmt)[0] for stmt in ir.statements(function.body)}
-    body = _Rewriter(varied - special, context).block(function.body)
-    if body == function.body:
+    changes = _Changes(varied - special, context)
+    body = ir.rewrite(function.body, after=changes.statement)
+    if body is function.body:
         return function
-    function = dataclasses.replace(function, body=body)
+    function = ir.with_body(function, body)
     context.kinds.update(infer_kinds(function, given, context.book))
     return function
 
@@ -67,14 +68,11 @@ def _may_change(stmt: ir.Stmt) -> bool:
 
 
 @dataclasses.dataclass
-class _Rewriter:
+class _Changes:
     varied: frozenset[str]
     context: Context
     out: list[ir.Stmt] = dataclasses.field(default_factory=list)
     origin: ir.Origin = dataclasses.field(init=False)
-
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         self.out, self.origin = [], stmt.origin
@@ -110,7 +108,7 @@ class _Rewriter:
                     same = (ir.Index(xs, key), value)
                     check = ir.Call(self.context.helper("require_as_many"), same)
                     yield ir.Do(check, stmt.origin)
-        yield ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt
+        yield stmt
 
     def may_resize(self, xs: ir.Var, key: ir.Slice, value: ir.Expr) -> bool:
         """Whether `xs[a:b] = ys` may be one of a list, for all that is known, and of any length."""

@@ -28,7 +28,8 @@ _MAKES_ENTRIES = (defaultdict, Counter)
 def used_like(cls: type, name: str, is_bounded: bool, function: ir.Function) -> bool:
     """Whether a list (of a deque) or dict in its place would do the same in all of a function."""
     methods = _BOUNDED if is_bounded else _METHODS[cls]
-    return _Uses(cls, name, methods).block(function.body)
+    uses = _Uses(cls, name, methods)
+    return all(map(uses.statement, ir.statements(function.body)))
 
 
 class _Uses:
@@ -36,9 +37,6 @@ class _Uses:
         self.cls = cls
         self.name = name
         self.methods = methods
-
-    def block(self, block: ir.Block) -> bool:
-        return all(self.statement(stmt) and all(map(self.block, ir.blocks(stmt))) for stmt in block)
 
     def statement(self, stmt: ir.Stmt) -> bool:
         if self.name not in ir.reads(stmt):

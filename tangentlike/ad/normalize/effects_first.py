@@ -47,7 +47,8 @@ def effects_first(
     apart = _Apart(lowered.function, writes, changes, kind)
     if not any(map(apart.hides, ir.statements(lowered.function.body))):
         return lowered
-    function = dataclasses.replace(lowered.function, body=apart.block(lowered.function.body))
+    body = ir.rewrite(lowered.function.body, after=apart.statement)
+    function = ir.with_body(lowered.function, body)
     temporaries = lowered.temporaries | apart.made
     return dataclasses.replace(lowered, function=function, temporaries=temporaries)
 
@@ -72,13 +73,10 @@ class _Apart:
             self._refuse(stmt, stmt.origin.place)
         return any(map(self._writes_inside, _inner(stmt)))
 
-    def block(self, stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in self._statement(stmt))
-
-    def _statement(self, stmt: ir.Stmt) -> list[Any]:
-        stmt = ir.map_statement(stmt, block=self.block)
+    def statement(self, stmt: ir.Stmt) -> list[Any] | None:
+        """What stands for a statement that hides an effect."""
         if not self.hides(stmt):
-            return [stmt]
+            return None
         out: list[ir.Stmt] = []
         match stmt:
             case ir.While(test=test, body=body, origin=origin):

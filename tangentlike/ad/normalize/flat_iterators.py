@@ -33,7 +33,7 @@ def flat_spelled(function: ir.Function, context: Context) -> ir.Function:
     reads = Counter(name for stmt in statements for name in ir.reads(stmt))
     writes = any(isinstance(stmt, ir.Store | ir.Update | ir.Do) for stmt in statements)
     speller = _Speller(context, reads, writes)
-    return dataclasses.replace(function, body=speller.block(function.body))
+    return speller.rewritten(function)
 
 
 def _has_flat(stmt: ir.Stmt) -> bool:
@@ -48,7 +48,7 @@ def _has_flat(stmt: ir.Stmt) -> bool:
 _MAY_BE_SLICE = ("unknown", "value", "other")
 
 
-class _Speller:
+class _Speller(ir.Rewriter):
     def __init__(self, context: Context, reads: Counter[str], writes: bool) -> None:
         self.context = context
         self.reads = reads
@@ -79,7 +79,7 @@ class _Speller:
                 ) is not None and item in written:
                     out += self._written(stmt, written[item])
                 case _:
-                    out.append(ir.map_statement(stmt, block=self.block))
+                    out.append(self.inside(stmt))
         return tuple(out)
 
     def _may_be_array(self, base: ir.Expr) -> bool:

@@ -35,23 +35,16 @@ def writes_as_stores(function: ir.Function, context: Context) -> ir.Function:
     """
     listed = keys_as_lists(iterators_as_lists(function, context), context)
     plain = flat_spelled(listed, context)
-    body = _Rewriter(context, _tuples(plain)).block(plain.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+    return _Stores(context, _tuples(plain)).rewritten(plain)
 
 
-class _Rewriter:
+class _Stores(ir.Rewriter):
     def __init__(self, context: Context, tuples: Mapping[str, tuple[ir.Expr, ...]]) -> None:
         self.context = context
         self.tuples = tuples  # what stands in tuples that have one definition
 
-    def block(self, block: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        for stmt in block:
-            out.extend(self.statement(stmt))
-        return tuple(out)
-
-    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
-        if isinstance(stmt, ir.Do | ir.Assign):
+    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        if isinstance(stmt, ir.Do | ir.Assign) and _known_method(stmt.value) is not stmt.value:
             stmt = dataclasses.replace(stmt, value=_known_method(stmt.value))
         match stmt:
             case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var() as base, "extend"), args=(items,))):
@@ -82,7 +75,7 @@ class _Rewriter:
                 self.context.kinds[index] = INT
                 return [indexed(stmt, index, self.block(stmt.body))]
             case ir.If() | ir.For() | ir.While():
-                return [ir.map_statement(stmt, block=self.block)]
+                return None
             case _:
                 return [stmt]
 

@@ -12,7 +12,6 @@ things, and says so when it runs. (Parameters are known for what is given.)
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 
 from ... import ir
@@ -42,16 +41,13 @@ def no_dicts_for_their_items(
         return function
     helper = context.helper("require_no_dict")
 
-    def block(block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in statement(stmt))
-
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         for name in dict.fromkeys(_gone_through(stmt, context)):
             if name in checked:
                 yield ir.Do(ir.Call(helper, (ir.Var(name),)), stmt.origin)
-        yield ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
+        yield stmt
 
-    return dataclasses.replace(function, body=block(function.body))
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
 def _views(function: ir.Function) -> set[str]:

@@ -7,11 +7,13 @@ import dataclasses
 import inspect
 import itertools
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 from ... import ir
 from ...errors import UnsupportedError
 from ...frontend.comprehensions import is_generator
+from ...ir.index import ProgramIndex
 from ..context import Context
 from ..loops import may_break, sources_of
 
@@ -37,28 +39,25 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
         else:
             others |= ir.reads(stmt)
 
-    def block(stmts: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        for place, stmt in enumerate(stmts):
-            name = _iterator(stmt)
-            if name is None or not headers[name]:
-                out.append(ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt)
-                continue
-            here = any(
-                isinstance(later, ir.For) and name in ir.names_in(later.iter)
-                for later in stmts[place + 1 :]
-            )
-            if headers[name] > 1 or name in others or not here:
-                raise UnsupportedError(
-                    f"`{name}` is an iterator, and what a loop leaves of it is read later",
-                    stmt.origin.place,
-                    "Make a list of it, `items = list(...)`, and loop over slices of that.",
-                )
-            out += _listed(stmt, name, context)
-        return tuple(out)
+    index = ProgramIndex(function)
 
-    body = block(function.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+    def statement(stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        name = _iterator(stmt)
+        if name is None or not headers[name]:
+            return None
+        here = any(
+            isinstance(later, ir.For) and name in ir.names_in(later.iter)
+            for later in index.following(stmt)
+        )
+        if headers[name] > 1 or name in others or not here:
+            raise UnsupportedError(
+                f"`{name}` is an iterator, and what a loop leaves of it is read later",
+                stmt.origin.place,
+                "Make a list of it, `items = list(...)`, and loop over slices of that.",
+            )
+        return _listed(stmt, name, context)
+
+    return ir.with_body(function, ir.rewrite(function.body, statement))
 
 
 def _listed(stmt: ir.Stmt, name: str, context: Context) -> list[ir.Stmt]:
@@ -106,7 +105,7 @@ def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:
     Of a loop that may `break` the reverse sweep knows the number of rounds, and of a loop through
     several things at once it may have to reach each item by its position.
     """
-    grown = _grown(function.body, frozenset())
+    grown = _grown(function)
 
     def keyed(stmt: ir.For) -> list[str]:
         names = sources_of(stmt.iter)
@@ -119,38 +118,28 @@ def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:
             or (form == "set" and by_position)
         ]
 
-    def block(stmts: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        for stmt in stmts:
-            if ir.blocks(stmt):
-                stmt = ir.map_statement(stmt, block=block)
-            if isinstance(stmt, ir.For):
-                for name in keyed(stmt):
-                    keys = context.names.fresh(f"{name}_keys")
-                    context.temporaries.add(keys)
-                    listed = ir.Call(ir.Ref("list", list), (ir.Var(name),))
-                    context.kinds[keys] = context.kind_of(listed)
-                    out.append(ir.Assign(keys, listed, stmt.origin))
-                    header = ir.substitute(stmt.iter, {name: ir.Var(keys)})
-                    stmt = dataclasses.replace(stmt, iter=header)
-            out.append(stmt)
-        return tuple(out)
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        for name in keyed(stmt) if isinstance(stmt, ir.For) else ():
+            assert isinstance(stmt, ir.For)
+            keys = context.names.fresh(f"{name}_keys")
+            context.temporaries.add(keys)
+            listed = ir.Call(ir.Ref("list", list), (ir.Var(name),))
+            context.kinds[keys] = context.kind_of(listed)
+            yield ir.Assign(keys, listed, stmt.origin)
+            header = ir.substitute(stmt.iter, {name: ir.Var(keys)})
+            stmt = dataclasses.replace(stmt, iter=header)
+        yield stmt
 
-    body = block(function.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
-def _grown(block: ir.Block, present: frozenset[tuple[str, str]]) -> set[str]:
-    """The names of what gets entries; `present` are (name, key) of which the entry is there."""
+def _grown(function: ir.Function) -> set[str]:
+    """The names of what gets entries: not those of keys that a loop around runs through."""
     found: set[str] = set()
-    for stmt in block:
-        here = present
+    for stmt, around in ir.with_parents(function.body):
         match stmt:
             case ir.Store(target=ir.Index(ir.Var(name), key)):
-                if not (isinstance(key, ir.Var) and (name, key.name) in present):
+                loops = [(s.iter, s.target) for s in around if isinstance(s, ir.For)]
+                if not (isinstance(key, ir.Var) and (ir.Var(name), key.name) in loops):
                     found.add(name)
-            case ir.For(target=str(key), iter=ir.Var(name)):
-                here = present | {(name, key)}
-        for nested in ir.blocks(stmt):
-            found |= _grown(nested, here)
     return found

@@ -59,7 +59,12 @@ def reads_by_key(function: ir.Function, varied: Collection[str], context: Contex
     if not speller.changed:
         return function
     read = frozenset(n for s in ir.statements(body) for n in ir.reads(s))
-    return dataclasses.replace(function, body=_without(speller.made - read, body))
+    gone = speller.made - read
+
+    def without(stmt: ir.Stmt) -> ir.Block | None:
+        return () if isinstance(stmt, ir.Assign) and stmt.target in gone else None
+
+    return ir.with_body(function, ir.rewrite(body, without))
 
 
 def reads_dicts(function: ir.Function) -> bool:
@@ -73,7 +78,7 @@ def reads_dicts(function: ir.Function) -> bool:
 
 
 @dataclass
-class _Speller:
+class _Speller(ir.Rewriter):
     varied: frozenset[str]
     temporaries: set[str]
     names: Names
@@ -88,7 +93,7 @@ class _Speller:
         views: dict[str, _View] = {}
         out: list[ir.Stmt] = []
         for stmt in block:
-            out += self.statement(stmt, views)
+            out += self.parts(stmt, views)
             bound = {n for s in ir.statements((stmt,)) for n in ir.binds(s)}
             for name in [n for n, v in views.items() if n in bound or v.source.name in bound]:
                 del views[name]
@@ -115,7 +120,7 @@ class _Speller:
                 return dataclasses.replace(found, is_sorted=True)
         return None
 
-    def statement(self, stmt: ir.Stmt, views: dict[str, _View]) -> list[ir.Stmt]:
+    def parts(self, stmt: ir.Stmt, views: dict[str, _View]) -> list[ir.Stmt]:
         match stmt:
             case ir.For():
                 return self.loop(stmt, views)
@@ -141,7 +146,7 @@ class _Speller:
                     name = self.temporary(found.method)
                     unpacked = ir.Assign(stmt.target, ir.Var(name), stmt.origin)
                     return [*self.listed(name, found, stmt.origin), unpacked]
-        return [ir.map_statement(stmt, block=self.block)]
+        return [self.inside(stmt)]
 
     def is_strange(self, call: ir.Call) -> bool:
         """Whether it is a view of a dict that may change, or of what may be no dict."""
@@ -187,7 +192,7 @@ class _Speller:
         before: list[ir.Stmt] = []
         reads: list[ir.Stmt] = []
         target, iterable = self.header(stmt.target, stmt.iter, views, stmt.origin, before, reads)
-        body = (*reads, *self.block(stmt.body))
+        body = (*reads, *self.inside(stmt).body)
         return [*before, ir.For(target, iterable, body, stmt.origin)]
 
     def header(
@@ -349,23 +354,9 @@ def _used_otherwise(function: ir.Function) -> set[str]:
     """The names that are read elsewhere than in the header of a loop, or of loops that stand in
     other blocks than they are bound in."""
     found: set[str] = set()
-
-    def block(stmts: ir.Block) -> None:
-        bound = {name for stmt in stmts for name in ir.binds(stmt)}
-        for stmt in stmts:
+    for block in ir.all_blocks(function.body):
+        bound = {name for stmt in block for name in ir.binds(stmt)}
+        for stmt in block:
             read = {n for e in ir.expressions(stmt) for n in ir.names_in(e)}
             found.update(read - bound if isinstance(stmt, ir.For) else read)
-            for inner in ir.blocks(stmt):
-                block(inner)
-
-    block(function.body)
     return found
-
-
-def _without(names: set[str] | frozenset[str], block: ir.Block) -> ir.Block:
-    """A block without the assignments of names that nobody reads any more."""
-    return tuple(
-        ir.map_statement(stmt, block=lambda inner: _without(names, inner))
-        for stmt in block
-        if not (isinstance(stmt, ir.Assign) and stmt.target in names)
-    )

@@ -22,10 +22,7 @@ from ..context import Context
 def merge_same_arguments(function: ir.Function, context: Context) -> ir.Function:
     """`g(u, u)` -> `g_same(u)` wherever `g` writes one of the parameters it is given `u` for."""
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(map(statement, stmts))
-
-    def statement(stmt: ir.Stmt) -> ir.Stmt:
+    def statement(stmt: ir.Stmt) -> ir.Stmt | None:
         match stmt:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 same = _same(call, context)
@@ -35,10 +32,9 @@ def merge_same_arguments(function: ir.Function, context: Context) -> ir.Function
                 arrays = all(context.kind_of(actuals[f]).form == "array" for f in same)
                 merged = context.callees.variants.of_same(call, same, arrays)
                 return dataclasses.replace(stmt, value=merged)
-        return ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
+        return None
 
-    body = block(function.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, ir.rewrite(function.body, statement))
 
 
 def _same(call: ir.Call, context: Context) -> Mapping[str, str]:

@@ -13,7 +13,6 @@ where a write in place asks for it.
 
 from __future__ import annotations
 
-import dataclasses
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -33,9 +32,7 @@ def separate_items(function: ir.Function, context: Context) -> ir.Function:
     separated = _Separated(_named(out, context), context)
     if not separated.items:
         return function
-    function = out
-    body = separated.block(function.body)
-    return split_again(dataclasses.replace(function, body=body), context)
+    return split_again(separated.rewritten(out), context)
 
 
 def split_again(function: ir.Function, context: Context) -> ir.Function:
@@ -50,14 +47,11 @@ def split_again(function: ir.Function, context: Context) -> ir.Function:
 
 
 @dataclass
-class _Separated:
+class _Separated(ir.Rewriter):
     """Rewrites a function; `items`: container -> key -> the name of that item."""
 
     items: Mapping[str, Mapping[Any, str]]
     context: Context
-
-    def block(self, stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in self.statement(stmt))
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         match stmt:
@@ -67,15 +61,17 @@ class _Separated:
                 pairs = zip(targets, self.items[name].values(), strict=True)
                 yield from (ir.Assign(t, ir.Var(item), stmt.origin) for t, item in pairs)
             case ir.Store(target=ir.Index() | ir.Attribute() as item) if self._of(item):
-                yield ir.Assign(self._of(item), self.expr(stmt.value), stmt.origin)
+                yield ir.Assign(self._of(item), self.expression(stmt.value), stmt.origin)
             case ir.Update(target=ir.Index() | ir.Attribute() as item) if self._of(item):
-                yield ir.Update(ir.Var(self._of(item)), stmt.op, self.expr(stmt.value), stmt.origin)
+                yield ir.Update(
+                    ir.Var(self._of(item)), stmt.op, self.expression(stmt.value), stmt.origin
+                )
             case _:
-                yield ir.map_statement(stmt, self.expr, self.block)
+                yield self.inside(stmt)
 
-    def expr(self, expr: ir.Expr) -> ir.Expr:
+    def expression(self, expr: ir.Expr) -> ir.Expr:
         name = self._of(expr)
-        return ir.Var(name) if name else ir.rebuild(expr, self.expr)
+        return ir.Var(name) if name else ir.rebuild(expr, self.expression)
 
     def _of(self, expr: ir.Expr) -> str:
         """The name of the item that an expression is, or ''."""
@@ -89,7 +85,7 @@ class _Separated:
     def _made(self, name: str, held: Mapping[Any, ir.Expr], origin: ir.Origin) -> Iterator[ir.Stmt]:
         """`xs = [b, xs[0]]` -> `item = xs_0; xs_0 = b; xs_1 = item`."""
         items = [self.items[name][key] for key in held]
-        values = list(map(self.expr, held.values()))
+        values = list(map(self.expression, held.values()))
         for place, value in enumerate(values):
             if ir.names_in(value) & set(items[:place]):
                 before = self.context.names.fresh("item")

@@ -61,7 +61,7 @@ def as_lists_and_dicts(
     if not found:
         return function
     speller = _Speller(found, context)
-    return dataclasses.replace(function, body=speller.block(function.body))
+    return speller.rewritten(function)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +137,7 @@ def _limit(call: ir.Call) -> ir.Expr | None:
 
 
 @dataclasses.dataclass
-class _Speller:
+class _Speller(ir.Rewriter):
     found: dict[str, _Container]
     context: Context
     present: frozenset[tuple[str, str]] = frozenset()  # a dict, and a key that it surely has
@@ -145,7 +145,7 @@ class _Speller:
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
         for stmt in block:
-            *before, last = self.statement(stmt)
+            *before, last = self.parts(stmt)
             if before and isinstance(last, ir.Update):  # Python looks there before it computes
                 at = len(out)
                 while at and _computes_value(out[at - 1], last):
@@ -156,7 +156,7 @@ class _Speller:
             out.append(last)
         return tuple(out)
 
-    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+    def parts(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         made = _made(stmt)
         if made is not None and isinstance(stmt, ir.Assign) and stmt.target in self.found:
             return self.constructed(stmt, made, self.found[str(stmt.target)])
@@ -173,7 +173,7 @@ class _Speller:
         outer = self.present
         if isinstance(stmt, ir.For):
             self.present |= _keys_run_over(stmt)
-        stmt = ir.map_statement(stmt, block=self.block)
+        stmt = self.inside(stmt)
         self.present = outer
         return [*before, stmt]
 

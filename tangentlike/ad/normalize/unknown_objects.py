@@ -98,16 +98,7 @@ def _these(function: ir.Function, calls: Mapping[int, ir.Call]) -> Iterator[ir.S
 
 def _replaced(function: ir.Function, parts: Mapping[int, ir.Block]) -> ir.Function:
     """The function with other statements for some, by their ids."""
-
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
-    def statement(stmt: ir.Stmt) -> ir.Block:
-        if id(stmt) in parts:
-            return parts[id(stmt)]
-        return (ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt,)
-
-    return dataclasses.replace(function, body=block(function.body))
+    return ir.with_body(function, ir.rewrite(function.body, lambda stmt: parts.get(id(stmt))))
 
 
 def _named(stmt: ir.Stmt, call: ir.Call, context: Context) -> tuple[ir.Stmt, ir.Stmt]:

@@ -24,10 +24,7 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
     function of the user's gives, unless it surely is a tuple: `a, b = split(x)`.
     """
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
-    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         match stmt:
             case ir.Assign(target=tuple(), value=ir.Call() | ir.Attribute() as value):
                 form = context.kind_of(value).form
@@ -39,10 +36,9 @@ def named_before_unpacked(function: ir.Function, context: Context) -> ir.Functio
                     parts = _fresh("parts", value, context)
                     again = dataclasses.replace(stmt, value=ir.Var(parts))
                     return (ir.Assign(parts, value, stmt.origin), again)
-        return (ir.map_statement(stmt, block=block),)
+        return None
 
-    body = block(function.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, ir.rewrite(function.body, statement))
 
 
 def _is_of_user(value: ir.Expr, context: Context) -> bool:
@@ -66,10 +62,7 @@ def items_of_unpacked(
     }
     lengths = _lengths(function, written)
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
-    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         match stmt:
             case ir.Assign(target=tuple(target), value=ir.Var(base)):
                 names = frozenset(ir.target_names(target))
@@ -86,17 +79,16 @@ def items_of_unpacked(
                 if context.kind_of(value).form == "array" and names & written:
                     rows = _fresh("rows", value, context)
                     again = dataclasses.replace(stmt, value=ir.Var(rows))
-                    return (ir.Assign(rows, value, stmt.origin), *statement(again))
+                    return (ir.Assign(rows, value, stmt.origin), *(statement(again) or (again,)))
             case ir.Assign(target=tuple(target), value=ir.Call() as call):
                 touched = {*ir.target_names(target), *ir.names_in(call)} & written
                 if touched and _makes_views(call, context) and _count(call, lengths) == len(target):
                     parts = _fresh("parts", call, context)
                     named = ir.Assign(parts, call, stmt.origin)
                     return (named, *_items(target, ir.Var(parts), stmt.origin))
-        return (ir.map_statement(stmt, block=block),)
+        return None
 
-    body = block(function.body)
-    return function if body == function.body else dataclasses.replace(function, body=body)
+    return ir.with_body(function, ir.rewrite(function.body, statement))
 
 
 def _items_written(function: ir.Function, context: Context) -> ir.Function:
@@ -112,20 +104,17 @@ def _items_written(function: ir.Function, context: Context) -> ir.Function:
         if isinstance(stmt.value, ir.Call) and _makes_views(stmt.value, context)
     }
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
-    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         match stmt:
             case ir.Update(target=ir.Index(ir.Var(name)) as item) if name in lists:
                 part = _fresh("part", item, context)
                 named = ir.Assign(part, item, stmt.origin)
                 return named, dataclasses.replace(stmt, target=ir.Var(part))
-        return (ir.map_statement(stmt, block=block),)
+        return None
 
     if not lists:
         return function
-    return dataclasses.replace(function, body=block(function.body))
+    return ir.with_body(function, ir.rewrite(function.body, statement))
 
 
 def _makes_views(call: ir.Call, context: Context) -> bool:

@@ -211,20 +211,16 @@ def _with_assumptions(
     def checks(names: Iterable[str], origin: ir.Origin) -> ir.Block:
         return tuple(_check(n, ranks[n], origin, context) for n in names if n in ranks)
 
-    def block(stmts: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        for stmt in stmts:
-            inner = ir.map_statement(stmt, block=block)
-            if isinstance(inner, ir.For):
-                begin = checks(ir.target_names(inner.target), stmt.origin)
-                inner = dataclasses.replace(inner, body=(*begin, *inner.body))
-            out.append(inner)
-            if isinstance(stmt, ir.Assign):
-                out.extend(checks(ir.target_names(stmt.target), stmt.origin))
-        return tuple(out)
+    def checked(stmt: ir.Stmt) -> ir.Block:
+        if isinstance(stmt, ir.For):
+            begin = checks(ir.target_names(stmt.target), stmt.origin)
+            return (dataclasses.replace(stmt, body=(*begin, *stmt.body)),)
+        if isinstance(stmt, ir.Assign):
+            return (stmt, *checks(ir.target_names(stmt.target), stmt.origin))
+        return (stmt,)
 
     head = checks(function.param_names, ir.Origin(function.place))
-    function = dataclasses.replace(function, body=(*head, *block(function.body)))
+    function = ir.with_body(function, (*head, *ir.rewrite(function.body, after=checked)))
     context.kinds.clear()
     context.kinds.update(infer_kinds(function, given, context.book))
     return function
@@ -316,10 +312,7 @@ def _like_parameter(name: str, function: ir.Function, context: Context) -> str:
 
 
 def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Function:
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(map(statement, stmts))
-
-    def statement(stmt: ir.Stmt) -> ir.Stmt:
+    def statement(stmt: ir.Stmt) -> ir.Stmt | None:
         if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
             name = stmt.target.name
             if name in names and stmt.op is BECOMES:
@@ -328,9 +321,7 @@ def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Func
                 text, op = BINARY_OF[stmt.op.obj]
                 call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
                 return ir.Assign(name, call, stmt.origin)
-        return ir.map_statement(stmt, block=block)
+        return None
 
-    rebound = dataclasses.replace(function, body=block(function.body))
-    if rebound == function:
-        return function
-    return split_again(rebound, context)
+    body = ir.rewrite(function.body, statement)
+    return function if body is function.body else split_again(ir.with_body(function, body), context)

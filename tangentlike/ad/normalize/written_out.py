@@ -8,7 +8,6 @@ Then it can be seen which item each statement means.
 
 from __future__ import annotations
 
-import dataclasses
 import operator
 from collections.abc import Mapping
 from typing import Any
@@ -49,21 +48,15 @@ def loops_written_out(function: ir.Function, keys: Mapping[str, tuple[Any, ...]]
     """Write out the loops whose rounds take the items of these containers one by one."""
     if not keys:
         return function
-    body = _block(function.body, keys)
-    return function if body == function.body else dataclasses.replace(function, body=body)
 
+    def statement(stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        rounds = _rounds(stmt, keys) if isinstance(stmt, ir.For) else None
+        if rounds is None or not isinstance(stmt, ir.For):
+            return None
+        target, body = str(stmt.target), stmt.body
+        return [s for key in rounds for s in _round(body, {target: ir.Const(key)})]
 
-def _block(stmts: ir.Block, keys: Mapping[str, tuple[Any, ...]]) -> ir.Block:
-    out: list[ir.Stmt] = []
-    for stmt in stmts:
-        inner = ir.map_statement(stmt, block=lambda b: _block(b, keys))
-        rounds = _rounds(inner, keys) if isinstance(inner, ir.For) else None
-        if rounds is None or not isinstance(inner, ir.For):
-            out.append(inner)
-            continue
-        for key in rounds:
-            out.extend(_round(inner.body, {str(inner.target): ir.Const(key)}))
-    return tuple(out)
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
 def _rounds(loop: ir.For, keys: Mapping[str, tuple[Any, ...]]) -> tuple[Any, ...] | None:
@@ -128,7 +121,7 @@ def _round(block: ir.Block, values: dict[str, ir.Expr]) -> ir.Block:
     def expr(e: ir.Expr) -> ir.Expr:
         return _computed(ir.substitute(e, values)) if ir.names_in(e) & values.keys() else e
 
-    return tuple(ir.map_statement(stmt, expr, lambda b: _round(b, values)) for stmt in block)
+    return ir.rewrite(ir.copied(block), expression=expr)
 
 
 def _computed(expr: ir.Expr) -> ir.Expr:

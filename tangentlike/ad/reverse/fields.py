@@ -40,17 +40,14 @@ def updates_as_stores(function: ir.Function, context: Context) -> ir.Function:
         return function
     sharing = Sharing(structure(function), context.sources())
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(s for stmt in stmts for s in statement(stmt))
-
-    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         if not _updates_field(stmt):
-            return (ir.map_statement(stmt, block=block),)
+            return None
         assert isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Attribute)
         seen = _seen(stmt.target, function, sharing)
         return _spelled(stmt, stmt.target, seen, context)
 
-    return dataclasses.replace(function, body=block(function.body))
+    return dataclasses.replace(function, body=ir.rewrite(function.body, statement))
 
 
 def _updates_field(stmt: ir.Stmt) -> bool:

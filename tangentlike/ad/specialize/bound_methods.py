@@ -36,8 +36,9 @@ def with_bound_methods(lowered: Lowered) -> Lowered:
     function = lowered.function
     if not any(_operator(e) for s in ir.statements(function.body) for e in ir.expressions(s)):
         return lowered
-    body = _Reading(function, lowered.temporaries, lowered.scope.module).block(function.body)
-    return dataclasses.replace(lowered, function=dataclasses.replace(function, body=body))
+    reading = _Reading(function, lowered.temporaries, lowered.scope.module)
+    body = ir.rewrite(function.body, after=reading.statement)
+    return dataclasses.replace(lowered, function=ir.with_body(function, body))
 
 
 def _operator(expr: Any) -> str:
@@ -67,9 +68,6 @@ class _Reading:
                     self.stored.add(name)
         self.once = {name for name, count in counts.items() if count == 1}
 
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
-
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         match stmt:
             case ir.Assign(
@@ -87,7 +85,7 @@ class _Reading:
                         stmt, value=dataclasses.replace(call, args=(first, *rest))
                     )
                     return
-        yield ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt
+        yield stmt
 
     def is_stable(self, base: ir.Expr) -> bool:
         return isinstance(base, ir.Ref) or (isinstance(base, ir.Var) and base.name in self.once)

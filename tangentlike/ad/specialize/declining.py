@@ -29,10 +29,7 @@ def raising(lowered: Lowered, text: str) -> Lowered:
     """The method of the operator `text` with what Python raises where it declines."""
     message = f'raise TypeError("unsupported operand of {text}")'
 
-    def block(statements: ir.Block) -> ir.Block:
-        return tuple(part for stmt in statements for part in parts(stmt))
-
-    def parts(stmt: ir.Stmt) -> list[ir.Stmt]:
+    def parts(stmt: ir.Stmt) -> list[ir.Stmt] | None:
         match stmt:
             case ir.Assign(value=ir.Ref(obj=obj)) if obj is NotImplemented:
                 error = (ir.Ref("TypeError", TypeError),)
@@ -42,16 +39,15 @@ def raising(lowered: Lowered, text: str) -> Lowered:
                 ending = dataclasses.replace(stmt, value=ir.Const(None))
                 return [ir.OpaqueStmt(message, (), (), error, (), stmt.origin), ending]
             case ir.If() if type(stmt) is ir.If:
-                body, orelse = block(stmt.body), block(stmt.orelse)
+                body, orelse = stmt.body, stmt.orelse
                 if _raises(body, message):
                     return [dataclasses.replace(stmt, body=body, orelse=()), *orelse]
                 if _raises(orelse, message):
                     test = ir.Call(_NOT, (stmt.test,))
                     return [dataclasses.replace(stmt, test=test, body=orelse, orelse=()), *body]
-                return [dataclasses.replace(stmt, body=body, orelse=orelse)]
-        return [ir.map_statement(stmt, block=block)] if ir.blocks(stmt) else [stmt]
+        return None
 
-    function = dataclasses.replace(lowered.function, body=block(lowered.function.body))
+    function = ir.with_body(lowered.function, ir.rewrite(lowered.function.body, after=parts))
     return dataclasses.replace(lowered, function=function)
 
 

@@ -59,7 +59,7 @@ class FunctionClasses:
         if not spelling.kept:
             return lowered
         refuse_compared(lowered.function, every=True)
-        function = dataclasses.replace(lowered.function, body=spelling.block(lowered.function.body))
+        function = spelling.rewritten(lowered.function)
         temporaries = lowered.temporaries | spelling.added
         return dataclasses.replace(lowered, function=function, temporaries=temporaries)
 
@@ -152,7 +152,7 @@ def _parameters(obj: Any) -> list[ir.Param] | None:
     return params if params else None
 
 
-class _Spelling:
+class _Spelling(ir.Rewriter):
     """One function: which of its function values are kept, and what takes their place."""
 
     def __init__(self, classes: FunctionClasses, lowered: Lowered) -> None:
@@ -211,9 +211,6 @@ class _Spelling:
 
     # ----------------------------------------------------------------------- what is written
 
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
-
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         before: list[ir.Stmt] = []
         match stmt:
@@ -224,9 +221,8 @@ class _Spelling:
                     return
             case ir.Store(value=ir.Ref() as value) if self._stands_for(value):
                 stmt = dataclasses.replace(stmt, value=self._named(value, stmt.origin, before))
-        stmt = ir.map_statement(
-            stmt, expr=lambda e: self._with_items(e, stmt.origin, before), block=self.block
-        )
+        stmt = ir.map_statement(stmt, lambda e: self._with_items(e, stmt.origin, before))
+        stmt = self.inside(stmt)
         yield from before
         yield stmt
 

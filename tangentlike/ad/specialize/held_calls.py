@@ -28,12 +28,9 @@ def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     names = Names(all_names(lowered.function))
     made: set[str] = set()
 
-    def block(statements: ir.Block) -> ir.Block:
-        return tuple(part for stmt in statements for part in parts(stmt))
-
-    def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         if ir.blocks(stmt):
-            return (ir.map_statement(stmt, block=block),)
+            return None
         if not isinstance(stmt, (ir.Assign, ir.Do)):
             return (stmt,)
         match stmt.value:
@@ -47,7 +44,7 @@ def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
                 return read, dataclasses.replace(stmt, value=called)
         return (stmt,)
 
-    body = block(lowered.function.body)
+    body = ir.rewrite(lowered.function.body, parts)
     if not made:
         return lowered
     function = dataclasses.replace(lowered.function, body=body)
@@ -90,20 +87,15 @@ def methods_by_name(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
             return dataclasses.replace(e, fn=named[e.fn.name])
         return e
 
-    def block(statements: ir.Block) -> ir.Block:
-        return tuple(ir.map_statement(stmt, expr=expr, block=block) for stmt in statements)
+    def unread(stmt: ir.Stmt) -> ir.Block | None:
+        return () if gone & set(ir.binds(stmt)) else None
 
-    def kept(statements: ir.Block) -> ir.Block:
-        whole = (ir.map_statement(stmt, block=kept) for stmt in statements)
-        return tuple(stmt for stmt in whole if not set(ir.binds(stmt)) & unread)
-
-    body = block(lowered.function.body)
-    if body == lowered.function.body:
+    body = ir.rewrite(lowered.function.body, expression=expr)
+    if body is lowered.function.body:
         return lowered
-    unread = set(named).difference(*(ir.reads(stmt) for stmt in ir.statements(body)))
-    return dataclasses.replace(
-        lowered, function=dataclasses.replace(lowered.function, body=kept(body))
-    )
+    gone = set(named).difference(*(ir.reads(stmt) for stmt in ir.statements(body)))
+    function = ir.with_body(lowered.function, ir.rewrite(body, unread))
+    return dataclasses.replace(lowered, function=function)
 
 
 def _is_method(kind: Kind, name: str) -> bool:

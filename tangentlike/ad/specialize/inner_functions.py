@@ -41,10 +41,7 @@ def with_inner_functions(
             return class_of(e)
         return _with_defaults(e, ir.rebuild(e, expr))
 
-    def block(b: ir.Block) -> ir.Block:
-        return tuple(ir.map_statement(s, expr=expr, block=block) for s in b)
-
-    return dataclasses.replace(function, body=block(function.body))
+    return dataclasses.replace(function, body=ir.rewrite(function.body, expression=expr))
 
 
 def _mentions(stmt: ir.Stmt) -> bool:

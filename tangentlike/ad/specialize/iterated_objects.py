@@ -52,7 +52,7 @@ def _yields(kind: Kind, lookup: MethodLookup) -> bool:
     return kind.cls is not None and lookup.iteration(kind.cls) is not None
 
 
-class _Speller:
+class _Speller(ir.Rewriter):
     def __init__(
         self,
         kinds: Mapping[str, Kind],
@@ -71,15 +71,12 @@ class _Speller:
         self.made.add(name)
         return name
 
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
-
-    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt] | None:
         before: list[ir.Stmt] = []
         match stmt:
             case ir.For():
                 header = self.taken(stmt.iter, stmt.origin, before, loop=True, any_way=True)
-                return [*before, dataclasses.replace(stmt, iter=header, body=self.block(stmt.body))]
+                return [*before, dataclasses.replace(self.inside(stmt), iter=header)]
             case ir.Assign(target=tuple(), value=ir.Var() as value):
                 items = self.items(value, stmt.origin, before)
                 return [*before, dataclasses.replace(stmt, value=items)]
@@ -90,7 +87,7 @@ class _Speller:
             case ir.Assign(value=ir.Call() as call):
                 taken = self.taken(call, stmt.origin, before)
                 return [*before, dataclasses.replace(stmt, value=taken)] if before else [stmt]
-        return [ir.map_statement(stmt, block=self.block)] if ir.blocks(stmt) else [stmt]
+        return None
 
     def taken(
         self,

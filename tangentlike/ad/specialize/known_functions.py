@@ -73,7 +73,7 @@ def _concerns(stmt: ir.Stmt) -> bool:
     return False
 
 
-class _Resolver(FunctionValues):
+class _Resolver(FunctionValues, ir.Rewriter):
     """Goes through one function in order and rewrites its calls."""
 
     def __init__(self, function: ir.Function, variants: Variants, temporaries: set[str]) -> None:
@@ -83,9 +83,6 @@ class _Resolver(FunctionValues):
         self.names: Names = names_of(function)
         self.depth = 0
         self.latest: dict[str, ir.Display] = {}  # temporaries that still hold what they show
-
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         before: list[ir.Stmt] = []
@@ -112,7 +109,7 @@ class _Resolver(FunctionValues):
             case ir.Store(value=value):
                 self.refuse_kept(ir.Display("tuple", (value,)))
         if not isinstance(stmt, ir.Assign | ir.Do):
-            stmt = ir.map_statement(stmt, expr=self.inside, block=self.block)
+            stmt = self.inside(stmt)
         yield from before
         yield stmt
         self.learn(stmt)
@@ -166,11 +163,11 @@ class _Resolver(FunctionValues):
         known = self.latest.get(expr.name) if isinstance(expr, ir.Var) else expr
         return known.items if isinstance(known, ir.Display) and not known.keys else None
 
-    def inside(self, expr: ir.Expr) -> ir.Expr:
+    def expression(self, expr: ir.Expr) -> ir.Expr:
         """Calls inside an expression that stays whole."""
         if is_partial(expr):
             return expr
-        expr = ir.rebuild(expr, self.inside)
+        expr = ir.rebuild(expr, self.expression)
         return self.direct(expr) if isinstance(expr, ir.Call) else expr
 
     def kept_values(self, value: ir.Expr, stmt: ir.Assign, before: list[ir.Stmt]) -> ir.Expr:
@@ -245,7 +242,7 @@ class _Resolver(FunctionValues):
 
     def call(self, call: ir.Call, origin: ir.Origin, before: list[ir.Stmt]) -> ir.Call:
         """A call with the functions that it calls, and that it is given, made known."""
-        call = self.unstarred(ir.Call(call.fn, *_mapped(call, self.inside), call.at))
+        call = self.unstarred(ir.Call(call.fn, *_mapped(call, self.expression), call.at))
         call = self.direct(call)
         if isinstance(call.fn, ir.Ref) and inspect.isfunction(call.fn.obj):
             call = self.variants.of_call(call, self.value_of)
@@ -354,18 +351,15 @@ def _without_unread(body: ir.Block, known: Mapping[str, ir.Expr]) -> ir.Block:
     while True:
         read = {n for s in ir.statements(body) for n in ir.reads(s)}
 
-        def kept(stmt: ir.Stmt, read: set[str] = read) -> bool:
+        def unread(stmt: ir.Stmt, read: set[str] = read) -> ir.Block | None:
             match stmt:
-                case ir.Assign(target=str(name), value=value):
+                case ir.Assign(target=str(name), value=value) if name not in read:
                     part = isinstance(value, ir.Index) and isinstance(value.base, ir.Ref)
-                    return name in read or not (name in known or is_partial(value) or part)
-            return True
+                    return () if name in known or is_partial(value) or part else None
+            return None
 
-        def block(stmts: ir.Block, kept: Any = kept) -> ir.Block:
-            return tuple(ir.map_statement(s, block=block) for s in stmts if kept(s))
-
-        smaller = block(body)
-        if smaller == body:
+        smaller = ir.rewrite(body, unread)
+        if smaller is body:
             return body
         body = smaller
 

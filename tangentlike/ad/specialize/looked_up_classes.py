@@ -35,16 +35,13 @@ def made_by_class(lowered: Lowered) -> Lowered:
     if not found:
         return lowered
 
-    def block(statements: ir.Block) -> ir.Block:
-        return tuple(new for stmt in statements for new in parts(stmt))
-
-    def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Var(name))) if name in found:
                 return _branches(stmt, name, found[name])
-        return (ir.map_statement(stmt, block=block),) if ir.blocks(stmt) else (stmt,)
+        return None
 
-    function = dataclasses.replace(lowered.function, body=block(lowered.function.body))
+    function = dataclasses.replace(lowered.function, body=ir.rewrite(lowered.function.body, parts))
     return dataclasses.replace(lowered, function=function)
 
 

@@ -149,10 +149,7 @@ class Methods:
                 return _as_written(e, self._spelled[id(e.fn.obj)])
             return e
 
-        def block(b: ir.Block) -> ir.Block:
-            return tuple(self._setter(s) or ir.map_statement(s, expr=expr, block=block) for s in b)
-
-        return dataclasses.replace(function, body=block(function.body))
+        return ir.with_body(function, ir.rewrite(function.body, self._setter, expr))
 
     def _setter(self, stmt: ir.Stmt) -> ir.Stmt | None:
         """`Model_set_rate(model, v)` as `model.rate = v`."""
@@ -192,7 +189,7 @@ def _as_written(call: ir.Call, method: _Method) -> ir.Expr:
     return ir.Call(ir.Ref(text, method.original), args, at=call.at)
 
 
-class _Spelling:
+class _Spelling(ir.Rewriter):
     """One walk through a function whose names have these kinds."""
 
     def __init__(self, methods: Methods, lowered: Lowered, kinds: Mapping[str, Kind]) -> None:
@@ -225,13 +222,13 @@ class _Spelling:
         return self.methods.kind_of(expr, self.kinds)
 
     def block(self, block: ir.Block) -> ir.Block:
-        made = tuple(new for stmt in block for new in self._checked(stmt))
+        made = super().block(block)
         used = frozenset().union(*(ir.reads(s) for s in ir.statements(made)))
-        return tuple(s for s in made if not self._unused_parent(s, used))
+        return ir.splice(made, lambda s: () if self._unused_parent(s, used) else s)
 
-    def _checked(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+    def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         """A statement, after the checks of what a derivative that waited is given."""
-        new = self.statement(stmt)
+        new = self.resolved(stmt)
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj))) if waiting_of(obj) is not None:
                 assert isinstance(new, ir.Assign) and isinstance(new.value, ir.Call)
@@ -242,7 +239,8 @@ class _Spelling:
         """Whether it is `parent = super()`, and all that is asked of it was found."""
         return isinstance(stmt, ir.Assign) and _is_super(stmt.value) and stmt.target not in used
 
-    def statement(self, stmt: ir.Stmt) -> ir.Stmt:
+    def resolved(self, stmt: ir.Stmt) -> ir.Stmt:
+        """A statement with calls of functions for methods."""
         if any(kind.among for kind in self.kinds.values()):
             names = Names(all_names(self.lowered.function))
             branches = by_class(stmt, self.kinds, self.spelled, names)
@@ -250,7 +248,7 @@ class _Spelling:
                 return branches
         match stmt:
             case ir.Assign(value=value) | ir.Do(value=value):
-                new = self.expression(value, stmt.origin)
+                new = self.value(value, stmt.origin)
                 return stmt if new is value else dataclasses.replace(stmt, value=new)
             case ir.Store(target=ir.Index(base, key), value=value) if self._class(base) is not None:
                 parts = (base, key, value)
@@ -262,18 +260,18 @@ class _Spelling:
             case ir.Store(target=ir.Attribute(base, name), value=value):
                 found = self.methods.lookup.setter(self._class(base), name, (base, value))
                 return self._done(found, stmt)
-        return ir.map_statement(stmt, block=self.block) if ir.blocks(stmt) else stmt
+        return self.inside(stmt) if ir.blocks(stmt) else stmt
 
     def spelled(self, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
         """A statement where names have these kinds."""
-        return _Spelling(self.methods, self.lowered, kinds).statement(stmt)
+        return _Spelling(self.methods, self.lowered, kinds).resolved(stmt)
 
     def _done(self, found: Found | None, stmt: ir.Store) -> ir.Stmt:
         """A store as the call of the method that it is; itself where there is none."""
         call = None if found is None else self._called(found, stmt.value, stmt.origin)
         return stmt if call is None else ir.Do(call, stmt.origin)
 
-    def expression(self, value: ir.Expr, origin: ir.Origin) -> ir.Expr:
+    def value(self, value: ir.Expr, origin: ir.Origin) -> ir.Expr:
         """A call, an attribute or an item as a call of the method behind it."""
         match value:
             case ir.Call(fn=ir.Attribute(ir.Var(name), method)) if name in self.parents:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -46,8 +46,8 @@ def functions_of_modules(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered
             return e
         return ir.Ref(f"{_spelled(module, lowered.scope)}.{e.name}", getattr(module, e.name))
 
-    body = _mapped(lowered.function.body, expr)
-    if body == lowered.function.body:
+    body = ir.rewrite(lowered.function.body, expression=expr)
+    if body is lowered.function.body:
         return lowered
     function = dataclasses.replace(lowered.function, body=body)
     return as_defined(as_numpy(dataclasses.replace(lowered, function=function)))
@@ -74,10 +74,6 @@ def module_check(name: str, kind: Kind, function: ir.Function, scope: Scope) -> 
     return ir.Do(
         ir.Call(check, (ir.Var(name), expected), at=function.place), ir.Origin(function.place)
     )
-
-
-def _mapped(body: ir.Block, expr: Callable[[ir.Expr], ir.Expr]) -> ir.Block:
-    return tuple(ir.map_statement(s, expr=expr, block=lambda b: _mapped(b, expr)) for s in body)
 
 
 def _spelled(module: types.ModuleType, scope: Scope) -> str:

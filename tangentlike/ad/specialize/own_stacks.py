@@ -35,7 +35,7 @@ def stacks_by_position(lowered: Lowered, tapes: Collection[str]) -> Lowered:
     names = names_of(function)
     left = {s: names.fresh(f"{s.removesuffix('_saved')}_left") for s in stacks}
     sure = frozenset(map(_popped, _outside_branches(function.body)))
-    body = _Reader(left, sure).block(function.body)
+    body = ir.rewrite(function.body, after=_Reader(left, sure).statement)
     return dataclasses.replace(
         lowered,
         function=dataclasses.replace(function, body=body),
@@ -74,10 +74,9 @@ def _popped(stmt: ir.Stmt) -> str:
 
 def _outside_branches(block: ir.Block) -> Iterator[ir.Stmt]:
     """The statements of a block and of the loops in it."""
-    for stmt in block:
-        yield stmt
-        if isinstance(stmt, ir.For | ir.While):
-            yield from _outside_branches(stmt.body)
+    for stmt, around in ir.with_parents(block):
+        if all(isinstance(outer, ir.For | ir.While) for outer in around):
+            yield stmt
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,13 +84,10 @@ class _Reader:
     left: dict[str, str]  # stack -> the number of values that are left of it
     sure: frozenset[str]  # stacks that are there whichever branches are taken
 
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
-
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         stack = _popped(stmt)
         if stack not in self.left:
-            yield ir.map_statement(stmt, block=self.block)
+            yield stmt
             yield from self.counters(stmt)
             return
         left = ir.Var(self.left[stack])

@@ -24,10 +24,7 @@ def replaced_as_made(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     names = Names(all_names(lowered.function))
     made: set[str] = set()
 
-    def block(statements: ir.Block) -> ir.Block:
-        return tuple(part for stmt in statements for part in parts(stmt))
-
-    def parts(stmt: ir.Stmt) -> list[ir.Stmt]:
+    def parts(stmt: ir.Stmt) -> list[ir.Stmt] | None:
         match stmt:
             case ir.Assign(
                 value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name) as base,)) as call
@@ -44,9 +41,9 @@ def replaced_as_made(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
                 fn = ir.Ref(cls.__name__, cls)  # type: ignore[union-attr]
                 again = dataclasses.replace(call, fn=fn, args=(), kwargs=tuple(given.items()))
                 return [*before, dataclasses.replace(stmt, value=again)]
-        return [ir.map_statement(stmt, block=block)] if ir.blocks(stmt) else [stmt]
+        return None
 
-    body = block(lowered.function.body)
+    body = ir.rewrite(lowered.function.body, parts)
     if not made and body == lowered.function.body:
         return lowered
     function = dataclasses.replace(lowered.function, body=body)

@@ -37,18 +37,15 @@ def sums_of_objects(lowered: Lowered, kind: Callable[[ir.Expr], Kind]) -> Lowere
         made.add(name)
         return ir.Var(name)
 
-    def block(statements: ir.Block) -> ir.Block:
-        return tuple(new for stmt in statements for new in parts(stmt))
-
-    def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def parts(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Ref(obj=builtins.sum)) as call):
                 found = _items_and_start(call)
                 if found is not None and _is_object(element_kind(kind(found[0]))):
                     return _loop(stmt, *found, named)
-        return (ir.map_statement(stmt, block=block),) if ir.blocks(stmt) else (stmt,)
+        return None
 
-    body = block(lowered.function.body)
+    body = ir.rewrite(lowered.function.body, parts)
     if not made:
         return lowered
     function = dataclasses.replace(lowered.function, body=body)

@@ -32,10 +32,7 @@ def updates_as_methods(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
         kind = kinds.get(expr.name, UNKNOWN) if isinstance(expr, ir.Var) else UNKNOWN
         return kind.cls if kind.form == "object" else None
 
-    def block(statements: ir.Block) -> ir.Block:
-        return tuple(part for stmt in statements for part in parts(stmt))
-
-    def parts(stmt: ir.Stmt) -> list[ir.Stmt]:
+    def parts(stmt: ir.Stmt) -> list[ir.Stmt] | None:
         match stmt:
             case ir.Update(target=ir.Var() as target):
                 call = updated(stmt, class_of(target))
@@ -50,9 +47,9 @@ def updates_as_methods(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
                         dataclasses.replace(stmt, target=ir.Var(item)),
                         ir.Store(place, ir.Var(item), stmt.origin),
                     ]
-        return [ir.map_statement(stmt, block=block)] if ir.blocks(stmt) else [stmt]
+        return None
 
-    body = block(lowered.function.body)
+    body = ir.rewrite(lowered.function.body, parts)
     if body == lowered.function.body:
         return lowered
     function = dataclasses.replace(lowered.function, body=body)

@@ -196,10 +196,7 @@ class Variants:
                 return ir.Ref(e.text, self.original[id(e.obj)])
             return ir.rebuild(e, expr)
 
-        def block(b: ir.Block) -> ir.Block:
-            return tuple(ir.map_statement(s, expr=expr, block=block) for s in b)
-
-        return dataclasses.replace(function, body=block(function.body))
+        return ir.with_body(function, ir.rewrite(function.body, expression=expr))
 
     def _original_call(self, call: ir.Call) -> ir.Call:
         """The call of the original that a call of a variant stands for."""
@@ -246,17 +243,9 @@ def _with_one_parameter(
     kept = [formal for formal, first in same.items() if {formal, first} & bound]
     values: dict[str, ir.Expr] = {f: ir.Var(n) for f, n in same.items() if f not in kept}
 
-    def block(b: ir.Block) -> ir.Block:
-        return tuple(
-            ir.map_statement(s, lambda e: ir.substitute(e, values), block, target) for s in b
-        )
-
-    def target(t: ir.Target) -> ir.Target:
-        return same.get(t, t) if isinstance(t, str) and t not in kept else t
-
     head = (ir.Assign(f, ir.Var(same[f]), ir.Origin(function.place)) for f in kept)
     params = tuple(p for p in function.params if p.name not in same)
-    name, body = f"{function.name}_same", (*head, *block(function.body))
+    name, body = f"{function.name}_same", (*head, *ir.renamed(function.body, values))
     return dataclasses.replace(function, name=name, params=params, body=body)
 
 
@@ -392,9 +381,5 @@ def _with_functions(function: ir.Function, functions: dict[str, ir.Ref]) -> ir.F
     if not values:
         return function
 
-    def block(b: ir.Block) -> ir.Block:
-        return tuple(
-            ir.map_statement(s, expr=lambda e: ir.substitute(e, values), block=block) for s in b
-        )
-
-    return dataclasses.replace(function, body=block(function.body))
+    body = ir.rewrite(function.body, expression=lambda e: ir.substitute(e, values))
+    return ir.with_body(function, body)

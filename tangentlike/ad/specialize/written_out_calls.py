@@ -85,7 +85,7 @@ def calls_written_out(
     return lowered
 
 
-class _WrittenOut:
+class _WrittenOut(ir.Rewriter):
     """One round, over one function."""
 
     def __init__(self, lowered: Lowered, callees: Callees, kinds: Mapping[str, Kind]) -> None:
@@ -99,9 +99,6 @@ class _WrittenOut:
         self.local = {*lowered.function.param_names, *bound}
         self.temporaries: frozenset[str] = frozenset()
         self.original: dict[str, str] = {}
-
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(new for stmt in block for new in self.statement(stmt))
 
     def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         match stmt:
@@ -121,16 +118,16 @@ class _WrittenOut:
                 body = self._body(call, "", False)
                 yield from (stmt,) if body is None else body[0]
             case _:
-                yield ir.map_statement(stmt, expr=self.expr, block=self.block)
+                yield self.inside(stmt)
 
-    def expr(self, expr: ir.Expr) -> ir.Expr:
+    def expression(self, expr: ir.Expr) -> ir.Expr:
         """An expression that stands whole, such as a test: `len(s)` is what `__len__` says."""
         match expr:
             case ir.Call(fn=ir.Ref(obj=builtins.len), args=(ir.Var(name),)) if name in self.objects:
                 size = getattr(self.objects[name].cls, "__len__", None)
                 found = self._value(size, expr.args[0]) if self.is_callee(size) else None
                 return expr if found is None else found
-        return ir.rebuild(expr, self.expr)
+        return ir.rebuild(expr, self.expression)
 
     def _value(self, method: Any, obj: ir.Expr) -> ir.Expr | None:
         """What a method without arguments gives back, where it only computes that."""
@@ -232,15 +229,12 @@ def _by_one_name(body: ir.Block, objects: Collection[str]) -> ir.Block:
                     same[name] = same.get(other, ir.Var(other))
     if not same:
         return body
-    return _without_copies(ir.renamed(body, same))
+    return ir.rewrite(ir.renamed(body, same), _without_copy)
 
 
-def _without_copies(block: ir.Block) -> ir.Block:
-    return tuple(
-        ir.map_statement(stmt, block=_without_copies)
-        for stmt in block
-        if not (isinstance(stmt, ir.Assign) and stmt.value == ir.Var(str(stmt.target)))
-    )
+def _without_copy(stmt: ir.Stmt) -> ir.Block | None:
+    """No statement for `s = s`."""
+    return () if isinstance(stmt, ir.Assign) and stmt.value == ir.Var(str(stmt.target)) else None
 
 
 def _with_defaults(call: ir.Call) -> ir.Call:
