@@ -410,3 +410,103 @@ def of_a_helper(x: Any) -> Any:
 def test_a_method_with_an_output_is_that_of_what_a_call_gives(f: Any) -> None:
     """Nothing says of what `x.sum(out=...)` is a method until a call shows an array."""
     tl.check_grads(f, (X,))
+
+
+class Writing:
+    """Its methods write what they are given, and give numbers that are not differentiated."""
+
+    def act(self, x: Any) -> Any:
+        x[0] = 3.0
+        return x
+
+    def put(self, x: Any) -> float:
+        x[0] = 3.0
+        return 1.0
+
+    def size(self, x: Any) -> int:
+        return len(x)
+
+
+def writes_first(x: Any) -> float:
+    x[0] = 3.0
+    return 1.0
+
+
+WRITING = {"k": Writing(), "f": writes_first}
+
+
+def for_a_test(x):
+    q = WRITING["k"]
+    y = x * 2.0
+    a = q.act(y)
+    if np.sum(a) > 0.0:
+        y = y * 2.0
+    return np.sum(y * y)
+
+
+def in_a_test(x):
+    y = x * 2.0
+    if WRITING["k"].put(y) > 0.0:
+        y = y * 3.0
+    return np.sum(y * y)
+
+
+def in_the_test_of_a_loop(x):
+    y, n = x * 2.0, 0
+    while n < 2 and WRITING["f"](y) > 0.0:
+        y, n = y * 3.0, n + 1
+    return np.sum(y * y)
+
+
+def in_a_key(x):
+    y = x * 2.0
+    z = y[int(WRITING["k"].put(y)) :] * 2.0
+    return np.sum(y * y) + np.sum(z)
+
+
+def in_a_list(x):
+    y = [x * 2.0, x]
+    n = WRITING["f"](y[0])  # noqa: F841
+    return np.sum(y[0] * y[1])
+
+
+def of_a_view(x):
+    y = x * 2.0
+    k = WRITING["k"].act(y[1:])
+    return np.sum(y * y) * len(k)
+
+
+def by_a_default(x, f=writes_first):
+    y = x * 2.0
+    n = f(y)
+    return np.sum(y * y) + 0.0 * round(n)
+
+
+def of_a_list_by_a_method(x):
+    y = [x * 2.0, x]
+    return np.sum(y[0] * y[1]) * WRITING["k"].size(y)
+
+
+def of_numbers(x):
+    total = x[0] * 2.0
+    if WRITING["k"].size([total]) > 0:
+        total = total * x[1]
+    return total
+
+
+@pytest.mark.parametrize(
+    "f",
+    [for_a_test, in_a_test, in_the_test_of_a_loop, in_a_key, in_a_list, of_a_view, by_a_default]
+    + [of_a_list_by_a_method, of_numbers],
+)
+def test_what_unknown_functions_write_is_not_missed(f):
+    """Their results carry no derivative, so that it was not asked what the call does (a gradient
+    of what was there before): right, or refused."""
+    slope = agreement.slope(f, (X,), [V])
+    for derive in (lambda: tl.grad(f)(X) @ V, lambda: tl.jvp(f, (X,), (V,))[1]):
+        try:
+            found = derive()
+        except tl.UnsupportedError as refusal:
+            assert refusal.hint
+        else:
+            assert abs(found - slope) < 1e-6

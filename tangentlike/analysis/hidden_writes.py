@@ -10,7 +10,9 @@ from typing import Any
 from .. import ir
 from ..errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ..ir.kind import UNKNOWN, Kind
+from .memory import base_names
 from .operations import is_container_method, operands, rule_object
+from .refusals import unknown_class
 
 _BY_NAME = {
     getattr(operator, f"i{word}"): f"a {sign}= b"
@@ -31,17 +33,60 @@ def refuse_hidden_writes(
     function: ir.Function, active: Collection[str], kinds: Mapping[str, Kind], book: Any
 ) -> None:
     """Refuse writes by the name of an operator, and what may write active arguments unseen."""
+    unknown: list[tuple[ir.Call, ir.Stmt]] = []
     for stmt in ir.statements(function.body):
         for call in _calls(stmt):
             _refuse_by_name(call, stmt, kinds)
+            if not _is_differentiated(call, stmt, active) and _is_unknown(call, kinds, book):
+                unknown.append((call, stmt))
         match stmt:
-            case ir.Do(value=ir.Call() as call) if not is_container_method(call, kinds):
-                if rule_object(call, kinds) is None:
-                    _refuse_unknown(call, stmt, active, kinds, book)
             case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(base), name)) as call):
                 form = kinds.get(base, UNKNOWN).form
                 if name in _GIVING_NOTHING and form in ("unknown", "object"):
                     _refuse_result(call, stmt, function)
+    if unknown:
+        sharing = _sharing(function, active)
+        for call, stmt in unknown:
+            _refuse_unknown(call, stmt, active, sharing, function, kinds, book)
+
+
+def _is_differentiated(call: ir.Call, stmt: ir.Stmt, active: Collection[str]) -> bool:
+    """Whether a call is that of a function value whose result carries derivatives: its derivative,
+    made when it runs, finds what it writes. (So do methods, which are function values by then.)"""
+    match stmt:
+        case ir.Assign(target=target, value=ir.Call(fn=ir.Var()) as whole):
+            return whole is call and any(name in active for name in ir.target_names(target))
+        case ir.Return(value=whole):
+            return whole is call
+    return False
+
+
+def _sharing(function: ir.Function, active: Collection[str]) -> frozenset[str]:
+    """The active names, and those of what is read out of them: writes into it are seen there."""
+    found = set(active)
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        for stmt in ir.statements(function.body):
+            match stmt:
+                case ir.Assign(
+                    target=target, value=ir.Var() | ir.Index() | ir.Attribute() as value
+                ):
+                    if base_names(value) & found:
+                        found.update(ir.target_names(target))
+                case ir.For(target=target, iter=ir.Var(name)) if name in found:
+                    found.update(ir.target_names(target))
+    return frozenset(found)
+
+
+def _is_unknown(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> bool:
+    """Whether only the running program knows what is called."""
+    if not isinstance(call.fn, ir.Var | ir.Index | ir.Attribute) or is_container_method(
+        call, kinds
+    ):
+        return False
+    obj = rule_object(call, kinds)
+    return obj is None or not (book.find(obj) or book.is_nondifferentiable(obj))
 
 
 def _calls(stmt: ir.Stmt) -> Iterator[ir.Call]:
@@ -69,19 +114,27 @@ def _refuse_unknown(
     call: ir.Call,
     stmt: ir.Stmt,
     active: Collection[str],
+    sharing: Collection[str],
+    function: ir.Function,
     kinds: Mapping[str, Kind],
     book: Any,
 ) -> None:
-    culprits = [n for n in operands(call, kinds, book) if n in active]
-    if culprits:
-        name = getattr(call.fn, "name", "")
-        own = next(iter(ir.children(call.fn)), call.fn)
-        told = isinstance(own, ir.Var) and own.name in active  # (its class may tell what it does)
-        raise (UnknownClassError if told else UnsupportedError)(
-            f"`{name}` may write its arguments, which carry derivatives",
-            call.at or stmt.origin.place,
-            "Assign what it computes instead, or apply tl.stop_gradient to its arguments.",
-        )
+    given = (*call.args, *(value for _, value in call.kwargs))
+    found = {n for e in given for n in operands(e, kinds, book)} & set(sharing)
+    if isinstance(stmt, ir.Do):
+        found.update(n for n in operands(call, kinds, book) if n in active)
+    if all(kinds.get(n, UNKNOWN).form == "number" for n in found):
+        return
+    if isinstance(stmt, ir.Assign) and isinstance(call.fn, ir.Attribute):
+        raise unknown_class(call.fn, call.at or stmt.origin.place)
+    name = getattr(call.fn, "name", "")
+    own = next(iter(ir.children(call.fn)), call.fn)
+    told = isinstance(own, ir.Var) and (own.name in active or own.name in _depending(function))
+    raise (UnknownClassError if told else UnsupportedError)(  # (its class may tell what it does)
+        f"{f'`{name}`' if name else 'this call'} may write its arguments, which carry derivatives",
+        call.at or stmt.origin.place,
+        "Assign what it computes instead, or apply tl.stop_gradient to its arguments.",
+    )
 
 
 def _refuse_result(call: ir.Call, stmt: ir.Stmt, function: ir.Function) -> None:
