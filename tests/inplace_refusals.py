@@ -123,7 +123,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "given_and_updated": _each(
         _WAYS, "`v` carries derivatives into `SLOTTED.b`, which is defined outside"
     ),
-    "given_twice_and_carried": _each(_WAYS, "`product` carries derivatives into `TABLES`, which"),
+    "given_twice_and_carried": _each(_WAYS, "`product` carries derivatives into `TABLES`"),
     "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` returns from its cache is"),
     "put_into_list_and_carried": _each(
         _WAYS, "carries derivatives into `G`, which is defined outside"

@@ -29,6 +29,7 @@ from .jumps import structure_jumps
 from .lifting import lift_definitions, lifted_of
 from .loopvars import copied_with, fix_headers, spread_headers
 from .naming import names_of
+from .nested import Refused
 from .resolve import Scope
 from .source import find_definition
 from .survey import survey
@@ -106,8 +107,19 @@ def _lowered(
     made = frozenset(n for n in _bound(function) if before.get(n, n) not in own)
     cuts = cuts_made()
     if cuts is not None:
+        refuse_left(function)
         cuts.note_always(function)
     return Lowered(function, scope, made, before)
+
+
+def refuse_left(function: Function) -> None:
+    """Refuse a part that was cut out of an expression which stays as it is, such as the test of a
+    `while`: no statement before it can raise in its place."""
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                if isinstance(part, Refused):
+                    raise part.refusal
 
 
 def _bound(function: Function) -> list[str]:
