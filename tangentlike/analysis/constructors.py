@@ -29,12 +29,13 @@ from ..ir.names import Names
 from ..rules.definitions import as_defined
 from ..rules.twins import as_numpy
 from ..runtime import instance
+from ..runtime.recent import Recent
 from .passed_on import arguments_passed_on
 from .post_init import can_be_named, initialiser_of, is_generated, post_initialiser, written_init
 
 _BASES = (list, tuple, dict, set, frozenset, str, bytes, int, float, complex, BaseException, type)
 _INSTANCE = ir.Ref("instance", instance)
-_PLAIN: dict[type, tuple[Any, dict[str, ir.Expr] | None]] = {}
+_PLAIN: Recent[type, tuple[Any, dict[str, ir.Expr] | None]] = Recent(1024)
 
 
 def initialiser(cls: Any) -> types.FunctionType | None:
@@ -87,9 +88,10 @@ def plain_attributes(cls: type) -> dict[str, ir.Expr] | None:
     if init is None:
         bare = _is_made_plainly(cls) and initialiser_of(cls) is object.__init__
         return {} if bare and cls.__module__ not in sys.stdlib_module_names else None
-    if cls not in _PLAIN or _PLAIN[cls][0] is not init:
-        _PLAIN[cls] = (init, _plain_attributes(cls))
-    return _PLAIN[cls][1]
+    known = _PLAIN.get(cls)
+    if known is None or known[0] is not init:
+        known = _PLAIN.put(cls, (init, _plain_attributes(cls)))
+    return known[1]
 
 
 def _plain_attributes(cls: type) -> dict[str, ir.Expr] | None:

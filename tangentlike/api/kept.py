@@ -74,7 +74,7 @@ def saved(
 
     `call(function, args, kwargs)` runs an emitted function, as it is run for the user.
     """
-    notes = _Notes()
+    notes, derived = _Notes(), derived.whole()
     for value in (*args, *kwargs.values()):
         notes.known(value)
     functions = tuple(

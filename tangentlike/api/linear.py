@@ -361,6 +361,7 @@ def _unpacked(derived: Derived) -> tuple[int | None, Any]:
     """
     from ..codegen.print import emit, load
 
+    derived = derived.whole()
     *others, backward = derived.module.functions
     first = backward.body[0] if backward.body else None
     tape = backward.params[0].name

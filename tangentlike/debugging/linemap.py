@@ -22,6 +22,7 @@ from ..codegen.print.verify import definitions
 from ..dispatch.derivation import Derivation
 from ..errors import Place, TangentlikeError
 from ..frontend.marks import mark_of
+from ..runtime.recent import Recent
 
 __all__ = ["LineMap", "Program", "Statement", "UserFunction", "line_map", "program_of"]
 
@@ -238,7 +239,7 @@ def derivation_behind(fn: Any) -> Derivation:
 
 def program_of(derivation: Derivation) -> Program:
     """The emitted text of a derivation, read for debugging."""
-    derived = derivation.derived
+    derived = derivation.derived.whole()
     emitted = emit(derived.module, derived.lowered.scope, derived.scopes)
     reader = _Reader(emitted)
     for name, node in definitions(emitted.tree):
@@ -357,18 +358,19 @@ def user_place(place: Place) -> Place:
     return place
 
 
-_TREES: dict[tuple[str, str], ast.Module | None] = {}
+_TREES: Recent[tuple[str, str], tuple[ast.Module | None]] = Recent(64)
 
 
 def _tree_of(file: str) -> ast.Module | None:
     content = "".join(linecache.getlines(file))
     key = file, content
-    if key not in _TREES:
+    known = _TREES.get(key)
+    if known is None:
         try:
-            _TREES[key] = ast.parse(content)
+            known = _TREES.put(key, (ast.parse(content),))
         except SyntaxError:
-            _TREES[key] = None
-    return _TREES[key]
+            known = _TREES.put(key, (None,))
+    return known[0]
 
 
 def _function_at(place: Place) -> UserFunction | None:

@@ -36,6 +36,7 @@ from ..ir.required_types import Asked, asked_by
 from ..pytree import leaves
 from ..pytree.forms import forms
 from ..runtime import NotDifferentiated
+from ..runtime.recent import Recent
 from ..runtime.standard import is_mirror
 from .apart import Apart
 from .array_modules import namespace_of
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from ..pipeline.stages import Derived
 
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
-_CACHE: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
-_CACHE_SIZE = 1024
 _VERSIONS = 64  # forms of arguments for which a derivation knows what suits them
 
 
@@ -65,7 +64,7 @@ class Derivation:
         self._turned_complex = False  # a call has shown what the text does not
         self._waiting: tuple[UnknownRankError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
-        self._versions: dict[tuple[Any, ...], Derivation] = {}  # what suits other forms
+        self._versions: Recent[tuple[Any, ...], Derivation] = Recent(_VERSIONS)  # of other forms
 
     @cached_property
     def _slots(self) -> list[tuple[str, int | None, Any, bool]]:
@@ -130,6 +129,24 @@ class Derivation:
                     self._waiting = refusal, meanings
                 raise refusal from None
 
+    def take(self, other: Derivation) -> bool:
+        """Take what was made for another closure of the same code, if it serves this one too."""
+        made = other._derived
+        if made is None or self.primal.inner is not None or other.primal.inner is not None:
+            return False
+        self._derived = made.moved(self.primal.function, lambda: self._whole)
+        if self._derived is None or not self._derived.meanings.hold():
+            self._derived = None
+            return False
+        if "_asked" in other.__dict__:
+            self.__dict__["_asked"] = other._asked
+        return True
+
+    @cached_property
+    def _whole(self) -> Derived:
+        with _LOCK:
+            return self._derive()
+
     def holds(self) -> bool:
         """Whether the functions that were read for it still are what their names mean."""
         derived, inner = self._derived, self.primal.inner
@@ -163,9 +180,7 @@ class Derivation:
             key = tuple(called_with)
             version = self._versions.get(key)
             chosen = self._suited(args, kwargs) if version is None else version
-            while len(self._versions) >= _VERSIONS:
-                self._versions.pop(next(iter(self._versions)), None)
-            self._versions[key] = chosen
+            self._versions.put(key, chosen)
             self._latest = (called_with, chosen)
         if chosen is not self and not chosen.holds():
             self._versions.clear()
@@ -480,17 +495,43 @@ def restores_arrays(derived: Derived) -> bool:
 
 def derivation_of(primal: Primal, request: Request) -> Derivation:
     """The derivation for a function and a request, the same object for the same two."""
-    key = _key(primal, request)
     with _LOCK:
-        found = _CACHE.get(key)
+        return _DERIVATIONS.get(primal, request)
+
+
+class Derivations:
+    """The derivations made last. Closures of one code object share what was made for the first
+    of them, where nothing of what they capture was read for it."""
+
+    def __init__(self, most: int = 1024) -> None:
+        self.most = most
+        self._known: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
+        self._of_code: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def get(self, primal: Primal, request: Request) -> Derivation:
+        """The derivation that is known for these, or a new one."""
+        code, closure = _keys(primal, request)
+        key = (*code, closure)
+        found = self._known.get(key)
         if found is None or not found.holds():
             # The derivation keeps alive whatever the key names by id.
             bare = replace(primal, origin=None, args=(), kwargs={})
-            found = _CACHE[key] = Derivation(bare, request)
-        _CACHE.move_to_end(key)
-        while len(_CACHE) > _CACHE_SIZE:
-            _CACHE.popitem(last=False)
-    return found
+            found = self._known[key] = Derivation(bare, request)
+            alike = self._of_code.get(code)
+            if not closure or alike is None or not found.take(alike):
+                self._of_code[code] = found
+        self._known.move_to_end(key)
+        self._of_code.move_to_end(code)
+        for table in (self._known, self._of_code):
+            while len(table) > self.most:
+                table.popitem(last=False)
+        return found
+
+
+_DERIVATIONS = Derivations()
 
 
 _REQUEST = (
@@ -500,12 +541,12 @@ _REQUEST = (
 )
 
 
-def _key(primal: Primal, request: Request) -> tuple[Any, ...]:
+def _keys(primal: Primal, request: Request) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """What a derivation is known by: without, and of what is captured."""
     function = primal.function
-    return (
+    code = (
         id(function.__code__),
         id(function.__globals__),
-        tuple(map(id, function.__closure__ or ())),
         tuple(map(id, function.__defaults__ or ())),
         tuple((k, id(v)) for k, v in (function.__kwdefaults__ or {}).items()),
         primal.name,
@@ -513,3 +554,4 @@ def _key(primal: Primal, request: Request) -> tuple[Any, ...]:
         *(getattr(request, name) for name in _REQUEST),
         example_key(request.example),
     )
+    return code, tuple(map(id, function.__closure__ or ()))

@@ -26,12 +26,13 @@ from typing import Any
 from .. import ir
 from ..errors import Place, UnsupportedError
 from ..runtime import NotDifferentiated
+from ..runtime.recent import Recent
 from .jumps import ends_by_raising
 
 __all__ = ["Cuts", "Spot", "cuts_made", "cutting", "refusal_of", "text_of"]
 
 # Class and place of what was cut out, by the message that is raised there.
-_REFUSED: dict[str, tuple[type[UnsupportedError], Place]] = {}
+_REFUSED: Recent[str, tuple[type[UnsupportedError], Place]] = Recent(1024)
 _ERROR = ir.Ref("NotDifferentiated", NotDifferentiated)
 
 
@@ -213,15 +214,16 @@ def raised_as(refusal: UnsupportedError) -> NotDifferentiated:
     place = refusal.place
     message = refusal.message if place is None else _where(place) + refusal.message
     if place is not None:
-        _REFUSED[message] = type(refusal), place
+        _REFUSED.put(message, (type(refusal), place))
     return NotDifferentiated(message, refusal.hint)
 
 
 def refusal_of(raised: NotDifferentiated, place: Place | None = None) -> UnsupportedError:
     """What a call of a derivative raises where it came to a statement that was cut out."""
-    if raised.message not in _REFUSED:
+    known = _REFUSED.get(raised.message)
+    if known is None:
         return UnsupportedError(raised.message, place, raised.hint)
-    cls, own = _REFUSED[raised.message]
+    cls, own = known
     return cls(raised.message.removeprefix(_where(own)), own, raised.hint)
 
 

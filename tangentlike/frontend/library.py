@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnsupportedError
+from ..runtime.recent import Recent
 from .owners import is_numerical
 
 _LIBRARIES = (
@@ -40,7 +41,7 @@ def library_path(fn: Any) -> tuple[str, str] | None:
 
 
 _COUNT = itertools.count(1)
-_ONE_LINERS: dict[tuple[Any, ...], types.FunctionType] = {}
+_ONE_LINERS: Recent[tuple[Any, ...], types.FunctionType] = Recent(1024)
 
 
 def one_line_function(
@@ -64,8 +65,9 @@ def one_line_function(
     if name in taken or hasattr(builtins, name):
         name = f"call_{name}"
     key = (id(op), tuple(params), call)
-    if not constants and key in _ONE_LINERS:
-        return _ONE_LINERS[key]
+    known = None if constants else _ONE_LINERS.get(key)
+    if known is not None:
+        return known
     text = f"def {name}({', '.join(params)}):\n    return {call}\n"
     file = f"<{name} as a function {next(_COUNT)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
@@ -75,7 +77,7 @@ def one_line_function(
     function = namespace[name]
     assert isinstance(function, types.FunctionType)
     if not constants:
-        _ONE_LINERS[key] = function
+        _ONE_LINERS.put(key, function)
     return function
 
 

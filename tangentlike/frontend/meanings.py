@@ -37,6 +37,16 @@ class Meanings:
                 return self._names_hold() and self._rest_holds()
         return not (self._cells or self._derivatives or self._data) or self._rest_holds()
 
+    def moved(self, cells: Mapping[int, types.CellType]) -> Meanings | None:
+        """The same with cells (by the id of those in whose place they are); None where what
+        one of them held was relied on."""
+        if any(key in self._cells for key in cells) or self._data:
+            return None
+        made = Meanings()
+        made._names, made._cells = self._names, self._cells
+        made._derivatives, made.of_data = self._derivatives, self.of_data
+        return made
+
     @property
     def of_derivatives(self) -> bool:
         """Whether a derivative was read."""

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
+from ..runtime.recent import Recent
 from .checkpoints import inside_checkpoint
 from .library import as_documented, is_operation, library_path, one_line_function, parameter_names
 from .marks import mark_of
@@ -97,8 +98,7 @@ def plain_signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function, follow_wrapped=False)
 
 
-_KNOWN: dict[int, Primal] = {}  # plain functions seen lately: tl.vjp is called in loops
-_KNOWN_SIZE = 256
+_KNOWN: Recent[int, Primal] = Recent(256)  # plain functions seen lately: tl.vjp is called in loops
 
 
 def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None = None) -> Primal:
@@ -120,10 +120,7 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
         plain = Primal(bound.function, fn.__name__, fn, bound.args, bound.kwargs)
         return plain.around(operator.inner)
     if isinstance(fn, types.FunctionType) and not is_operation(fn):
-        if len(_KNOWN) >= _KNOWN_SIZE:
-            _KNOWN.clear()
-        _KNOWN[id(fn)] = found = Primal(as_documented(fn) or fn, fn.__name__, fn)
-        return found
+        return _KNOWN.put(id(fn), Primal(as_documented(fn) or fn, fn.__name__, fn))
     if isinstance(fn, types.MethodType):
         inner = primal_of(fn.__func__, arity)
         return Primal(inner.function, fn.__name__, fn, (*inner.args, fn.__self__), inner.kwargs)

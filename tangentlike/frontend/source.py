@@ -16,6 +16,7 @@ from typing import Any
 import gast
 
 from ..errors import Place, UnsupportedError
+from ..runtime.recent import Recent
 from .codes import FunctionNode, code_name, function_codes, same_program
 from .places import Source
 from .typed import typed_text
@@ -67,7 +68,7 @@ class _File:
     codes: dict[FunctionNode, types.CodeType] = field(default_factory=dict)
 
 
-_files: dict[str, _File] = {}
+_files: Recent[str, _File] = Recent(256)
 
 
 def find_definition(fn: types.FunctionType) -> Definition:
@@ -129,8 +130,7 @@ def _parsed(fn: types.FunctionType) -> _File:
     sites: dict[int, list[_Site]] = {}
     for site in _sites(tree):
         sites.setdefault(_first_line(site.node), []).append(site)
-    file = _files[name] = _File(content, tree, tuple(content.splitlines()), sites)
-    return file
+    return _files.put(name, _File(content, tree, tuple(content.splitlines()), sites))
 
 
 def _sites(tree: ast.AST) -> Iterator[_Site]:

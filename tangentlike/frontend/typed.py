@@ -12,21 +12,22 @@ import sys
 import types
 from collections.abc import Iterator
 
+from ..runtime.recent import Recent
 from .codes import function_codes, same_program
 
 __all__ = ["typed_text"]
 
 _MOST_LINES = 2000  # of a history, from its end
 _LONGEST = 200
-_FOUND: dict[types.CodeType, str | None] = {}
+_FOUND: Recent[types.CodeType, str] = Recent(256)
 
 
 def typed_text(code: types.CodeType) -> str | None:
     """The text that a function was typed as, if a history has it."""
-    if code not in _FOUND:
-        texts = (t for t in _texts(code) if _defines(t, code))
-        _FOUND[code] = next(texts, None)
-    return _FOUND[code]
+    known = _FOUND.get(code)
+    if known is None:
+        known = _FOUND.put(code, next((t for t in _texts(code) if _defines(t, code)), ""))
+    return known or None
 
 
 def _texts(code: types.CodeType) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -41,7 +42,8 @@ from ..rules.namespaces import refuse_unwrapped
 from ..rules.ruled import lower_ruled
 from ..runtime.standard import is_mirror
 from .builder import Builder
-from .table import STAGE_NAMES, Record, current, recording
+from .closures import Moving, cells_between, moved_refs, moved_scope
+from .table import STAGE_NAMES, Record, collecting, current, recording
 
 __all__ = ["Derived", "Request", "derive", "derive_in_part", "derive_where_it_goes"]
 
@@ -70,13 +72,44 @@ class Derived:
     given_back: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
     real: bool = True
     record: Record = field(default_factory=Record, repr=False, compare=False)
+    again: Callable[[], Derived] | None = field(default=None, repr=False, compare=False)
 
     @property
     def function(self) -> Callable[..., Any]:
         return self.functions[-1]
 
+    def whole(self) -> Derived:
+        """Itself; of one that was `moved`, made again: `module` is that of the other closure."""
+        return self if self.again is None else self.again()
+
+    def moved(self, function: types.FunctionType, again: Callable[[], Derived]) -> Derived | None:
+        """The same for another closure of the same code; None where its text may differ."""
+        old = self.lowered.scope.fn
+        if old is None or old.__code__ is not function.__code__ or self.overwritten:
+            return None
+        cells = cells_between(old, function)
+        meanings = None if cells is None else self.meanings.moved(cells)
+        if cells is None or meanings is None:
+            return None
+        moving = Moving(old, cells)
+        functions = [moving.function(cast(types.FunctionType, fn)) for fn in self.functions]
+        if None in functions:
+            return None
+        scope = moved_scope(self.lowered.scope, function, cells)
+        return replace(
+            self,
+            functions=tuple(fn for fn in functions if fn is not None),
+            lowered=replace(self.lowered, scope=scope),
+            touched=moved_refs(self.touched, old, cells),
+            meanings=meanings,
+            given_back=lambda: again().given_back(),
+            again=again,
+        )
+
     def standalone(self) -> str:
         """The text of a file that needs only NumPy."""
+        if self.again is not None:
+            return self.whole().standalone()
         return standalone(self.module, self.lowered.scope, self.scopes)
 
 
@@ -84,6 +117,15 @@ def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = Non
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
     with noting() as meanings, recording(), cutting(None):
         return _derived_for(fn, request, book, meanings)
+
+
+def _programs(
+    fn: Callable[..., Any], request: Request, book: RuleBook | None
+) -> Mapping[str, ir.Module]:
+    """What each stage makes of a function: derived again, since that is not kept."""
+    with collecting() as records:
+        derived = derive_where_it_goes(fn, request, book)
+    return records[-1].programs(derived.lowered.function.name)
 
 
 def derive_where_it_goes(
@@ -192,8 +234,8 @@ def _derive(
     stated = {name: kind for name, kind in stated_classes(fn).items() if name not in given}
     if stated:
         with contextlib.suppress(UnsupportedError):  # (a call may tell of another class)
-            return _derived(lowered, request, {**given, **stated}, book, meanings, reading)
-    return _derived(lowered, request, given, book, meanings, reading)
+            return _derived(fn, lowered, request, {**given, **stated}, book, meanings, reading)
+    return _derived(fn, lowered, request, given, book, meanings, reading)
 
 
 def _builder(
@@ -222,6 +264,7 @@ def _builder(
 
 
 def _derived(
+    fn: Callable[..., Any],
     lowered: Lowered,
     request: Request,
     given: Mapping[str, Kind],
@@ -250,7 +293,8 @@ def _derived(
         made = load(emitted, lowered.scope)
     programs: dict[str, Any] = record.programs(lowered.function.name)
     programs |= {"derived": made_by_transform, "simplified": module, "emitted": emitted.source}
-    stages = Stages({name: programs[name] for name in STAGE_NAMES if name in programs})
+    names = tuple(name for name in STAGE_NAMES if name in record.costs)
+    stages = Stages(programs, names, functools.partial(_programs, fn, request, book))
     return Derived(
         tuple(made[f.name] for f in main),
         emitted.source,

@@ -173,8 +173,9 @@ class Run:
 
 @dataclass
 class Record:
-    """What the stages of one transform made, by stage and name, and what they cost."""
+    """What the stages of one transform cost, and (if it `keeps` that) made, by stage and name."""
 
+    keeps: bool = False
     made: dict[str, dict[str, ir.Function]] = field(default_factory=dict)
     costs: dict[str, Cost] = field(default_factory=dict)
     seconds: float = 0.0  # of the whole transform
@@ -197,8 +198,9 @@ class Record:
             cost.runs += 1
             cost.seconds += whole - inner
             cost.analyses += whole_asked - inner_asked
-        made = run.made if isinstance(run.made, tuple) else (run.made,)
-        self.made.setdefault(name, {}).update((function.name, function) for function in made)
+        if self.keeps:
+            made = run.made if isinstance(run.made, tuple) else (run.made,)
+            self.made.setdefault(name, {}).update((function.name, function) for function in made)
 
     def statements(self, name: str) -> int:
         """How many statements the functions have after a stage."""
@@ -227,21 +229,22 @@ def current() -> Record:
 @contextlib.contextmanager
 def recording() -> Iterator[Record]:
     """A new record for the transform that runs inside."""
-    record, began = Record(), time.perf_counter()
+    collected = _COLLECTED.get()
+    record, began = Record(keeps=collected is not None), time.perf_counter()
     token = _RECORD.set(record)
     try:
         yield record
     finally:
         _RECORD.reset(token)
         record.seconds = time.perf_counter() - began
-        collected = _COLLECTED.get()
         if collected is not None:
             collected.append(record)
 
 
 @contextlib.contextmanager
 def collecting() -> Iterator[list[Record]]:
-    """The records of all transforms that run inside: of a derivative of a derivative, several."""
+    """The records of all transforms that run inside, which keep what the stages make: of a
+    derivative of a derivative, several."""
     found: list[Record] = []
     token = _COLLECTED.set(found)
     try:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TangentlikeError, with_article
+from ..runtime.recent import Recent
 from ..runtime.records import (
     Record,
     attribute_of,
@@ -423,7 +424,7 @@ def refuse_integer(name: str, function: str, value: Any) -> None:
     )
 
 
-_MATRIX_CLASSES: dict[type, bool] = {}  # what was found of classes seen so far
+_MATRIX_CLASSES: Recent[type, bool] = Recent(1024)  # what was found of classes seen so far
 
 
 def is_matrix(value: Any) -> bool:
@@ -433,10 +434,11 @@ def is_matrix(value: Any) -> bool:
     False
     """
     kind = type(value)
-    if kind not in _MATRIX_CLASSES:
+    known = _MATRIX_CLASSES.get(kind)
+    if known is None:
         names = [cls.__name__ for cls in kind.__mro__]
-        _MATRIX_CLASSES[kind] = issubclass(kind, np.matrix) or "spmatrix" in names
-    return _MATRIX_CLASSES[kind]
+        known = _MATRIX_CLASSES.put(kind, issubclass(kind, np.matrix) or "spmatrix" in names)
+    return known
 
 
 def refuse_matrices(values: Iterable[Any]) -> None:

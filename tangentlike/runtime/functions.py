@@ -11,11 +11,12 @@ import functools
 import itertools
 import linecache
 import types
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from .recent import Recent
 
 __all__ = [
     "Method",
@@ -36,8 +37,8 @@ Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str], Made]
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
 _derive: list[tuple[Derive, Callable[[Any], Any]]] = []
-_made: OrderedDict[Any, tuple[Any, Made]] = OrderedDict()
-_taking: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()  # of `with_items`
+_made: Recent[Any, tuple[Any, Made]] = Recent(_MOST)
+_taking: Recent[Any, tuple[Any, Any]] = Recent(_MOST)  # of `with_items`
 _count = itertools.count(1)
 
 
@@ -121,9 +122,7 @@ def with_items(
     _, made = _taking.get(key, (None, None))
     if made is None:
         made = _taking_items(f, layout, keys, words)
-        _taking[key] = (f, made)
-        if len(_taking) > _MOST:
-            _taking.popitem(last=False)
+        _taking.put(key, (f, made))
     return made
 
 
@@ -178,13 +177,10 @@ def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...]
     key = (what, count, wrt, words, mode)
     _, (found, holds) = _made.get(key, (None, (None, _never)))
     if holds():
-        _made.move_to_end(key)
         return _given_owner(found, f.owner) if method else found
     found, holds = derive(f, count, wrt, words, mode)
     kept = None if method else f  # (so that its id stays its own)
-    _made[key] = (kept, (found, holds))
-    if len(_made) > _MOST:
-        _made.popitem(last=False)
+    _made.put(key, (kept, (found, holds)))
     return _given_owner(found, f.owner) if method else found
 
 

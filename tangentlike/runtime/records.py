@@ -19,6 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from .recent import Recent
+
 __all__ = [
     "Entries",
     "Mirror",
@@ -214,7 +216,7 @@ def fields_of(value: Any) -> dict[str, Any] | None:
     return {**_present(value, slots), **own}
 
 
-_ARRAY_CLASSES: dict[type, bool] = {}  # what was found of classes seen so far
+_ARRAY_CLASSES: Recent[type, bool] = Recent(1024)  # what was found of classes seen so far
 
 
 def is_array_class(cls: type) -> bool:
@@ -224,9 +226,8 @@ def is_array_class(cls: type) -> bool:
     >>> is_array_class(np.ndarray), is_array_class(type("Spec", (), {"ndim": 2}))
     (True, False)
     """
-    if cls not in _ARRAY_CLASSES:
-        _ARRAY_CLASSES[cls] = _says_array(cls)
-    return _ARRAY_CLASSES[cls]
+    known = _ARRAY_CLASSES.get(cls)
+    return _ARRAY_CLASSES.put(cls, _says_array(cls)) if known is None else known
 
 
 def _says_array(cls: type) -> bool:

@@ -14,6 +14,8 @@ import itertools
 import linecache
 import sys
 import types
+import weakref
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,9 +27,43 @@ from .module import Emitted
 from .verify import definitions
 
 _FLAGS = __future__.annotations.compiler_flag
-_FILENAMES: dict[tuple[str, str], str] = {}
-_COUNTERS: dict[str, Any] = {}
-_ORIGINS: dict[str, Mapping[int, ir.Origin]] = {}  # of the lines of each file
+
+
+class _Texts:
+    """The texts of functions that are alive, under the file names that `linecache` knows."""
+
+    def __init__(self) -> None:
+        self.origins: dict[str, Mapping[int, ir.Origin]] = {}  # of the lines of each file
+        self._filenames: dict[tuple[str, str], str] = {}
+        self._numbers: dict[str, Any] = {}
+        self._uses: Counter[str] = Counter()
+
+    def register(self, name: str, source: str, origins: Mapping[int, ir.Origin]) -> str:
+        """A file name for a text: always the same for the same text."""
+        filename = self._filenames.get((name, source))
+        if filename is None:
+            number = next(self._numbers.setdefault(name, itertools.count(1)))
+            filename = self._filenames[name, source] = f"<tangentlike {name} {number}>"
+        self._uses[filename] += 1
+        linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+        self.origins[filename] = origins
+        return filename
+
+    def keep_while(self, code: types.CodeType, name: str, source: str) -> None:
+        """Forget a text that was registered when the code is gone."""
+        finalizer = weakref.finalize(code, self._release, code.co_filename, (name, source))
+        finalizer.atexit = False
+
+    def _release(self, filename: str, key: tuple[str, str]) -> None:
+        self._uses[filename] -= 1
+        if self._uses[filename] <= 0:
+            del self._uses[filename]
+            self._filenames.pop(key, None)
+            self.origins.pop(filename, None)
+            linecache.cache.pop(filename, None)
+
+
+_TEXTS = _Texts()
 
 
 def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.FunctionType]:
@@ -35,8 +71,8 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
 
     `inspect.getsource`, tracebacks and pdb show the emitted text.
     """
-    filename = _register(emitted.module.main.name, emitted.source)
-    _ORIGINS[filename] = emitted.origins
+    main = emitted.module.main.name
+    filename = _TEXTS.register(main, emitted.source, emitted.origins)
     siblings = {fn.name.partition(".")[0]: types.CellType() for fn in emitted.module.functions}
     trees = dict(definitions(emitted.tree))
     loaded = {}
@@ -54,27 +90,18 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
         members = {**classes.get(owner, {"__module__": loaded[fn.name].__module__})}
         classes[owner] = {**members, method: loaded[fn.name]}
         siblings[owner].cell_contents = type(owner, (), classes[owner])
+    _TEXTS.keep_while(loaded[main].__code__, main, emitted.source)
     return loaded
 
 
 def origin_of(filename: str, line: int) -> ir.Origin | None:
     """Where a line of an emitted text comes from; None for lines and files that are not ours."""
-    return _ORIGINS.get(filename, {}).get(line)
+    return _TEXTS.origins.get(filename, {}).get(line)
 
 
 def is_emitted(filename: str) -> bool:
     """Whether a file name stands for a text that we made."""
-    return filename in _ORIGINS
-
-
-def _register(name: str, source: str) -> str:
-    """A file name for a text, always the same for the same text, that `linecache` knows."""
-    if (name, source) not in _FILENAMES:
-        number = next(_COUNTERS.setdefault(name, itertools.count(1)))
-        _FILENAMES[name, source] = f"<tangentlike {name} {number}>"
-    filename = _FILENAMES[name, source]
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    return filename
+    return filename in _TEXTS.origins
 
 
 def _cells(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args
 
 from ... import ir
@@ -47,17 +47,32 @@ def lines_of(thing: Any) -> list[layout.Line]:
 class Stages(Mapping[str, str]):
     """The program after each stage, by the stage's name; printed only when it is asked for.
 
+    Of `names` (all of `programs` where none are given) those that are not in `programs` are
+    what `again` gives.
+
     >>> Stages({"lowered": ir.Var("x"), "emitted": "x = 1"})["lowered"]
     'x'
     """
 
-    def __init__(self, programs: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        programs: Mapping[str, Any],
+        names: tuple[str, ...] = (),
+        again: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
         self._programs = dict(programs)  # parts of programs, or their text
+        self._names = names or tuple(programs)
+        self._again = again
         self._texts: dict[str, str] = {}
+
+    def _program(self, name: str) -> Any:
+        if name in self._names and name not in self._programs:
+            self._programs = {**self._again(), **self._programs}
+        return self._programs[name]
 
     def __getitem__(self, name: str) -> str:
         if name not in self._texts:
-            program = self._programs[name]
+            program = self._program(name)
             self._texts[name] = program if isinstance(program, str) else show(program)
         return self._texts[name]
 
@@ -66,13 +81,13 @@ class Stages(Mapping[str, str]):
 
     def lines(self, name: str) -> list[layout.Line]:
         """The lines of a stage that is a program, each with where it comes from."""
-        return lines_of(self._programs[name])
+        return lines_of(self._program(name))
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._programs)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._programs)
+        return len(self._names)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stages, (dict(self),)  # (programs refer to what only this process has)
