@@ -19,6 +19,8 @@ from collections.abc import Callable, Collection
 import numpy as np
 
 from .. import ir
+from ..ir.facts import fact
+from ..ir.index import ProgramIndex
 from .context import Context
 from .fragile import is_silent
 
@@ -49,7 +51,6 @@ class Held:
         self.context = context
         self.is_written = is_written
         self.kept = kept
-        self._places: dict[int, tuple[ir.Block, int]] = {}
 
     def moving(self, stmt: ir.Assign) -> ir.Expr | None:
         """Where the operand of a singular operation moves; None for "everywhere" or "unknown"."""
@@ -67,15 +68,10 @@ class Held:
         return mask if self._stands(mask, block[start:position]) else None
 
     def _place(self, stmt: ir.Stmt) -> tuple[ir.Block, int]:
-        if not self._places:
-            self._number(self.function.body)
-        return self._places.get(id(stmt), ((), 0))
-
-    def _number(self, block: ir.Block) -> None:
-        for position, stmt in enumerate(block):
-            self._places[id(stmt)] = (block, position)
-            for inner in ir.blocks(stmt):
-                self._number(inner)
+        index = fact(ProgramIndex, self.function)
+        if stmt not in index:
+            return (), 0
+        return index.block(stmt), index.positions[index.number(stmt)]
 
     def _mask(
         self, name: str, block: ir.Block, position: int, at: frozenset[float]
@@ -98,7 +94,7 @@ class Held:
                         stored = self._left(name, key), start
                     elif stored is None:
                         return None
-                case stmt if ir.blocks(stmt) or name in ir.binds(stmt):
+                case stmt if ir.is_compound(stmt) or name in ir.binds(stmt):
                     return None
                 case stmt if stored is not None and name in ir.reads(stmt):
                     return None  # (another name may be a view of it)

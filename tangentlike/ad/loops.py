@@ -114,9 +114,4 @@ def sources_of(iterable: ir.Expr) -> tuple[str, ...]:
 
 def may_break(block: ir.Block) -> bool:
     """Whether a loop body may leave its own loop by `break`."""
-    for stmt in block:
-        if isinstance(stmt, ir.Break):
-            return True
-        if isinstance(stmt, ir.If) and any(map(may_break, ir.blocks(stmt))):
-            return True
-    return False
+    return any(True for _ in ir.breaks(block))

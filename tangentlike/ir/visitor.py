@@ -15,6 +15,7 @@ from .nodes import (
     Assign,
     Attribute,
     Block,
+    Break,
     Call,
     Display,
     Do,
@@ -232,6 +233,21 @@ def inner_blocks(block: Block) -> Iterator[tuple[Stmt, int, Block]]:
         for which, inner in enumerate(blocks(stmt)):
             yield from inner_blocks(inner)
             yield stmt, which, inner
+
+
+def is_compound(stmt: Stmt) -> bool:
+    """Whether a statement holds blocks."""
+    return _BLOCKS[type(stmt)] is not None
+
+
+def breaks(body: Block) -> Iterator[Break]:
+    """The `break`s that leave the loop whose body this is."""
+    for stmt in body:
+        if isinstance(stmt, Break):
+            yield stmt
+        elif not isinstance(stmt, For | While):
+            for inner in blocks(stmt):
+                yield from breaks(inner)
 
 
 def tried_and_rest(stmt: Try) -> tuple[Block, Block]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
 from ... import ir
@@ -94,20 +94,17 @@ class Checkpoints:
         }
         values: dict[str, ir.Expr] = {}
 
-        def block(stmts: ir.Block) -> ir.Block:
-            return tuple(new for stmt in stmts for new in statement(stmt))
+        def statement(stmt: ir.Stmt) -> ir.Instead:
+            if not _is_checkpoint(stmt):
+                return None
+            made = self._checkpointed(stmt, partials)
+            if isinstance(made, ir.Ref) and stmt.target in once:
+                values[str(stmt.target)] = made
+                return ()
+            return dataclasses.replace(stmt, value=made)
 
-        def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-            if _is_checkpoint(stmt):
-                made = self._checkpointed(stmt, partials)
-                if isinstance(made, ir.Ref) and stmt.target in once:
-                    values[str(stmt.target)] = made
-                else:
-                    yield dataclasses.replace(stmt, value=made)
-            else:
-                yield ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values), block=block)
-
-        return dataclasses.replace(function, body=block(function.body))
+        body = ir.rewrite(function.body, statement, lambda e: ir.substitute(e, values))
+        return ir.with_body(function, body)
 
     def _checkpointed(self, stmt: ir.Assign, partials: Mapping[Any, ir.Expr]) -> ir.Expr:
         call = stmt.value
@@ -178,7 +175,4 @@ class Checkpoints:
                 return e
             return ir.rebuild(e, expr)
 
-        def block(b: ir.Block) -> ir.Block:
-            return tuple(ir.map_statement(s, expr=expr, block=block) for s in b)
-
-        return dataclasses.replace(function, body=block(function.body))
+        return ir.with_body(function, ir.rewrite(function.body, expression=expr))

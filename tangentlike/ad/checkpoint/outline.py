@@ -57,11 +57,11 @@ def strip(function: ir.Function) -> ir.Function:
 
     `for t in checkpointed(range(n), every=k): B` -> `for t in range(n): B`
     """
-    return dataclasses.replace(function, body=_stripped(function.body))
+    return ir.with_body(function, _stripped(function.body))
 
 
 def _stripped(block: ir.Block) -> ir.Block:
-    return tuple(_plain(ir.map_statement(stmt, block=_stripped)) for stmt in block)
+    return ir.rewrite(block, after=_plain)
 
 
 def _plain(stmt: ir.Stmt) -> ir.Stmt:
@@ -100,7 +100,7 @@ class Outlines:
             return lowered
         function = lowered.function
         work = _Outlining(self, lowered, kinds, structure(function), swapped)
-        return dataclasses.replace(lowered, function=work.function(function))
+        return dataclasses.replace(lowered, function=work.rewritten(function))
 
     def stand_in(self, function: ir.Function, lowered: Lowered) -> Any:
         """A function object that stands for a function that we made."""
@@ -122,7 +122,7 @@ def _template() -> None:
 
 
 @dataclass
-class _Outlining:
+class _Outlining(ir.Rewriter):
     """One function's loops."""
 
     outlines: Outlines
@@ -136,18 +136,12 @@ class _Outlining:
         self.names = names_of(self.lowered.function)
         self.bound = definitely_assigned(self.facts)
 
-    def function(self, function: ir.Function) -> ir.Function:
-        return dataclasses.replace(function, body=self.block(function.body))
-
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(self.statement(stmt) for stmt in block)
-
-    def statement(self, stmt: ir.Stmt) -> ir.Stmt:
+    def statement(self, stmt: ir.Stmt) -> ir.Stmt | None:
         mark = mark_of(stmt)
         if mark is None or not isinstance(stmt, ir.For | ir.While):
-            return ir.map_statement(stmt, block=self.block)
+            return None
         options = _options(mark, stmt)
-        body = tuple(self._rebound(inner) for inner in stmt.body)
+        body = ir.rewrite(stmt.body, self._rebound)
         _refuse_jumps(body)
         carried, inputs = self._flow(stmt)
         plain = _plain(dataclasses.replace(stmt, body=body))
@@ -264,11 +258,11 @@ class _Outlining:
             and self.kinds.get(stmt.target.name, UNKNOWN).form in ("array", "list")
         )
 
-    def _rebound(self, stmt: ir.Stmt) -> ir.Stmt:
+    def _rebound(self, stmt: ir.Stmt) -> ir.Stmt | None:
         """`s += v` of a number as `s = s + v`; of what may be an array it is refused, since the
         state that is kept would be another one."""
         if not isinstance(stmt, ir.Update) or not isinstance(stmt.target, ir.Var):
-            return ir.map_statement(stmt, block=lambda b: tuple(map(self._rebound, b)))
+            return None
         if self._is_write(stmt):
             return stmt
         name = stmt.target.name
@@ -313,13 +307,9 @@ def _options(mark: ir.Call, stmt: ir.Stmt) -> Options:
 
 def _refuse_jumps(block: ir.Block) -> None:
     """A step runs as often as it did: it cannot decide again to leave the loop."""
-    for stmt in block:
-        if isinstance(stmt, ir.Break):
-            raise UnsupportedError(
-                "a checkpointed loop cannot be left by `break` or `return`",
-                stmt.origin.place,
-                "Put the condition in `while tl.checkpointed(condition, snapshots=c)`.",
-            )
-        if isinstance(stmt, ir.If):
-            for inner in ir.blocks(stmt):
-                _refuse_jumps(inner)
+    for stmt in ir.breaks(block):
+        raise UnsupportedError(
+            "a checkpointed loop cannot be left by `break` or `return`",
+            stmt.origin.place,
+            "Put the condition in `while tl.checkpointed(condition, snapshots=c)`.",
+        )

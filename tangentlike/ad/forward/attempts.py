@@ -83,12 +83,13 @@ class _Straight:
 
 def _part(block: ir.Block, tangents: bool) -> ir.Block:
     """Only the tangent statements of a block, or only the others."""
-    kept: list[ir.Stmt] = []
-    for stmt in block:
+
+    def chosen(stmt: ir.Stmt) -> ir.Instead:
         if type(stmt) is ir.If and stmt.origin.role != "tangent":
-            body, orelse = _part(stmt.body, tangents), _part(stmt.orelse, tangents)
-            if not tangents or body or orelse:
-                kept.append(dataclasses.replace(stmt, body=body, orelse=orelse))
-        elif (stmt.origin.role == "tangent") == tangents:
-            kept.append(stmt)
-    return tuple(kept)
+            return None
+        return stmt if (stmt.origin.role == "tangent") == tangents else ()
+
+    def nonempty(stmt: ir.Stmt) -> ir.Instead:
+        return stmt if not tangents or any(ir.blocks(stmt)) else ()
+
+    return ir.rewrite(block, chosen, after=nonempty)

@@ -62,7 +62,7 @@ def forward(
     state.caught = _caught(function)
     head = [] if written is None else _copies(function, wrt, state, frozenset(written))
     head += _zeros(function, wrt, state)
-    body = tuple(s for stmt in function.body for s in _statement(stmt, state))
+    body = _WithTangents(state).block(function.body)
     return dataclasses.replace(
         function,
         name=name or context.names.fresh(f"{function.name}_jvp"),
@@ -159,32 +159,31 @@ def _zeros(function: ir.Function, wrt: Sequence[str], state: Tangents) -> list[i
     return [ir.Assign(state.dot(n), state.zeros(ir.Var(n)), origin) for n in late]
 
 
-def _statement(stmt: ir.Stmt, state: Tangents) -> list[ir.Stmt]:
-    """A primal statement with its tangent statements, in the order in which they must run."""
-    state.origin = stmt.origin
-    match stmt:
-        case ir.Assign():
-            return state.discarded.wrapped(stmt, assignment(stmt, state))
-        case ir.Store():
-            return store(stmt, state)
-        case ir.Update():
-            return state.discarded.wrapped(stmt, update(stmt, state))
-        case ir.Do():
-            return effect(stmt, state)
-        case ir.For():
-            target, iterable = loop_header(stmt.target, stmt.iter, state)
-            body = _block(stmt.body, state)
-            return [dataclasses.replace(stmt, target=target, iter=iterable, body=body)]
-        case ir.Try():
-            seen = state.caught[id(stmt)]
-            return [attempt(stmt, seen, state.context, lambda inner: _block(inner, state))]
-        case ir.Return():
-            value = stmt.value if stmt.value is not None else ir.Const(None)
-            both = ir.Display("tuple", (value, state.tangent_or_zeros(value)))
-            return [dataclasses.replace(stmt, value=both)]
-        case _:
-            return [ir.map_statement(stmt, block=lambda inner: _block(inner, state))]
+@dataclasses.dataclass
+class _WithTangents(ir.Rewriter):
+    """Primal statements with their tangent statements, in the order in which they must run."""
 
+    state: Tangents
 
-def _block(block: ir.Block, state: Tangents) -> ir.Block:
-    return tuple(s for stmt in block for s in _statement(stmt, state))
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        state = self.state
+        state.origin = stmt.origin
+        match stmt:
+            case ir.Assign():
+                return state.discarded.wrapped(stmt, assignment(stmt, state))
+            case ir.Store():
+                return store(stmt, state)
+            case ir.Update():
+                return state.discarded.wrapped(stmt, update(stmt, state))
+            case ir.Do():
+                return effect(stmt, state)
+            case ir.For():
+                target, iterable = loop_header(stmt.target, stmt.iter, state)
+                return dataclasses.replace(self.inside(stmt), target=target, iter=iterable)
+            case ir.Try():
+                return attempt(stmt, state.caught[id(stmt)], state.context, self.block)
+            case ir.Return():
+                value = stmt.value if stmt.value is not None else ir.Const(None)
+                both = ir.Display("tuple", (value, state.tangent_or_zeros(value)))
+                return dataclasses.replace(stmt, value=both)
+        return None

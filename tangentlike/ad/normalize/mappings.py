@@ -27,6 +27,8 @@ from dataclasses import dataclass, field
 from ... import ir
 from ...analysis.contents import contents
 from ...analysis.memory import MUTATING_METHODS
+from ...ir.facts import fact
+from ...ir.index import ProgramIndex
 from ...ir.names import Names
 from ..context import Context
 from ..loops import is_call
@@ -49,7 +51,7 @@ def reads_by_key(function: ir.Function, varied: Collection[str], context: Contex
     """`for k, v in d.items(): s = s * v` -> `for k in list(d.keys()): v = d[k]; s = s * v`."""
     dicts = {name for name, kind in context.kinds.items() if kind.form == "dict"}
     steady = frozenset(dicts - _changed(function))
-    near = frozenset(_looped_beside(function.body)) - _used_otherwise(function)
+    near = frozenset(_looped_beside(function)) - _used_otherwise(function)
     alone = steady - _of_other_names(function, context)
     looped = _looped(function, near, alone)
     speller = _Speller(
@@ -337,17 +339,16 @@ def _sorts_plainly(call: ir.Call) -> bool:
     return False
 
 
-def _looped_beside(block: ir.Block) -> set[str]:
+def _looped_beside(function: ir.Function) -> set[str]:
     """The names that are bound in the block in which a loop runs over them."""
-    found: set[str] = set()
-    bound: set[str] = set()
-    for stmt in block:
-        if isinstance(stmt, ir.For):
-            found |= bound & ir.names_in(stmt.iter)
-        for inner in ir.blocks(stmt):
-            found |= _looped_beside(inner)
-        bound.update(ir.binds(stmt))
-    return found
+    index = fact(ProgramIndex, function)
+    return {
+        name
+        for loop in index.statements
+        if isinstance(loop, ir.For)
+        for stmt in index.preceding(loop)
+        for name in ir.names_in(loop.iter) & set(ir.binds(stmt))
+    }
 
 
 def _used_otherwise(function: ir.Function) -> set[str]:

@@ -15,7 +15,7 @@ from ..specialize.callees import CallSite, Pair
 from ..specialize.late import is_late, late_pair
 
 
-class CallConversion:
+class CallConversion(ir.Rewriter):
     """Rewrites `y = g(a)` to `y, tape = g_fwd(a)` where adjoints or writes pass through it."""
 
     def __init__(
@@ -32,12 +32,10 @@ class CallConversion:
         self.sites: dict[int, CallSite] = {}
 
     def function(self, function: ir.Function) -> ir.Function:
-        return dataclasses.replace(function, body=self._block(function.body))
+        """The function with calls of pairs."""
+        return self.rewritten(function)
 
-    def _block(self, block: ir.Block) -> ir.Block:
-        return tuple(s for stmt in block for s in self._statement(stmt))
-
-    def _statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
         match stmt:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 if self._converts(call, stmt):
@@ -46,10 +44,10 @@ class CallConversion:
                     made, site = late_pair(stmt, call, self.active, self.context)
                     self.sites[id(made[-1])] = site
                     return made
-        new = ir.map_statement(stmt, block=self._block)
+        new = self.inside(stmt)
         if id(stmt) in self.counters:
             self.counters[id(new)] = self.counters[id(stmt)]
-        return (new if ir.blocks(stmt) else stmt,)
+        return new
 
     def _converts(self, call: ir.Call, stmt: ir.Stmt) -> bool:
         obj = rule_object(call, self.context.kinds)

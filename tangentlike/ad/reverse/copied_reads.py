@@ -18,7 +18,7 @@ Time and memory for it are those of the operations themselves, at most.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ... import ir
 from ...analysis.activity import active_names
@@ -28,6 +28,7 @@ from ...analysis.operations import is_python_function, rule_object
 from ...analysis.saving import content, needs_of
 from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
+from ...ir.dataflow import Problem, Solution, solve
 from ..context import Context
 from .unbound import may_be_unset
 
@@ -49,38 +50,31 @@ def copied_reads(
     active = active_names(
         function, wrt, context.kinds, context.book, targets=shared, effects=sources.effects
     )
-    later = _Later(aliases, sources)
-    later.block(function.body, frozenset(c for p in shared for c in aliases.contents(p)))
-    copying = _Copying(facts, aliases, active, context, counters, later.writes)
-    return dataclasses.replace(function, body=copying.block(function.body))
+    later = solve(function, _WrittenLater(aliases, sources, shared), facts.index)
+    copying = _Copying(facts, aliases, active, context, counters, later)
+    return copying.rewritten(function)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Later:
-    """Which alias classes may be written after each statement (by its id), a round later too."""
+@dataclasses.dataclass
+class _WrittenLater(Problem[frozenset[str]]):
+    """Which alias classes may be written after each statement, an iteration later too."""
 
     aliases: Aliases
     sources: Sources
-    writes: dict[int, frozenset[str]] = dataclasses.field(default_factory=dict)
+    shared: tuple[str, ...]
+    bottom: frozenset[str] = frozenset()
 
-    def block(self, block: ir.Block, after: frozenset[str]) -> frozenset[str]:
-        for stmt in reversed(block):
-            if isinstance(stmt, ir.For | ir.While):
-                after |= self._written_in(stmt.body)
-            self.writes[id(stmt)] = self.writes.get(id(stmt), frozenset()) | after
-            after = after.union(
-                self._written(stmt), *(self.block(b, after) for b in ir.blocks(stmt))
-            )
-        return after
+    def boundary(self, function: ir.Function) -> frozenset[str]:
+        return frozenset(c for p in self.shared for c in self.aliases.contents(p))
 
-    def _written_in(self, block: ir.Block) -> frozenset[str]:
-        return frozenset().union(*map(self._written, ir.statements(block)))
+    def join(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+        return a | b
 
-    def _written(self, stmt: ir.Stmt) -> frozenset[str]:
-        return frozenset(map(self.aliases.class_of, self.sources.written(stmt)))
+    def transfer(self, stmt: ir.Stmt, state: frozenset[str]) -> frozenset[str]:
+        return state.union(map(self.aliases.class_of, self.sources.written(stmt)))
 
 
-class _Copying:
+class _Copying(ir.Rewriter):
     """The rewriting of one function, whose alias classes and active names are known."""
 
     def __init__(
@@ -90,7 +84,7 @@ class _Copying:
         active: frozenset[str],
         context: Context,
         counters: dict[int, str],
-        later: Mapping[int, frozenset[str]],
+        later: Solution[frozenset[str]],
     ) -> None:
         self.facts = facts
         self.aliases = aliases
@@ -105,8 +99,8 @@ class _Copying:
         out: list[ir.Stmt] = []
         self._copies.clear()
         for stmt in block:
-            if ir.blocks(stmt):
-                out.append(ir.map_statement(stmt, block=self.block))
+            if ir.is_compound(stmt):
+                out.append(self.inside(stmt))
                 if id(stmt) in self.counters:
                     self.counters[id(out[-1])] = self.counters[id(stmt)]
                 self._copies.clear()
@@ -130,7 +124,7 @@ class _Copying:
         if not isinstance(stmt, ir.Assign | ir.Do) or not isinstance(stmt.value, ir.Call):
             return [stmt]
         call = stmt.value
-        self._written = self.later[id(stmt)]
+        self._written = self.later.after[self.facts.number(stmt)]
         effects = self._effects(call)
         if effects is not None:
             operands, result = self._given(call, effects), not effects.returned

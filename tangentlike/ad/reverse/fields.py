@@ -23,6 +23,7 @@ from ...analysis.record_types import record_values
 from ...analysis.sharing import Sharing, container_stores, owner
 from ...analysis.structure import structure
 from ...errors import UnsupportedError
+from ...ir.index import ProgramIndex
 from ..context import BINARY_OF, Context
 from .adjoints import Adjoints
 
@@ -47,7 +48,7 @@ def updates_as_stores(function: ir.Function, context: Context) -> ir.Function:
         seen = _seen(stmt.target, function, sharing)
         return _spelled(stmt, stmt.target, seen, context)
 
-    return dataclasses.replace(function, body=ir.rewrite(function.body, statement))
+    return ir.with_body(function, ir.rewrite(function.body, statement))
 
 
 def _updates_field(stmt: ir.Stmt) -> bool:
@@ -184,20 +185,18 @@ def reverse_addition(field: ir.Attribute, added: str, adjoints: Adjoints, contex
 
 
 def added_to_fields(
-    block: ir.Block, written: Callable[[ir.Stmt], tuple[str, ...]]
+    index: ProgramIndex, written: Callable[[ir.Stmt], tuple[str, ...]]
 ) -> Iterator[tuple[int, ir.Expr]]:
-    """The stores of `o.f = accumulate(o.f, e)`, by their ids, and what each adds to the attribute:
-    an adjoint, of the structure that the attribute has before and after. `written` are the names
-    that a statement writes through (another live name is another object)."""
-    for at, stmt in enumerate(block):
-        for inner in ir.blocks(stmt):
-            yield from added_to_fields(inner, written)
+    """The stores of `o.f = accumulate(o.f, e)`, by their numbers, and what each adds to
+    the attribute: an adjoint, of the structure that the attribute has before and after. `written`
+    are the names that a statement writes through (another live name is another object)."""
+    for number, stmt in enumerate(index.statements):
         match stmt:
             case ir.Store(target=ir.Attribute(ir.Var(base)) as field, value=ir.Var(new)):
-                before = block[max(at - _NEAR, 0) : at]
+                before = index.preceding(stmt)[-_NEAR:]
                 added = _added(before, field, base, new, written)
                 if added is not None:
-                    yield id(stmt), added
+                    yield number, added
 
 
 def _added(
@@ -210,7 +209,7 @@ def _added(
     """`e` where `new` is `accumulate(o.f, e)` of what the attribute is still."""
     old, added = "", None
     for stmt in reversed(before):
-        if ir.blocks(stmt) or isinstance(stmt, ir.OpaqueStmt) or base in written(stmt):
+        if ir.is_compound(stmt) or isinstance(stmt, ir.OpaqueStmt) or base in written(stmt):
             return None
         bound = set(ir.binds(stmt))
         match stmt:

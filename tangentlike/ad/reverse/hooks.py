@@ -21,14 +21,11 @@ from ...runtime import on_adjoint
 def without_hooks(block: ir.Block, active: Collection[str]) -> ir.Block:
     """The statements of a primal whose adjoints have been hooked."""
 
-    def plain(stmt: ir.Stmt) -> ir.Stmt:
+    def plain(stmt: ir.Stmt) -> ir.Stmt | None:
         match stmt:
             case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(x, *_))):
                 if obj is on_adjoint and name in active:
                     return ir.Assign(name, x, stmt.origin)
-        return ir.map_statement(stmt, block=inner) if ir.blocks(stmt) else stmt
+        return None
 
-    def inner(stmts: ir.Block) -> ir.Block:
-        return tuple(map(plain, stmts))
-
-    return inner(block)
+    return ir.rewrite(block, plain)

@@ -23,7 +23,7 @@ from .replaced_items import ReplacedItems
 _ACCUMULATING = (operator.iadd, operator.isub)
 
 
-class Preparation:
+class Preparation(ir.Rewriter):
     """The remaining rewrites, in one walk; needs to know what each name's class is."""
 
     def __init__(self, function: ir.Function, facts: Structure, aliases: Aliases, context: Context):
@@ -36,16 +36,7 @@ class Preparation:
 
     def run(self) -> ir.Function:
         """The prepared function; the same one where nothing changes, whose facts then hold."""
-        body = self.block(self.function.body)
-        if body == self.function.body:
-            return self.function
-        return dataclasses.replace(self.function, body=body)
-
-    def block(self, stmts: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        for stmt in stmts:
-            out.extend(self.statement(stmt))
-        return tuple(out)
+        return self.rewritten(self.function)
 
     def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         match stmt:
@@ -75,7 +66,7 @@ class Preparation:
     # ------------------------------------------------------------------ branches and loops
 
     def _if(self, stmt: ir.If) -> list[ir.Stmt]:
-        new = dataclasses.replace(stmt, body=self.block(stmt.body), orelse=self.block(stmt.orelse))
+        new = self.inside(stmt)
         if isinstance(stmt, ir.Try) or not self._changes(stmt):
             return [new]
         flag = self._fresh("taken", BOOL)
@@ -100,7 +91,8 @@ class Preparation:
         one = ir.Call(ir.Ref("+", operator.add), (ir.Var(count), ir.Const(1)))
         start = ir.Assign(count, ir.Const(0), origin)
         step = ir.Assign(count, one, origin)
-        new = dataclasses.replace(stmt, body=(step, *self.block(stmt.body)))
+        inside = self.inside(stmt)
+        new = dataclasses.replace(inside, body=(step, *inside.body))
         self.counters[id(new)] = count
         return [start, new]
 
@@ -111,7 +103,7 @@ class Preparation:
             stmt = indexed(stmt, self._fresh("index", INT), stmt.body)
         if may_break(stmt.body):
             return self._counted(stmt, "count")
-        return [dataclasses.replace(stmt, body=self.block(stmt.body))]
+        return [self.inside(stmt)]
 
     # ---------------------------------------------------------------------- single statements
 

@@ -43,7 +43,7 @@ class Presence:
         self._by_position = _by_position(facts.function)
         regions = Regions(facts, context.kind_of)
         self.unread = UnreadEntries(facts, adjoints.aliases, regions)
-        self.added = dict(added_to_fields(facts.function.body, context.sources().written))
+        self.added = dict(added_to_fields(facts.index, context.sources().written))
 
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
@@ -76,7 +76,7 @@ class Presence:
                 return present | self.roots(self._operands(stmt))
             case ir.Store() | ir.Update():
                 base = self.written_base(stmt)
-                value = self.added.get(id(stmt), stmt.value)
+                value = self.added.get(self.facts.number(stmt), stmt.value)
                 if base in present and isinstance(value, ir.Var) and not self.unread.writes(stmt):
                     present |= self.roots(frozenset({value.name}) & self.active)
                 return present

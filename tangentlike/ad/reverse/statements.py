@@ -234,7 +234,7 @@ class Statements:
         if base not in adjoints.state or self.presence.unread.writes(stmt):
             return
         if isinstance(stmt.target, ir.Attribute):
-            added = self.presence.added.get(id(stmt))
+            added = self.presence.added.get(self.presence.facts.number(stmt))
             if added is None:
                 reverse_store(
                     stmt, stmt.target, self._active_name(stmt.value), adjoints, self.context
