@@ -139,7 +139,8 @@ def _saved(recording: Recording, saves: Saves) -> Iterator[str]:
     for key, name in saves.stores:
         entries[key].append(f"entries of {name}")
     for stmt in ir.statements(body):
-        saved = [*saves.overwrites.get(id(stmt), ()), *sorted(entries[id(stmt)])]
+        place = recording.facts.number(stmt)
+        saved = [*saves.overwrites.get(place, ()), *sorted(entries[place])]
         if saved:
             yield f"    < {', '.join(saved)}: {show((stmt,)).splitlines()[0]}"
     for number, names in enumerate(names for names in saves.pushed.values() if names):

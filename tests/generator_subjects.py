@@ -57,6 +57,24 @@ MODULES = Subject(
         ("q = getattr(np, 'tanh' if <C> else 'sin')", "<X> = q(<V>)"),
         ("q = np.linalg", "<Y> = 0.2 * q.norm(2.0 + np.tanh(<V>))"),
         ("q = {'u': np.sin, 'w': BACKEND.act}", "<X> = q['w'](<V>) + 0.3 * q['u'](<W>)"),
+        # functions and methods that only the run knows, asked for what carries no derivative
+        ("if WRITERS['f'](<V>) > 9.0:", "    <X> = <V> * 0.5"),
+        ("q = WRITERS['f']", "k = int(q(<V>))", "<X> = <V> * k"),
+        ("q = WRITERS['o'].count(<V>)", "<Y> = 0.1 * np.sum(<V>) * q"),
+        ("if WRITERS['o'].is_large(<V>):", "    <X> = <V> * 0.5"),
+        (
+            "p = [<V> * 0.9]",
+            "while WRITERS['o'].is_large(p[0]):",
+            "    p[0] = p[0] * 0.5",
+            "<X> = p[0]",
+        ),
+        (
+            "q = xp.zeros(4)",
+            "q[xp.argmax(<V>)] = <S>",
+            "q += xp.where(<V> > 0.1, <V>, 0.2)",
+            "<X> = q",
+        ),
+        ("<K> = xp.stack([<V>, xp.sin(<W>), <V>, <E>])", "<K>[xp.arange(2)] *= 0.5"),
     ),
     (
         ("importlib.", "import importlib"),
@@ -75,6 +93,13 @@ MODULES = Subject(
             "defaulted(",
             "def defaulted(x, xp=None):\n    if xp is None:\n        xp = np\n"
             "    return xp.cos(x) * xp.mean(x)\n",
+        ),
+        (
+            "WRITERS",
+            "def halves_first(x):\n    x[0] *= 0.5\n    return 2.0\n\n\n"
+            "class Asked:\n    def count(self, x):\n        x[1] = 0.3\n        return len(x)\n\n"
+            "    def is_large(self, x):\n        return np.sum(x) > 1.0\n\n\n"
+            "WRITERS = {'f': halves_first, 'o': Asked()}\n",
         ),
         ("MODULES", "MODULES = {'numpy': np}\n"),
         ("array_module(", "def array_module(x):\n    return np\n"),
@@ -167,6 +192,25 @@ TAKEN = Subject(
         ("u0, *q = halved(<V>)", "<Y> = u0 * q[1]"),
         ("for p, q in zip(triple(<V>, <W>), turned(<M>)):", "    <X> = np.tanh(p * q)"),
         ("p = rows_of(<V>)", "<Y> = 0.3 * p[0][1] + np.sin(p[1][0])"),
+        # one array under two names, chosen by a branch, and written
+        (
+            "q = <V> * 1.0",
+            "p, q = (q, q) if <C> else (<V> * 1.0, <W> * 0.5)",
+            "q[0] = q[0] * p[1]",
+            "<Y> = 0.2 * np.sum(p * p)",
+        ),
+        (
+            "p, q = same_twice(<V> * 0.9) if <C> else triple(<V>, <W>)[1:]",
+            "p[1:] *= 0.5",
+            "<X> = np.sin(q) * 0.7",
+        ),
+        ("p = [<V> * 1.0] * 2", "p[1][0] = <F>", "<X> = p[0] * 0.8"),
+        (
+            "q = <V> * 1.0",
+            "p = {'u': q, 'w': q if <C> else <W> * 1.0}",
+            "p['w'] *= 0.6",
+            "<X> = p['u'] * 0.9",
+        ),
         # dicts gone through
         ("p = {'u': <V>, 'w': <E>}", "for k1, x1 in p.items():", "    <X> = np.sin(x1)"),
         ("p = {'u': <S>, 'w': <T>}", "<Y> = sum(p.values()) * 0.4"),
@@ -211,6 +255,7 @@ TAKEN = Subject(
         ),
         ("triple(", "def triple(p, q):\n    return np.sin(p), np.cos(q) * p, 0.5 * q\n"),
         ("in_pairs(", "def in_pairs(p, c):\n    return (p * c, np.sin(p)), c * 0.5\n"),
+        ("same_twice(", "def same_twice(p):\n    return p, p\n"),
         ("halved(", "def halved(p):\n    return p * 0.5\n"),
         ("turned(", "def turned(h):\n    return np.transpose(h)\n"),
         ("rows_of(", "def rows_of(p):\n    return [p[:2] * 0.5, p[2:]]\n"),

@@ -222,7 +222,7 @@ def test_a_callee_that_returns_one_array_twice(f: Callable[..., Any]) -> None:
     v, u = np.array([0.3, 0.7]), np.array([1.0, -0.5])
     expected = (f(v + 1e-6 * u) - f(v - 1e-6 * u)) / 2e-6
     with pytest.raises(tl.UnsupportedError, match="may be the same|may share"):
-        tl.grad(f, example=(v,))
+        tl.grad(f, example=(v,))(v)
     _, change = tl.jvp(f, (v,), (u,))
     np.testing.assert_allclose(change, expected, rtol=1e-6)
 

@@ -194,6 +194,8 @@ def _static_view(name: str, sharing: Sharing) -> ir.Expr | None:
     view = definition.value
     if len(base_names(view)) != 1 or not _is_view(view, name, sharing):
         return None
+    if isinstance(view, ir.Index | ir.Attribute) and base_names(view) & sharing.repeating:
+        return None  # (another item may be the same array, and its adjoint is that of both)
     if name in sharing.direct and _makes_list(view, sharing.sources):
         return None  # (an item that is replaced is no view any more)
     last = _end_of_views(name, definition, sharing)

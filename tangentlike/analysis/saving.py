@@ -58,8 +58,8 @@ class Reads:
 class Saves:
     """The answer.
 
-    `overwrites`: id of a statement -> names saved before it and restored at its reversal;
-    `stores`: (id of an in-place write, name written) whose entries are (a dict used as a set);
+    `overwrites`: number of a statement -> names saved before it and restored at its reversal;
+    `stores`: (number of an in-place write, name written) whose entries are (a dict used as a set);
     `pushed`: block -> locals saved at its end;
     `at_end`: what is needed when the primal has ended.
     """

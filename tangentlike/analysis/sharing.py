@@ -35,6 +35,7 @@ class Sharing:
         self.resized: set[str] = set()  # of a list, the length may change, of an object the fields
         self.conflicts: dict[tuple[str, str], ir.Stmt] = {}
         self.repeated = False  # whether two items of the result may share memory
+        self.repeating: set[str] = set()  # containers, two items of which may when one is read
         self.changed: set[str] = set()  # parameters of which what was given is written
         self.changed_inside: set[str] = set()  # the same, not only by replacing what they hold
         self.given_back: set[str] = set()  # parameters with which the result may share memory
@@ -153,6 +154,7 @@ class Sharing:
         twice = self._repeats(value, pairs)
         items = self.sources.elements(value)
         whole = self.sources.nodes(value) | (items if isinstance(target, tuple) else frozenset())
+        self.repeating.update(owner(n) for n in whole if n != owner(n) and (n, n) in pairs)
         items |= pairs.partners(items)  # (the value may be the old `m`, as in `m = m.T`)
         whole |= pairs.partners(whole)
         known = isinstance(target, str)  # (of several names, one may share memory with another)
