@@ -154,9 +154,26 @@ def with_class(fn: types.FunctionType, cls: type) -> Lowered | None:
     made = dataclasses.replace(
         function,
         params=tuple(dataclasses.replace(p, annotation="") for p in function.params[1:]),
-        body=ir.renamed(function.body, {first: ir.Ref(cls.__name__, cls)}),
+        body=_of_the_class(ir.renamed(function.body, {first: ir.Ref(cls.__name__, cls)}), cls),
     )
     return dataclasses.replace(lowered, function=made)
+
+
+def _of_the_class(body: ir.Block, cls: type) -> ir.Block:
+    """What is called of the class, `cls.of(p)`, by the name that it has there."""
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        match e:
+            case ir.Call(fn=ir.Attribute(ir.Ref(text, obj), name)) if obj is cls:
+                found = getattr(cls, name, None)
+                if callable(found):
+                    e = dataclasses.replace(e, fn=ir.Ref(f"{text}.{name}", found))
+        return ir.rebuild(e, expr)
+
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(ir.map_statement(s, expr=expr, block=block) for s in stmts)
+
+    return block(body)
 
 
 def _has_descriptors(cls: type) -> bool:

@@ -26,8 +26,8 @@ from ..frontend.owners import is_of_runtime, is_operation
 from ..frontend.structures import is_object
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
-from .memory import MUTATING_METHODS, Sources
-from .operations import is_python_function, written_position
+from .memory import MUTATING_METHODS, Sources, element
+from .operations import is_python_function, operands, written_position
 from .outer_arrays import Held, OuterArrays, is_cached, is_outer_array, live, reads_of
 from .outer_containers import NONE, Boxes, OuterContainers, put_names
 from .outputs import outputs
@@ -60,6 +60,7 @@ class Outside:
     read: dict[int, Place] = field(default_factory=dict)
     touched: dict[int, ir.Ref] = field(default_factory=dict)
     _known: dict[int, OuterWrites] = field(default_factory=dict)
+    _flow: dict[int, Any] = field(default_factory=dict)  # of functions that are called
 
     def of_callee(self, obj: Any) -> OuterWrites:
         """What a user's function writes outside, itself or by what it calls."""
@@ -88,7 +89,7 @@ class Outside:
             into = containers.changed_by(stmt)
             changed |= into
             if into:
-                ends |= put_names(stmt, sources, self.book)
+                ends |= self._put_names(stmt, sources)
             if _objects_assigned(stmt, held):
                 ends |= ir.reads(stmt)
             for call in _user_calls(stmt, sources):
@@ -156,7 +157,7 @@ class Outside:
         containers = self._containers(function, sources)
         for stmt in ir.statements(function.body):
             into = containers.changed_by(stmt)
-            given = put_names(stmt, sources, self.book) if into else ()
+            given = self._put_names(stmt, sources) if into else ()
             for name in sorted(given):
                 if name in varied():
                     raise _carried_out(name, _listed(into), function, stmt)
@@ -191,7 +192,7 @@ class Outside:
         for target in _written_places(stmt, sources):
             into = _listed(held.roots(target))
             if into:
-                yield from ((name, into) for name in sorted(ir.reads(stmt)))
+                yield from ((name, into) for name in sorted(self._put_into(target, stmt, sources)))
         objects = _objects_assigned(stmt, held)
         yield from ((name, _listed(objects)) for name in sorted(ir.reads(stmt)) if objects)
         for call in _user_calls(stmt, sources):
@@ -201,6 +202,49 @@ class Outside:
             for formal in sorted(found.carried & actuals.keys()):
                 names = sorted(ir.names_in(actuals[formal]))
                 yield from ((name, into or "an object") for name in names)
+
+    def _put_into(self, target: ir.Expr, stmt: ir.Stmt, sources: Sources) -> frozenset[str]:
+        """The names whose values a statement may put into what it writes."""
+        given = self._reaching(stmt, sources, lambda actual: actual == target)
+        if given is None:
+            return ir.reads(stmt)
+        return frozenset[str]().union(*map(ir.names_in, given))
+
+    def _put_names(self, stmt: ir.Stmt, sources: Sources) -> set[str]:
+        """The names whose values a statement may put into a container."""
+        given = self._reaching(stmt, sources, lambda actual: True)
+        if given is None:
+            return put_names(stmt, sources, self.book)
+        return {name for part in given for name in operands(part, sources.kinds, self.book)}
+
+    def _reaching(
+        self, stmt: ir.Stmt, sources: Sources, meant: Callable[[ir.Expr], bool]
+    ) -> list[ir.Expr] | None:
+        """What the call of a user's function in a statement gives that may come into those of its
+        arguments that are written, and meant; None for any other statement."""
+        call = getattr(stmt, "value", None)
+        if not isinstance(call, ir.Call) or not _is_read(call, sources):
+            return None
+        effects, actuals = sources.effects(call), sources.bind(call)
+        assert effects is not None
+        written = {f for f in effects.written & actuals.keys() if meant(actuals[f])}
+        if not written or outputs(call, sources.kinds):
+            return None
+        formals = self._coming_into(_callee(call), written)
+        return [actuals[f] for f in sorted(formals & actuals.keys())]
+
+    def _coming_into(self, obj: Any, written: Collection[str]) -> frozenset[str]:
+        """The parameters of a function whose values may come into what these parameters hold."""
+        function = self.body(obj)
+        if id(obj) not in self._flow:
+            sources = self.sources(function)
+            flow = flow_edges(function, sources.kinds, self.book, sources.effects)
+            self._flow[id(obj)] = flow.predecessors
+        found: set[str] = set()
+        for name in written:
+            ends = {name, element(name)}
+            found |= _params_reaching(ends, self._flow[id(obj)], function) - {name}
+        return frozenset(found)
 
     def _refuse_overwritten(self, function: ir.Function, sources: Sources) -> None:
         """Refuse the reverse sweep of what reads an outer array that is written."""

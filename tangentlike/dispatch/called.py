@@ -134,6 +134,8 @@ def _refuse_hidden(f: Any, name: str) -> None:
     while isinstance(inner, functools.partial):
         inner = inner.func
     owner = getattr(inner, "__self__", None)
+    if isinstance(inner, type) and issubclass(inner, (int, float, complex, np.number)):
+        return
     if isinstance(inner, _PLAIN) and (owner is None or inspect.ismodule(owner)):
         return
     if twin(inner) is not None:  # a function of CuPy

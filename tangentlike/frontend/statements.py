@@ -39,6 +39,7 @@ from .contexts import region, suppressed
 from .cuts import cuts_made, raising, spot_of
 from .exits import without_jumps
 from .expressions import Lookup, Reader
+from .logging_calls import is_logging
 from .loop_else import run_unless_broken
 from .managers import by_protocol, generator_of
 from .matches import Patterns, captured, cases, is_taken_apart
@@ -148,6 +149,8 @@ class StatementReader:
     def expression(self, node: gast.Expr, line: Line, reader: Reader) -> Sequence[Any]:
         if isinstance(node.value, gast.Constant):
             return []  # a string or `...` standing alone
+        if isinstance(node.value, gast.Call) and is_logging(node.value.func, reader.read):
+            return self.opaque(node, line, reader)
         if isinstance(node.value, gast.Yield) and self.at_yield is not None:
             value = node.value.value
             return self.at_yield(Const(None) if value is None else reader.read(value))
@@ -160,8 +163,14 @@ class StatementReader:
 
     def for_loop(self, node: gast.For, line: Line, reader: Reader) -> Sequence[Any]:
         iterable = reader.read(node.iter)
-        target = self._loop_target(node.target, line)
         body, origin = self._round(node.body), Origin(line.whole())
+        if not _binds_names(node.target):  # `for (a, b), [c, *d] in xs`: unpacked in the body
+            target: ir.Target = self.names.fresh("item")
+            whole = self._target(node.target, line, reader)
+            unpacked: Any = nested.Assignment((whole,), ir.Var(target), origin)
+            loop = For(target, iterable, (unpacked, *body), origin)
+            return run_unless_broken(loop, self.block(node.orelse), self.names)
+        target = self._loop_target(node.target, line)
         place: nested.Place | None = (
             None  # (`map` takes its function before the loop: it must stay what it is)
         )
@@ -187,6 +196,7 @@ class StatementReader:
         return any(self._rebinds(body, arg) for arg in iterable.args)
 
     def _loop_target(self, node: gast.AST, line: Line) -> ir.Target:
+        """The names that a loop binds."""
         if isinstance(node, gast.Name):
             self.outer.refuse(node.id, line.place(node))
             return str(node.id)
@@ -383,6 +393,13 @@ class StatementReader:
             return []  # (the names stand for what they mean; the derivative imports it at its head)
         text = gast.unparse(node).strip()
         return [OpaqueStmt(text, (), (), (), writes, Origin(line.whole()))]
+
+
+def _binds_names(target: gast.AST) -> bool:
+    """Whether the target of a loop consists of names, in tuples."""
+    if isinstance(target, gast.Tuple | gast.List):
+        return all(map(_binds_names, target.elts))
+    return isinstance(target, gast.Name)
 
 
 _READERS: dict[type[Any], Callable[[StatementReader, Any, Line, Reader], Sequence[Any]]] = {

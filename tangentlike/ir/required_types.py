@@ -29,7 +29,7 @@ _NAMESPACE = "__array_namespace__"  # the method of the array API standard
 
 _ASKING = (
     *(runtime.require_array, runtime.require_mutable, runtime.require_ndim),
-    *(runtime.require_values, runtime.sorting_order),
+    *(runtime.require_values, runtime.require_sequence, runtime.sorting_order),
 )
 
 

@@ -74,11 +74,12 @@ def operands_as_arrays(
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call):
             asked = _asked(stmt.value, context)
-            if asked is not None and {asked.name, *ir.names_in(stmt.value)} & varied():
+            scales = asked is not None and _scales(stmt.value, asked) and asked.name in varied()
+            if asked is not None and not scales and ir.names_in(stmt.value) & varied():
                 check = ir.Call(context.helper("require_sequence"), (asked,), at=stmt.value.at)
                 yield ir.Do(check, stmt.origin)
             arrays: list[ir.Stmt] = []
-            places = _places(stmt.value, context)
+            places = range(2) if scales else _places(stmt.value, context)
             args = tuple(
                 _array(arg, stmt.origin, arrays, context) if place in places else arg
                 for place, arg in enumerate(stmt.value.args)
@@ -136,6 +137,12 @@ def _places_of(obj: Any, call: ir.Call, context: Context) -> range:
         forms = [context.kind_of(arg).form for arg in call.args]
         return range(2 if "array" in forms else 0)
     return range(_leading().get(id(obj), 0))
+
+
+def _scales(call: ir.Call, other: ir.Var) -> bool:
+    """Whether a call is `x * [1.0, 2.0]`: where `x` carries derivatives it is no count of
+    repetitions, and lists are multiplied by nothing else."""
+    return isinstance(call.fn, ir.Ref) and call.fn.obj is operator.mul and other in call.args
 
 
 def _asked(call: ir.Call, context: Context) -> ir.Var | None:

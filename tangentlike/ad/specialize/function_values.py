@@ -17,6 +17,7 @@ from ...frontend.lifting import PARTIAL, rebound_names
 from .operators import derivative_value, operator_name
 
 FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc)
+_NUMBERS = (int, float, complex, np.number)
 
 
 def is_partial(expr: Any) -> bool:
@@ -28,8 +29,12 @@ def is_partial(expr: Any) -> bool:
 
 
 def is_function(expr: Any) -> bool:
-    """Whether an expression refers to a function of Python or NumPy."""
-    return isinstance(expr, ir.Ref) and isinstance(expr.obj, FUNCTIONS)
+    """Whether an expression refers to a function of Python or NumPy, or a class of numbers."""
+    if not isinstance(expr, ir.Ref):
+        return False
+    if isinstance(expr.obj, type):
+        return issubclass(expr.obj, _NUMBERS)
+    return isinstance(expr.obj, FUNCTIONS)
 
 
 def starred_name(expr: ir.Expr) -> str:

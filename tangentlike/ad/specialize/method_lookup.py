@@ -11,7 +11,7 @@ import functools
 import inspect
 import operator
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -26,6 +26,7 @@ from ...frontend.lower import Lowered, lower
 from ...frontend.owners import is_library
 from ...frontend.structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object
 from ...ir.kind import UNKNOWN, Kind
+from ...ir.names import Names
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy, twin
 from .declining import may_decline, raising
@@ -354,14 +355,56 @@ def _of_user(part: ir.Expr) -> bool:
     return False
 
 
+def properties_apart(
+    function: ir.Function, kinds: Mapping[str, Kind], names: Names
+) -> tuple[ir.Function, frozenset[str]]:
+    """A function in which properties that are called like attributes of arrays are read in
+    statements of their own (`y = x * box.size` has a size in it), and the names they get."""
+    made: list[str] = []
+
+    def block(stmts: ir.Block) -> ir.Block:
+        return tuple(new for stmt in stmts for new in statement(stmt))
+
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        before: list[ir.Stmt] = []
+
+        def expr(e: ir.Expr) -> ir.Expr:
+            if not _is_property_like_arrays(e, kinds) or e == getattr(stmt, "value", None):
+                return ir.rebuild(e, expr)
+            assert isinstance(e, ir.Attribute) and isinstance(e.base, ir.Var)
+            made.append(names.fresh(f"{e.base.name}_{e.name}"))
+            before.append(ir.Assign(made[-1], e, stmt.origin))
+            return ir.Var(made[-1])
+
+        again = isinstance(stmt, ir.While)  # (its test is read in each round)
+        new = ir.map_statement(stmt, expr=(lambda e: e) if again else expr, block=block)
+        yield from before
+        yield new if before or ir.blocks(stmt) else stmt
+
+    if not any(_reads_property_like_arrays(stmt, kinds) for stmt in ir.statements(function.body)):
+        return function, frozenset()
+    body = block(function.body)
+    return dataclasses.replace(function, body=body), frozenset(made)
+
+
+def _reads_property_like_arrays(stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> bool:
+    parts = (p for expr in ir.expressions(stmt) for p in ir.walk(expr))
+    return any(_is_property_like_arrays(part, kinds) for part in parts)
+
+
+def _is_property_like_arrays(part: ir.Expr, kinds: Mapping[str, Kind]) -> bool:
+    if not isinstance(part, ir.Attribute) or part.name not in OF_ARRAYS:
+        return False
+    kind = kinds.get(part.base.name, UNKNOWN) if isinstance(part.base, ir.Var) else UNKNOWN
+    return isinstance(inspect.getattr_static(kind.cls, part.name, None), property)
+
+
 def refuse_properties_like_arrays(function: ir.Function, kinds: Mapping[str, Kind]) -> None:
     """`box.size` is taken for the size of an array, which has no derivative."""
     for stmt in ir.statements(function.body):
         for part in (p for expr in ir.expressions(stmt) for p in ir.walk(expr)):
-            if not isinstance(part, ir.Attribute) or part.name not in OF_ARRAYS:
-                continue
-            kind = kinds.get(part.base.name, UNKNOWN) if isinstance(part.base, ir.Var) else UNKNOWN
-            if isinstance(inspect.getattr_static(kind.cls, part.name, None), property):
+            if _is_property_like_arrays(part, kinds) and part != getattr(stmt, "value", None):
+                assert isinstance(part, ir.Attribute)
                 raise UnsupportedError(
                     f"the property `{part.name}` is also an attribute of arrays",
                     stmt.origin.place,

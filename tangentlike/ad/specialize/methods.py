@@ -43,6 +43,7 @@ from .method_lookup import (
     Found,
     may_call_methods,
     objects,
+    properties_apart,
     refuse_operator,
     refuse_properties_like_arrays,
 )
@@ -91,7 +92,14 @@ class Methods:
             known = any(kind.holds_objects for kind in kinds.values())
             if not (known or may_call_methods(lowered.function) or calls_untold(lowered.function)):
                 break
-            refuse_properties_like_arrays(lowered.function, kinds)
+            function, named = properties_apart(
+                lowered.function, kinds, Names(all_names(lowered.function))
+            )
+            if named:
+                temporaries = lowered.temporaries | named
+                lowered = dataclasses.replace(lowered, function=function, temporaries=temporaries)
+                continue
+            refuse_properties_like_arrays(function, kinds)
             kind = functools.partial(self.kind_of, kinds=kinds)
             read = replaced_as_made(functions_of_modules(lowered, kinds), kinds)
             read = updates_as_methods(read, kinds)
@@ -203,8 +211,8 @@ class _Spelling(ir.Rewriter):
         }
         self.classes = dict(self._named_classes())
 
-    def _named_classes(self) -> Iterator[tuple[str, type]]:
-        """The names for `type(self)` and `self.__class__`."""
+    def _named_classes(self) -> Iterator[tuple[str, ir.Ref]]:
+        """The names for `type(self)`, `self.__class__`, and for classes (`T = float`)."""
         stmts = list(ir.statements(self.lowered.function.body))
         counts = ir.bindings(stmts)
         for stmt in stmts:
@@ -213,10 +221,13 @@ class _Spelling(ir.Rewriter):
                     cls = self._class(of) if obj is type else None
                 case ir.Assign(target=str(name), value=ir.Attribute(of, "__class__")):
                     cls = self._class(of)
+                case ir.Assign(target=str(name), value=ir.Ref(obj=type() as cls)):
+                    pass
                 case _:
                     continue
             if cls is not None and counts[name] == 1:
-                yield name, cls
+                ref = stmt.value if isinstance(stmt.value, ir.Ref) else ir.Ref(cls.__name__, cls)
+                yield name, ref
 
     def kind(self, expr: ir.Expr) -> Kind:
         return self.methods.kind_of(expr, self.kinds)
@@ -277,7 +288,10 @@ class _Spelling(ir.Rewriter):
             case ir.Call(fn=ir.Attribute(ir.Var(name), method)) if name in self.parents:
                 return self._parent(value, method, origin) or value
             case ir.Call(fn=ir.Var(name)) if name in self.classes:
-                cls = self.classes[name]
+                value = dataclasses.replace(value, fn=self.classes[name])
+            case ir.Call(fn=ir.Attribute(base, "__class__")) if self._class(base) is not None:
+                cls = self._class(base)
+                assert cls is not None
                 value = dataclasses.replace(value, fn=ir.Ref(cls.__name__, cls))
             case ir.Call(fn=ir.Ref(obj=obj)) if self._is_resolved(obj):
                 return value
