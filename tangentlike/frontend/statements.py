@@ -165,10 +165,10 @@ class StatementReader:
         iterable = reader.read(node.iter)
         body, origin = self._round(node.body), Origin(line.whole())
         if not _binds_names(node.target):  # `for (a, b), [c, *d] in xs`: unpacked in the body
-            item = self.names.fresh("item")
+            taken = self.names.fresh("item")
             whole = self._target(node.target, line, reader)
-            unpacked: Any = nested.Assignment((whole,), ir.Var(item), origin)
-            loop = For(item, iterable, (unpacked, *body), origin)
+            unpacked: Any = nested.Assignment((whole,), ir.Var(taken), origin)
+            loop = For(taken, iterable, (unpacked, *body), origin)
             return run_unless_broken(loop, self.block(node.orelse), self.names)
         target = self._loop_target(node.target, line)
         place: nested.Place | None = (
