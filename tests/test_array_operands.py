@@ -163,7 +163,9 @@ def test_lists_and_tuples_in_options_and_reductions() -> None:
 def test_an_array_added_to_a_list_is_no_more_items() -> None:
     """`items += a` of an array `a` is `items = np.asarray(items) + a`."""
     x = np.array([0.3, 0.5])
-    with pytest.raises(tl.UnsupportedError, match="an operand is an array where|adds an array entry by entry"):
+    with pytest.raises(
+        tl.UnsupportedError, match="an operand is an array where|adds an array entry by entry"
+    ):
         tl.grad(extended)(x, x)
     assert np.isfinite(tl.jvp(extended, (x, x), (x, x))[1])
 
