@@ -1,24 +1,33 @@
 """Every Python snippet in README.md and docs/ runs, and prints what the page says it prints.
 
-`python tests/test_docs.py` writes the printed text anew into the pages, for review in the diff.
+`python tests/test_docs.py` writes the printed text anew into the pages, for review in the diff; with
+names of pages (`errors_calls.md`), only into these.
 """
 
 from __future__ import annotations
 
+import ast
 import doctest
 import io
 import linecache
+import os
 import re
 import sys
+import tempfile
+import warnings
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+
+from tests.sampled import one_in
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CATALOGUE = sorted((ROOT / "docs").glob("errors_*.md"))
 FENCE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -35,7 +44,9 @@ def run_page(path: Path) -> str:
     try:
         for number, found in enumerate(snippets(text)):
             made.append(text[last : found.start(1)])
-            made.append(run_snippet(found.group(1), module, f"<{path.name} {number}>"))
+            # (A program of the catalogue has the same names of files wherever it stands.)
+            file = "<input>" if path in CATALOGUE else f"<{path.name} {number}>"
+            made.append(run_snippet(found.group(1), module, file))
             last = found.end(1)
     finally:
         del sys.modules[module.__name__]
@@ -54,8 +65,15 @@ def run_snippet(code: str, module: Any, file: str) -> str:
             made.append(part)
             continue
         made.append(shown(part))
-        made.append(printed(part.source, module, f"{file[:-1]}.{number}>"))
+        place = named_after(part.source) if file == "<input>" else f"{file[:-1]}.{number}>"
+        made.append(printed(part.source, module, place))
     return "".join(made)
+
+
+def named_after(source: str) -> str:
+    """The file that a function or class of the catalogue seems to come from."""
+    (first, *_) = ast.parse(source).body
+    return f"{getattr(first, 'name', 'input')}.py"
 
 
 def shown(example: doctest.Example) -> str:
@@ -78,11 +96,43 @@ def printed(source: str, module: Any, file: str) -> str:
     return "".join((line.rstrip() or "<BLANKLINE>") + "\n" for line in lines)
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@contextmanager
+def folder_of_its_own() -> Iterator[str]:
+    """A page of the catalogue writes files, imports them, and asks NumPy not to warn."""
+    before, modules, path = os.getcwd(), set(sys.modules), list(sys.path)
+    with tempfile.TemporaryDirectory() as folder, np.errstate(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        os.chdir(folder)
+        try:
+            yield os.path.realpath(folder)
+        finally:
+            os.chdir(before)
+            sys.path[:] = path
+            for name in set(sys.modules) - modules:
+                if str(getattr(sys.modules[name], "__file__", "")).startswith(folder):
+                    del sys.modules[name]
+
+
+def run_errors(path: Path) -> str:
+    with folder_of_its_own() as folder:
+        return run_page(path).replace(f"{folder}/", "")
+
+
+def remade(path: Path) -> str:
+    return run_errors(path) if path in CATALOGUE else run_page(path)
+
+
+@pytest.mark.parametrize("path", [p for p in PAGES if p not in CATALOGUE], ids=lambda p: p.name)
 def test_page(path: Path) -> None:
     assert run_page(path) == path.read_text()
 
 
+@pytest.mark.parametrize("path", one_in(len(CATALOGUE), CATALOGUE), ids=lambda p: p.name)
+def test_messages(path: Path) -> None:
+    assert run_errors(path) == path.read_text()
+
+
 if __name__ == "__main__":
     for page in PAGES:
-        page.write_text(run_page(page))
+        if page.name in sys.argv[1:] or not sys.argv[1:]:
+            page.write_text(remade(page))
