@@ -11,9 +11,6 @@ def _each(ways: tuple[str, ...], message: str) -> dict[str, str]:
 
 
 REFUSED: dict[str, dict[str, str]] = {
-    "views_in_list_by_loop": _each(
-        _REVERSE, "`row` is written in place while `b` may share its memory"
-    ),
     "shape_attribute": {
         "reverse": "an attribute of `y` is assigned, and `y` carries derivatives",
         "example": "an attribute of `y` is assigned, and `y` carries derivatives",
@@ -26,27 +23,6 @@ REFUSED: dict[str, dict[str, str]] = {
         _WAYS, "`shuffle` writes its argument in an order that is not known until run time"
     ),
     "lambda_writes": _each(_WAYS, "`__setitem__` is called by its name"),
-    "stored_by_another_name": _each(
-        _REVERSE, "`r` is written in place while an element of `rows` may share its memory"
-    ),
-    "keyed_by_another_name": _each(
-        _REVERSE, "`t` is written in place while `r` may share its memory"
-    ),
-    "kept_and_returned": _each(
-        _REVERSE, "`y` is written in place while `rows` may share its memory"
-    ),
-    "list_repeat_shared": _each(
-        _REVERSE, "an element of `t` is written in place, and another element may be the same array"
-    ),
-    "list_repeat_arrays": _each(
-        _REVERSE, "an element of `t` is written in place, and another element may be the same array"
-    ),
-    "list_copy_shallow": _each(
-        _REVERSE, "`u_0` is written in place while an element of `t` may share its memory"
-    ),
-    "list_concat_shares": _each(
-        _REVERSE, "`t_0` is written in place while `r` may share its memory"
-    ),
     "list_grown_in_loop": _each(_WAYS, "`append` of `xs` in a loop over `xs`"),
     "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
     "nditer_write": {
@@ -54,20 +30,11 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`v` is written in place while `y` may share its memory",
         "forward": "no derivative rule for np.nditer",
     },
-    "list_of_rows": _each(_REVERSE, "`part2` is written in place while `b` may share its memory"),
-    "list_of_rows_updated": _each(
-        _REVERSE, "`part4` is written in place while `table` may share its memory"
-    ),
-    "list_views_loop": _each(_REVERSE, "`r` is written in place while `b` may share its memory"),
     "callee_overlapping": _each(
         _REVERSE, "two arguments of a function that writes one of them share memory"
     ),
     "axpy_item": _each(
         _REVERSE, "two arguments of a function that writes one of them share memory"
-    ),
-    "diagonal_view": _each(_REVERSE, "`einsum` is written in place while `b` may share its memory"),
-    "split_item_replaced": _each(
-        _REVERSE, "`parts_1` is written in place while `y` may share its memory"
     ),
     "global_written_by_callee": _each(
         _WAYS,
@@ -89,7 +56,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`w` is written in place while an element of `items` may share its memory",
         "forward": "`__setitem__` is called by its name",
     },
-    "while_alias": _each(_REVERSE, "`v` is written in place while `y` may share its memory"),
     "outer_given_to_helper": _each(
         _WAYS,
         "`product` carries derivatives into `G`, which is defined outside outer_given_to_help",
@@ -134,24 +100,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
     "by_memset": _each(_REVERSE, "is written in place while `w` may share its memory"),
     "by_pointer": _each(_REVERSE, "written for an array and got a PyCPointerType"),
-    "list_of_views_turned": {
-        "example": "`parts_part` is written in place while `parts_02` may share its memory",
-        "reverse": "`parts_part` is written in place while `parts_02` may share its memory",
-    },
     "slice_with_other_step": _each(
         _REVERSE, "a slice is assigned to an overlapping slice with another step"
-    ),
-    "made_together": _each(_REVERSE, "`a` is bound here, and may share memory with an array"),
-    **dict.fromkeys(
-        ("made_in_list",),
-        _each(_REVERSE, "is written in place, and another element may be the same array"),
-    ),
-    "broadcast_then_written": _each(_REVERSE, "`rows` is bound here, and may share memory"),
-    "windows_then_written": _each(
-        _REVERSE, "`windows` is bound here, and may share memory with an array written in place"
-    ),
-    "list_of_one_view_grown": _each(
-        _REVERSE,
-        "an element of `parts` is written in place, and another element may be the same array",
     ),
 }

@@ -230,12 +230,7 @@ def popped_from_the_front(x):
     ids=lambda f: getattr(f, "__name__", ""),
 )
 def test_items_that_a_list_no_longer_holds(f, arg):
-    """Right or refused: what was replaced has no place in the adjoint of the list."""
-    try:
-        tl.grad(f)(arg)
-    except tl.UnsupportedError as refusal:
-        assert "may share its memory" in str(refusal)
-        return
+    """What was replaced has no place in the adjoint of the list."""
     tl.check_grads(f, (arg,))
 
 

@@ -104,10 +104,10 @@ def right_or_refused(fn: Any, args: tuple[Any, ...]) -> str:
     ("fn", "expected"),
     [
         (alias_of_a_number, "right"),
-        (seen_through_an_attribute, "is written in place while"),
+        (seen_through_an_attribute, "right"),
         (array_under_two_names, "written for a number and got an array"),
         (two_attributes, "right"),
-        (two_attributes_of_one_array, "may be the same array"),
+        (two_attributes_of_one_array, "right"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -117,7 +117,7 @@ def test_right_or_refused(fn: Any, expected: str) -> None:
 
 
 def test_what_a_callee_keeps_is_seen_later() -> None:
-    assert "may share its memory" in right_or_refused(seen_through_a_list, (X,))
+    assert right_or_refused(seen_through_a_list, (X,)) == "right"
 
 
 def test_an_object_that_holds_one_array_twice_is_refused() -> None:

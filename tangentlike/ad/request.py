@@ -15,13 +15,15 @@ class Reading:
 
     `objects`: functions that capture values are objects of classes of their own; `managers`:
     context managers are written out; `data`: what outer data is counts. `namespace` is the module
-    that the arrays name as theirs (`x.__array_namespace__()`).
+    that the arrays name as theirs (`x.__array_namespace__()`); `by_identity`: adjoints of memory
+    are found by identity when it runs.
     """
 
     objects: bool = False
     managers: bool = False
     data: bool = False
     namespace: ModuleType | None = None
+    by_identity: bool = False
 
 
 PLAIN_READING = Reading()
@@ -40,7 +42,8 @@ class Request:
     (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls;
     `exposed`: whoever calls it may write in place what it is given or gives back; `settled`: the
     call tells no more of its arguments; `strict`: what is refused is refused at once, also where a
-    call may not reach it; `namespace`: the module that the arrays name as theirs.
+    call may not reach it; `namespace`: the module that the arrays name as theirs; `by_identity`:
+    adjoints are found by identity though names would do (for tests).
     """
 
     mode: str
@@ -58,6 +61,7 @@ class Request:
     settled: bool = False
     strict: bool = False
     namespace: ModuleType | None = None
+    by_identity: bool = False
 
     @property
     def tells_ranks(self) -> bool:

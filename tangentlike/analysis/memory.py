@@ -26,7 +26,7 @@ MUTATING_METHODS = frozenset(
 )
 VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 # What may give back any of their arguments, or hold them.
-GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like)
+GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like, runtime.updated)
 # Views whose entries share memory with each other, which nothing can be written or added to.
 OVERLAPPING = (np.broadcast_to, np.broadcast_arrays, np.lib.stride_tricks.sliding_window_view)
 # Views that NumPy makes read-only: the same view of an adjoint could not be added to.

@@ -117,6 +117,7 @@ _WRITERS: dict[Any, int] = {
     np.fill_diagonal: 1,
     np.put_along_axis: 2,
     runtime.add_at: 2,
+    runtime.update_in_place: 1,
 }
 
 

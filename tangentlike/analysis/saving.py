@@ -30,6 +30,14 @@ from .regions import Access
 from .structure import ROOT, BlockKey, Structure, bound_by
 
 Needed = frozenset[str]
+# Methods of `runtime.Shadow`: the arguments of which they ask what they are, not what is in them.
+SHADOW_METHODS = {
+    "of": (0,),
+    "take": (0, 1, 2, 3),
+    "add": (0,),
+    "add_at": (0, 2),
+    "take_at": (0, 2),
+}
 
 
 class Step(Protocol):
@@ -105,9 +113,20 @@ def needs_of(
             like = LIKE_ARGUMENTS.get(part.fn.text.rpartition(".")[2], ())
             work.extend((arg, position in like) for position, arg in enumerate(part.args))
             work.extend((value, False) for _, value in part.kwargs)
+        elif isinstance(part, ir.Call) and _asks_shadow(part, known):
+            asked = SHADOW_METHODS[part.fn.name]  # type: ignore[union-attr]
+            work.extend((arg, position in asked) for position, arg in enumerate(part.args))
         else:
             work.extend((child, False) for child in ir.children(part))
     return frozenset(found)
+
+
+def _asks_shadow(call: ir.Call, known: Callable[[str], bool]) -> bool:
+    """Whether a call is of a method of the shadow, whose name no primal has."""
+    match call.fn:
+        case ir.Attribute(ir.Var(name), method):
+            return method in SHADOW_METHODS and not known(name)
+    return False
 
 
 def statement_needs(

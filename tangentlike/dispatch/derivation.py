@@ -537,7 +537,7 @@ _DERIVATIONS = Derivations()
 _REQUEST = (
     *("mode", "wrt", "bare", "has_aux", "target"),
     *("has_complex", "has_foreign", "structures", "copies", "inside", "settled", "strict"),
-    "namespace",
+    *("namespace", "by_identity"),
 )
 
 

@@ -29,7 +29,7 @@ _NAMESPACE = "__array_namespace__"  # the method of the array API standard
 
 _ASKING = (
     *(runtime.require_array, runtime.require_mutable, runtime.require_ndim),
-    *(runtime.require_values, runtime.require_sequence, runtime.sorting_order),
+    *(runtime.require_values, runtime.require_sequence, runtime.sorting_order, runtime.Shadow),
 )
 
 
@@ -127,7 +127,8 @@ def saves_contents(function: ir.Function) -> bool:
 def asks_for_ranks(function: ir.Function) -> bool:
     """Whether a function checks when it runs that something is an array, or a number: what
     `x += v` does to the caller's `x` depends on it."""
-    return any(obj in _ASKING for obj in _called(function) if isinstance(obj, types.FunctionType))
+    called = [obj for obj in _called(function) if isinstance(obj, (types.FunctionType, type))]
+    return any(obj in _ASKING for obj in called)
 
 
 def asks_objects(function: ir.Function) -> bool:

@@ -17,15 +17,23 @@ from ..ad.normalize.container_changes import changes_as_new
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.same_arguments import merge_same_arguments
-from ..ad.normalize.updates import rebind_updates
+from ..ad.normalize.updates import rebind_updates, rebound
 from ..ad.request import PLAIN_READING, Reading, Request
+from ..ad.reverse.by_identity import one_memory
+from ..ad.reverse.by_identity_functions import (
+    IdentityCalls,
+    IdentityPreparation,
+    IdentityReverse,
+    identity_pair,
+    refuse_writes_by_others,
+)
 from ..ad.reverse.calls import CallConversion
 from ..ad.reverse.copied_reads import copied_reads
 from ..ad.reverse.fields import updates_as_stores
-from ..ad.reverse.functions import Primal, reverse
+from ..ad.reverse.functions import Primal, Reverse, reverse
 from ..ad.reverse.pairs import reverse_pair
 from ..ad.reverse.prepare import Preparation
-from ..ad.specialize.callees import Callees, Pair
+from ..ad.specialize.callees import Callees, Pair, is_checkpointed
 from ..ad.specialize.callees import Request as CalleeRequest
 from ..ad.specialize.function_objects import FunctionClasses
 from ..ad.specialize.inner_functions import with_inner_functions
@@ -37,7 +45,7 @@ from ..analysis.activity import active_names, refuse_unknown, useful_names, vari
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
-from ..analysis.entangled import entangled_names, refuse_twice
+from ..analysis.entangled import entangled_names, refuse_by_identity, refuse_twice
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
@@ -49,6 +57,7 @@ from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplify
 from ..codegen.optimize.facts import is_computation, shares_memory
+from ..errors import UnsupportedError
 from ..frontend.lower import Lowered, Scope
 from ..frontend.verify import check_bound, check_program
 from ..ir.kind import OTHER, Kind
@@ -105,6 +114,7 @@ class Builder:
 
     def read(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool = False) -> Lowered:
         """A function with its methods resolved, and with what writes memory in statements."""
+        refuse_by_identity(lowered.function)
         with self.record.stage("resolved") as run:
             found = self._read(lowered, given, guard)
             run.made = found.function
@@ -148,15 +158,18 @@ class Builder:
             primal, context = self._primal(lowered, request.wrt, given, shared=())
             with self.record.stage("derived") as run:
                 bare, both = request.mode == "callee", (names[0], names[1])
-                fwd, bwd, _, _ = reverse_pair(
-                    primal, context, both, (request.wrt, ()), bare=bare, protect=True
-                )
+                if self.reading.by_identity:
+                    fwd, bwd = identity_pair(primal, context, both, bare)
+                else:
+                    order = (request.wrt, ())
+                    fwd, bwd, _, _ = reverse_pair(primal, context, both, order, bare, protect=True)
                 run.made = self._done((fwd, bwd), context, primal.active)
                 return run.made, primal.written
         name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
         primal, context = self._primal(lowered, request.wrt, given, shared=())
         with self.record.stage("derived") as run:
-            made = reverse(primal, context, name, request.mode, request.bare, request.has_aux)
+            transform = (IdentityReverse if self.reading.by_identity else Reverse)(primal, context)
+            made = reverse(transform, name, request.mode, request.bare, request.has_aux)
             run.made = self._done((made,), context, primal.active)
             return run.made, primal.written
 
@@ -164,6 +177,8 @@ class Builder:
 
     def pair(self, pair: Pair, request: CalleeRequest) -> tuple[ir.Function, ir.Function]:
         """The forward and backward functions of a callee."""
+        if self.reading.by_identity:
+            return self._pair_by_identity(pair, request)
         special = self.checkpoints.pair(
             pair, request, lambda: self._context(request.lowered, request.kinds)
         )
@@ -183,6 +198,23 @@ class Builder:
             )
             run.made = self._callee(request, (fwd, bwd), context, primal.active)
             return run.made
+
+    def _pair_by_identity(
+        self, pair: Pair, request: CalleeRequest
+    ) -> tuple[ir.Function, ir.Function]:
+        """The pair of a callee which is given the shadow."""
+        if is_checkpointed(request.callee, self.callees.variants):
+            raise UnsupportedError(
+                "a checkpointed function is given memory whose sharing is not known",
+                request.lowered.function.place,
+                "Call the function itself, or copy what it is given.",
+            )
+        pair.adjoints = pair.written = ()
+        formals = request.lowered.function.param_names
+        primal, context = self._primal(request.lowered, request.active, request.kinds, formals)
+        made = identity_pair(primal, context, (pair.fwd.text, pair.bwd.text))
+        pair.result_active, pair.restores = False, True
+        return self._callee(request, made, context, primal.active)
 
     def _callee(
         self,
@@ -302,6 +334,8 @@ class Builder:
         shared: tuple[str, ...],
     ) -> tuple[Primal, Context]:
         """`_primal_of`; where it is refused for sharing, once more with calls written out."""
+        if self.reading.by_identity:
+            return self._primal_by_identity(lowered, wrt, given, shared)
         return unless_shared(
             lambda lowered: self._primal_of(lowered, wrt, given, shared),
             lowered,
@@ -391,6 +425,48 @@ class Builder:
                 aliases = analyse_aliases(Sharing(structure(prepared, shared), sources))
             return prepared, aliases, preparation.counters
 
+    def _primal_by_identity(
+        self,
+        lowered: Lowered,
+        wrt: tuple[str, ...],
+        given: Mapping[str, Kind],
+        shared: tuple[str, ...],
+    ) -> tuple[Primal, Context]:
+        """The same where adjoints are found by identity: nothing is asked of who shares memory."""
+        lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
+        self._check_outside(lowered.function, wrt, context, containers=True)
+        function = writes_as_stores(lowered.function, context)
+        self._check_outside(function, wrt, context, restores=True)
+        for name in set(wrt) - set(function.param_names):
+            raise UnsupportedError(f"`{name}` is a local name", function.place, "Name a parameter.")
+        numbers = {n for n, k in context.kinds.items() if k.form in ("number", "other")}
+        function = rebound(function, numbers, context)
+        writes = any(map(context.sources().written, ir.statements(function.body)))
+        facts = structure(function, shared)
+        aliases = one_memory(function, writes, context)
+        preparation = IdentityPreparation(function, facts, aliases, context)
+        function = preparation.run()
+        sources = context.sources()
+        effects, kinds = sources.effects, context.kinds
+        active = active_names(function, wrt, kinds, self.book, targets=shared, effects=effects)
+        refuse_unknown(function, active, self.book, kinds, wrt)
+        refuse_hidden_writes(function, active, kinds, self.book)
+        context.alike = True
+        sharing = Sharing(structure(function, shared), sources)
+        seen = Aliases(
+            sharing.classes, frozenset(sharing.classes.get(n, n) for n in sharing.direct)
+        )
+        written = tuple(
+            p for p in function.param_names if p in sharing.direct or seen.is_written(p)
+        )
+        aliases = one_memory(function, bool(writes), context)
+        conversion = IdentityCalls(active, aliases, context, preparation.counters)
+        function = conversion.function(function)
+        refuse_writes_by_others(function, conversion.sites.keys(), context)
+        aliases = one_memory(function, bool(writes), context)
+        counters, sites = preparation.counters, conversion.sites
+        return Primal(function, aliases, active, sites, counters, wrt, written, shared), context
+
     def _check_outside(
         self,
         function: ir.Function,
@@ -476,6 +552,7 @@ class Builder:
                 floating=active,
                 real=context.real,
                 alias=context.numpy_alias,
+                by_identity=self.reading.by_identity,
             )
         return functions
 

@@ -169,11 +169,30 @@ def _derived_for(
     fn: Callable[..., Any], request: Request, book: RuleBook | None, meanings: Meanings
 ) -> Derived:
     try:
-        return _derived_as(fn, request, book, meanings, Reading(namespace=request.namespace))
+        return _by_name_or_identity(fn, request, book, meanings)
     except SharingError as shared:
         if request.example is not None or request.tells_ranks or request.settled:
             raise
         raise UnknownRankError(shared.message, shared.place, shared.hint) from None
+
+
+def _by_name_or_identity(
+    fn: Callable[..., Any], request: Request, book: RuleBook | None, meanings: Meanings
+) -> Derived:
+    """The derivative with adjoints by name or, where it is refused since memory may be shared in
+    ways that the text does not tell, with adjoints by identity."""
+    by_name = Reading(namespace=request.namespace)
+    identity = replace(by_name, by_identity=True)
+    if request.by_identity:
+        return _derived_as(fn, request, book, meanings, identity)
+    try:
+        return _derived_as(fn, request, book, meanings, by_name)
+    except (SharingError, UnknownRankError, CarriedOutError) as refusal:
+        if request.mode in ("tangent", "change") or request.copies or request.inside:
+            raise
+        with contextlib.suppress(UnsupportedError):
+            return _derived_as(fn, request, book, meanings, identity)
+        raise refusal from None
 
 
 def _derived_as(

@@ -213,6 +213,13 @@ def copy(y, x):
 # ------------------------------------------------------------------ writes and selections
 
 
+@rule(runtime.updated, view="maybe", kind=unknown)
+def updated(y, x, new):
+    y_dot = updated(x_dot, new_dot)
+    x_bar = 0
+    new_bar = y_bar
+
+
 @rule(runtime.adjoint_of, view="view", kind=same_as(1))
 def adjoint_of(y, shared, x):
     # Found by the memory of x, and laid out as it is; tangents are found in the same way.

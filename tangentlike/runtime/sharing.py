@@ -75,7 +75,7 @@ def same_view(shared: SharedAdjoints, x: Any) -> Any:
     """The view of the buffer of zeros of its owner that `x` is of its owner."""
     owner = _owner(x)
     if id(owner) not in shared.buffers:
-        low, high = _extent(owner)
+        low, high = memory_extent(owner)
         shared.buffers[id(owner)] = owner, low, np.zeros(high - low, np.uint8)
     _, start, buffer = shared.buffers[id(owner)]
     if not x.size:
@@ -129,7 +129,7 @@ def _address(x: np.ndarray) -> int:
     return int(x.__array_interface__["data"][0])
 
 
-def _extent(x: np.ndarray) -> tuple[int, int]:
+def memory_extent(x: np.ndarray) -> tuple[int, int]:
     """The addresses of the first byte of an array and of the one after its last."""
     if not x.size:
         return _address(x), _address(x)

@@ -75,7 +75,7 @@ def _rebind_private(
     function: ir.Function, context: Context, shared: frozenset[str]
 ) -> tuple[ir.Function, Structure, Aliases]:
     numbers = {n for n, k in context.kinds.items() if k.form == "number"}
-    function = _rebind(function, numbers, context)
+    function = rebound(function, numbers, context)
     while True:
         facts = structure(function, shared)
         sharing = Sharing(facts, context.sources())
@@ -85,7 +85,7 @@ def _rebind_private(
             _refuse_rebound(facts, shared)
             _require_arrays(function, sharing, context)
             return function, facts, analyse_aliases(sharing)
-        function = _rebind(function, private, context)
+        function = rebound(function, private, context)
 
 
 def _updated(function: ir.Function) -> dict[str, ir.Stmt]:
@@ -311,7 +311,9 @@ def _like_parameter(name: str, function: ir.Function, context: Context) -> str:
     return name if all(isinstance(s, (ir.Assign, ir.Update)) for s in bound) else ""
 
 
-def _rebind(function: ir.Function, names: set[str], context: Context) -> ir.Function:
+def rebound(function: ir.Function, names: set[str], context: Context) -> ir.Function:
+    """`a = a + b` for `a += b`, of the given names."""
+
     def statement(stmt: ir.Stmt) -> ir.Stmt | None:
         if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
             name = stmt.target.name

@@ -92,7 +92,7 @@ class Adjoints:
 
     # ------------------------------------------------------------------------ printing
 
-    def assign(self, target: str, value: ir.Expr) -> None:
+    def assign(self, target: ir.Target, value: ir.Expr) -> None:
         self.out.append(ir.Assign(target, value, self.origin))
 
     def contribute(self, name: str, value: ir.Expr, inherit: str = "") -> None:

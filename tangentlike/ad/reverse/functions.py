@@ -55,26 +55,30 @@ class Primal:
 class Reverse:
     """One function's reverse transform, step by step."""
 
+    recorder_class = Recorder
+
     def __init__(self, primal: Primal, context: Context) -> None:
         self.primal = primal
         self.context = context
         self.facts: Structure = structure(primal.function, primal.shared)
         self.sources = context.sources()
         self._written_by: dict[int, tuple[str, ...]] = {}
-        self.adjoints = Adjoints(context, primal.aliases)
-        self.adjoints.scalars = written_scalars(primal.function, primal.aliases, context)
+        self.adjoints = self._made_adjoints()
         params = primal.function.param_names
         self.severed = frozenset(n for n in primal.wrt if n not in params)
         self._refuse_cut_calls()
-        self.sweep = Sweep(
-            self.adjoints,
-            self.facts,
-            primal.active,
-            primal.calls,
-            primal.counters,
-            self.severed,
-            context,
-        )
+        self.sweep = self._made_sweep()
+
+    def _made_adjoints(self) -> Adjoints:
+        primal, context = self.primal, self.context
+        adjoints = Adjoints(context, primal.aliases)
+        adjoints.scalars = written_scalars(primal.function, primal.aliases, context)
+        return adjoints
+
+    def _made_sweep(self) -> Sweep:
+        primal = self.primal
+        known = (primal.active, primal.calls, primal.counters, self.severed)
+        return Sweep(self.adjoints, self.facts, *known, self.context)
 
     def _refuse_cut_calls(self) -> None:
         """A callee that writes arguments must be reversed, also where its result is cut off."""
@@ -174,6 +178,17 @@ class Reverse:
         tree = self.sweep.block(body, ROOT)
         self.adjoints.out = []
         self.adjoints.place(self.primal.function.place)
+        self._finish(results, written)
+        tree.tail = self.adjoints.out
+        saves, recomputed = self._record(tree)
+        recorder = self.recorder_class(
+            self.facts, self.primal.aliases, saves, recomputed, self.context, self._writes
+        )
+        primal = without_hooks(recorder.primal(tree), self.primal.active)
+        return primal, tuple(seeds) + recorder.reverse(tree)
+
+    def _finish(self, results: Iterable[str], written: Iterable[str]) -> None:
+        """What the sweep ends with: the adjoints of `results`, and those in a caller's buffers."""
         for name in results:
             if name in self.primal.aliases.entangled:
                 self.adjoints.take(name)
@@ -181,21 +196,12 @@ class Reverse:
             if not self.adjoints.present(name):
                 self.adjoints.zero(name)
         self._give_back(written)
-        tree.tail = self.adjoints.out
-        saves, recomputed = self._record(tree)
-        recorder = Recorder(
-            self.facts, self.primal.aliases, saves, recomputed, self.context, self._writes
-        )
-        primal = without_hooks(recorder.primal(tree), self.primal.active)
-        return primal, tuple(seeds) + recorder.reverse(tree)
 
-    def _record(self, tree: ReversedBlock) -> tuple[Saves, Recomputed]:
+    def _reads(self, tree: ReversedBlock, parts: Parts | None) -> Reads:
+        """What the adjoint statements read of the primal."""
         reads = Reads()
         known = self.facts.home.__contains__
         aliases = self.primal.aliases
-        regions = Regions(self.facts, self.context.kind_of)
-        all_parts = Parts(regions, aliases, self._writes)
-        parts = None if self.context.copies else all_parts
 
         def block(reversed_block: ReversedBlock) -> None:
             reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
@@ -213,7 +219,16 @@ class Reverse:
                     block(inner)
 
         block(tree)
-        reads.places = places = self._places()
+        reads.places = self._places()
+        return reads
+
+    def _record(self, tree: ReversedBlock) -> tuple[Saves, Recomputed]:
+        aliases = self.primal.aliases
+        regions = Regions(self.facts, self.context.kind_of)
+        all_parts = Parts(regions, aliases, self._writes)
+        parts = None if self.context.copies else all_parts
+        reads = self._reads(tree, parts)
+        places = reads.places
         costs = Costs(aliases, self.context).predicates()
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts).run()
         virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
@@ -344,7 +359,7 @@ def _prints(block: ReversedBlock) -> bool:
 
 
 def reverse(
-    primal: Primal, context: Context, name: str, mode: str, bare: bool, has_aux: bool = False
+    transform: Reverse, name: str, mode: str, bare: bool, has_aux: bool = False
 ) -> ir.Function:
     """The function that runs the primal and then the reverse sweep.
 
@@ -352,8 +367,7 @@ def reverse(
     (takes the result's adjoint as last parameter; returns value, gradient). `bare` is a gradient
     by one parameter, that is not in a tuple.
     """
-    transform = Reverse(primal, context)
-    result = transform.result
+    primal, context, result = transform.primal, transform.context, transform.result
     value = result.value if result is not None and result.value is not None else ir.Const(None)
     params, aux = primal.function.params, None
     loss = value

@@ -58,7 +58,7 @@ def reverse_pair(
     bars = tuple(map(transform.result_adjoint, returned))
     answer = ir.Return(bundle(bars, bare) if bars else None, origin)
     backward = (*after, answer)
-    taped = _taped(backward, before, primal, {p.name for p in params})
+    taped = taped_names(backward, before, primal, {p.name for p in params})
     unpack = unpack_tape(tape, taped, origin)
     copies, kept = _kept_apart(taped, backward, primal, context)
     end = ir.Return(
@@ -66,7 +66,7 @@ def reverse_pair(
         result.origin if result is not None else origin,
     )
     head = (*(transform.protect() if protect else ()), *_checks(written, primal, context))
-    before = _bind_everywhere(before, taped, primal)
+    before = bind_everywhere(before, taped, primal)
     place = primal.function.place
     body = (*head, *before, *copies, end)
     fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="")
@@ -117,7 +117,9 @@ def _kept_apart(
     return tuple(copies), tuple(kept)
 
 
-def _taped(backward: ir.Block, before: ir.Block, primal: Primal, own: set[str]) -> tuple[str, ...]:
+def taped_names(
+    backward: ir.Block, before: ir.Block, primal: Primal, own: set[str]
+) -> tuple[str, ...]:
     """The names that the backward function reads and the forward function binds, in order."""
     free: list[str] = []
     free_names(backward, set(own), free)
@@ -145,7 +147,7 @@ def unpack_tape(tape: str, taped: tuple[str, ...], origin: ir.Origin) -> ir.Bloc
     return (ir.Assign(taped, ir.Var(tape), origin),)
 
 
-def _bind_everywhere(before: ir.Block, taped: tuple[str, ...], primal: Primal) -> ir.Block:
+def bind_everywhere(before: ir.Block, taped: tuple[str, ...], primal: Primal) -> ir.Block:
     """A taped name that only one branch binds is None where that branch is not taken."""
     sure = set(primal.function.param_names) | {
         n for s in before if not ir.blocks(s) or isinstance(s, ir.Try) for n in ir.binds(s)

@@ -20,7 +20,7 @@ from ..loops import indexed, may_break, sources_of
 from .overlaps import checked_overlap
 from .replaced_items import ReplacedItems
 
-_ACCUMULATING = (operator.iadd, operator.isub)
+ACCUMULATING = (operator.iadd, operator.isub)
 
 
 class Preparation(ir.Rewriter):
@@ -142,7 +142,7 @@ class Preparation(ir.Rewriter):
             target = ir.Index(target, ir.Const(Ellipsis), stmt.origin.place)
         holds = self.context.kind_of(target.base).form in ("list", "tuple", "dict")
         basic = surely_basic(target.key, self.context.kind_of)
-        if stmt.op.obj in _ACCUMULATING and basic and not (holds and self._is_array(target)):
+        if stmt.op.obj in ACCUMULATING and basic and not (holds and self._is_array(target)):
             return [stmt]  # (an array in a list is replaced: nobody else may see it written)
         text, op = BINARY_OF[stmt.op.obj]
         before: list[ir.Stmt] = []

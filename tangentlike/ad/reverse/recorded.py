@@ -304,24 +304,7 @@ class Recorder:
         for name in self._written(stmt):
             if not _undone(stmt):
                 entries = self._entries(stmt, name)
-                whole = self.aliases.through(name)
-                if isinstance(entries, ir.Attribute):
-                    field = ir.Attribute(whole, entries.name)
-                    out.append(ir.Store(field, saved(name, "entries"), origin))
-                    continue
-                if self._has_contents(entries):
-                    restore = ir.Call(
-                        self.context.helper("restore_contents"), (whole, saved(name, "entries"))
-                    )
-                    out.append(ir.Do(restore, origin))
-                    continue
-                place = ir.Index(whole, entries.key)
-                if self._may_be_absent(entries, stmt):
-                    args = (place.base, as_value(place.key), saved(name, "entries"))
-                    restore = ir.Call(self.context.helper("restore_entry"), args)
-                    out.append(ir.Do(restore, origin))
-                    continue
-                out.append(ir.Store(place, saved(name, "entries"), origin))
+                out.append(self._put_back(stmt, entries, name, saved(name, "entries")))
             elif is_pop(stmt):
                 append = ir.Attribute(self.aliases.through(name), "append")
                 back = ir.Call(append, (ir.Var(ir.binds(stmt)[0]),))
@@ -332,6 +315,23 @@ class Recorder:
         for name in self.saves.overwrites.get(self.facts.number(stmt), ()):
             out.append(ir.Assign(name, saved(name, "name"), origin))
         return out
+
+    def _put_back(
+        self, stmt: ir.Stmt, entries: ir.Index | ir.Attribute, name: str, saved: ir.Expr
+    ) -> ir.Stmt:
+        """The statement that gives entries what they were before a write."""
+        origin = _restore(stmt)
+        whole = self.aliases.through(name)
+        if isinstance(entries, ir.Attribute):
+            return ir.Store(ir.Attribute(whole, entries.name), saved, origin)
+        if self._has_contents(entries):
+            restore = ir.Call(self.context.helper("restore_contents"), (whole, saved))
+            return ir.Do(restore, origin)
+        place = ir.Index(whole, entries.key)
+        if self._may_be_absent(entries, stmt):
+            args = (place.base, as_value(place.key), saved)
+            return ir.Do(ir.Call(self.context.helper("restore_entry"), args), origin)
+        return ir.Store(place, saved, origin)
 
     def _compound(self, step: Reversed) -> list[ir.Stmt]:
         if not step.blocks:

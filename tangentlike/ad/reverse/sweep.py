@@ -61,6 +61,9 @@ class ReversedBlock:
 class Sweep:
     """One function's sweep. `severed` are local names whose incoming edges are cut."""
 
+    presence_class = Presence
+    statements_class = Statements
+
     def __init__(
         self,
         adjoints: Adjoints,
@@ -75,8 +78,8 @@ class Sweep:
         self.facts = facts
         self.counters = counters
         self.context = context
-        self.presence = Presence(adjoints, facts, active, calls, severed, context)
-        self.statements = Statements(adjoints, self.presence, calls, context)
+        self.presence = self.presence_class(adjoints, facts, active, calls, severed, context)
+        self.statements = self.statements_class(adjoints, self.presence, calls, context)
         self._indices: dict[int, str] = {}
         self._at_head: frozenset[str] = frozenset()  # adjoints at the head of the last block
 
@@ -195,7 +198,7 @@ class Sweep:
         adjoints = self.adjoints
         if not isinstance(leaf.source, ir.Var) or leaf.key is None:
             return
-        for keys, name in _places(leaf.target, (leaf.key,)):
+        for keys, name in places_in(leaf.target, (leaf.key,)):
             if name in present:
                 adjoints.accumulate_at(leaf.source.name, keys, name)
 
@@ -256,7 +259,7 @@ class Sweep:
         return self._indices[id(stmt)]
 
 
-def _places(
+def places_in(
     target: ir.Target, keys: tuple[ir.Expr, ...]
 ) -> Iterator[tuple[tuple[ir.Expr, ...], str]]:
     """Each name of a (nested) target, with the keys that lead to its item."""
@@ -264,4 +267,4 @@ def _places(
         yield keys, target
         return
     for position, part in enumerate(target):
-        yield from _places(part, (*keys, ir.Const(position)))
+        yield from places_in(part, (*keys, ir.Const(position)))

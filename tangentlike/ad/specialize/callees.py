@@ -80,6 +80,11 @@ class CallSite:
     changed: tuple[str, ...] = ()
 
     @property
+    def is_late(self) -> bool:
+        """Whether the function is not known until run time."""
+        return isinstance(self.pair.bwd, ir.Var)
+
+    @property
     def results(self) -> tuple[str, ...]:
         """The names that the result is bound to."""
         return ir.target_names(self.result)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ... import ir
+from ...runtime import Shadow
 from ...runtime.records import attribute_of
 from .facts import (
     WRITING_RUNTIME,
@@ -382,7 +383,9 @@ class _Scan:
             self._unknown([*call.args, *(v for _, v in call.kwargs)])
 
     def _method(self, base: ir.Expr, method: str, arguments: list[ir.Expr]) -> None:
-        if self.saving and method in ("append", "pop") and isinstance(base, ir.Var):
+        if isinstance(base, ir.Var) and self.facts.kind(base.name).cls is Shadow:
+            self._unknown([base])  # (adjoints are taken and added to in this order)
+        elif self.saving and method in ("append", "pop") and isinstance(base, ir.Var):
             self.writes.add(stack_content(base.name))
         elif method in MUTATORS:
             self.writes |= root_names(base)

@@ -148,7 +148,9 @@ def known_fresh(obj: Any) -> bool:
 
 
 # Of `tangentlike.runtime`: what writes its first argument, what may raise and does nothing else.
-WRITING_RUNTIME = frozenset(("add_at", "restore_contents", "restore_entry"))
+WRITING_RUNTIME = frozenset(
+    ("add_at", "restore_contents", "restore_entry", "put_contents", "put_item", "update_in_place")
+)
 _CHECKING_RUNTIME = frozenset(
     (
         "lost_statements",
@@ -218,8 +220,9 @@ class Facts:
     whether the result of an operation may share memory with an argument (None: not known).
     `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
     `floating`: names that surely hold no integers or booleans. `real`: whether no complex
-    values occur. `alias`: how the program spells its array module. `cache` holds what follows
-    from a statement, `manager` what follows from a program.
+    values occur. `alias`: how the program spells its array module. `by_identity`: adjoints are
+    found by the objects that names stand for: what is read twice is one object. `cache` holds what
+    follows from a statement, `manager` what follows from a program.
     """
 
     kinds: Mapping[str, Kind] = field(default_factory=dict)
@@ -230,6 +233,7 @@ class Facts:
     floating: frozenset[str] = frozenset()
     real: bool = True
     alias: str = "np"
+    by_identity: bool = False
     cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
     manager: Manager = field(default_factory=Manager, repr=False, compare=False)
 

@@ -66,6 +66,8 @@ class _Repeating:
         if name not in self.facts.temporaries or width(stmt.value) > _WIDEST:
             return False
         kind = self.facts.kind(name)
+        if self.facts.by_identity and not (kind.discrete or kind.form == "array"):
+            return False  # (read again, a number is another object)
         match stmt.value:
             case ir.Index(ir.Var(), ir.Slice() as key):
                 return all(isinstance(part, ir.Atom) for part in ir.children(key))

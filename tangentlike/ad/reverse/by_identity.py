@@ -1,0 +1,518 @@
+"""The reverse sweep where adjoints of memory are found by identity (`runtime.Shadow`).
+
+before::                       after (reverse sweep)::
+    row = m[i]                     (nothing: a view's adjoint is in that of its base)
+    row[0] = s * t                 v_bar = bars.take_at(row, 0, v)
+    xs.append(row)                 (nothing: the row in the list is the row)
+    y = xs[0] * s                  y_bar = bars.take(y); bars.add(x, y_bar * s); s_bar += ...
+
+It needs no fact about sharing: what may be a view, which names are the same list, and whether a
+name is a number or an array is settled when the program runs. Numbers whose kind says so have
+adjoints by name; where such a number gets to somebody else (an item, an attribute, an argument)
+the statement's reversal takes back what was added to it there.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from operator import neg
+
+from ... import ir, runtime
+from ...analysis.aliases import SHARED, Aliases
+from ...analysis.memory import surely_basic
+from ...analysis.operations import joins_lists, rule_object
+from ...analysis.record_types import record_values
+from ...analysis.saving import is_scatter
+from ...errors import UnsupportedError
+from ...ir.kind import UNKNOWN, Kind
+from ..context import ISUB, Context
+from ..loops import Leaf, is_call
+from ..specialize.callees import CallSite
+from .adjoints import OWNED, Adjoints, as_value
+from .presence import Presence, popped_from
+from .statements import Statements
+from .sweep import Sweep, places_in
+
+MEMORY = "memory"  # the one class of all that can be written in place
+_COLLECTING = (list, tuple, dict, set, sorted, reversed, zip, enumerate, copy.copy)
+CONTAINERS = ("list", "tuple", "dict", "set", "object")
+_BY_NAME = ("number", "other")
+
+
+@dataclass
+class OneMemory(Aliases):
+    """Any two names that hold memory may share it, but for those in `private`."""
+
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    private: frozenset[str] = frozenset()
+
+    def class_of(self, name: str) -> str:
+        owner = name.removesuffix("[*]")
+        form = self.kinds.get(owner, UNKNOWN).form
+        alone = owner in self.private or form in _BY_NAME
+        return name if alone or (owner != name and form == "array") else MEMORY
+
+    def is_resized(self, name: str) -> bool:
+        form = self.kinds.get(name, UNKNOWN).form
+        return self.class_of(name) in self.resized and form not in ("array", "value")
+
+
+def one_memory(function: ir.Function, writes: bool, context: Context) -> OneMemory:
+    """Nothing is known of who shares memory; `writes`: whether anything may be written."""
+    kinds = context.kinds
+    names = {*function.param_names}
+    names.update(n for s in ir.statements(function.body) for n in (*ir.binds(s), *ir.reads(s)))
+    private = private_names(function, context)
+    memory = (n for n in names - private if kinds.get(n, UNKNOWN).form not in _BY_NAME)
+    sources = context.sources()
+    aliases = OneMemory(kinds=kinds, entangled=frozenset(memory), private=private)
+    aliases.direct = frozenset(
+        node.removesuffix("[*]")
+        for stmt in ir.statements(function.body)
+        for node in sources.written(stmt)
+    )
+    if writes or aliases.direct:
+        aliases.written = aliases.resized = frozenset((MEMORY,))
+    return aliases
+
+
+def private_names(function: ir.Function, context: Context) -> frozenset[str]:
+    """The names of what operations compute, and operations or stores alone read: nobody else ever
+    holds it, so that its adjoint has a name, be it a number or an array."""
+    shared = set(function.param_names)
+    made: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call() as call) if _is_fresh(call, context):
+                made.add(name)
+            case _:
+                shared.update(ir.binds(stmt))
+        shared.update(_handed_on(stmt, context))
+    return frozenset(made - shared)
+
+
+def _is_fresh(call: ir.Call, context: Context) -> bool:
+    """Whether a call computes something of its own, which holds no operand of it."""
+    if context.rule_for(call) is None or moves(call, context):
+        return False
+    forms = {context.kind_of(e).form for e in (call, *call.args)}
+    return context.sources().view_of(call) == "no" and not forms & set(CONTAINERS)
+
+
+def _handed_on(stmt: ir.Stmt, context: Context) -> frozenset[str]:
+    """The names of which a statement may make what they stand for known to others."""
+    match stmt:
+        case ir.Assign(value=ir.Call() as call) if _is_fresh(call, context):
+            return frozenset()
+        case ir.Assign(value=value) if context.is_constant(value):
+            return frozenset()
+        case ir.Store(target=ir.Index(base, key), value=value):
+            copied = context.kind_of(base).form == "array"
+            return ir.names_in(base) | (frozenset() if copied else ir.names_in(value))
+        case ir.Update(target=ir.Index(base, key), value=value):
+            return ir.names_in(base) | ir.names_in(key)
+        case ir.If() | ir.While() | ir.Return(value=ir.Var() | ir.Display()):
+            return frozenset()  # (what is returned is taken back when the sweep begins)
+    return ir.reads(stmt)
+
+
+class IdentityAdjoints(Adjoints):
+    """Adjoints of numbers are variables; all others are in `bars`."""
+
+    def call(self, method: str, *operands: ir.Expr) -> ir.Call:
+        """A call of a method of the shadow."""
+        return ir.Call(ir.Attribute(ir.Var(self.shared), method), operands)
+
+    def do(self, method: str, *operands: ir.Expr) -> None:
+        self.out.append(ir.Do(self.call(method, *operands), self.origin))
+
+    def by_name(self, name: str) -> bool:
+        """Whether the adjoint of a name is a variable."""
+        return self.aliases.has_variable(name)
+
+    def adjoint(self, name: str) -> ir.Expr:
+        return self.bar(name) if self.by_name(name) else self.call("of", ir.Var(name))
+
+    def contribute(self, name: str, value: ir.Expr, inherit: str = "") -> None:
+        if self.by_name(name):
+            super().contribute(name, value, inherit)
+        else:
+            self.do("add", ir.Var(name), self._summed_there(self._strip(value, name), name))
+
+    def _summed_there(self, value: ir.Expr, name: str) -> ir.Expr:
+        """A contribution without the sum over broadcast axes: `add` knows the shape."""
+        if is_call(value, self.context.helper("unbroadcast").obj):
+            assert isinstance(value, ir.Call)
+            if value.args[1] == ir.Var(name):
+                return value.args[0]
+        return value
+
+    def share(self) -> None:
+        if not self.shared:
+            self.name_shadow()
+            self.assign(self.shared, ir.Call(self.context.helper("Shadow")))
+
+    def name_shadow(self) -> str:
+        """The name of the shadow, for one that is made here or is given."""
+        self.shared = self.context.names.fresh("bars")
+        self.context.kinds[self.shared] = Kind("object", cls=runtime.Shadow)
+        self.state[SHARED] = OWNED
+        return self.shared
+
+    def take(self, name: str, makers: Iterable[str] = ()) -> None:
+        operands = (ir.Var(name), *map(ir.Var, makers))
+        self.assign(self.bar(name).name, self.call("take", *operands))
+        self.state[name] = OWNED
+
+
+class IdentityPresence(Presence):
+    """Which numbers have an adjoint variable at each point: what touches memory is reversed in any
+    case, and then contributes to all numbers that it may have handed on."""
+
+    def before(self, stmt: ir.Stmt, present: frozenset[str]) -> frozenset[str]:
+        if ir.blocks(stmt):
+            return super().before(stmt, present)
+        bound = frozenset(ir.binds(stmt)) - self.severed
+        numbers = frozenset(filter(self.adjoints.aliases.has_variable, bound))
+        if self.is_idle(stmt, present):
+            return present - numbers
+        return (present - numbers) | self.touched(stmt)
+
+    def is_idle(self, stmt: ir.Stmt, present: Collection[str]) -> bool:
+        """Whether nothing was added to what a statement binds: numbers without adjoints."""
+        if not isinstance(stmt, ir.Assign) or id(stmt) in self.calls:
+            return False
+        names = ir.target_names(stmt.target)
+        has_variable = self.adjoints.aliases.has_variable
+        return all(n not in self.active or (has_variable(n) and n not in present) for n in names)
+
+    def numbers_in(self, *exprs: ir.Expr) -> frozenset[str]:
+        """The numbers with adjoints by name that some expressions read."""
+        read = frozenset().union(*map(ir.names_in, exprs)) & self.active
+        return frozenset(filter(self.adjoints.aliases.has_variable, read))
+
+    def touched(self, stmt: ir.Stmt) -> frozenset[str]:
+        """The numbers that the reversal of a simple statement contributes to."""
+        match stmt:
+            case ir.Assign(value=value) if id(stmt) in self.calls:
+                return self.numbers_in(value)
+            case ir.Assign(value=value):
+                if isinstance(value, ir.Var) or moves(value, self.context):
+                    return self.numbers_in(value)
+                if self.context.is_part(value):
+                    return self.numbers_in(value.base)  # type: ignore[union-attr]
+                chain = {c.name for c in self.chain(stmt).contributions}
+                numbers = frozenset(filter(self.adjoints.aliases.has_variable, chain))
+                return numbers | self.handed_on(stmt)
+            case ir.Store(value=value) | ir.Update(value=value):
+                return self.numbers_in(value)
+            case ir.Do(value=ir.Call() as call):
+                return self.numbers_in(*call.args, *(v for _, v in call.kwargs))
+        return frozenset()
+
+    def handed_on(self, stmt: ir.Assign) -> frozenset[str]:
+        """The numbers that an operation may give back as they are, to a name of unknown kind."""
+        names = ir.target_names(stmt.target)
+        if all(map(self.adjoints.aliases.has_variable, names)):
+            return frozenset()
+        return (
+            self.numbers_in(stmt.value) if may_be_operand(stmt.value, self.context) else frozenset()
+        )
+
+
+def moves(value: ir.Expr, context: Context) -> bool:
+    """Whether an operation makes or takes apart a container, and computes nothing."""
+    if isinstance(value, ir.Display) or record_values(value) is not None:
+        return True
+    if isinstance(value, ir.Lazy | ir.Opaque):
+        return True
+    if not isinstance(value, ir.Call):
+        return False
+    if isinstance(value.fn, ir.Attribute):
+        return context.kind_of(value.fn.base).form in CONTAINERS
+    obj = rule_object(value, context.kinds)
+    if obj is runtime.updated:
+        return True
+    collected = any(obj is made for made in _COLLECTING) or joins_lists(value, context.kinds)
+    forms = {context.kind_of(e).form for e in value.args}
+    return collected and forms <= {*CONTAINERS, "number"}
+
+
+def may_be_operand(value: ir.Expr, context: Context) -> bool:
+    """Whether the result of an operation may be, or may be a view of, an operand."""
+    return not isinstance(value, ir.Call) or context.sources().view_of(value) != "no"
+
+
+class IdentityStatements(Statements):
+    """The reversal of simple statements."""
+
+    adjoints: IdentityAdjoints
+    presence: IdentityPresence
+
+    def reverse(self, stmt: ir.Stmt) -> None:
+        touched = frozenset[str]()
+        if not ir.blocks(stmt) and not self.presence.is_idle(stmt, self.adjoints.state.keys()):
+            touched = self.presence.touched(stmt)
+        super().reverse(stmt)
+        for name in sorted(touched):
+            if name not in self.adjoints.state:
+                self.adjoints.zero(name)
+
+    def _chain_rule(self, stmt: ir.Assign, names: tuple[str, ...]) -> None:
+        super()._chain_rule(stmt, names)
+        for name in self.adjoints.masks.keys() - self._read_once:
+            del self.adjoints.masks[name]  # (others may add to it unseen)
+
+    @cached_property
+    def _read_once(self) -> frozenset[str]:
+        """The names whose one reader is the only one to know the object: a mask of the adjoint
+        that comes from there is one of all of it."""
+        facts, sources = self.presence.facts, self.context.sources()
+        found = (
+            name
+            for name, stmts in facts.used_by.items()
+            if len(stmts) == 1
+            and isinstance(made := facts.single(name), ir.Assign)
+            and isinstance(made.value, ir.Call)
+            and sources.view_of(made.value) == "no"
+        )
+        return frozenset(found)
+
+    def take_back(self, names: frozenset[str]) -> None:
+        """`t_bar += bars.take(t)`: what was added to numbers where others hold them."""
+        for name in sorted(names):
+            self.adjoints.contribute(name, self.adjoints.call("take", ir.Var(name)))
+
+    def _assign(self, stmt: ir.Assign) -> None:
+        names, value = ir.target_names(stmt.target), stmt.value
+        if self.presence.is_idle(stmt, self.adjoints.state.keys()):
+            for name in names:
+                self.adjoints.state.pop(name, None)
+            return
+        if self.context.is_part(value):
+            self._read_part(stmt)
+        elif isinstance(value, ir.Var) and isinstance(stmt.target, str):
+            self._same(stmt.target, value.name)
+        elif isinstance(value, ir.Var):
+            assert isinstance(stmt.target, tuple)
+            for position, part in enumerate(stmt.target):
+                assert isinstance(part, str)
+                self.item(part, value, ir.Const(position), part in self.adjoints.state)
+        elif moves(value, self.context) or popped_from(stmt):
+            self._moved(stmt, names)
+        else:
+            self._operation(stmt, names)
+        for name in names:
+            if name not in self.presence.touched(stmt):
+                self.adjoints.state.pop(name, None)
+
+    def _same(self, target: str, source: str) -> None:
+        """`u = t`: one object by two names."""
+        adjoints = self.adjoints
+        if adjoints.by_name(target):
+            bar = adjoints.bar(target)
+            if target in adjoints.state and source in self.active:
+                adjoints.contribute(source, bar)
+        elif adjoints.by_name(source) and source in self.active:
+            self.take_back(frozenset((source,)))
+
+    def _moved(self, stmt: ir.Assign, names: tuple[str, ...]) -> None:
+        """A container is made or taken apart: its items are what they were."""
+        for name in names:
+            if self.adjoints.by_name(name) and name in self.adjoints.state:
+                self.adjoints.do("add", ir.Var(name), self.adjoints.bar(name))
+        self.take_back(self.presence.touched(stmt))
+
+    def _operation(self, stmt: ir.Assign, names: tuple[str, ...]) -> None:
+        chain = self.presence.chain(stmt)
+        handed = self.presence.handed_on(stmt)
+        made_of: tuple[str, ...] = ()
+        if may_be_operand(stmt.value, self.context):
+            made_of = tuple(sorted(ir.names_in(stmt.value) & self.active))
+        for name in names:
+            if not self.adjoints.by_name(name) and name in self.active:
+                self.adjoints.take(name, made_of)
+        if chain.contributions:
+            self._chain_rule(stmt, names)
+        self.take_back(handed)
+
+    def _read_part(self, stmt: ir.Assign) -> None:
+        """`t = x[k]`, `t = obj.w`."""
+        value = stmt.value
+        assert isinstance(value, ir.Index | ir.Attribute) and isinstance(value.base, ir.Var)
+        if value.base.name not in self.active:
+            return
+        assert isinstance(stmt.target, str)  # (others are unpacked in steps)
+        if isinstance(value, ir.Index):
+            present = stmt.target in self.adjoints.state
+            self.item(stmt.target, value.base, as_value(value.key), present)
+        elif self.adjoints.by_name(stmt.target):
+            self.adjoints.do("add", ir.Var(stmt.target), self.adjoints.bar(stmt.target))
+
+    def item(self, name: str, base: ir.Expr, key: ir.Expr, present: bool) -> None:
+        """`name = base[key]` reversed; `present`: whether a number has an adjoint."""
+        adjoints, form = self.adjoints, self.context.kind_of(base).form
+        root = base
+        while not isinstance(root, ir.Var):
+            root = ir.children(root)[0]
+        if name not in self.active or root.name not in self.active:
+            return
+        if adjoints.by_name(root.name) and isinstance(base, ir.Var):
+            adjoints.contribute(root.name, self.adjoints.bar(name))
+        elif adjoints.by_name(name):
+            if not present:
+                return
+            if form in CONTAINERS:
+                adjoints.do("add", ir.Var(name), adjoints.bar(name))
+            else:
+                adjoints.do("add_at", base, key, ir.Var(name), adjoints.bar(name))
+        elif form not in CONTAINERS and not self._is_view(name, form, key):
+            adjoints.do("add_at", base, key, ir.Var(name))
+
+    def _is_view(self, name: str, form: str, key: ir.Expr) -> bool:
+        array = form == "array" and self.context.kind_of(ir.Var(name)).form == "array"
+        return array and surely_basic(key, self.context.kind_of)
+
+    def _store(self, stmt: ir.Store) -> None:
+        """`x[k] = v`, `obj.w = v`."""
+        value, target = stmt.value, stmt.target
+        known = isinstance(target.base, ir.Var) and target.base.name in self.active
+        if isinstance(target, ir.Attribute):
+            _refuse_view(target, self.context)
+            self.take_back(self.presence.numbers_in(value))
+            return
+        form = self.context.kind_of(target.base).form
+        if form in CONTAINERS:
+            self.take_back(self.presence.numbers_in(value))
+            return
+        if not known:
+            return
+        place = (target.base, as_value(target.key))
+        active = isinstance(value, ir.Var) and value.name in self.active
+        if active:
+            assert isinstance(value, ir.Var)
+            taken = self.adjoints.call("take_at", *place, value)
+            self.adjoints.contribute(value.name, taken)
+        else:
+            self.adjoints.do("take_at", *place)
+
+    def _update(self, stmt: ir.Update) -> None:
+        """`a += v`, `a[k] -= v` of an array: its adjoint stays as it is."""
+        target, value = stmt.target, stmt.value
+        base = target if isinstance(target, ir.Var) else target.base
+        if not isinstance(value, ir.Var) or value.name not in self.active:
+            return
+        assert isinstance(base, ir.Var)
+        if base.name not in self.active:
+            return
+        entry: ir.Expr = self.adjoints.call("of", base)
+        if isinstance(target, ir.Index):
+            entry = ir.Index(entry, target.key)
+        if stmt.op.obj is ISUB.obj:
+            entry = ir.Call(ir.Ref("-", neg), (entry,))
+        if not self._fits(self.context.kind_of(value), self.context.kind_of(target)):
+            entry = ir.Call(self.context.helper("unbroadcast"), (entry, value))
+        self.adjoints.contribute(value.name, entry)
+
+    def _do(self, stmt: ir.Do) -> None:
+        call = stmt.value
+        if not isinstance(call, ir.Call):
+            return
+        if is_scatter(stmt):
+            self._scatter(call)
+        elif _writes_into(call):
+            base, new = call.args
+            if isinstance(new, ir.Var) and new.name in self.active:
+                whole = ir.Const(Ellipsis)
+                taken = self.adjoints.call("take_at", base, whole, new)
+                self.adjoints.contribute(new.name, taken)
+            else:
+                self.adjoints.do("take_at", base, ir.Const(Ellipsis))
+        else:
+            self.take_back(self.presence.touched(stmt))
+
+    def _scatter(self, call: ir.Expr) -> None:
+        assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Ref)
+        array, key, value = call.args
+        if not isinstance(value, ir.Var) or value.name not in self.active:
+            return
+        assert isinstance(array, ir.Var)
+        entry: ir.Expr = ir.Index(self.adjoints.call("of", array), key)
+        if "subtract" in call.fn.text:
+            entry = ir.Call(ir.Ref("-", neg), (entry,))
+        fitted = ir.Call(self.context.helper("part_like"), (entry, value))
+        self.adjoints.contribute(value.name, fitted)
+
+    def _call(self, stmt: ir.Assign) -> None:
+        """`y, tape = g_fwd(a)` reversed: `g_bwd(tape, bars)`, which also restores what it wrote."""
+        site: CallSite = self.calls[id(stmt)]
+        adjoints = self.adjoints
+        if site.is_late:
+            self._late_call(stmt, site)
+            return
+        for name in site.results:
+            if adjoints.by_name(name) and name in adjoints.state:
+                adjoints.do("add", ir.Var(name), adjoints.bar(name))
+                adjoints.state.pop(name)
+        call = ir.Call(site.pair.bwd, (ir.Var(site.tape), ir.Var(adjoints.shared)))
+        adjoints.out.append(ir.Do(call, adjoints.origin))
+        self.take_back(self.presence.touched(stmt))
+
+    def _late_call(self, stmt: ir.Assign, site: CallSite) -> None:
+        """A function that is not known until run time has a pair with adjoints of its own."""
+        adjoints = self.adjoints
+        made_of = tuple(sorted(ir.names_in(stmt.value) & self.active))
+        for name in site.results:
+            if not adjoints.by_name(name):
+                adjoints.take(name, made_of)
+            elif name not in adjoints.state:
+                adjoints.zero(name)
+        call = ir.Call(site.pair.bwd, (ir.Var(site.tape), self.presence.result_bar(site.result)))
+        parts = [self.context.names.fresh(f"{n}_part") for n in site.operands]
+        adjoints.assign(tuple(parts) if len(parts) > 1 else parts[0], call)
+        for name in site.results:
+            adjoints.state.pop(name, None)
+        for name, part in zip(site.operands, parts, strict=True):
+            adjoints.contribute(name, ir.Var(part))
+        if not all(map(adjoints.by_name, site.results)):
+            self.take_back(self.presence.touched(stmt))
+
+
+def _writes_into(call: ir.Call) -> bool:
+    return isinstance(call.fn, ir.Ref) and call.fn.obj is runtime.update_in_place
+
+
+def _refuse_view(target: ir.Attribute, context: Context) -> None:
+    """`z.real = v` writes into an array, or sets an attribute: which one is not known."""
+    if (
+        target.name in ("real", "imag", "flat", "T")
+        and context.kind_of(target.base).form != "object"
+    ):
+        raise UnsupportedError(
+            f"`.{target.name}` of what may be an array is assigned",
+            target.at,
+            f"Write the entries: `part = z.{target.name}`, and then `part[...] = v`.",
+        )
+
+
+class IdentitySweep(Sweep):
+    """The sweep over branches and loops, of which only numbers have adjoints to be told apart."""
+
+    presence_class = IdentityPresence
+    statements_class = IdentityStatements
+
+    statements: IdentityStatements
+    adjoints: IdentityAdjoints
+
+    def _return_to_source(self, leaf: Leaf, present: frozenset[str]) -> None:
+        if not isinstance(leaf.source, ir.Var) or leaf.key is None:
+            return
+        for keys, name in places_in(leaf.target, (leaf.key,)):
+            base: ir.Expr = leaf.source
+            for key in keys[:-1]:
+                base = ir.Index(base, key)
+            if name in present or not self.adjoints.aliases.has_variable(name):
+                self.statements.item(name, base, keys[-1], name in present)

@@ -1,0 +1,303 @@
+"""One function with adjoints by identity: how it is prepared, what it saves, what is made of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterable
+
+import numpy as np
+
+from ... import ir, runtime
+from ...analysis.memory import surely_basic
+from ...analysis.newly_made import NewlyMade
+from ...analysis.operations import is_python_function, rule_object, written_position
+from ...analysis.parts import Parts
+from ...analysis.recompute import Recomputed
+from ...analysis.regions import Regions
+from ...analysis.saving import Recording, Saves, is_scatter
+from ...errors import UnsupportedError
+from ...ir.kind import Kind
+from ..context import BINARY_OF, Context
+from ..loops import sources_of
+from .adjoints import as_value
+from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep
+from .calls import CallConversion
+from .functions import Primal, Reverse, bundle, seed_name
+from .pairs import bind_everywhere, taped_names, unpack_tape
+from .prepare import ACCUMULATING, Preparation
+from .recorded import Recorder
+from .sweep import ReversedBlock
+
+
+class IdentityPreparation(Preparation):
+    """Updates and loops in the form that is right for whatever the names stand for."""
+
+    def statement(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        match stmt:
+            case ir.Store(target=ir.Index()):
+                named, store = self._with_steady_key(stmt)
+                return [*named, store]
+            case ir.Update():
+                return self._update(stmt)
+            case ir.Assign(target=tuple(), value=ir.Index() | ir.Attribute() as value):
+                part = self._fresh("part", self.context.kind_of(value))
+                named = [ir.Assign(part, value, stmt.origin)]
+                return [*named, *self._assign(dataclasses.replace(stmt, value=ir.Var(part)))]
+        return super().statement(stmt)
+
+    def _for(self, stmt: ir.For) -> list[ir.Stmt]:
+        """What may be a set, a dict, or an iterator is made a list of its items first."""
+        before: list[ir.Stmt] = []
+        names: dict[str, ir.Expr] = {}
+        for name in sources_of(stmt.iter):
+            if self.context.kind_of(ir.Var(name)).form not in ("array", "list", "tuple"):
+                call = ir.Call(ir.Ref("list", list), (ir.Var(name),), at=stmt.origin.place)
+                items = self._fresh(f"{name}_items", Kind("list"))
+                before.append(ir.Assign(items, call, stmt.origin))
+                names[name] = ir.Var(items)
+        iterable = ir.substitute(stmt.iter, names) if names else stmt.iter
+        return [*before, *super()._for(dataclasses.replace(stmt, iter=iterable))]
+
+    def _update(self, stmt: ir.Update) -> list[ir.Stmt]:
+        """`t op= v`, of a name, an item or an attribute."""
+        target, kind_of = stmt.target, self.context.kind_of
+        if isinstance(target, ir.Var):
+            if kind_of(target).form == "array" and stmt.op.obj in ACCUMULATING:
+                return [stmt]
+            return self._updated(target, stmt)
+        named: list[ir.Stmt] = []
+        if isinstance(target, ir.Index):
+            named, steady = self._with_steady_key(stmt)
+            assert isinstance(steady, ir.Update) and isinstance(steady.target, ir.Index)
+            stmt, target = steady, steady.target
+            array = kind_of(target.base).form == "array"
+            if array and stmt.op.obj in ACCUMULATING and surely_basic(target.key, kind_of):
+                return [*named, stmt]
+        old = ir.Var(self._fresh("old", kind_of(target)))
+        read = ir.Assign(old.name, target, stmt.origin)
+        store = ir.Store(target, old, stmt.origin)
+        return [*named, read, *self._updated(old, stmt), store]
+
+    def _updated(self, old: ir.Var, stmt: ir.Update) -> list[ir.Stmt]:
+        """`old op= v`: in place for an array or a container, a rebinding for a number."""
+        text, op = BINARY_OF[stmt.op.obj]
+        value, before = stmt.value, list[ir.Stmt]()
+        form = self.context.kind_of(old).form
+        if form == "list" and self.context.kind_of(value).form != "list" and text == "+":
+            items = ir.Call(ir.Ref("list", list), (value,), at=stmt.origin.place)
+            value = ir.Var(self._fresh("items", Kind("list")))
+            before.append(ir.Assign(value.name, items, stmt.origin))
+        call = ir.Call(ir.Ref(text, op), (old, value), at=stmt.origin.place)
+        new = ir.Var(self._fresh("new", self.context.kind_of(call)))
+        before.append(ir.Assign(new.name, call, stmt.origin))
+        if form in ("number", "other"):
+            return [*before, ir.Assign(old.name, new, stmt.origin)]
+        if form == "array":
+            whole = ir.Index(old, ir.Const(Ellipsis), stmt.origin.place)
+            return [*before, ir.Store(whole, new, stmt.origin)]
+        write = ir.Call(self.context.helper("update_in_place"), (old, new))
+        found = ir.Call(self.context.helper("updated"), (old, new))
+        before.append(ir.Do(write, stmt.origin))
+        return [*before, ir.Assign(old.name, found, stmt.origin)]
+
+
+def refuse_writes_by_others(
+    function: ir.Function, sites: Collection[int], context: Context
+) -> None:
+    """Refuse calls that may write what they are given in ways that are not known: by library code,
+    or by methods that arrays and containers both have."""
+    sources = context.sources()
+    for stmt in ir.statements(function.body):
+        call = getattr(stmt, "value", None)
+        if isinstance(stmt, ir.Store | ir.Update) or not isinstance(call, ir.Call):
+            continue
+        if id(stmt) in sites or is_scatter(stmt) or not sources.written(stmt):
+            continue
+        match call.fn:
+            case ir.Attribute(base, _) if context.kind_of(base).form in CONTAINERS:
+                continue
+            case ir.Attribute(_, method) if not hasattr(np.ndarray, method):
+                continue
+            case ir.Ref(obj=obj) if obj is runtime.update_in_place:
+                continue
+        text = call.fn.text if isinstance(call.fn, ir.Ref) else getattr(call.fn, "name", "this")
+        raise UnsupportedError(
+            f"`{text}` may write what it is given, and how is not known",
+            call.at or stmt.origin.place,
+            "Write the entries by an assignment, or annotate the parameter that they come from.",
+        )
+
+
+class IdentityCalls(CallConversion):
+    """Every call of a user's function that is given what carries derivatives, or writes."""
+
+    def _converts(self, call: ir.Call, stmt: ir.Stmt) -> bool:
+        obj, book = rule_object(call, self.context.kinds), self.context.book
+        if not isinstance(call.fn, ir.Ref) or not is_python_function(obj):
+            return False
+        if book.find(obj) is not None or book.is_nondifferentiable(obj):
+            return False
+        if written_position(obj) is not None:
+            return False
+        return bool(ir.names_in(call) & self.active) or bool(self._effects(call).written)
+
+    def _guards(self, call: ir.Call) -> list[ir.Stmt]:
+        return []
+
+
+class IdentityRecorder(Recorder):
+    """Saves by reference, and restores in place, whatever the objects are."""
+
+    def _old_entries(self, stmt: ir.Stmt, name: str) -> ir.Expr:
+        entries = self._entries(stmt, name)
+        if isinstance(entries, ir.Attribute):
+            return super()._old_entries(stmt, name)
+        if entries == self._all_of(name) or self._is_plain(entries):
+            return self._old_contents(entries, name)
+        place = (entries.base, as_value(entries.key))
+        return ir.Call(self.context.helper("saved_item"), place)
+
+    def _old_contents(self, entries: ir.Index, name: str) -> ir.Expr:
+        form = self.context.kind_of(entries.base).form
+        if form == "list" and entries != self._all_of(name):
+            return entries  # (the item itself)
+        if form == "array":
+            whole = entries.key == ir.Const(Ellipsis)
+            if self.context.kind_of(entries).form == "number" and not whole:
+                return entries
+            copied = ir.Attribute(entries.base if whole else entries, "copy")
+            if self.context.kind_of(entries).form == "array" or whole:
+                return ir.Call(copied)
+            return ir.Call(self.context.helper("copy"), (entries,))
+        return ir.Call(self.context.helper("contents"), (entries.base,))
+
+    def _all_of(self, name: str) -> ir.Index:
+        return ir.Index(ir.Var(name), self._whole(name))
+
+    def _is_plain(self, entries: ir.Index) -> bool:
+        """Whether the entries can be put back by a plain store."""
+        form = self.context.kind_of(entries.base).form
+        if form == "list":
+            return self.context.kind_of(entries.key).integer or (
+                isinstance(entries.key, ir.Const) and isinstance(entries.key.value, int)
+            )
+        return form == "array"
+
+    def _put_back(
+        self, stmt: ir.Stmt, entries: ir.Index | ir.Attribute, name: str, saved: ir.Expr
+    ) -> ir.Stmt:
+        origin = dataclasses.replace(stmt.origin, role="restore")
+        if isinstance(entries, ir.Attribute):
+            return ir.Store(entries, saved, origin)
+        form = self.context.kind_of(entries.base).form
+        if self._is_plain(entries) and (form == "array" or entries != self._all_of(name)):
+            return ir.Store(entries, saved, origin)
+        if entries == self._all_of(name):
+            call = ir.Call(self.context.helper("put_contents"), (entries.base, saved))
+            return ir.Do(call, origin)
+        place = (entries.base, as_value(entries.key), saved)
+        return ir.Do(ir.Call(self.context.helper("put_item"), place), origin)
+
+
+class _NeverKnown(NewlyMade):
+    """Nothing is known of objects that were just made."""
+
+    def readers(self, stmt: ir.Stmt, name: str) -> tuple[ir.Block, frozenset[str]] | None:
+        return None
+
+
+class IdentityReverse(Reverse):
+    """One function's reverse transform with adjoints by identity."""
+
+    recorder_class = IdentityRecorder
+    adjoints: IdentityAdjoints
+    sweep: IdentitySweep
+
+    def _made_adjoints(self) -> IdentityAdjoints:
+        return IdentityAdjoints(self.context, self.primal.aliases)
+
+    def _made_sweep(self) -> IdentitySweep:
+        primal = self.primal
+        known = (primal.active, primal.calls, primal.counters, self.severed)
+        return IdentitySweep(self.adjoints, self.facts, *known, self.context)
+
+    def _finish(self, results: Iterable[str], written: Iterable[str]) -> None:
+        """The adjoints of the arguments: of numbers by name, of all others by identity."""
+        for name in results:
+            if not self.adjoints.by_name(name):
+                self.adjoints.take(name)
+            elif not self.adjoints.present(name):
+                self.adjoints.zero(name)
+        for name in written:
+            if self.adjoints.by_name(name) and self.adjoints.present(name):
+                self.adjoints.do("add", ir.Var(name), self.adjoints.bar(name))
+
+    def seed_result(self, value: ir.Expr) -> list[ir.Stmt]:
+        """Take the adjoints of the numbers in the result of a callee."""
+        _, out = self._begin()
+        numbers = self.sweep.statements.presence.numbers_in(value)
+        self.sweep.statements.take_back(numbers)
+        return out
+
+    def result_adjoint(self, name: str) -> ir.Expr:
+        return self.adjoints.bar(name)
+
+    def _record(self, tree: ReversedBlock) -> tuple[Saves, Recomputed]:
+        aliases = self.primal.aliases
+        reads = self._reads(tree, None)
+        parts = Parts(Regions(self.facts, self.context.kind_of), aliases, self._writes)
+        restored = self.primal.shared
+        made = _NeverKnown(self.facts, self.context.sources())
+        recording = Recording(
+            self.facts, aliases, reads, frozenset(), self._written, restored, parts, made
+        )
+        return recording.run(), Recomputed()
+
+    def protect(self) -> ir.Block:
+        """The arguments as objects of their own."""
+        origin = ir.Origin(self.primal.function.place, "primal")
+        helper = self.context.helper("own")
+        names = dict.fromkeys((*self.primal.wrt, *self.primal.written))
+        return tuple(
+            ir.Assign(p, ir.Call(helper, (ir.Var(p),)), origin)
+            for p in self.primal.function.param_names
+            if p in names
+        )
+
+
+def identity_pair(
+    primal: Primal, context: Context, names: tuple[str, str], bare: bool | None = None
+) -> tuple[ir.Function, ir.Function]:
+    """`f_fwd(...) -> (value, tape)` and, for a callee, `f_bwd(tape, bars)`: adjoints go in and out
+    through `bars`. With `bare` the pair is what is asked for: `f_bwd(tape, y_bar)` returns the
+    gradient (of a single argument by itself)."""
+    transform = IdentityReverse(primal, context)
+    result = transform.result
+    value = result.value if result is not None and result.value is not None else ir.Const(None)
+    tape = context.names.fresh("tape")
+    formals = tuple(p for p in primal.function.param_names if p in primal.active)
+    returned: tuple[str, ...] = ()
+    if bare is None:
+        given = transform.adjoints.name_shadow()
+        seeds = transform.seed_result(value)
+    else:
+        given = context.names.fresh(seed_name(value, transform.adjoints))
+        seeds = transform.seed(value, ir.Var(given))
+        formals, returned = (), primal.wrt
+    before, after = transform.run(seeds, returned, formals)
+    origin = ir.Origin(primal.function.place, "adjoint")
+    taped = taped_names(after, before, primal, {tape, given})
+    unpack = unpack_tape(tape, taped, origin)
+    end = ir.Return(
+        ir.Display("tuple", (value, ir.Display("tuple", tuple(map(ir.Var, taped))))),
+        result.origin if result is not None else origin,
+    )
+    head = () if bare is None else transform.protect()
+    before = (*head, *bind_everywhere(before, taped, primal))
+    fwd = dataclasses.replace(primal.function, name=names[0], body=(*before, end), doc="")
+    bars = tuple(map(transform.result_adjoint, returned))
+    answer = ir.Return(None if bare is None else bundle(bars, bare), origin)
+    params = (ir.Param(tape), ir.Param(given))
+    body = (*unpack, *after, answer)
+    bwd = ir.Function(names[1], params, body, primal.function.place, empties=(tape,))
+    return fwd, bwd

@@ -1,0 +1,114 @@
+"""What a statement overwrites, to be put back: entries, items, or all that something holds.
+
+Nothing here asks what a program looks like: whether `x` is an array, a list, a dict or an object is
+seen when it runs. Arrays give copies of their entries; containers the objects in them, which are
+put back themselves, so that everybody who refers to them sees what was there before.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from .mutation import copy
+from .records import copied_fields, dict_with, fields_of
+
+__all__ = [
+    "contents",
+    "own",
+    "put_contents",
+    "put_item",
+    "saved_item",
+    "update_in_place",
+    "updated",
+]
+
+_MISSING = object()
+
+
+def own(x: Any) -> Any:
+    """An argument as an object of its own: no array, container or number in it is somebody
+    else's, or there twice."""
+    if isinstance(x, (float, complex)) and not isinstance(x, np.generic):
+        return type(x)(x.real, x.imag) if isinstance(x, complex) else x * 1.0
+    if isinstance(x, np.inexact):
+        return x.dtype.type(x)
+    if isinstance(x, (list, tuple)):
+        items = [own(item) for item in x]
+        if hasattr(x, "_fields"):
+            return type(x)(*items)
+        return items if type(x) is list else type(x)(items)
+    if isinstance(x, dict):
+        return dict_with(x, {key: own(item) for key, item in x.items()})
+    if isinstance(x, np.ndarray):
+        return copy(x)
+    return copied_fields(x, own)
+
+
+def contents(x: Any) -> Any:
+    """What an array, a container or an object holds; None for numbers and other values."""
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    if isinstance(x, (list, deque)):
+        return list(x)
+    if isinstance(x, (dict, set)):
+        return x.copy()
+    fields = fields_of(x)
+    return None if fields is None else dict(fields)
+
+
+def put_contents(x: Any, held: Any) -> None:
+    """Make `x` hold what it held at `contents(x)`."""
+    if isinstance(x, np.ndarray):
+        x[...] = held
+    elif isinstance(x, list):
+        x[:] = held
+    elif isinstance(x, deque):
+        x.clear()
+        x.extend(held)
+    elif isinstance(x, (dict, set)):
+        x.clear()
+        x.update(held)
+    elif held is not None:
+        for name in fields_of(x) or {}:
+            if name not in held:
+                object.__delattr__(x, name)
+        for name, value in held.items():
+            object.__setattr__(x, name, value)
+
+
+def saved_item(base: Any, key: Any) -> Any:
+    """What `base[key]` is before it is written: a copy of an array's entries, the item of a
+    container."""
+    if isinstance(base, np.ndarray):
+        return copy(base[key])
+    if isinstance(key, slice):
+        return list(base)
+    return base.get(key, _MISSING) if isinstance(base, dict) else base[key]
+
+
+def put_item(base: Any, key: Any, item: Any) -> None:
+    """Make `base[key]` what it was at `saved_item(base, key)`."""
+    if isinstance(key, slice) and isinstance(base, list):
+        base[:] = item
+    elif item is _MISSING:
+        del base[key]
+    else:
+        base[key] = item
+
+
+def update_in_place(x: Any, new: Any) -> None:
+    """Write `new`, the sum for `x += v`, into `x` if that is an array or a container."""
+    if isinstance(x, np.ndarray):
+        x[...] = new
+    elif isinstance(x, list):
+        x[:] = new
+    elif isinstance(x, (dict, set, deque)):
+        put_contents(x, new)
+
+
+def updated(x: Any, new: Any) -> Any:
+    """What `x` stands for after `x += v`: `x` itself where `update_in_place` wrote into it."""
+    return x if isinstance(x, (np.ndarray, list, dict, set, deque)) else new

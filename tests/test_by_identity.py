@@ -1,0 +1,400 @@
+"""Adjoints by identity: right whatever shares memory, and the same as those by name elsewhere."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.pipeline.stages import Request, derive
+from tangentlike.runtime import Shadow
+from tests import agreement
+
+A = np.array([0.7, -0.4, 1.3])
+B = np.array([0.2, 0.9, -0.6])
+M = np.array([[0.3, -0.8, 0.5], [1.1, 0.4, -0.2], [0.6, 0.1, 0.9]])
+
+
+def gradient(f: Any, *args: Any) -> tuple[Any, ...]:
+    """The gradient by identity with respect to all arguments."""
+    names = f.__code__.co_varnames[: f.__code__.co_argcount]
+    request = Request("grad", names[: len(args)], bare=False, by_identity=True)
+    derived = derive(f, request)
+    assert "Shadow()" in derived.source
+    return derived.function(*args)
+
+
+def check(f: Any, *args: Any) -> None:
+    """Compare with central differences, and the arguments with what they were."""
+    before = copy.deepcopy(args)
+    found = gradient(f, *args)
+    for seed in (3, 4):
+        directions = agreement.directions_for(args, tuple(range(len(args))), seed)
+        expected = agreement.slope(f, args, directions, 1e-5)
+        assert agreement.close(agreement.inner(directions, list(found)), expected, 1e-6)
+    assert agreement.same_bits(args, before)
+
+
+# ------------------------------------------------------------------------------- arrays
+
+
+def test_views_of_views() -> None:
+    def f(m, s):
+        corner = m.T[::-1][0:2]
+        corner[0] *= s
+        flat = m.reshape(-1)
+        flat[4] = flat[3] * s
+        return np.sum(corner * m[:, 1:].T) + np.sum(m**2)
+
+    check(f, M, 0.8)
+
+
+def test_a_view_on_one_branch_and_a_copy_on_the_other() -> None:
+    def f(a, s):
+        for k in range(4):
+            row = a if k % 2 else a * s
+            row[k % 3] = row[1] * s + a[0]
+            a = row
+        return np.sum(a * a)
+
+    check(f, A, 0.8)
+
+
+def test_entries_are_copied_before_they_are_zeroed() -> None:
+    def f(a, b):
+        a[1:] = a[:-1]
+        a[::-1][:] = a * b
+        a[[0, 0, 2]] = b
+        return np.sum(a * a)
+
+    check(f, A, B)
+
+
+def test_a_broadcast_view_is_added_to() -> None:
+    def f(a, b):
+        wide = np.broadcast_to(a, (4, 3))
+        b[:] = np.sum(wide * wide, axis=0) * b
+        return np.sum(wide * b)
+
+    check(f, A, B)
+
+
+def test_windows_that_overlap() -> None:
+    def f(a, b):
+        windows = np.lib.stride_tricks.sliding_window_view(a, 2)
+        rows = [windows, a]
+        rows[1][1] = b[0] * a[2]
+        return np.sum(rows[0] * rows[0]) * b[1]
+
+    check(f, A, B)
+
+
+def test_complex_memory_by_its_parts() -> None:
+    def f(a, b):
+        z = a + 1j * b
+        part = z.imag
+        part[:] = part * a
+        z.real[1] = b[0]
+        return np.sum(np.abs(z) ** 2 * a)
+
+    check(f, A, B)
+
+
+def test_numbers_that_become_arrays_of_rank_zero_and_back() -> None:
+    def f(s, t):
+        zero = np.asarray(s * t)
+        other = zero
+        other[...] = zero * s
+        u = zero[()]
+        v = zero.item()
+        return u * v * t
+
+    check(f, 0.7, 1.2)
+
+
+def test_reshaped_arrays_are_views_or_copies_as_it_turns_out() -> None:
+    def f(m, s):
+        for n in (m, m.T):
+            flat = n.reshape(-1)
+            flat[1] = flat[2] * s
+        return np.sum(m * m)
+
+    check(f, M, 0.9)
+
+
+def test_what_is_not_selected_lets_nothing_through() -> None:
+    def f(a, s):
+        rows = [a, a * s]
+        other = rows[1]
+        other[0] = -0.5
+        logs = np.log(rows[1])
+        return np.sum(np.where(other > 0.0, logs, 0.0) * a)
+
+    with np.errstate(all="ignore"):
+        check(f, A, 0.8)
+
+
+# -------------------------------------------------------------------------------- numbers
+
+
+def test_one_number_many_times() -> None:
+    def f(s, t):
+        xs = [s] * 3 + [t]
+        ys = xs
+        ys[1] = xs[0] * t
+        u = xs[1]
+        xs.append(u)
+        return ys[-1] * xs[2] + u * s
+
+    check(f, 0.7, 1.2)
+
+
+def test_numbers_that_are_constants_too() -> None:
+    def f(s, t):
+        xs, total = [], 0.0
+        for _ in range(3):
+            xs.append(total)
+            total = total + s * t
+        xs.append(0.0)
+        return total * xs[2] + xs[0] * s + xs[3] * t
+
+    check(f, 0.7, 1.2)
+    constant = 0.0
+    found = gradient(product_with_constants, constant, constant)
+    assert found == (2.0, 3.0)
+
+
+def product_with_constants(s: Any, t: Any) -> Any:
+    xs = [0.0, s]
+    ys = xs
+    ys[0] = 2.0
+    return xs[1] * ys[0] + 3.0 * t
+
+
+def test_the_larger_of_two_numbers() -> None:
+    def f(s, t):
+        u = max(s, t)
+        xs = [u, min(s, t)]
+        ys = xs
+        ys[0] *= t
+        return xs[0] * u + xs[1]
+
+    check(f, 0.7, 1.2)
+    check(f, 1.2, 0.7)
+
+
+# ----------------------------------------------------------------------------- containers
+
+
+def test_rows_under_two_lists() -> None:
+    def f(a, b):
+        rows = [a * 1.5, b * a]
+        others = [rows[1], rows[0], rows[1]]
+        for row in others:
+            row *= b
+        rows.insert(0, others.pop())
+        rows.reverse()
+        rows[0][1] = rows[1][2] * 2.0
+        return sum(np.sum(r * r) for r in rows)
+
+    check(f, A, B)
+
+
+def test_dicts_of_dicts_and_deques() -> None:
+    def f(a, s):
+        table = {"x": a * s, "y": {}}
+        inner = table["y"]
+        inner["z"] = table["x"]
+        inner.setdefault("w", s)
+        recent = deque([s, s * s], maxlen=2)
+        recent.append(inner["w"] * 3.0)
+        table["y"]["z"][0] = recent[0]
+        del inner["w"]
+        return np.sum(table["x"] ** 2) * recent[1] + len(inner)
+
+    check(f, A, 0.8)
+
+
+@dataclass
+class Cell:
+    state: Any
+    scale: float = 1.0
+
+    def step(self, v):
+        self.state += v
+        self.scale = self.scale * 0.5
+        return self.state
+
+
+def test_an_object_in_two_lists() -> None:
+    def f(a, s):
+        cell = Cell(a * s)
+        cells = [cell, Cell(a), cell]
+        for one in cells:
+            one.step(a)
+        cells[1].state = cells[0].state
+        cells[1].state[0] = s
+        return np.sum(cell.state * cells[2].scale) + cells[1].scale * s
+
+    check(f, A, 0.8)
+
+
+# -------------------------------------------------------------------------------- callees
+
+
+def push(rows: Any, row: Any) -> Any:
+    rows.append(row)
+    row[0] = row[1] * row[0]
+    return rows[0]
+
+
+def test_a_callee_gives_back_what_it_was_given() -> None:
+    def f(a, b):
+        rows = [a]
+        first = push(rows, b)
+        first *= b
+        again = push(rows, first)
+        return np.sum(again * a) + np.sum(rows[1] ** 2)
+
+    check(f, A, B)
+
+
+def power(x: Any, n: int, seen: Any) -> Any:
+    if n == 0:
+        return 1.0
+    seen.append(x)
+    return seen[-1] * power(x, n - 1, seen)
+
+
+def test_recursion() -> None:
+    def f(s, t):
+        seen = []
+        return power(s, 3, seen) * seen[1] * t
+
+    check(f, 0.7, 1.2)
+
+
+# ------------------------------------------------------------------------------ arguments
+
+
+def test_arguments_that_are_one_array_have_gradients_of_their_own() -> None:
+    def f(a, b):
+        rows = [a * 2.0]
+        other = rows
+        other[0][0] = b[0]
+        return np.sum(rows[0] * b)
+
+    x = A.copy()
+    found = gradient(f, x, x)
+    wanted = gradient(f, x, x.copy())
+    assert all(map(np.array_equal, found, wanted))
+    check(f, A, B)
+
+
+def scaled_rows(a: Any, b: Any) -> Any:
+    rows = [a, b]
+    others = [rows[1], rows[0], rows[1]]
+    for row in others:
+        row *= b
+        rows.insert(0, row)
+    return np.sum(rows[0] * rows[2])
+
+
+def test_arguments_that_share_memory_and_are_written_are_refused() -> None:
+    both = np.arange(6.0)
+    with pytest.raises(tl.TangentlikeError, match="shares memory"):
+        tl.grad(scaled_rows, wrt=(0, 1))(both[:3], both[1:4])
+    check(scaled_rows, A, B)
+
+
+def test_containers_as_arguments() -> None:
+    def f(rows, s):
+        rows.append(rows[0])
+        rows[2][0] = rows[1][1] * s
+        return np.sum(rows[0] * rows[1])
+
+    check(f, [A, B], 0.7)
+
+
+def test_objects_as_arguments() -> None:
+    def f(cell, other, s):
+        cells = [cell, other]
+        for one in (*cells, cells[0]):
+            one.state *= s
+            one.scale = one.scale * s
+        cells[0].state = cells[1].state
+        cells[1].state[0] = s
+        return np.sum(cell.state) * cell.scale + other.scale
+
+    check(f, Cell(A, 0.5), Cell(B, 0.8), 0.7)
+
+
+# --------------------------------------------------------------------------- the whole way
+
+
+def test_what_is_refused_by_name_is_derived_by_identity() -> None:
+    df = tl.grad(scaled_rows, wrt=(0, 1))
+    found = df(A.copy(), B.copy())
+    assert "Shadow()" in df.source
+    assert all(np.allclose(x, y) for x, y in zip(found, gradient(scaled_rows, A, B), strict=True))
+    value, again = tl.value_and_grad(scaled_rows, wrt=(0, 1))(A.copy(), B.copy())
+    assert np.isclose(value, scaled_rows(A.copy(), B.copy()))
+    assert all(map(np.array_equal, found, again))
+
+
+def test_a_pullback_runs_twice_and_leaves_the_value_alone() -> None:
+    def f(a, b):
+        rows = [a, b]
+        others = [rows[1], rows[0], rows[1]]
+        for row in others:
+            row *= b
+            rows.insert(0, row)
+        return rows[0], others
+
+    wanted = f(A.copy(), B.copy())
+    value, pullback = tl.vjp(f, A.copy(), B.copy())
+    seed = (A, [B, A, np.ones(3)])
+    first, second = pullback(seed), pullback(seed)
+    assert all(map(np.array_equal, first, second))
+    assert np.array_equal(value[0], wanted[0])
+    assert all(map(np.array_equal, value[1], wanted[1]))
+
+    def weighted(a, b):
+        head, rest = f(a, b)
+        return np.sum(head * A) + np.sum(rest[0] * B) + np.sum(rest[1] * A) + np.sum(rest[2])
+
+    assert all(map(np.allclose, first, gradient(weighted, A, B)))
+    tl.check_grads(weighted, (A, B))
+
+
+# --------------------------------------------------------------------------------- Shadow
+
+
+def test_the_shadow_of_a_view_is_a_view_of_the_shadow() -> None:
+    bars, m = Shadow(), M.copy()
+    bars.add(m[::-1, 1:].T, np.ones((2, 3)))
+    bars.of(m)[0, 1] += 5.0
+    assert np.array_equal(bars.of(m.T)[1], [6.0, 1.0, 1.0])
+    assert np.array_equal(bars.take(m[1]), [0.0, 1.0, 1.0])
+    assert np.array_equal(bars.of(m)[1], np.zeros(3))
+
+
+def test_an_id_is_not_used_again() -> None:
+    bars = Shadow()
+    for k in range(50):
+        bars.add(np.full(3, float(k)), 1.0)
+        bars.add(float(k) * 1.5, 1.0)
+    assert len(bars.blocks) == 50 and len(bars.numbers) == 50
+    assert np.array_equal(bars.of(np.zeros(3)), np.zeros(3))
+
+
+def test_integers_have_no_adjoint() -> None:
+    bars, k = Shadow(), np.arange(3)
+    bars.add(k, 1.0)
+    bars.add([1, True, "x", None], 1.0)
+    assert not bars.blocks and not bars.numbers and np.array_equal(bars.take(k), np.zeros(3))
