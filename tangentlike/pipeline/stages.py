@@ -116,7 +116,7 @@ class Derived:
 def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
     """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
     with noting() as meanings, recording(), cutting(None):
-        return _derived_for(fn, request, book, meanings)
+        return _by_name_or_identity(fn, request, book, meanings)
 
 
 def _programs(
@@ -168,8 +168,9 @@ def derive_in_part(
 def _derived_for(
     fn: Callable[..., Any], request: Request, book: RuleBook | None, meanings: Meanings
 ) -> Derived:
+    reading = Reading(namespace=request.namespace, by_identity=request.by_identity)
     try:
-        return _by_name_or_identity(fn, request, book, meanings)
+        return _derived_as(fn, request, book, meanings, reading)
     except SharingError as shared:
         if request.example is not None or request.tells_ranks or request.settled:
             raise
@@ -181,17 +182,14 @@ def _by_name_or_identity(
 ) -> Derived:
     """The derivative with adjoints by name or, where it is refused since memory may be shared in
     ways that the text does not tell, with adjoints by identity."""
-    by_name = Reading(namespace=request.namespace)
-    identity = replace(by_name, by_identity=True)
-    if request.by_identity:
-        return _derived_as(fn, request, book, meanings, identity)
     try:
-        return _derived_as(fn, request, book, meanings, by_name)
+        return _derived_for(fn, request, book, meanings)
     except (SharingError, UnknownRankError, CarriedOutError) as refusal:
-        if request.mode in ("tangent", "change") or request.copies or request.inside:
+        again = request.copies or request.inside or request.by_identity
+        if again or request.mode in ("tangent", "change"):
             raise
         with contextlib.suppress(UnsupportedError):
-            return _derived_as(fn, request, book, meanings, identity)
+            return _derived_for(fn, replace(request, by_identity=True), book, meanings)
         raise refusal from None
 
 
