@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .. import ir
+from ..ir.kind import SHAPE_ATTRIBUTES
 
 # Functions that look at the shape and type of an argument (by position) but not at its content.
 LIKE_ARGUMENTS: Mapping[str, tuple[int, ...]] = {
@@ -26,7 +27,6 @@ LIKE_ARGUMENTS: Mapping[str, tuple[int, ...]] = {
     "ndim": (0,),
     "size": (0,),
 }
-SHAPE_ATTRIBUTES = ("shape", "size", "ndim", "dtype")
 
 
 def looked_into(expr: ir.Expr) -> frozenset[str]:

@@ -14,16 +14,11 @@ import numpy as np
 
 from .. import ir, runtime
 from ..frontend.owners import is_operation
-from ..ir.kind import Kind
-from .operations import joins_lists, may_write, rule_object, written_position
+from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
+from .operations import MUTATING_METHODS, joins_lists, may_write, rule_object, written_position
 from .outputs import outputs
 from .record_types import record_values
 
-MUTATING_METHODS = frozenset(
-    ("append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update")
-    + ("setdefault", "popitem", "fill", "partition", "put", "resize", "itemset", "add", "discard")
-    + ("__setitem__", "__delitem__", "setfield", "byteswap")
-)
 VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 # What may give back any of their arguments, or hold them.
 GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like, runtime.updated)
@@ -34,7 +29,6 @@ READ_ONLY = (np.diagonal, np.ndarray.diagonal, getattr(np.linalg, "diagonal", np
 _COLLECTING = (list, tuple, sorted, dict, copy.copy, runtime.shallow_dot)
 # What is made of some items of its first argument.
 _SELECTING = (runtime.take_items, runtime.without, runtime.replaced)
-_SHAPE_ATTRIBUTES = frozenset(["shape", "size", "ndim", "dtype", "itemsize", "nbytes", "strides"])
 
 
 @dataclass(frozen=True)
@@ -95,7 +89,7 @@ class Sources:
                     return frozenset()
                 return self._item_of(base)
             case ir.Attribute(base, name):
-                return frozenset() if name in _SHAPE_ATTRIBUTES else self._item_of(base)
+                return frozenset() if name in LAYOUT_ATTRIBUTES else self._item_of(base)
             case ir.Opaque(inert=True):
                 return frozenset()
             case ir.Lazy() | ir.Opaque():

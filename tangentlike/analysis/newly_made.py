@@ -7,7 +7,8 @@ share memory with `p` later: what the reverse sweep reads of earlier statements 
 from __future__ import annotations
 
 from .. import ir
-from .memory import MUTATING_METHODS, Sources, element
+from .memory import Sources, element
+from .operations import MUTATING_METHODS
 from .sharing import container_stores
 from .structure import ROOT, BlockKey, Structure
 

@@ -13,20 +13,22 @@ import numpy as np
 
 from .. import ir, runtime
 from ..frontend.owners import is_installed, is_library, is_ours, module_of, package_of
-from ..ir.kind import UNKNOWN, Kind
+from ..ir.kind import LAYOUT_ATTRIBUTES, UNKNOWN, Kind
 from ..runtime.records import attribute_of
 from .inert import differentiable_arguments
 
-SHAPE_QUERIES = frozenset(
-    ["shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides", "flags"]
-)  # attributes of an array that carry no derivative
+SHAPE_QUERIES = LAYOUT_ATTRIBUTES | {"flags"}  # attributes of an array that carry no derivative
 CONTAINER_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "index", "count")
     + ("get", "items", "keys", "values", "popitem", "setdefault", "update")
 )  # methods of lists and dicts that arrays do not have
-MUTATING_METHODS = frozenset(
+STORING_METHODS = frozenset(
     ("append", "extend", "insert", "update", "setdefault", "add", "fill", "put", "itemset")
 )  # methods that put their arguments into the object
+MUTATING_METHODS = STORING_METHODS.union(
+    ("pop", "remove", "clear", "sort", "reverse", "popitem", "partition", "resize", "discard"),
+    ("__setitem__", "__delitem__", "setfield", "byteswap"),
+)  # all methods that change the object
 _GIVING_MODULES = ("__array_namespace__", "array_namespace", "get_array_module")
 _ITERATING = (list, tuple, set, sorted, min, max, sum, iter)  # of a dict they see the keys
 GENERATORS = (np.random.Generator, np.random.RandomState)

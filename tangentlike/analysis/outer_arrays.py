@@ -20,8 +20,8 @@ from typing import Any
 from .. import ir
 from ..ir.kind import FUNCTION
 from ..runtime.records import attribute_of
-from .memory import MUTATING_METHODS, Sources, base_names, key_parts, surely_fancy
-from .operations import SHAPE_QUERIES
+from .memory import Sources, base_names, key_parts, surely_fancy
+from .operations import MUTATING_METHODS, SHAPE_QUERIES
 
 Found = Mapping[int, ir.Ref]  # arrays (and containers of arrays) by their id
 _CONTAINERS = (list, tuple, dict)

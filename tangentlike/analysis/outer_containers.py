@@ -21,8 +21,8 @@ from typing import Any
 
 from .. import ir
 from ..runtime.records import attribute_of
-from .memory import MUTATING_METHODS, Sources, base_names
-from .operations import operands, written_position
+from .memory import Sources, base_names
+from .operations import MUTATING_METHODS, operands, written_position
 from .outer_arrays import is_outer_array, live
 
 Found = Mapping[int, ir.Ref]  # containers by their id

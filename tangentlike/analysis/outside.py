@@ -26,8 +26,8 @@ from ..frontend.owners import is_of_runtime, is_operation
 from ..frontend.structures import is_object
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
-from .memory import MUTATING_METHODS, Sources, element
-from .operations import is_python_function, operands, written_position
+from .memory import Sources, element
+from .operations import MUTATING_METHODS, is_python_function, operands, written_position
 from .outer_arrays import Held, OuterArrays, is_cached, is_outer_array, live, reads_of
 from .outer_containers import NONE, Boxes, OuterContainers, put_names
 from .outputs import outputs

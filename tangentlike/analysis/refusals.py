@@ -27,7 +27,7 @@ from .flow import writes_outside
 from .inert import differentiable_arguments
 from .matrices import matrix_names, refuse_matrix_product
 from .operations import (
-    MUTATING_METHODS,
+    STORING_METHODS,
     is_array_method,
     is_container_method,
     is_python_function,
@@ -202,7 +202,7 @@ class _Check:
             case ir.OpaqueStmt(text=text, values=values) if writes_outside(stmt):
                 outer = ir.Ref(text.partition(" = ")[0], None)
             case ir.Do(value=ir.Call(fn=ir.Attribute(base, method)) as call):
-                outer = root_ref(base) if method in MUTATING_METHODS else None
+                outer = root_ref(base) if method in STORING_METHODS else None
                 values = (*call.args, *(value for _, value in call.kwargs))
             case _:
                 return

@@ -19,9 +19,10 @@ from typing import Protocol
 import numpy as np
 
 from .. import ir, runtime
+from ..ir.kind import SHAPE_ATTRIBUTES
 from ..runtime.records import attribute_of
 from .aliases import Aliases
-from .looking import LIKE_ARGUMENTS, SHAPE_ATTRIBUTES, slices_array, takes_last
+from .looking import LIKE_ARGUMENTS, slices_array, takes_last
 from .memory import element
 from .namesets import NameSets
 from .newly_made import NewlyMade

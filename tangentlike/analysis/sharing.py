@@ -11,20 +11,23 @@ from collections.abc import Iterable
 import numpy as np
 
 from .. import ir
-from .memory import MUTATING_METHODS, Sources, base_names, element, surely_basic
+from ..ir.dataflow import Problem, solve
+from .memory import Sources, base_names, element, surely_basic
 from .namesets import NameSets
-from .operations import rule_object, written_position
+from .operations import MUTATING_METHODS, rule_object, written_position
 from .pairs import Pairs
 from .present_entries import entry_is_there
 from .structure import Structure
 
 
-class Sharing:
+class Sharing(Problem[Pairs]):
     """Forward flow of the pairs of live names that may share memory, run when made.
 
     `edges`: nodes that may ever share, by one step or several; `direct`: node written through
     -> where; `conflicts`: (node written, live node that may see it) -> where.
     """
+
+    forward = True
 
     def __init__(self, facts: Structure, sources: Sources, watched: Iterable[str] = ()) -> None:
         self.facts = facts
@@ -40,30 +43,32 @@ class Sharing:
         self.changed_inside: set[str] = set()  # the same, not only by replacing what they hold
         self.given_back: set[str] = set()  # parameters with which the result may share memory
         self.given_whole: set[str] = set()  # the same, the result itself and not what it holds
-        pairs = Pairs(NameSets())
+        self.bottom = self._given = Pairs(NameSets())
         for name in watched:
             for node in (name, element(name)):
-                pairs = pairs.linked(node, (_as_given(node),))
-        self.block(facts.function.body, pairs)
+                self._given = self._given.linked(node, (_as_given(node),))
+        solve(facts.function, self, facts.index)
 
     @property
     def classes(self) -> dict[str, str]:
         """Node -> representative of everything that may ever share memory with it."""
         return _classes(self.edges)
 
-    def block(self, block: ir.Block, pairs: Pairs) -> Pairs:
-        for stmt in block:
-            pairs = self.statement(stmt, pairs)
-        return pairs
+    def boundary(self, function: ir.Function) -> Pairs:
+        return self._given
 
-    def statement(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
-        match stmt:
-            case ir.If():
-                return self.block(stmt.body, pairs) | self.block(stmt.orelse, pairs)
-            case ir.While():
-                return self._loop(stmt, pairs)
-            case ir.For():
-                return self._loop(stmt, pairs)
+    def join(self, a: Pairs, b: Pairs) -> Pairs:
+        return a | b
+
+    def enter(self, stmt: ir.For | ir.Try, pairs: Pairs) -> Pairs:
+        if isinstance(stmt, ir.Try):
+            return pairs
+        items = ir.Const(None) if self._gives_keys(stmt.iter) else stmt.iter
+        return self._bind((stmt.target,), items, pairs)
+
+    def transfer(self, stmt: ir.Stmt, pairs: Pairs) -> Pairs:
+        if ir.is_compound(stmt):
+            return pairs
         if isinstance(stmt, ir.Return) and stmt.value is not None:
             self.repeated |= self._repeats(stmt.value, pairs)
             whole = self.sources.nodes(stmt.value)
@@ -127,18 +132,6 @@ class Sharing:
                 if written_position(rule_object(call, self.sources.kinds)) is not None:
                     return frozenset((name,))
         return frozenset()
-
-    def _loop(self, stmt: ir.For | ir.While, pairs: Pairs) -> Pairs:
-        while True:
-            inside = pairs
-            if isinstance(stmt, ir.For):
-                keys = self._gives_keys(stmt.iter)
-                items = ir.Const(None) if keys else stmt.iter
-                inside = self._bind((stmt.target,), items, pairs)
-            after = pairs | self.block(stmt.body, inside)
-            if after == pairs:
-                return pairs
-            pairs = after
 
     def _gives_keys(self, iterable: ir.Expr) -> bool:
         """Whether a loop runs over the keys of a dict, which share no memory with its values."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import ir
+from ..ir.kind import SHAPE_ATTRIBUTES
 from .aliases import Aliases
-from .looking import LIKE_ARGUMENTS, SHAPE_ATTRIBUTES
+from .looking import LIKE_ARGUMENTS
 from .regions import Access, Regions
 from .sharing import owner
 from .structure import Structure

@@ -13,12 +13,12 @@ import numpy as np
 
 from .. import ir
 from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Opaque, Ref, Slice
+from ..ir.kind import LAYOUT_ATTRIBUTES
 from ..runtime.records import attribute_of
 from .operators import is_arithmetic, is_truth
 from .owners import module_of
 
 # Attributes of arrays that are integers, or types: they carry no derivative.
-SHAPE_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides"})
 _SHAPE_FUNCTIONS = frozenset(map(id, (builtins.len, np.shape, np.ndim, np.size)))
 
 # Methods that change the length of a list: `len` of it is another number afterwards.
@@ -62,7 +62,7 @@ def is_shape_query(expr: Expr) -> bool:
     """`x.shape[0]`, `len(x)`, `x.ndim + 1`: a size or type of a named value."""
     match expr:
         case Attribute(base=base, name=name):
-            return name in SHAPE_ATTRIBUTES and (is_atom(base) or is_shape_query(base))
+            return name in LAYOUT_ATTRIBUTES and (is_atom(base) or is_shape_query(base))
         case Index(base=base, key=key):
             return is_shape_query(base) and (is_constant(key) or is_shape_query(key))
         case Call(fn=Ref() as fn, args=args, kwargs=()):

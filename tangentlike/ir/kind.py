@@ -12,6 +12,10 @@ from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import Union
 
+# Attributes of an array that say nothing of its entries: what follows from its shape and type, how
+# it lies in memory, and all of them.
+SHAPE_ATTRIBUTES = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes"))
+LAYOUT_ATTRIBUTES = SHAPE_ATTRIBUTES | {"strides"}
 MOST_CLASSES = 12  # of which a value may be one
 Dim = Union[int, str, None]
 Shape = Union[tuple[Dim, ...], str, None]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import ir
-from ...analysis.memory import MUTATING_METHODS
+from ...analysis.operations import MUTATING_METHODS
 from ...errors import Place, UnsupportedError
 from ...frontend.lower import Lowered
 from ...frontend.owners import is_numerical, is_ours, package_of

@@ -22,7 +22,7 @@ from collections.abc import Collection, Iterator, Mapping
 from ... import ir, runtime
 from ...analysis.activity import varied_names
 from ...analysis.kinds import infer_kinds
-from ...analysis.memory import MUTATING_METHODS
+from ...analysis.operations import MUTATING_METHODS
 from ...analysis.refusals import special_container
 from ...errors import UnsupportedError
 from ...ir.kind import Kind

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.contents import contents
-from ...analysis.memory import MUTATING_METHODS
+from ...analysis.operations import MUTATING_METHODS
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
 from ...ir.names import Names

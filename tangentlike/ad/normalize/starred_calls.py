@@ -26,20 +26,17 @@ def starred_calls(function: ir.Function, wrt: tuple[str, ...], context: Context)
     effects = context.sources().effects
     varied = varied_names(function, wrt, context.kinds, context.book, effects)
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         call = _starred(stmt)
         if call is None or not ir.names_in(call) & varied:
-            yield ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
+            yield stmt
             return
         assert isinstance(stmt, ir.Assign)
         held, called = _of_containers(call, context)
         yield ir.Assign(held[0], held[1], stmt.origin)
         yield dataclasses.replace(stmt, value=called)
 
-    return dataclasses.replace(function, body=block(function.body))
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
 def _starred(stmt: ir.Stmt) -> ir.Call | None:

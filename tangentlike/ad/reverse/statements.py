@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import ir
 from ...analysis.aliases import is_sure_view
-from ...analysis.memory import MUTATING_METHODS, surely_basic, surely_fancy
+from ...analysis.memory import surely_basic, surely_fancy
+from ...analysis.operations import MUTATING_METHODS
 from ...analysis.refusals import unknown_class
 from ...analysis.saving import is_scatter
 from ...errors import UnsupportedError

@@ -62,10 +62,7 @@ class PlainFunctions:
                 e = dataclasses.replace(e, fn=ref)
             return ir.rebuild(e, expr)
 
-        def block(b: ir.Block) -> ir.Block:
-            return tuple(ir.map_statement(s, expr=expr, block=block) for s in b)
-
-        return dataclasses.replace(function, body=block(function.body))
+        return ir.with_body(function, ir.rewrite(function.body, expression=expr))
 
     def _print(self, obj: Any, name: str) -> None:
         lowered = self.callees.lowered(obj)
