@@ -287,3 +287,15 @@ def test_import_is_cheap() -> None:
     assert "api" in loaded
     assert not {name for name in loaded if {name, name.split(".")[0]} & late}
     assert {n for n in loaded if n.startswith("rules.")} <= {"rules.book", "rules.twins"}
+
+
+WALKERS = 87  # functions that recurse over blocks by themselves: this number may only go down
+
+
+def test_what_walks_through_programs_uses_the_framework() -> None:
+    """`ir.rewrite`, `ir.statements` and `ir.dataflow` know which statements hold blocks."""
+    from tests.walkers import walkers
+
+    found = walkers()
+    count = sum(map(len, found.values()))
+    assert count <= WALKERS, f"{count} functions recurse over blocks: {found}"

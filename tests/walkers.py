@@ -15,7 +15,12 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent.parent / "tangentlike"
 ROOMS = ("frontend", "rules", "analysis", "ad", "codegen", "pipeline", "debugging", "dispatch")
-REACHING = {"blocks", "map_statement", "map_stmt", "map_block", "tried_and_rest"}
+REACHING = {"blocks", "in_blocks", "map_statement", "map_stmt", "map_block", "tried_and_rest"}
+# What walks through templates, annotations or syntax trees: other trees than those of `ir`.
+OTHER_TREES = {
+    *("rules/bind.py", "rules/expressions.py", "rules/specialise.py", "rules/template.py"),
+    "analysis/declared.py",
+}
 FUNCTIONS = {"function", "fn", "primal", "main", "lowered", "inner", "plain", "definition", "self"}
 
 
@@ -96,7 +101,7 @@ def walkers() -> dict[str, list[str]]:
         for room in ROOMS
         for path in sorted((PACKAGE / room).rglob("*.py"))
     }
-    return {file: names for file, names in found.items() if names}
+    return {file: names for file, names in found.items() if names and file not in OTHER_TREES}
 
 
 if __name__ == "__main__":

@@ -240,7 +240,8 @@ def _changes(stmt: Any, read: set[str]) -> bool:
             return len(names) < len(parts) or bool(names & (read | ir.names_in(value)))
         case ir.Assign(target=target, value=value):
             return bool(set(ir.target_names(target)) & (read | ir.names_in(value)))
-    return any(_changes(inner, read) for block in ir.blocks(stmt) for inner in block)
+    inside = (inner for inner in ir.statements((stmt,)) if not ir.is_compound(inner))
+    return ir.is_compound(stmt) and any(_changes(inner, read) for inner in inside)
 
 
 def _leaves(target: Any) -> Iterator[Any]:

@@ -46,7 +46,7 @@ from .keeping import Keeping
 from .keys import fixed_key, flat_key
 from .lifting import Lambdas
 from .naming import Variables, names_of
-from .nested import Closure, Define, Refused, Walrus, in_blocks
+from .nested import Closure, Define, Refused, Walrus
 from .operands import (
     is_atom,
     is_comparison,
@@ -126,14 +126,16 @@ class _Flattener:
                 self.tested_inside(stmt)
             case If(test=test):
                 test = self.test(test)
-                self.out.append(dataclasses.replace(in_blocks(stmt, self.block), test=test))
+                self.out.append(
+                    dataclasses.replace(ir.map_statement(stmt, block=self.block), test=test)
+                )
             case While():
-                self.out.append(in_blocks(stmt, self.block))
+                self.out.append(ir.map_statement(stmt, block=self.block))
             case Define(function=inner):
                 self.defined(inner.name)
             case For(iter=iterable):
                 header = self.header(iterable)
-                loop: Any = in_blocks(stmt, self.block)
+                loop: Any = ir.map_statement(stmt, block=self.block)
                 self.out.append(dataclasses.replace(loop, iter=header))
             case Return(value=value) if value is not None:
                 self.out.append(Return(self.returned(value), self.origin))

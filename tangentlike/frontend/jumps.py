@@ -30,7 +30,7 @@ from ..ir import (
     While,
 )
 from ..ir.names import Names
-from .nested import Assignment, Continue, in_blocks
+from .nested import Assignment, Continue
 from .operands import is_repeatable
 from .operators import NOT
 
@@ -124,7 +124,7 @@ class Jumps:
             if isinstance(stmt, For | While):
                 result.extend(self.loop(stmt))
             else:
-                result.append(in_blocks(stmt, self.without_loop_returns))
+                result.append(ir.map_statement(stmt, block=self.without_loop_returns))
         return tuple(result)
 
     def loop(self, loop: For | While) -> list[Any]:

@@ -244,24 +244,18 @@ def _rewritten(
     scope: Scope,
     keeping: Keeping,
 ) -> Function:
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
-    def statement(stmt: Any) -> Iterator[Any]:
+    def statement(stmt: Any) -> Any:
         match stmt:
             case Define(function=inner) if inner.name in kept:
                 body = substituted(inner.body, _without(meaning, inner))
-                yield Define(dataclasses.replace(inner, body=body), stmt.origin)
+                return Define(dataclasses.replace(inner, body=body), stmt.origin)
             case Define(function=ir.Function(name=name, params=params)) if name in meaning:
-                yield from evaluated(params, defaults[name], stmt.origin)
+                return evaluated(params, defaults[name], stmt.origin)
             case Assign(target=str(name), value=Closure(params=params)) if name in meaning:
-                yield from evaluated(params, defaults[name], stmt.origin)
+                return evaluated(params, defaults[name], stmt.origin)
             case Define(function=inner):
-                yield Assign(inner.name, _conditional(keeping, inner, scope), stmt.origin)
-            case _:
-                yield ir.map_statement(
-                    stmt, expr=lambda e: ir.substitute(e, dict(meaning)), block=block
-                )
+                return Assign(inner.name, _conditional(keeping, inner, scope), stmt.origin)
+        return None
 
     def evaluated(
         params: tuple[Param, ...], given: Mapping[str, Expr], origin: Origin
@@ -271,7 +265,8 @@ def _rewritten(
             if isinstance(target, Var) and param.default is not None:
                 yield Assign(target.name, ir.substitute(param.default, dict(meaning)), origin)
 
-    return dataclasses.replace(function, body=block(function.body))
+    body = ir.rewrite(function.body, statement, lambda e: ir.substitute(e, dict(meaning)))
+    return ir.with_body(function, body)
 
 
 def _conditional(keeping: Keeping, inner: Function, scope: Scope) -> Expr:
@@ -335,13 +330,9 @@ def substituted(block: ir.Block, values: Mapping[str, Expr]) -> ir.Block:
             inner = _without({n: e for n, e in known.items() if n not in own}, stmt.function)
             body = substituted(stmt.function.body, inner)
             return Define(dataclasses.replace(stmt.function, body=body), stmt.origin)
-        return ir.map_statement(
-            stmt,
-            expr=lambda e: ir.substitute(e, known),
-            block=lambda b: tuple(map(statement, b)),
-        )
+        return None
 
-    return tuple(map(statement, block)) if known else block
+    return ir.rewrite(block, statement, lambda e: ir.substitute(e, known)) if known else block
 
 
 __all__ = [

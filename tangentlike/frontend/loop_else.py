@@ -6,7 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir import Assign, Block, Break, Call, Const, For, If, Var, While
+from .. import ir
+from ..ir import Assign, Block, Call, Const, For, If, Var, While
 from ..ir.names import Names
 from .operators import NOT
 
@@ -39,22 +40,16 @@ def run_unless_broken(loop: For | While, orelse: Block, names: Names) -> Sequenc
 
 def _breaks(block: Block) -> bool:
     """Whether a `break` of this very loop stands in the block."""
-    for stmt in block:
-        if isinstance(stmt, Break):
-            return True
-        if isinstance(stmt, If) and (_breaks(stmt.body) or _breaks(stmt.orelse)):
-            return True
-    return False
+    return any(True for _ in ir.breaks(block))
 
 
 def _flagged(block: Block, flag: Var) -> Block:
     """The block with the flag set before each `break` of this very loop."""
-    result: list[Any] = []
-    for stmt in block:
-        if isinstance(stmt, Break):
-            result.append(Assign(flag.name, Const(True), stmt.origin))
-        elif isinstance(stmt, If):
-            body, orelse = _flagged(stmt.body, flag), _flagged(stmt.orelse, flag)
-            stmt = dataclasses.replace(stmt, body=body, orelse=orelse)
-        result.append(stmt)
-    return tuple(result)
+    own = list(ir.breaks(block))
+
+    def flagged(stmt: Any) -> list[Any] | None:
+        if not any(stmt is leaving for leaving in own):
+            return None
+        return [Assign(flag.name, Const(True), stmt.origin), stmt]
+
+    return ir.rewrite(block, flagged)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from .. import ir
-from ..ir import Assign, Attribute, Block, Call, Expr, For, Function, Opaque, Target, Update, Var
+from ..ir import Assign, Attribute, Call, Expr, For, Function, Opaque, Target, Update, Var
 from ..ir.names import Names
 from .naming import names_of, noun
-from .nested import in_blocks
 from .operands import RESIZING, is_atom, is_shape_query
 from .webs import Reaching, reaching
 
@@ -34,18 +33,8 @@ def copied_with(function: Function, found: Reaching, names: Names) -> tuple[Func
 
 
 def _copied(function: Function, found: Reaching, names: Names) -> Function:
-    escaping = found.escaping
-    loops = iter(range(len(escaping)))
-
-    def copied(block: Block) -> Block:
-        result: list[ir.Stmt] = []
-        for stmt in block:
-            if isinstance(stmt, For):
-                stmt = _copy(stmt, escaping[next(loops)], names)
-            result.append(in_blocks(stmt, copied))
-        return tuple(result)
-
-    return dataclasses.replace(function, body=copied(function.body))
+    escaping = iter(found.escaping)
+    return ir.Loops(lambda loop: (_copy(loop, next(escaping), names),)).rewritten(function)
 
 
 def _copy(loop: For, escaping: frozenset[str], names: Names) -> For:
@@ -70,10 +59,7 @@ def spread_headers(function: Function, names: Names) -> Function:
                                            s = s + p[0] * p[1]
     """
 
-    def spread(block: Block) -> Block:
-        return tuple(in_blocks(_spread(s) if isinstance(s, For) else s, spread) for s in block)
-
-    def _spread(loop: For) -> For:
+    def spread(loop: For) -> tuple[For]:
         made: list[ir.Stmt] = []
 
         def parts(target: Target, iterable: Expr) -> Target:
@@ -88,10 +74,10 @@ def spread_headers(function: Function, names: Names) -> Function:
 
         target = parts(loop.target, loop.iter)
         if not made:
-            return loop
-        return dataclasses.replace(loop, target=target, body=(*reversed(made), *loop.body))
+            return (loop,)
+        return (dataclasses.replace(loop, target=target, body=(*reversed(made), *loop.body)),)
 
-    return dataclasses.replace(function, body=spread(function.body))
+    return ir.Loops(spread).rewritten(function)
 
 
 def _side_by_side(iterable: Expr) -> list[tuple[str, Expr]]:
@@ -118,16 +104,13 @@ def fix_headers(function: Function, names: Names | None = None) -> Function:
     names = names_of(function) if names is None else names
     resized = frozenset(_resized(function))
 
-    def fixed(block: Block) -> Block:
-        result: list[ir.Stmt] = []
-        for stmt in block:
-            if isinstance(stmt, For):
-                changed = frozenset(n for s in ir.statements(stmt.body) for n in ir.binds(s))
-                stmt = _fix(stmt, changed, resized, names, result)
-            result.append(in_blocks(stmt, fixed))
-        return tuple(result)
+    def fixed(loop: For) -> list[ir.Stmt]:
+        changed = frozenset(n for s in ir.statements(loop.body) for n in ir.binds(s))
+        before: list[ir.Stmt] = []
+        loop = _fix(loop, changed, resized, names, before)
+        return [*before, loop]
 
-    return dataclasses.replace(function, body=fixed(function.body))
+    return ir.Loops(fixed).rewritten(function)
 
 
 def _fix(

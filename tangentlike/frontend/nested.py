@@ -7,8 +7,6 @@ other.
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -106,13 +104,3 @@ class Chain(Opaque):
 
 
 Stmt = ir.Stmt | Assignment | Continue | Define
-
-
-def in_blocks(stmt: Any, fn: Callable[[ir.Block], ir.Block]) -> Any:
-    """The statement with `fn` applied to the blocks nested in it."""
-    match stmt:
-        case ir.If():
-            return dataclasses.replace(stmt, body=fn(stmt.body), orelse=fn(stmt.orelse))
-        case ir.For() | ir.While():
-            return dataclasses.replace(stmt, body=fn(stmt.body))
-    return stmt

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from .. import ir
@@ -10,7 +9,6 @@ from ..errors import UnsupportedError
 from ..ir import (
     Assign,
     Attribute,
-    Block,
     Call,
     Const,
     Display,
@@ -40,17 +38,11 @@ def split_targets(function: Function, names: Names) -> Function:
                                         p = q
                                         q = total2
     """
-    return dataclasses.replace(function, body=_block(function.body, names))
 
+    def split(stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        return _assignment(stmt, names) if isinstance(stmt, nested.Assignment) else None
 
-def _block(block: Block, names: Names) -> Block:
-    result: list[ir.Stmt] = []
-    for stmt in block:
-        if isinstance(stmt, nested.Assignment):
-            result.extend(_assignment(stmt, names))
-        else:
-            result.append(nested.in_blocks(stmt, lambda b: _block(b, names)))
-    return tuple(result)
+    return ir.with_body(function, ir.rewrite(function.body, split))
 
 
 def _assignment(stmt: Any, names: Names) -> list[ir.Stmt]:

@@ -8,7 +8,7 @@ Since an unchanged statement keeps its identity, facts about it are looked up, n
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, Union
 
 from ..errors import Place
@@ -258,6 +258,20 @@ class Rewriter:
     def _spliced(self, stmt: Stmt) -> Instead:
         new = self.statement(stmt)
         return self.inside(stmt) if new is None else new
+
+
+class Loops(Rewriter):
+    """Rewrites `for` loops, outer ones first: `loop` gives the statements that stand for one, the
+    loop itself last, whose body is then rewritten."""
+
+    def __init__(self, loop: Callable[[For], Sequence[Stmt]]) -> None:
+        self.loop = loop
+
+    def statement(self, stmt: Stmt) -> Instead:
+        if not isinstance(stmt, For):
+            return None
+        *before, last = self.loop(stmt)
+        return [*before, self.inside(last)]
 
 
 class _Hooks(Rewriter):
