@@ -12,7 +12,7 @@ from tangentlike.errors import InternalError, Place
 from tangentlike.frontend.flatten import flatten
 from tangentlike.frontend.functions import read_function
 from tangentlike.frontend.lower import lower_nested, program
-from tangentlike.frontend.verify import check, check_program
+from tangentlike.frontend.verify import check
 from tangentlike.ir import (
     Assign,
     Break,
@@ -30,6 +30,7 @@ from tangentlike.ir import (
     Update,
     Var,
 )
+from tangentlike.ir.verify import check_program
 
 AT = Origin(Place("model.py", 3, "y = x"))
 ADD = Ref("+", operator.add)

@@ -33,9 +33,10 @@ class UnreadEntries:
 
     def writes(self, stmt: ir.Stmt) -> bool:
         """Whether what a statement writes into an array is never read."""
-        if id(stmt) not in self._answers:
-            self._answers[id(stmt)] = self._writes(stmt)
-        return self._answers[id(stmt)]
+        number = self.facts.number(stmt)
+        if number not in self._answers:
+            self._answers[number] = self._writes(stmt)
+        return self._answers[number]
 
     def _writes(self, stmt: ir.Stmt) -> bool:
         written = self._written(stmt)

@@ -59,9 +59,9 @@ from ..codegen.optimize import Facts, simplify
 from ..codegen.optimize.facts import is_computation, shares_memory
 from ..errors import UnsupportedError
 from ..frontend.lower import Lowered, Scope
-from ..frontend.verify import check_bound, check_program
 from ..ir.kind import OTHER, Kind
 from ..ir.names import Names
+from ..ir.verify import check_bound, check_program
 from ..rules.book import RuleBook
 from ..rules.foreign import ForeignBook
 from ..rules.ruled import lower_ruled

@@ -299,11 +299,12 @@ class Reverse:
         adjoints for)."""
         if id(stmt) in self.primal.calls:
             return self.primal.calls[id(stmt)].changed
-        if id(stmt) not in self._written_by:
+        number = self.facts.number(stmt)
+        if number not in self._written_by:
             nodes = self.sources.written(stmt)
             names = tuple(dict.fromkeys(node.removesuffix("[*]") for node in nodes))
-            self._written_by[id(stmt)] = names
-        return self._written_by[id(stmt)]
+            self._written_by[number] = names
+        return self._written_by[number]
 
     def _writes(self, stmt: ir.Stmt) -> tuple[str, ...]:
         """What a statement writes in place, whoever restores it."""

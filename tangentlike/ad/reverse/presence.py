@@ -47,11 +47,12 @@ class Presence:
 
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""
-        if id(stmt) not in self._chains:
+        number = self.facts.number(stmt)
+        if number not in self._chains:
             bar = self.result_bar(stmt.target)
             chain = chain_of(stmt, self.active, bar, self.context, self._by_position)
-            self._chains[id(stmt)] = chain
-        return self._chains[id(stmt)]
+            self._chains[number] = chain
+        return self._chains[number]
 
     def result_bar(self, target: ir.Target) -> ir.Expr:
         if isinstance(target, str):

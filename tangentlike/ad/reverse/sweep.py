@@ -254,9 +254,10 @@ class Sweep:
         return iterable
 
     def _index(self, stmt: ir.Stmt, wanted: str) -> str:
-        if id(stmt) not in self._indices:
-            self._indices[id(stmt)] = self.context.names.fresh(wanted)
-        return self._indices[id(stmt)]
+        number = self.facts.number(stmt)
+        if number not in self._indices:
+            self._indices[number] = self.context.names.fresh(wanted)
+        return self._indices[number]
 
 
 def places_in(
