@@ -170,10 +170,7 @@ def _of_the_class(body: ir.Block, cls: type) -> ir.Block:
                     e = dataclasses.replace(e, fn=ir.Ref(f"{text}.{name}", found))
         return ir.rebuild(e, expr)
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(ir.map_statement(s, expr=expr, block=block) for s in stmts)
-
-    return block(body)
+    return ir.rewrite(body, expression=expr)
 
 
 def _has_descriptors(cls: type) -> bool:

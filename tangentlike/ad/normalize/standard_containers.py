@@ -168,7 +168,7 @@ class _Speller(ir.Rewriter):
                 container = self.found.get(name)
                 if container is not None and container.cls is deque and method in CHANGES:
                     return [*before, *self.deque_method(stmt, base, call, container)]
-        if not ir.blocks(stmt):
+        if not ir.is_compound(stmt):
             return [*before, stmt]
         outer = self.present
         if isinstance(stmt, ir.For):

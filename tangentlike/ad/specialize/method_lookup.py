@@ -362,9 +362,6 @@ def properties_apart(
     statements of their own (`y = x * box.size` has a size in it), and the names they get."""
     made: list[str] = []
 
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         before: list[ir.Stmt] = []
 
@@ -376,15 +373,15 @@ def properties_apart(
             before.append(ir.Assign(made[-1], e, stmt.origin))
             return ir.Var(made[-1])
 
-        again = isinstance(stmt, ir.While)  # (its test is read in each round)
-        new = ir.map_statement(stmt, expr=(lambda e: e) if again else expr, block=block)
+        # (The test of a `while` is read at every iteration.)
+        new = stmt if isinstance(stmt, ir.While) else ir.map_statement(stmt, expr)
         yield from before
-        yield new if before or ir.blocks(stmt) else stmt
+        yield new if before else stmt
 
     if not any(_reads_property_like_arrays(stmt, kinds) for stmt in ir.statements(function.body)):
         return function, frozenset()
-    body = block(function.body)
-    return dataclasses.replace(function, body=body), frozenset(made)
+    body = ir.rewrite(function.body, after=statement)
+    return ir.with_body(function, body), frozenset(made)
 
 
 def _reads_property_like_arrays(stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> bool:
