@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 
 from .. import ir
 from ..ir.dataflow import Problem, Solution, solve
+from ..ir.facts import fact
+from ..ir.index import ProgramIndex
 
 
 @dataclass
@@ -112,7 +114,7 @@ def liveness(
         live.uses, live.defines = known.uses, known.defines
         live.take_masks(known)
     live.mask(function.param_names)
-    live.found = solve(function, _Live(live, pinned))
+    live.found = solve(function, _Live(live, pinned), fact(ProgramIndex, function))
     return live
 
 

@@ -7,7 +7,8 @@ A statement's number is its place in program order, so that facts about statemen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 
 from ..errors import InternalError
 from .nodes import Block, For, Function, Stmt, While
@@ -40,29 +41,43 @@ class ProgramIndex:
         self.branches: list[int] = []
         self.positions: list[int] = []
         self.ends: list[int] = []
-        self.definitions: dict[str, list[int]] = {}
-        self.uses: dict[str, list[int]] = {}
         self._numbers: dict[int, int] = {}  # by identity: the statements live as long as this
         self._block(function.body, OUTERMOST, 0)
 
     def _block(self, block: Block, parent: int, branch: int) -> None:
+        statements, numbers = self.statements, self._numbers
         for position, stmt in enumerate(block):
-            number = len(self.statements)
-            if self._numbers.setdefault(id(stmt), number) != number:
+            number = len(statements)
+            if numbers.setdefault(id(stmt), number) != number:
                 what = f"a statement of `{self.function.name}` stands in two places"
                 raise InternalError("index", f"{what}: {stmt.origin.place.text}")
-            self.statements.append(stmt)
+            statements.append(stmt)
             self.parents.append(parent)
             self.branches.append(branch)
             self.positions.append(position)
             self.ends.append(number + 1)
-            for name in binds(stmt):
-                self.definitions.setdefault(name, []).append(number)
-            for name in reads(stmt):
-                self.uses.setdefault(name, []).append(number)
-            for which, inner in enumerate(blocks(stmt)):
-                self._block(inner, number, which)
-            self.ends[number] = len(self.statements)
+            inside = blocks(stmt)
+            if inside:
+                for which, inner in enumerate(inside):
+                    self._block(inner, number, which)
+                self.ends[number] = len(statements)
+
+    @cached_property
+    def definitions(self) -> dict[str, list[int]]:
+        """The statements that bind each name."""
+        return self._by_name(binds)
+
+    @cached_property
+    def uses(self) -> dict[str, list[int]]:
+        """The statements that themselves read each name."""
+        return self._by_name(reads)
+
+    def _by_name(self, names: Callable[[Stmt], Iterable[str]]) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, stmt in enumerate(self.statements):
+            for name in names(stmt):
+                found.setdefault(name, []).append(number)
+        return found
 
     def __len__(self) -> int:
         return len(self.statements)

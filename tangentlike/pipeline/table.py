@@ -157,7 +157,8 @@ def passes(name: str) -> tuple[Callable[..., Any], ...]:
 
 @dataclass
 class Cost:
-    """What a stage took in all functions of a transform, without the stages inside it."""
+    """What a stage took in all functions of a transform, without the stages inside it; `seconds`
+    are those of the processor."""
 
     runs: int = 0
     seconds: float = 0.0
@@ -184,13 +185,13 @@ class Record:
     @contextlib.contextmanager
     def stage(self, name: str) -> Iterator[Run]:
         """Run a stage; the caller says in `run.made` what it gave."""
-        run, began, asked = Run(), time.perf_counter(), Facts.runs
+        run, began, asked = Run(), time.thread_time(), Facts.runs
         self._inside.append((0.0, 0))
         try:
             yield run
         finally:
             inner, inner_asked = self._inside.pop()
-            whole, whole_asked = time.perf_counter() - began, Facts.runs - asked
+            whole, whole_asked = time.thread_time() - began, Facts.runs - asked
             if self._inside:
                 outer, outer_asked = self._inside[-1]
                 self._inside[-1] = (outer + whole, outer_asked + whole_asked)
@@ -230,13 +231,13 @@ def current() -> Record:
 def recording() -> Iterator[Record]:
     """A new record for the transform that runs inside."""
     collected = _COLLECTED.get()
-    record, began = Record(keeps=collected is not None), time.perf_counter()
+    record, began = Record(keeps=collected is not None), time.thread_time()
     token = _RECORD.set(record)
     try:
         yield record
     finally:
         _RECORD.reset(token)
-        record.seconds = time.perf_counter() - began
+        record.seconds = time.thread_time() - began
         if collected is not None:
             collected.append(record)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ... import ir
 from .algebra import is_literal, product_of
-from .analyses import analyses
+from .analyses import Asking
 from .effects import effect_of
 from .facts import SUMMING_RUNTIME, Facts, runtime_name
 from .rewriting import map_stmt, with_body
@@ -40,12 +40,7 @@ def absorb_reductions(function: ir.Function, facts: Facts) -> ir.Function:
     return with_body(function, _Absorbing(function, facts).block(function.body))
 
 
-class _Absorbing:
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
-        self.facts = facts
-        known = analyses(function, facts)
-        self.live, self.pinned, self.shapes = known.live, known.pinned, known.shapes
-
+class _Absorbing(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         out = []
         popped = {name for stmt in block if _is_pop(stmt) for name in ir.binds(stmt)}

@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 from ... import ir, runtime
 from .algebra import ADD, NEG, SUB
-from .analyses import analyses
+from .analyses import Asking, analyses
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import Facts, numpy_name, runtime_name, words
 from .measure import LINE, depth, statement_width
@@ -61,12 +61,7 @@ class Zero:
         )
 
 
-class _Merging:
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
-        self.facts = facts
-        known = analyses(function, facts)
-        self.shapes, self.sharing = known.shapes, known.sharing
-
+class _Merging(Asking):
     def block(self, block: ir.Block, indentation: int) -> ir.Block:
         out: list[ir.Stmt | None] = []
         zeros: dict[ir.Expr, Zero] = {}  # by the place that was set to zero

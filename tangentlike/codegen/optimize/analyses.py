@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ... import ir
@@ -60,32 +61,32 @@ class Analyses:
         self.manager = facts.manager
         self.manager.setting = facts
 
-    @property
+    @cached_property
     def patterns(self) -> int:
         """The forms that its statements have."""
         return self.manager.get(_patterns, self.function)
 
-    @property
+    @cached_property
     def pinned(self) -> frozenset[str]:
         """Names that must stay what they are."""
         return self.manager.get(_PINNED, self.function)
 
-    @property
+    @cached_property
     def live(self) -> Liveness:
         """Which names are live where."""
         return self.manager.get(_liveness, self.function)
 
-    @property
+    @cached_property
     def sharing(self) -> Sharing:
         """Which names may share memory."""
         return self.manager.get(_SHARING, self.function)
 
-    @property
+    @cached_property
     def shapes(self) -> Shapes:
         """What is known of the shapes of names."""
         return self.manager.get(_SHAPES, self.function)
 
-    @property
+    @cached_property
     def real(self) -> RealNames:
         """Which names are surely bound to real values."""
         return self.manager.get(_REAL, self.function)
@@ -94,3 +95,32 @@ class Analyses:
 def analyses(function: ir.Function, facts: Facts) -> Analyses:
     """The analyses of a program, shared by the passes that leave it as it is."""
     return Analyses(function, facts)
+
+
+class Asking:
+    """A pass over one program, which works facts out when it first asks for them: most passes find
+    nothing to do before they need any."""
+
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        self.facts = facts
+        self.known = analyses(function, facts)
+
+    @property
+    def pinned(self) -> frozenset[str]:
+        """Names that must stay what they are."""
+        return self.known.pinned
+
+    @property
+    def live(self) -> Liveness:
+        """Which names are live where."""
+        return self.known.live
+
+    @property
+    def sharing(self) -> Sharing:
+        """Which names may share memory."""
+        return self.known.sharing
+
+    @property
+    def shapes(self) -> Shapes:
+        """What is known of the shapes of names."""
+        return self.known.shapes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from ... import ir
-from .analyses import analyses
+from .analyses import Asking
 from .effects import effect_of, expr_effect
 from .facts import Facts, runtime_name
 from .rewriting import map_expr, map_stmt, with_body
@@ -33,12 +33,7 @@ def remove_needless_copies(function: ir.Function, facts: Facts) -> ir.Function:
     return with_body(function, _Copies(function, facts).block(function.body))
 
 
-class _Copies:
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
-        self.facts = facts
-        known = analyses(function, facts)
-        self.live, self.sharing = known.live, known.sharing
-
+class _Copies(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
         for position, stmt in enumerate(block):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from ... import ir
-from .analyses import analyses
+from .analyses import Asking
 from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
 from .facts import DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
 from .measure import LINE, depth, height, statement_width
@@ -35,11 +35,9 @@ def nest_single_uses(function: ir.Function, facts: Facts) -> ir.Function:
     return with_body(function, _Nesting(function, facts).block(function.body, 4))
 
 
-class _Nesting:
+class _Nesting(Asking):
     def __init__(self, function: ir.Function, facts: Facts) -> None:
-        self.facts = facts
-        known = analyses(function, facts)
-        self.pinned, self.live, self.sharing = known.pinned, known.live, known.sharing
+        super().__init__(function, facts)
         self.ours = derived_names(function)
 
     def block(self, block: ir.Block, indentation: int) -> ir.Block:

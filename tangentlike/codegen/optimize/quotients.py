@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ... import ir
 from .algebra import DIV, MUL, NEG, Product, build, product_of
-from .analyses import analyses
+from .analyses import Asking
 from .effects import Effect, effect_of, expr_effect
 from .facts import Facts
 from .rewriting import map_expr, map_stmt, with_body
@@ -31,11 +31,7 @@ def share_quotients(function: ir.Function, facts: Facts) -> ir.Function:
     return with_body(function, _Quotients(function, facts).block(function.body))
 
 
-class _Quotients:
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
-        self.facts = facts
-        self.sharing = analyses(function, facts).sharing
-
+class _Quotients(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         out = [map_stmt(stmt, block=self.block) for stmt in block]
         for position, stmt in enumerate(block):

@@ -6,7 +6,7 @@ Flattening named them; a person would not, and the derivative often reads them a
 from __future__ import annotations
 
 from ... import ir
-from .analyses import analyses
+from .analyses import Asking
 from .effects import NOTHING, Effect, effect_of, expr_effect
 from .facts import ASKING_RUNTIME, Facts
 from .measure import width
@@ -35,12 +35,7 @@ def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
     return with_body(function, _Repeating(function, facts).block(function.body))
 
 
-class _Repeating:
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
-        self.facts = facts
-        known = analyses(function, facts)
-        self.pinned, self.live, self.sharing = known.pinned, known.live, known.sharing
-
+class _Repeating(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         # Nested blocks come first, while their statements are the ones that were analysed.
         stmts = [map_stmt(s, block=self.block) if ir.blocks(s) else s for s in block]

@@ -6,7 +6,7 @@ updates itself comes last among the contributions of its statement.
 from __future__ import annotations
 
 from ... import ir
-from .analyses import analyses
+from .analyses import Asking
 from .effects import Effect, effect_of, is_trusted, stack_name
 from .facts import Facts
 from .rewriting import map_stmt, replace_names, with_body
@@ -32,12 +32,7 @@ def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
     return with_body(function, _Delay(function, facts).block(function.body))
 
 
-class _Delay:
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
-        self.facts = facts
-        known = analyses(function, facts)
-        self.pinned, self.live, self.sharing = known.pinned, known.live, known.sharing
-
+class _Delay(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         stmts = [map_stmt(stmt, block=self.block) for stmt in block]
         for position, stmt in enumerate(stmts):

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Sequence
 
 from ... import ir
-from .analyses import analyses
+from .analyses import Asking
 from .copies import source_of
 from .effects import effect_of, root_names
 from .facts import Facts
@@ -51,12 +51,7 @@ def take_entries(function: ir.Function, facts: Facts) -> ir.Function:
     return with_body(function, _Taking(function, facts).block(function.body))
 
 
-class _Taking:
-    def __init__(self, function: ir.Function, facts: Facts) -> None:
-        self.facts = facts
-        known = analyses(function, facts)
-        self.live, self.sharing = known.live, known.sharing
-
+class _Taking(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         stmts = [map_stmt(stmt, block=self.block) for stmt in block]
         for position in range(len(stmts) - 1):
