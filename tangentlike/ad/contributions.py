@@ -6,7 +6,7 @@ The answer depends on the statement alone, never on where the sweep stands.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,13 +41,16 @@ class Contribution:
     narrow: ir.Expr | None = None
 
     def substituted(self, values: dict[str, ir.Expr]) -> Contribution:
-        narrow = None if self.narrow is None else ir.substitute(self.narrow, values)
-        return dataclasses.replace(self, value=ir.substitute(self.value, values), narrow=narrow)
+        return self._mapped(lambda expr: ir.substitute(expr, values))
 
     def located(self, at: Place | None) -> Contribution:
         """With the place in the user's line of the operation that it is the derivative of."""
-        narrow = None if self.narrow is None else ir.located(self.narrow, at)
-        return dataclasses.replace(self, value=ir.located(self.value, at), narrow=narrow)
+        return self._mapped(lambda expr: ir.located(expr, at))
+
+    def _mapped(self, fn: Callable[[ir.Expr], ir.Expr]) -> Contribution:
+        narrow = None if self.narrow is None else fn(self.narrow)
+        value = fn(self.value)
+        return Contribution(self.name, value, self.whole, self.full, self.elementwise, narrow)
 
 
 @dataclass(frozen=True)

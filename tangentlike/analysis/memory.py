@@ -19,6 +19,11 @@ from .operations import MUTATING_METHODS, joins_lists, may_write, rule_object, w
 from .outputs import outputs
 from .record_types import record_values
 
+def _ids(*objs: object) -> frozenset[int]:
+    """What objects are found by: some that are asked about cannot be hashed."""
+    return frozenset(map(id, objs))
+
+
 VIEW_ATTRIBUTES = ("T", "real", "imag", "mT")  # of arrays
 # What may give back any of their arguments, or hold them.
 GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like, runtime.updated)
@@ -26,9 +31,9 @@ GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like, run
 OVERLAPPING = (np.broadcast_to, np.broadcast_arrays, np.lib.stride_tricks.sliding_window_view)
 # Views that NumPy makes read-only: the same view of an adjoint could not be added to.
 READ_ONLY = (np.diagonal, np.ndarray.diagonal, getattr(np.linalg, "diagonal", np.diagonal))
-_COLLECTING = (list, tuple, sorted, dict, copy.copy, runtime.shallow_dot)
+_COLLECTING = _ids(list, tuple, sorted, dict, copy.copy, runtime.shallow_dot)
 # What is made of some items of its first argument.
-_SELECTING = (runtime.take_items, runtime.without, runtime.replaced)
+_SELECTING = _ids(runtime.take_items, runtime.without, runtime.replaced)
 
 
 @dataclass(frozen=True)
@@ -142,10 +147,8 @@ class Sources:
 
     def _collects(self, call: ir.Call) -> bool:
         """Whether a call is `list(xs)` or the like: a new container of the same items."""
-        obj = rule_object(call, self.kinds)
-        return any(obj is made for made in _SELECTING) or (
-            len(call.args) >= 1 and any(obj is made for made in _COLLECTING)
-        )
+        obj = id(rule_object(call, self.kinds))
+        return obj in _SELECTING or (len(call.args) >= 1 and obj in _COLLECTING)
 
     def _put_into_record(self, call: ir.Call) -> tuple[ir.Expr, ...] | None:
         """What the fields of a record that a call makes hold; None for any other call."""

@@ -30,7 +30,8 @@ MUTATING_METHODS = STORING_METHODS.union(
     ("__setitem__", "__delitem__", "setfield", "byteswap"),
 )  # all methods that change the object
 _GIVING_MODULES = ("__array_namespace__", "array_namespace", "get_array_module")
-_ITERATING = (list, tuple, set, sorted, min, max, sum, iter)  # of a dict they see the keys
+# Of a dict they see the keys.
+_ITERATING = frozenset(map(id, (list, tuple, set, sorted, min, max, sum, iter)))
 GENERATORS = (np.random.Generator, np.random.RandomState)
 _CONTAINERS = ("list", "tuple", "dict")
 
@@ -55,12 +56,16 @@ def joins_lists(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     """Whether a call is `xs + ys`, `2 * xs` or `d | e`, whose result holds the same items again."""
     if not isinstance(call.fn, ir.Ref):
         return False
-    forms = next((forms for obj, forms in _JOINING if obj is call.fn.obj), ())
-    return any(_form(arg, kinds) in forms for arg in call.args)
+    forms = _JOINING.get(id(call.fn.obj))
+    return forms is not None and any(_form(arg, kinds) in forms for arg in call.args)
 
 
 _SEQUENCES = ("list", "tuple")
-_JOINING = ((operator.add, _SEQUENCES), (operator.mul, _SEQUENCES), (operator.or_, ("dict",)))
+_JOINING = {  # by the id of the operator
+    id(operator.add): _SEQUENCES,
+    id(operator.mul): _SEQUENCES,
+    id(operator.or_): ("dict",),
+}
 
 
 def _form(expr: ir.Expr, kinds: Mapping[str, Kind]) -> str:
@@ -199,7 +204,7 @@ def _gives_keys(call: ir.Call, obj: Any, kinds: Mapping[str, Kind]) -> bool:
     """Whether a result is made of the keys of a dict: `d.keys()`, `list(d)`, `max(d)`."""
     if isinstance(call.fn, ir.Attribute):
         return call.fn.name == "keys" and not call.args
-    if not any(obj is reader for reader in _ITERATING) or not call.args:
+    if id(obj) not in _ITERATING or not call.args:
         return False
     first = call.args[0]
     return isinstance(first, ir.Var) and kinds.get(first.name, UNKNOWN).form == "dict"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from .. import ir
 from ..ir.dataflow import Problem, Solution, solve
+from ..ir.facts import fact
 from ..ir.index import OUTERMOST, ProgramIndex
 from .looking import content_reads
 from .namesets import NameSets
@@ -130,7 +131,7 @@ def structure(function: ir.Function, kept: Iterable[str] = ()) -> Structure:
 
     `kept` are parameters whose writes a caller sees: they are read after the last statement.
     """
-    facts = Structure(function, ProgramIndex(function), frozenset(kept))
+    facts = Structure(function, fact(ProgramIndex, function), frozenset(kept))
     facts.parent[ROOT] = ROOT
     facts.repeated[ROOT] = False
     facts.outer_loop[ROOT] = OUTERMOST

@@ -146,8 +146,9 @@ class _Flattener:
         """A block with each of its statements flattened."""
         out: list[Stmt] = []
         for stmt in block:
+            before = len(out)
             dataclasses.replace(self, out=out, origin=stmt.origin).statement(stmt)
-            at = next((n for n, made in enumerate(out) if is_refusal(made)), None)
+            at = next((n for n in range(before, len(out)) if is_refusal(out[n])), None)
             if at is not None:  # (what follows is not reached)
                 ends = isinstance(block[-1], Return)
                 end = (Return(Const(None), block[-1].origin),) if ends else ()

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from ..errors import InternalError
-from .nodes import Block, For, Function, Stmt, While
+from .nodes import Block, For, Function, If, Stmt, While, With
 from .visitor import binds, blocks, reads
 
+_COMPOUND = (If, For, While, With)
 OUTERMOST = -1  # the number of what is around the statements of the function's body
 
 
@@ -44,23 +45,32 @@ class ProgramIndex:
         self._numbers: dict[int, int] = {}  # by identity: the statements live as long as this
         self._block(function.body, OUTERMOST, 0)
 
+        self._numbers.update(zip(map(id, self.statements), range(len(self)), strict=True))
+        if len(self._numbers) < len(self):
+            twice = next(s for n, s in enumerate(self.statements) if self.number(s) != n)
+            what = f"a statement of `{self.function.name}` stands in two places"
+            raise InternalError("index", f"{what}: {twice.origin.place.text}")
+
     def _block(self, block: Block, parent: int, branch: int) -> None:
-        statements, numbers = self.statements, self._numbers
+        begun = 0
         for position, stmt in enumerate(block):
-            number = len(statements)
-            if numbers.setdefault(id(stmt), number) != number:
-                what = f"a statement of `{self.function.name}` stands in two places"
-                raise InternalError("index", f"{what}: {stmt.origin.place.text}")
-            statements.append(stmt)
-            self.parents.append(parent)
-            self.branches.append(branch)
-            self.positions.append(position)
-            self.ends.append(number + 1)
-            inside = blocks(stmt)
-            if inside:
-                for which, inner in enumerate(inside):
-                    self._block(inner, number, which)
-                self.ends[number] = len(statements)
+            if not isinstance(stmt, _COMPOUND):
+                continue
+            self._run(block, begun, position + 1, parent, branch)
+            begun, number = position + 1, len(self.statements) - 1
+            for which, inner in enumerate(blocks(stmt)):
+                self._block(inner, number, which)
+            self.ends[number] = len(self.statements)
+        self._run(block, begun, len(block), parent, branch)
+
+    def _run(self, block: Block, begun: int, end: int, parent: int, branch: int) -> None:
+        """Number the statements of a block between two positions."""
+        first, count = len(self.statements), end - begun
+        self.statements += block[begun:end]
+        self.parents += [parent] * count
+        self.branches += [branch] * count
+        self.positions += range(begun, end)
+        self.ends += range(first + 1, first + count + 1)
 
     @cached_property
     def definitions(self) -> dict[str, list[int]]:

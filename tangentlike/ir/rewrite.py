@@ -106,8 +106,13 @@ def located(expr: Expr, at: Place | None) -> Expr:
     if at is None or not isinstance(expr, Call | Index | Attribute | Display | Lazy):
         return expr
     found = rebuild(expr, lambda e: located(e, at))
-    if isinstance(found, Call | Index | Attribute) and found.at is None:
-        return dataclasses.replace(found, at=at)
+    match found:
+        case Call(at=None):
+            return Call(found.fn, found.args, found.kwargs, at)
+        case Index(at=None):
+            return Index(found.base, found.key, at)
+        case Attribute(at=None):
+            return Attribute(found.base, found.name, at)
     return found
 
 

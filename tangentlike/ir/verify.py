@@ -27,7 +27,7 @@ from .nodes import (
     Var,
     While,
 )
-from .visitor import binds, expressions, reads, statements, walk
+from .visitor import binds, expressions, of_node, reads, statements, walk
 
 _STATEMENTS = get_args(Stmt)
 _EXPRESSIONS = get_args(Expr)
@@ -46,11 +46,20 @@ def check_program(function: Function, stage: str = "derive") -> None:
             fail(stage, f"{type(stmt).__name__} is not a statement of the IR", stmt)
         _require_targets(stmt, stage)
         for expr in expressions(stmt):
-            for part in walk(expr):
-                if not isinstance(part, _EXPRESSIONS):
-                    fail(stage, f"{type(part).__name__} is not an expression of the IR", stmt)
-                if isinstance(part, Var) and not _is_name(part.name):
-                    fail(stage, f"{part.name!r} is not a name", stmt)
+            wrong = _wrong_part(expr)
+            if wrong:
+                fail(stage, wrong, stmt)
+
+
+@of_node
+def _wrong_part(expr: Any) -> str:
+    """What is wrong with an expression, or ""."""
+    for part in walk(expr):
+        if not isinstance(part, _EXPRESSIONS):
+            return f"{type(part).__name__} is not an expression of the IR"
+        if isinstance(part, Var) and not _is_name(part.name):
+            return f"{part.name!r} is not a name"
+    return ""
 
 
 def check_bound(function: Function, before: Function, stage: str) -> None:

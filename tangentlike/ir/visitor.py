@@ -107,13 +107,26 @@ def is_starred(expr: Expr) -> bool:
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The expression and everything inside it, outermost first."""
-    stack = [expr]
+    return iter(parts_of(expr))
+
+
+def parts_of(expr: Expr) -> tuple[Expr, ...]:
+    """The same as a tuple: every analysis asks, so it is kept with the expression."""
+    known: tuple[Expr, ...] | None = getattr(expr, "_parts", None)
+    if known is not None:
+        return known
+    if _CHILDREN[type(expr)] is None:
+        return (expr,)
+    found, stack = [], [expr]
     while stack:
         part = stack.pop()
-        yield part
+        found.append(part)
         inner = _CHILDREN[type(part)]
         if inner is not None:
             stack.extend(reversed(inner(part)))
+    known = tuple(found)
+    object.__setattr__(expr, "_parts", known)
+    return known
 
 
 def names_in(expr: Expr | None) -> frozenset[str]:
@@ -122,7 +135,7 @@ def names_in(expr: Expr | None) -> frozenset[str]:
         return frozenset()
     known: frozenset[str] | None = getattr(expr, "_names", None)
     if known is None:
-        known = frozenset([part.name for part in walk(expr) if type(part) is Var])
+        known = frozenset([part.name for part in parts_of(expr) if type(part) is Var])
         object.__setattr__(expr, "_names", known)
     return known
 

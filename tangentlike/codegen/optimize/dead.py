@@ -90,7 +90,9 @@ class _Marking:
                 self.writers.setdefault(self.sharing.of(name), []).append(key)
             if isinstance(stmt, ir.Break):
                 self.breaks.setdefault(loop, []).append(key)
-            elif effect.fixed or any(map(self.sharing.is_outside, map(stack_name, effect.writes))):
+            elif effect.fixed or (
+                effect.writes and any(map(self.sharing.is_outside, map(stack_name, effect.writes)))
+            ):
                 self.essential.append(key)
             inner = key if isinstance(stmt, ir.For | ir.While) else loop
             for nested in ir.blocks(stmt):

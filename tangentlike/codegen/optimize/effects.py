@@ -257,7 +257,7 @@ def _shape_of(expr: ir.Expr) -> Plain | None:
 
 
 def _plain_call(call: ir.Call) -> Plain | None:
-    if any(name == "out" for name, _ in call.kwargs):
+    if call.kwargs and any(name == "out" for name, _ in call.kwargs):
         return None
     values = [value for _, value in call.kwargs]
     match call.fn:

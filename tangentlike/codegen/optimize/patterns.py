@@ -82,9 +82,11 @@ def _is_arithmetic(expr: ir.Expr) -> bool:
 @ir.of_node
 def _copies(expr: ir.Expr) -> bool:
     """Whether a copy is made in an expression."""
-    match expr:
-        case ir.Call(fn=ir.Attribute(_, "copy")):
-            return True
-        case ir.Call(fn=ir.Ref(obj=obj), args=(_,)) if runtime_name(obj) == "copy":
-            return True
-    return any(map(_copies, ir.children(expr)))
+    for part in ir.walk(expr):
+        if type(part) is ir.Call:
+            match part:
+                case ir.Call(fn=ir.Attribute(_, "copy")):
+                    return True
+                case ir.Call(fn=ir.Ref(obj=obj), args=(_,)) if runtime_name(obj) == "copy":
+                    return True
+    return False
