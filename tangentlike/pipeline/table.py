@@ -7,6 +7,7 @@ while its caller is in `called`, or in `resolved` where what it returns must be 
 from __future__ import annotations
 
 import contextlib
+import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
@@ -228,13 +229,28 @@ def current() -> Record:
 
 
 @contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """No garbage collection runs inside: a transform makes many objects and hardly any cycles, and
+    each full collection would go through all of a long program's."""
+    if not gc.isenabled():  # (by the user, or around this)
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextlib.contextmanager
 def recording() -> Iterator[Record]:
     """A new record for the transform that runs inside."""
     collected = _COLLECTED.get()
     record, began = Record(keeps=collected is not None), time.thread_time()
     token = _RECORD.set(record)
     try:
-        yield record
+        with _without_collections():
+            yield record
     finally:
         _RECORD.reset(token)
         record.seconds = time.thread_time() - began

@@ -244,21 +244,21 @@ class Reverse:
     ) -> frozenset[str]:
         """Names of which the sweep asks only the shape, which is one in all rounds: whatever value
         a name was given last will do."""
-        looked: frozenset[str] = frozenset()
-        read: frozenset[str] = frozenset()
+        looked: set[str] = set()
+        read: set[str] = set()
         work = [tree]
         while work:
             block = work.pop()
-            printed: tuple[ir.Stmt, ...] = tuple(block.tail)
+            printed = list(block.tail)
             for step in block.steps:
                 printed += (*step.entry, *step.exit, *self._header(step))
                 work += step.blocks
-            for stmt in ir.statements(printed):
+            for stmt in ir.statements(tuple(printed)):
                 read |= ir.reads(stmt)
-                looked = looked.union(*map(looked_into, ir.expressions(stmt)))
+                looked.update(*map(looked_into, ir.expressions(stmt)))
         for again in (*recomputed.entry.values(), *recomputed.exit.values()):
-            looked = looked.union(*map(ir.reads, again))
-        looked = looked.union(*places.values())
+            looked.update(*map(ir.reads, again))
+        looked.update(*places.values())
         looked |= self.primal.aliases.entangled  # (of these it asks where they lie)
         return frozenset(n for n in read - looked if self._has_one_shape(n))
 
