@@ -19,6 +19,7 @@ from .operations import MUTATING_METHODS, joins_lists, may_write, rule_object, w
 from .outputs import outputs
 from .record_types import record_values
 
+
 def _ids(*objs: object) -> frozenset[int]:
     """What objects are found by: some that are asked about cannot be hashed."""
     return frozenset(map(id, objs))
