@@ -28,6 +28,12 @@ def test_every_example_is_in_the_gallery() -> None:
         assert f"## {path.name}\n\n{said.splitlines()[0]}" in text, path.name
 
 
+def test_every_example_has_a_figure() -> None:
+    for section in (DOCS / "gallery.md").read_text().split("\n## ")[1:]:
+        (picture,) = re.findall(r"\]\((images/[\w.]+)\)", section)
+        assert 5_000 < (DOCS / picture).stat().st_size < 150_000
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     shown = set(re.findall(r"^::: ([\w.]+)$", (DOCS / "api.md").read_text(), re.MULTILINE))
     for name in tl.__all__:
