@@ -108,6 +108,15 @@ def columns(q, a):
     return np.sum(m[:, :2])
 
 
+def bound_in_branches(q, a):
+    if q[0] > 5.0:
+        q = np.sin(a)
+    else:
+        q = 0.4 * q
+    q[1:] *= np.exp(np.exp(a[1:] + 9.0))
+    return q[0]
+
+
 Q, A = np.array([0.3, 0.7, -0.4, 1.1]), np.array([0.5, 0.2, 0.9, -0.3])
 
 
@@ -122,7 +131,7 @@ def along(fn: Callable[..., Any]) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize(
     "fn",
-    [a_slice, entry_by_entry, through_a_view, after_what_counts, columns],
+    [a_slice, entry_by_entry, through_a_view, after_what_counts, columns, bound_in_branches],
     ids=lambda fn: fn.__name__,
 )
 def test_entries_that_nobody_reads_have_no_part_in_it(fn: Callable[..., Any]) -> None:
@@ -183,6 +192,23 @@ def read_with_a_name_that_changed(q, a):
     return q[1] + q[k]
 
 
+def read_by_a_name_of_the_array_before(q, a):
+    z = q * a
+    w = z[1:]
+    z = z[1:]
+    z[0] = a[0] * a[1]
+    return w[0] * z[1]
+
+
+def read_when_the_name_is_a_view_of_itself(q, a):
+    s, z = 0.0, q * 1.0
+    for i in range(3):
+        z = z[::-1]
+        z[0] = z[0] * a[i]
+        s = s + z[1]
+    return s + z[3]
+
+
 def read_from_the_end(q, a):
     q[3] = a[1] * a[2]
     q[1:3] = a[1:3] * a[0]
@@ -207,6 +233,7 @@ def read_by_a_mask(q, a):
     [
         *(read_in_a_later_round, read_later_going_down, read_by_a_loop_over_it, read_in_a_while),
         *(read_through_a_dict, read_through_a_reversed_view, read_with_a_name_that_changed),
+        *(read_by_a_name_of_the_array_before, read_when_the_name_is_a_view_of_itself),
         *(read_from_the_end, items_of_a_list, read_by_a_mask),
     ],
     ids=lambda fn: fn.__name__,

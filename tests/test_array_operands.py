@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests import agreement
 
 
 def product_with_constants(x):
@@ -184,8 +185,8 @@ def test_lists_given_where_arrays_are_taken() -> None:
     tl.check_grads(given_lists, (xs, ys))
     x, y = np.array(xs), np.array(ys)
     assert tl.grad(given_lists)(xs, ys) == pytest.approx(tl.grad(given_lists)(x, y))
-    change = tl.hvp(given_lists)(xs, ys, [1.0, -2.0])
-    assert change == pytest.approx(tl.hvp(given_lists)(x, y, np.array([1.0, -2.0])))
+    change = tl.hvp(given_lists)(xs, ys, v=[1.0, -2.0])
+    assert change == pytest.approx(tl.hvp(given_lists)(x, y, v=np.array([1.0, -2.0])))
 
 
 def sliced(xs):
@@ -197,3 +198,79 @@ def sliced(xs):
 def test_a_slice_of_a_list_is_a_new_list_and_of_an_array_a_view() -> None:
     for xs in ([0.3, 0.5, 0.2], np.array([0.3, 0.5, 0.2])):
         tl.check_grads(sliced, (xs,))
+
+
+# ------------------------------------------------------------- lists that are put into arrays
+
+
+def in_place_of_all(q, a):
+    q[:] = [v * a[0] for v in q]
+    return q @ q
+
+
+def broadcast_to_rows(q, a):
+    m = np.zeros((3, 2))
+    m[:] = [q[0], a[1] * q[1]]
+    m += [a[0], q[1]]
+    return np.sum(m**2 * np.arange(6).reshape(3, 2))
+
+
+def one_for_all(q, a):
+    y = np.zeros(3)
+    y[:] = [q[0]]
+    return np.sum(y * a)
+
+
+def appended_first(q, a):
+    y, xs = np.zeros(3), []
+    for i in range(3):
+        xs.append(q[i] * a[i])
+    y[[0, 2, 1]] = xs
+    y[[0, 0]] = [q[0], q[1]]
+    return np.sum(y**2 * np.arange(1, 4)) + xs[0]
+
+
+def put(y, k, v):
+    y[k] = v
+
+
+def by_a_helper(q, a):
+    y = q * 1.0
+    put(y, slice(1, 3), [a[0] * a[1], q[0]])
+    put(y, 0, a[2])
+    return y @ y
+
+
+def updated(q, a):
+    y = q * 1.0
+    y -= [a[0], a[1], 2.0]
+    y *= [1.0, a[0], a[1]]
+    return y @ y
+
+
+def lists_stay_lists(q, a):
+    xs, rows = [0.0, 1.0, 2.0], [[0.0]]
+    xs[1:] = [q[0], a[1], q[2]]
+    rows[0] = [q[0], a[1]]
+    put(xs, 0, a[2])
+    return sum(xs) * len(xs) + rows[0][1] * rows[0][0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(in_place_of_all, broadcast_to_rows, one_for_all, appended_first, by_a_helper),
+        *(updated, lists_stay_lists),
+    ],
+)
+def test_lists_put_into_arrays(f: Any) -> None:
+    """Each was an error of Python's, or wrong where the list is broadcast."""
+    q, a = np.array([0.3, 0.7, -0.4]), np.array([0.5, 0.2, 0.9])
+    tl.check_grads(f, (q, a))
+    v = agreement.random_direction((q, a), np.random.default_rng(0))
+    gradient = tl.grad(f, wrt=(0, 1))
+    expected = agreement.slope(
+        lambda q, a: sum(g @ d for g, d in zip(gradient(q, a), v, strict=True)), (q, a), list(v)
+    )
+    product = tl.hvp(f, wrt=(0, 1))(q, a, v)
+    assert agreement.close(sum(g @ d for g, d in zip(product, v, strict=True)), expected, 1e-6)

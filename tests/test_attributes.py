@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import logging
+import types
 from typing import Any
 
 import numpy as np
@@ -218,3 +219,51 @@ def test_cached_property_is_refused() -> None:
     kept = Cached(x)
     assert kept.norm > 0.0
     assert tl.grad(lambda c: np.sum(c.w))(kept).w.tolist() == [1.0, 1.0]
+
+
+class Plain:
+    pass
+
+
+def made() -> Plain:
+    return Plain()
+
+
+def assign(o: Any, v: Any) -> None:
+    o.v = v
+
+
+def first_set_here(x: Any, o: Any) -> Any:
+    o.v = x * 2
+    return np.sum(x * x * o.v)
+
+
+def first_set_in_a_call(x: Any, o: Any) -> Any:
+    assign(o, x * 2)
+    return np.sum(x * x)
+
+
+@pytest.mark.parametrize("f", [first_set_here, first_set_in_a_call])
+@pytest.mark.parametrize("cls", [Plain, types.SimpleNamespace])
+def test_objects_without_attributes_are_left_alone(f: Any, cls: Any) -> None:
+    """An object that had nothing yet was not copied, or was asked for what it had not."""
+    given, x = cls(), np.array([0.5, -1.5])
+    expected = agreement.slope(lambda x: f(x, cls()), (x,), [x])
+    assert agreement.close(float(tl.grad(f)(x, given) @ x), expected, 1e-6)
+    assert agreement.close(float(tl.jvp(f, (x, given), (x, None))[1]), expected, 1e-6)
+    assert vars(given) == {}
+
+
+def set_on_made_objects(x: Any) -> Any:
+    first = made()
+    first.v = x * x
+    table, rows = {}, [Plain(), Plain()]
+    for k, o in enumerate(rows):
+        o.v = x * k
+        table[k] = Plain()
+        table[k].v = x + k
+    return np.sum(first.v * rows[1].v * table[0].v)
+
+
+def test_attributes_of_objects_made_elsewhere_may_be_new() -> None:
+    tl.check_grads(set_on_made_objects, (np.array([0.5, -1.5]),))

@@ -181,3 +181,20 @@ def known_by_another_list(b):
 def test_what_was_popped_may_be_left_in_the_list(f: Callable[..., Any]) -> None:
     with pytest.raises(tl.UnsupportedError, match="may share its memory"):
         tl.grad(f)(np.array([1.0, 2.0, 3.0]))
+
+
+def repeated_in_place(xs, y):
+    xs *= 2
+    return sum(xs) * y
+
+
+def replaced_in_place(xs, y):
+    xs[:] = [v * y for v in xs]
+    return sum(xs) * xs[0]
+
+
+@pytest.mark.parametrize("f", [repeated_in_place, replaced_in_place])
+def test_what_a_write_does_depends_on_whether_it_is_a_list(f: Callable[..., Any]) -> None:
+    tl.check_grads(f, ([1.5, -0.5], 0.7))
+    bars = tl.grad(f, wrt=(0, 1))(np.array([1.5, -0.5]), 0.7)
+    assert bars[0].shape == (2,)

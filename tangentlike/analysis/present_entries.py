@@ -1,4 +1,5 @@
-"""Entries of dicts that surely are there when they are replaced: `d[k] = d[k] * y`.
+"""Entries of dicts, and attributes, that surely are there when they are replaced:
+`d[k] = d[k] * y`.
 
 Then nothing needs to be remembered of whether the key was there, and the dict keeps its length.
 """
@@ -10,9 +11,11 @@ from .memory import Sources
 from .structure import Structure
 
 
-def entry_is_there(stmt: ir.Stmt, target: ir.Index, facts: Structure, sources: Sources) -> bool:
-    """Whether `target`, an entry that `stmt` writes, was read or written in the same block before,
-    and nothing between may take an entry out of a container.
+def entry_is_there(
+    stmt: ir.Stmt, target: ir.Index | ir.Attribute, facts: Structure, sources: Sources
+) -> bool:
+    """Whether `target`, an entry or attribute that `stmt` writes, was read or written in the same
+    block before, and nothing between may take one out of a container or object.
 
     >>> from ..frontend.lower import program
     >>> from ..ir.kind import UNKNOWN
@@ -46,7 +49,7 @@ def entry_is_there(stmt: ir.Stmt, target: ir.Index, facts: Structure, sources: S
     return all(_takes_nothing(s, sources) for s in between)
 
 
-def _looks_up(stmt: ir.Stmt, entry: ir.Index) -> bool:
+def _looks_up(stmt: ir.Stmt, entry: ir.Index | ir.Attribute) -> bool:
     match stmt:
         case ir.Assign(value=ir.Call(args=args)):
             return entry in args
@@ -58,10 +61,10 @@ def _looks_up(stmt: ir.Stmt, entry: ir.Index) -> bool:
 
 
 def _takes_nothing(stmt: ir.Stmt, sources: Sources) -> bool:
-    """Whether a statement surely takes no entry out of a container."""
+    """Whether a statement surely takes nothing out of a container or object."""
     match stmt:
         case ir.Assign():
             return not sources.written(stmt)
-        case ir.Store(target=ir.Index()):
+        case ir.Store():
             return True
     return False

@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import ir
+from ..ir.index import OUTERMOST
 from ..ir.kind import SHAPE_ATTRIBUTES
 from .aliases import Aliases
 from .looking import LIKE_ARGUMENTS
 from .regions import Access, Regions
 from .sharing import owner
 from .structure import Structure
+
+_ITEMS = ("unknown", "value", "list")
+_DEEPEST = 8  # names that are followed to the array that they are entries of
 
 
 class UnreadEntries:
@@ -44,6 +48,8 @@ class UnreadEntries:
             return False
         assert isinstance(written.base, ir.Var)
         name = written.base.name
+        if not self._is_settled(name, stmt):
+            return False
         if name not in self._reads:
             self._reads[name] = self._reads_of(name)
         reads, number = self._reads[name], self.facts.number
@@ -54,36 +60,52 @@ class UnreadEntries:
         return not any(self.regions.may_meet_later(write, read) for read in latest_first)
 
     def _written(self, stmt: ir.Stmt) -> ir.Index | None:
-        """The entries that a statement writes; None for what is not told apart."""
+        """The entries that a statement writes; None for what is not told apart. (A new item of
+        what may be a list is no write into the item that was there.)"""
         match stmt:
             case ir.Store(target=ir.Index() as target) | ir.Update(target=ir.Index() as target):
                 entries = self._entries(target)
-                if entries is not None:
-                    return entries
-        match stmt:  # (a new item of what may be a list: the one before is not written)
-            case ir.Store(target=ir.Index(ir.Var(name)) as target) if self._has_items(name):
-                return target
+                if entries is None or not isinstance(entries.base, ir.Var):
+                    return None
+                form = self.regions.kind_of(entries.base).form
+                new_item = isinstance(stmt, ir.Store) and target == entries and form in _ITEMS
+                return entries if form == "array" or new_item else None
         return None
 
-    def _has_items(self, name: str) -> bool:
-        form = self.regions.kind_of(ir.Var(name)).form
-        return form in ("unknown", "value", "list") and self.regions.is_bound_once(name)
-
-    def _item(self, expr: ir.Expr) -> ir.Index | None:
-        """`q[k]`, or what a name is short for."""
-        value = self.regions.local_value(expr.name) if isinstance(expr, ir.Var) else expr
-        return value if isinstance(value, ir.Index) else None
+    def _is_settled(self, name: str, stmt: ir.Stmt) -> bool:
+        """Whether a name stands for one array from a statement on, whatever path led there."""
+        facts = self.facts
+        loop = facts.outer_loop[facts.block_of(stmt)]
+        return all(
+            facts.number(made) < facts.number(stmt)
+            and not (loop != OUTERMOST and loop == facts.outer_loop[facts.block_of(made)])
+            and facts.number(made) != loop
+            for made in facts.definitions.get(name, ())
+        )
 
     def _entries(self, expr: ir.Expr) -> ir.Index | None:
         """Entries of an array that hold those that are meant: `a[1:]` of `tail[0]`, where
         `tail = a[1:]`."""
-        part = self.regions.part(expr)
-        while part is not None:
-            assert isinstance(part.base, ir.Var)
-            inner = self.regions.part(part.base)
+        part, names = self._part(expr), 0
+        while part is not None and isinstance(part.base, ir.Var) and names < _DEEPEST:
+            inner, names = self._part(part.base), names + 1
             if inner is None:
                 return part
             part = inner
+        return None
+
+    def _part(self, expr: ir.Expr) -> ir.Index | None:
+        """`a[k]`, or what a name is short for, while `a` is what it was."""
+        match expr:
+            case ir.Index(ir.Var()):
+                return expr
+            case ir.Var(name):
+                value, made = self.regions.local_value(name), self.facts.single(name)
+                if isinstance(value, ir.Index) and isinstance(value.base, ir.Var) and made:
+                    start = self.facts.number(made)
+                    defined = self.facts.definitions.get(value.base.name, ())
+                    late = any(self.facts.number(d) > start for d in defined)
+                    return None if late else value
         return None
 
     def _reads_of(self, name: str) -> list[Access] | None:
@@ -103,7 +125,7 @@ class UnreadEntries:
                     continue
                 if ir.blocks(stmt):  # (a loop goes on reading what it runs over)
                     return None
-                entries = self._item(read) if self._has_items(name) else self._entries(read)
+                entries = self._entries(read)
                 same = entries is not None and entries.base == ir.Var(name)
                 found.append(Access(stmt, name, entries.key if same and entries else None))
         return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import operator
 import textwrap
 import types
 from collections.abc import Callable, Iterator
@@ -87,7 +88,7 @@ def runs_over_names(function: ir.Function) -> bool:
 
 def takes_arrays(function: ir.Function) -> bool:
     """Whether a function hands a parameter to a ufunc, which takes a list for an array, or slices
-    one: that makes a new list, and a view of an array.
+    one: that makes a new list, and a view of an array. What `p *= 2` makes of a list is longer.
 
     >>> from ..frontend.lower import program
     >>> takes_arrays(program("return np.multiply(x, y)")), takes_arrays(program("y = x[1:]"))
@@ -103,11 +104,17 @@ def takes_arrays(function: ir.Function) -> bool:
                 return any(arg in params for arg in args if isinstance(arg, ir.Var))
         return False
 
+    def stored(stmt: ir.Stmt) -> bool:
+        match stmt:
+            case ir.Store(target=target) | ir.Update(target=ir.Index() as target):
+                return tells_apart(target)
+            case ir.Update(target=ir.Var() as target, op=ir.Ref(obj=operator.imul)):
+                return target in params
+        return False
+
     return any(
-        tells_apart(part)
+        stored(stmt) or any(tells_apart(part) for e in ir.expressions(stmt) for part in ir.walk(e))
         for stmt in ir.statements(function.body)
-        for value in ir.expressions(stmt)
-        for part in ir.walk(value)
     )
 
 

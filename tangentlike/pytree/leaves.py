@@ -17,6 +17,7 @@ from ..runtime.records import (
     copied_fields,
     dict_with,
     fields_of,
+    has_no_fields,
     is_array_class,
     names_of,
     record_like,
@@ -262,7 +263,7 @@ def _copied(value: Any, copied: Callable[[Any], Any]) -> Any:
         return type(value)(*map(copied, value))
     if isinstance(value, dict):
         return dict_with(value, {key: copied(item) for key, item in value.items()})
-    return copied_fields(value, copied)
+    return value if has_no_fields(value) else copied_fields(value, copied)
 
 
 def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:

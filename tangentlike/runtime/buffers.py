@@ -240,16 +240,16 @@ def require_container(x: Any, method: str) -> None:
 
 
 def require_sequence(x: Any) -> None:
-    """Check that `x` in `x + [a, b]` or `x * [a, b]` is not an array.
+    """Check that `x` in `x + [a, b]`, `x * [a, b]` or `x[1:] = [a, b]` is not an array.
 
-    The derivative is written for a list that is joined or repeated.
+    The derivative is written for a list that is joined or repeated, or gets other items.
 
     Raises `TypeError` otherwise.
     """
     if isinstance(x, (np.ndarray, np.inexact)) or (hasattr(x, "dtype") and np.ndim(x)):
         raise TypeError(
-            "an operand is an array where this derivative was written for lists that are joined or "
-            "repeated: write np.asarray(...) around the list"
+            "an array meets a list where this derivative was written for lists that are joined, "
+            "repeated or replaced: write np.asarray(...) around the list"
         )
 
 

@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import _is_complex, unbroadcast
-from .records import Mirror, Record, added, copied_fields, dict_with, is_array_class
+from .records import (
+    Mirror,
+    Record,
+    added,
+    copied_fields,
+    dict_with,
+    has_no_fields,
+    is_array_class,
+)
 
 __all__ = ["accumulate", "add_at", "copy", "part_like", "stop_gradient"]
 
@@ -116,17 +124,23 @@ def copy(x: Any) -> Any:
     if isinstance(x, Record):
         return Record(x._names, map(copy, x))
     if isinstance(x, list):
-        return [copy(item) for item in x]
+        return [_copied_inside(item) for item in x]
     if isinstance(x, tuple):
-        items = [copy(item) for item in x]
+        items = [_copied_inside(item) for item in x]
         return type(x)(*items) if hasattr(x, "_fields") else tuple(items)
     if type(x) is dict:
-        return {key: copy(item) for key, item in x.items()}
+        return {key: _copied_inside(item) for key, item in x.items()}
     if isinstance(x, dict):  # (of a class with ways of its own: a `defaultdict`, a `Counter`)
-        return dict_with(x, {key: copy(item) for key, item in x.items()})
+        return dict_with(x, {key: _copied_inside(item) for key, item in x.items()})
     if is_array_class(type(x)):
         return x.copy(order="K")
-    return copied_fields(x, copy)
+    return copied_fields(x, _copied_inside)
+
+
+def _copied_inside(x: Any) -> Any:
+    """What a container or object holds. (One without attributes may stand for what it is, as in
+    `if token is END`.)"""
+    return x if has_no_fields(x) else copy(x)
 
 
 def _copy_array(x: np.ndarray) -> np.ndarray:

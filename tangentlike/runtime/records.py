@@ -359,12 +359,17 @@ def instance(cls: type, /, **attributes: Any) -> Any:
 def copied_fields(value: Any, item: Callable[[Any], Any]) -> Any:
     """A copy of an object with `item` of each of its fields; other values as they are."""
     fields = fields_of(value)
-    if not fields:
+    if fields is None:
         return value
     made = copy.copy(value)
     for name, field in fields.items():
         object.__setattr__(made, name, made if field is value else item(field))
     return made
+
+
+def has_no_fields(value: Any) -> bool:
+    """Whether a value is an object of the user's that has no attributes (yet)."""
+    return not attribute_of(value, "__dict__", True) and fields_of(value) == {}
 
 
 def names_of(value: Any) -> tuple[str, ...] | None:

@@ -66,19 +66,27 @@ def operands_as_arrays(
                                             y = np.dot(x, array)
         z = x + [a, b]                      require_sequence(x)
                                             z = x + [a, b]
+        x[1:3] = [a, b]                     require_sequence(x)
+                                            x[1:3] = [a, b]
 
-    `+` and `*` join and repeat lists, unless the other operand is an array: where that is
-    unknown and a derivative depends on it, the text asks.
+    `+` and `*` join and repeat lists, unless the other operand is an array, and what is put into
+    an array is broadcast: where that is unknown and a derivative depends on it, the text asks.
     """
 
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-        if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call):
+        arrays: list[ir.Stmt] = []
+        if isinstance(stmt, ir.Store | ir.Update):
+            if _fills_array(stmt, context):
+                value = _array(stmt.value, stmt.origin, arrays, context)
+                yield from arrays
+                yield dataclasses.replace(stmt, value=value) if arrays else stmt
+                return
+            yield from checked(_written_with_list(stmt, context), stmt.value, stmt)
+            yield stmt
+        elif isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call):
             asked = _asked(stmt.value, context)
             scales = asked is not None and _scales(stmt.value, asked) and asked.name in varied()
-            if asked is not None and not scales and ir.names_in(stmt.value) & varied():
-                check = ir.Call(context.helper("require_sequence"), (asked,), at=stmt.value.at)
-                yield ir.Do(check, stmt.origin)
-            arrays: list[ir.Stmt] = []
+            yield from () if scales else checked(asked, stmt.value, stmt)
             places = range(2) if scales else _places(stmt.value, context)
             args = tuple(
                 _array(arg, stmt.origin, arrays, context) if place in places else arg
@@ -92,12 +100,32 @@ def operands_as_arrays(
         else:
             yield stmt
 
+    def checked(asked: ir.Var | None, value: ir.Expr, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        if asked is not None and {asked.name, *ir.names_in(value)} & varied():
+            at = value.at if isinstance(value, ir.Call) else stmt.origin.place
+            check = ir.Call(context.helper("require_sequence"), (asked,), at=at)
+            yield ir.Do(check, stmt.origin)
+
     @functools.cache
     def varied() -> frozenset[str]:
         effects = context.sources().effects
         return varied_names(function, wrt, context.kinds, context.book, effects)
 
     return ir.with_body(function, ir.rewrite(function.body, after=statement))
+
+
+def _fills_array(stmt: ir.Store | ir.Update, context: Context) -> bool:
+    """Whether a statement writes entries of what is surely an array."""
+    target = stmt.target.base if isinstance(stmt.target, ir.Index) else stmt.target
+    return isinstance(target, ir.Var) and context.kind_of(target).form == "array"
+
+
+def _written_with_list(stmt: ir.Store | ir.Update, context: Context) -> ir.Var | None:
+    """What may be an array, and is written or updated with a list."""
+    target = stmt.target.base if isinstance(stmt.target, ir.Index) else stmt.target
+    if not isinstance(target, ir.Var) or context.kind_of(stmt.value).form not in _SEQUENCES:
+        return None
+    return target if context.kind_of(target).form in ("unknown", "value") else None
 
 
 def _array(arg: ir.Expr, origin: ir.Origin, before: list[ir.Stmt], context: Context) -> ir.Expr:

@@ -120,7 +120,7 @@ class _Copying(ir.Rewriter):
         """One statement without blocks, and the copies before and after it."""
         match stmt:
             case ir.Store(target=ir.Attribute(base=ir.Var()) as field):
-                return [self._held(field, stmt.origin), stmt]
+                return [self._held(field, stmt), stmt]
         if not isinstance(stmt, ir.Assign | ir.Do) or not isinstance(stmt.value, ir.Call):
             return [stmt]
         call = stmt.value
@@ -137,20 +137,20 @@ class _Copying(ir.Rewriter):
             return [*before, *self._apart(stmt)]
         return [*before, stmt]
 
-    def _held(self, field: ir.Attribute, origin: ir.Origin) -> ir.Stmt:
+    def _held(self, field: ir.Attribute, stmt: ir.Store) -> ir.Stmt:
         """Zeros like what an attribute had before it is assigned: its adjoint from there on."""
-        key = (field, id(origin))
+        key = (field, id(stmt.origin))
         if key not in self.context.held:
             name = self.context.names.fresh(f"{field.name}_zero")
             self.context.kinds[name] = self.context.kind_of(field)
             self.context.temporaries.add(name)
             self.context.held[key] = name
         old: ir.Expr = field
-        if may_be_unset(field, self.facts, self.context):
+        if may_be_unset(stmt, field, self.facts, self.context):
             named = (field.base, ir.Const(field.name))
             old = ir.Call(self.context.helper("saved_attribute"), named)
         zero = ir.Call(self.context.helper("zeros_like"), (old,))
-        return ir.Assign(self.context.held[key], zero, origin)
+        return ir.Assign(self.context.held[key], zero, stmt.origin)
 
     def _copy(self, name: str, out: list[ir.Stmt], origin: ir.Origin) -> str:
         """The name of a copy of what `name` stands for."""

@@ -183,7 +183,7 @@ class Recorder:
         _refuse_resize(stmt, name)
         entries = self._entries(stmt, name)
         if isinstance(entries, ir.Attribute):
-            if may_be_unset(entries, self.facts, self.context):
+            if may_be_unset(stmt, entries, self.facts, self.context):
                 named = (entries.base, ir.Const(entries.name))
                 return ir.Call(self.context.helper("saved_attribute"), named)
             return entries

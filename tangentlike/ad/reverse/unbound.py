@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from ... import ir
 from ...analysis.assigned import Assigned
 from ...analysis.looking import LIKE_ARGUMENTS
+from ...analysis.present_entries import entry_is_there
 from ...analysis.record_types import record_class, record_names, sets_when_made
 from ...analysis.structure import Structure
 from ..context import Context
@@ -45,18 +46,21 @@ def _shapes_asked(stmts: list[ir.Stmt]) -> Iterator[str]:
                     yield name
 
 
-def may_be_unset(entries: ir.Attribute, facts: Structure, context: Context) -> bool:
-    """Whether an attribute may not have been there: of an object that is made here, or that is
-    given, of a class that does not set it when an object is made."""
+def may_be_unset(stmt: ir.Stmt, entries: ir.Attribute, facts: Structure, context: Context) -> bool:
+    """Whether an attribute that a statement assigns may not have been there: of an object that is
+    made here, or that is given, of a class that does not set it when an object is made."""
     name = getattr(entries.base, "name", "")
+    cls = context.kind_of(entries.base).cls
     if name in facts.function.param_names:
-        cls, checked = context.kind_of(entries.base).cls, checked_classes(facts.function)
-        if cls is None and name not in checked:
+        checked = checked_classes(facts.function)
+        cls = cls or checked.get(name)
+        if cls is None and checked:
             # (A tangent or adjoint has the attributes that its object has, but no class.)
             return any(not sets_when_made(other, entries.name) for other in checked.values())
-        return not sets_when_made(cls or checked[name], entries.name)
-    for stmt in facts.definitions.get(name, ()):
-        made = stmt.value if isinstance(stmt, ir.Assign) else None
+    for bound in facts.definitions.get(name, ()):
+        made = bound.value if isinstance(bound, ir.Assign) else None
         if isinstance(made, ir.Call) and record_class(made) is not None:
             return entries.name not in record_names(made)
-    return False
+    if cls is not None and sets_when_made(cls, entries.name):
+        return False
+    return not entry_is_there(stmt, entries, facts, context.sources())
