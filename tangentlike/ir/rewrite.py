@@ -40,9 +40,10 @@ from .nodes import (
     While,
     With,
 )
-from .visitor import ByType, blocks, children, statements
+from .visitor import ByType, blocks, children, names_in, statements
 
 _S = TypeVar("_S", bound=Stmt)
+_T = TypeVar("_T")
 
 # What a statement hook says: the statements instead of one, or None where it has nothing to say.
 Instead = Union[Stmt, Iterable[Stmt], None]
@@ -120,6 +121,8 @@ def substitute(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """Replace local names by expressions."""
     if isinstance(expr, Var):
         return values.get(expr.name, expr)
+    if values.keys().isdisjoint(names_in(expr)):
+        return expr
     return rebuild(expr, lambda e: substitute(e, values))
 
 
@@ -133,16 +136,29 @@ def map_target(target: Target, fn: Callable[[str], str]) -> Target:
     return tuple(map_target(part, fn) for part in target)
 
 
+def _same(part: _T) -> _T:
+    return part
+
+
 def map_statement(
     stmt: _S,
-    expr: ExpressionHook = lambda e: e,
-    block: Callable[[Block], Block] = lambda b: b,
-    target: Callable[[Target], Target] = lambda t: t,
+    expr: ExpressionHook = _same,
+    block: Callable[[Block], Block] = _same,
+    target: Callable[[Target], Target] = _same,
 ) -> _S:
     """A statement with its expressions, nested blocks and bound names mapped.
 
     It is the same object where nothing changed.
     """
+    if type(stmt) is Assign:  # (most statements are: the same as below, in fewer steps)
+        assigned: Any = stmt
+        name, value = target(assigned.target), expr(assigned.value)
+        if value is assigned.value and (name is assigned.target or name == assigned.target):
+            return stmt
+        assigned = Assign(name, value, stmt.origin)
+        return assigned  # type: ignore[no-any-return]
+    if expr is _same and target is _same and not isinstance(stmt, If | For | While | With):
+        return stmt
     changed = False
 
     def asked(fn: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -28,7 +28,6 @@ from .quotients import share_quotients
 from .reality import drop_real_parts
 from .repeat import repeat_short_reads
 from .restores import delay_restores
-from .rewriting import distinct
 from .stacks import remove_unread_stacks
 from .taking import take_entries
 from .updates import restore_updates
@@ -68,7 +67,7 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     w_bar = 2.0 * r
     return w_bar
     """
-    function = distinct(function)
+    function = ir.distinct(function)
     kinds = {**facts.kinds, **derived_kinds(function, facts)}
     floating = facts.floating | floating_names(function, facts)
     facts = replace(facts, kinds=kinds, floating=floating, cache={}, manager=Manager())

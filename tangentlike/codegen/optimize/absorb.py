@@ -14,7 +14,6 @@ from .algebra import is_literal, product_of
 from .analyses import Asking
 from .effects import effect_of
 from .facts import SUMMING_RUNTIME, Facts, runtime_name
-from .rewriting import map_stmt, with_body
 from .shapes import Shapes
 
 _SUMMING = ("unbroadcast", *SUMMING_RUNTIME)
@@ -37,7 +36,7 @@ def absorb_reductions(function: ir.Function, facts: Facts) -> ir.Function:
     b_bar = matmul_bar_b(t_bar, a, b)
     return a_bar, b_bar
     """
-    return with_body(function, _Absorbing(function, facts).block(function.body))
+    return ir.with_body(function, _Absorbing(function, facts).block(function.body))
 
 
 class _Absorbing(Asking):
@@ -45,7 +44,7 @@ class _Absorbing(Asking):
         out = []
         popped = {name for stmt in block if _is_pop(stmt) for name in ir.binds(stmt)}
         for position, stmt in enumerate(block):
-            new = map_stmt(stmt, block=self.block)
+            new = ir.map_statement(stmt, block=self.block)
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Call(args=(g, ir.Var(like)))):
                     if _is_sum(stmt.value) and stmt.origin.role == "adjoint":

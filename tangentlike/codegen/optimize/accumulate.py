@@ -16,7 +16,6 @@ from .analyses import Asking, analyses
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import Facts, numpy_name, runtime_name, words
 from .measure import LINE, depth, statement_width
-from .rewriting import map_block, map_stmt, with_body
 from .sharing import is_float, sources
 
 IADD = ir.Ref("+=", operator.iadd)
@@ -42,7 +41,7 @@ def merge_contributions(function: ir.Function, facts: Facts) -> ir.Function:
     A[i + 1] += s
     return A
     """
-    return with_body(function, _Merging(function, facts).block(function.body, 4))
+    return ir.with_body(function, _Merging(function, facts).block(function.body, 4))
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class _Merging(Asking):
         zeros: dict[ir.Expr, Zero] = {}  # by the place that was set to zero
         changed = False
         for stmt in block:
-            new = map_stmt(stmt, block=lambda b: self.block(b, indentation + 4))
+            new = ir.map_statement(stmt, block=lambda b: self.block(b, indentation + 4))
             new = self._first_contribution(new, zeros, out)
             if isinstance(new, ir.Store) and self._moved_up(new, stmt, zeros, out):
                 changed = True
@@ -302,9 +301,9 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
                         )
                     ):
                         return (ir.Update(ir.Var(name), op, value, stmt.origin),)
-        return (map_stmt(stmt, block=lambda b: map_block(b, one)),)
+        return (ir.map_statement(stmt, block=lambda b: ir.splice(b, one)),)
 
-    return with_body(function, map_block(function.body, one))
+    return ir.with_body(function, ir.splice(function.body, one))
 
 
 def _parts_of_parameters(function: ir.Function) -> frozenset[str]:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from ... import ir
 from .effects import NOTHING, effect_of, expr_effect, is_trusted
 from .facts import Facts, numpy_name, runtime_name
-from .rewriting import map_block, map_stmt, with_body
 
 _NOT = ir.Ref("not", operator.not_)
 _OPPOSITE = {
@@ -33,13 +32,13 @@ def tidy_branches(function: ir.Function, facts: Facts) -> ir.Function:
     """
 
     def one(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-        stmt = map_stmt(stmt, block=lambda b: map_block(b, one))
+        stmt = ir.map_statement(stmt, block=lambda b: ir.splice(b, one))
         if isinstance(stmt, ir.If) and not isinstance(stmt, ir.Try):
             yield from _tidied(stmt, facts)
         else:
             yield stmt
 
-    return with_body(function, map_block(function.body, one))
+    return ir.with_body(function, ir.splice(function.body, one))
 
 
 def _tidied(stmt: ir.If, facts: Facts) -> Iterator[ir.Stmt]:
@@ -106,7 +105,7 @@ def sink_zeros(function: ir.Function, facts: Facts) -> ir.Function:
             if isinstance(stmt, ir.If) and not isinstance(stmt, ir.Try) and zeros:
                 stmt, moved = _sunk(stmt, zeros, out, facts)
                 changed = changed or moved
-            new = map_stmt(stmt, block=on_block)
+            new = ir.map_statement(stmt, block=on_block)
             changed = changed or new is not stmt
             effect = effect_of(new, facts)
             touched = effect.reads | effect.binds
@@ -122,7 +121,7 @@ def sink_zeros(function: ir.Function, facts: Facts) -> ir.Function:
         """Whether what the zero is made from was bound again meanwhile."""
         return zero is not None and not ir.reads(zero).isdisjoint(effect.binds)  # type: ignore[attr-defined]
 
-    return with_body(function, on_block(function.body))
+    return ir.with_body(function, on_block(function.body))
 
 
 def _sunk(

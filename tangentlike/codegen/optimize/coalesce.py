@@ -15,7 +15,6 @@ from ...ir.facts import Facts as Manager
 from .analyses import analyses
 from .effects import Effect
 from .facts import Facts, Profile
-from .rewriting import map_block, map_stmt, replace_names, with_body
 
 _TRIED = 16  # how many names of one name of the user's are tried before another is given
 
@@ -155,10 +154,10 @@ def _renamed(function: ir.Function, renaming: Mapping[str, str]) -> ir.Function:
     values: dict[str, ir.Expr] = {old: ir.Var(new) for old, new in renaming.items()}
 
     def one(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
-        stmt = map_stmt(
+        stmt = ir.map_statement(
             stmt,
-            expr=lambda e: replace_names(e, values),
-            block=lambda b: map_block(b, one),
+            expr=lambda e: ir.substitute(e, values),
+            block=lambda b: ir.splice(b, one),
         )
         if any(name in renaming for name in ir.binds(stmt)):
             stmt = ir.map_statement(
@@ -168,7 +167,7 @@ def _renamed(function: ir.Function, renaming: Mapping[str, str]) -> ir.Function:
             return ()
         return (stmt,)
 
-    return with_body(function, map_block(function.body, one))
+    return ir.with_body(function, ir.splice(function.body, one))
 
 
 def _target_var(target: ir.Target) -> ir.Expr | None:

@@ -8,7 +8,6 @@ from ... import ir
 from .analyses import Asking
 from .effects import effect_of, expr_effect
 from .facts import Facts, runtime_name
-from .rewriting import map_expr, map_stmt, with_body
 from .sharing import sources
 
 _ARITHMETIC = ("+", "-", "*", "/", "**", "@")
@@ -30,16 +29,16 @@ def remove_needless_copies(function: ir.Function, facts: Facts) -> ir.Function:
     A[k] = 0.0
     return x
     """
-    return with_body(function, _Copies(function, facts).block(function.body))
+    return ir.with_body(function, _Copies(function, facts).block(function.body))
 
 
 class _Copies(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
         for position, stmt in enumerate(block):
-            new = map_stmt(stmt, block=self.block)
+            new = ir.map_statement(stmt, block=self.block)
             if stmt.origin.role in _OURS and not ir.blocks(stmt):
-                new = _consumed(map_stmt(new, expr=self._operands))
+                new = _consumed(ir.map_statement(new, expr=self._operands))
                 source = _copied(new)
                 if source is not None and self._unneeded(stmt, source, block[position + 1 :]):
                     assert isinstance(new, ir.Assign)
@@ -50,9 +49,9 @@ class _Copies(Asking):
 
     def _operands(self, expr: ir.Expr) -> ir.Expr:
         """A copy that is an operand of arithmetic is read once and gone."""
-        new = map_expr(expr, self._operands)
+        new = ir.rebuild(expr, self._operands)
         if isinstance(new, ir.Call) and isinstance(new.fn, ir.Ref) and new.fn.text in _ARITHMETIC:
-            return map_expr(new, lambda part: source_of(part) or part)
+            return ir.rebuild(new, lambda part: source_of(part) or part)
         return new
 
     def _unneeded(self, stmt: ir.Stmt, source: ir.Expr, following: ir.Block) -> bool:

@@ -14,7 +14,6 @@ from ...analysis.liveness import Liveness, exposed, exposed_before
 from .analyses import analyses
 from .effects import OUTSIDE, Effect, effect_of, own_effect, stack_name
 from .facts import Facts
-from .rewriting import map_block, with_body
 from .sharing import Sharing
 
 
@@ -32,10 +31,10 @@ def remove_dead_code(function: ir.Function, facts: Facts) -> ir.Function:
     known = analyses(function, facts)
     sharing, pinned = known.sharing, known.pinned
     needed = _Marking(sharing, facts, pinned).run(function)
-    body = map_block(function.body, lambda stmt: _keep_needed(stmt, needed))
+    body = ir.splice(function.body, lambda stmt: _keep_needed(stmt, needed))
     sweep = _Sweep(sharing, facts, pinned)
     after = sweep.live.mask([*pinned, *map(_content, pinned)])
-    return with_body(function, sweep.block(body, after, after)[0])
+    return ir.with_body(function, sweep.block(body, after, after)[0])
 
 
 class _Marking:
@@ -106,7 +105,7 @@ def _keep_needed(stmt: ir.Stmt, needed: set[int]) -> tuple[ir.Stmt, ...]:
     if id(stmt) not in needed:
         return ()
     blocks = ir.blocks(stmt)
-    kept = [map_block(b, lambda s: _keep_needed(s, needed)) for b in blocks]
+    kept = [ir.splice(b, lambda s: _keep_needed(s, needed)) for b in blocks]
     return (_with_blocks(stmt, kept),)
 
 

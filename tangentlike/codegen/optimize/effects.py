@@ -46,6 +46,7 @@ _RESIZED = ("list", "dict", "unknown")  # what may have another length after it 
 _CALL_IN_TEXT = re.compile(r"([\w.]*[\w\])}'\"])\s*\(")
 _KEYWORDS = words("if in for and or not is else lambda")
 _EVERYTHING = "*"
+_COMPOUND = (ir.If, ir.For, ir.While, ir.With)
 _NAMESPACE_READERS = frozenset(("locals", "eval", "exec", "vars", "dir"))
 
 
@@ -147,7 +148,7 @@ def _statement(stmt: ir.Stmt, facts: Facts) -> Effect:
 
 def own_effect(stmt: ir.Stmt, facts: Facts) -> Effect:
     """What a statement itself does: for a compound statement, its header."""
-    if not ir.blocks(stmt):
+    if not isinstance(stmt, _COMPOUND):
         return effect_of(stmt, facts)
     known = facts.cache.get((own_effect, id(stmt)))
     if known is None or known[0] is not stmt:

@@ -68,12 +68,14 @@ def _is_ufunc_at(obj: Any) -> bool:
 
 def numpy_name(obj: Any) -> str:
     """The last part of a NumPy (or CuPy) function's name; "" for anything else."""
-    return _names_of(obj)[1]
+    found = _NAMES.get(id(obj))
+    return found[1] if found is not None and found[0] is obj else _names_of(obj)[1]
 
 
 def runtime_name(obj: Any) -> str:
     """The name of a function of `tangentlike.runtime`; "" for anything else."""
-    return _names_of(obj)[2]
+    found = _NAMES.get(id(obj))
+    return found[2] if found is not None and found[0] is obj else _names_of(obj)[2]
 
 
 # Every pass asks for these names all the time; operations of libraries live as long as we do.
@@ -81,11 +83,9 @@ _NAMES: dict[int, tuple[Any, str, str]] = {}
 
 
 def _names_of(obj: Any) -> tuple[Any, str, str]:
-    found = _NAMES.get(id(obj))
-    if found is None or found[0] is not obj:
-        found = (obj, _numpy_name(obj), _runtime_name(obj))
-        if is_operation(obj):
-            _NAMES[id(obj)] = found
+    found = (obj, _numpy_name(obj), _runtime_name(obj))
+    if is_operation(obj):
+        _NAMES[id(obj)] = found
     return found
 
 

@@ -27,7 +27,6 @@ from .algebra import (
 from .analyses import Analyses, analyses
 from .effects import is_pure
 from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name
-from .rewriting import map_block, map_expr, map_stmt, with_body
 from .shapes import of_same_shape
 from .sharing import is_float, sources
 
@@ -54,7 +53,7 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
         settled = {}
     facts.cache[_Fold] = (shapes, settled)
     fold = _Fold(facts, known, settled)
-    return with_body(function, map_block(function.body, fold.statement))
+    return ir.with_body(function, ir.splice(function.body, fold.statement))
 
 
 class _Fold:
@@ -68,7 +67,7 @@ class _Fold:
 
     def statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
         if ir.blocks(stmt):
-            return (map_stmt(stmt, block=lambda b: map_block(b, self.statement)),)
+            return (ir.map_statement(stmt, block=lambda b: ir.splice(b, self.statement)),)
         if stmt.origin.role not in _DERIVED or self.settled.get(id(stmt)) is stmt:
             return (stmt,)
         folded = self._folded(stmt)
@@ -87,11 +86,11 @@ class _Fold:
             case ir.Update(value=value):
                 return self._update(stmt, self.expr(value))
             case ir.Do(value=ir.Call() as call, origin=origin):
-                new = map_expr(call, self.owned)
+                new = ir.rebuild(call, self.owned)
                 return (stmt,) if new is call else (ir.Do(new, origin),)
             case ir.Return(value=value, origin=origin) if value is not None:
                 display = isinstance(value, ir.Display)
-                new = map_expr(value, self.owned) if display else self.owned(value)
+                new = ir.rebuild(value, self.owned) if display else self.owned(value)
                 return (stmt,) if new is value else (ir.Return(new, origin),)
         return (stmt,)
 
@@ -100,7 +99,7 @@ class _Fold:
         transform puts an adjoint last that has no room for the sum."""
         match value:
             case ir.Call(fn=fn, args=(_, ir.Var(name))) if fn == ADD and name == target:
-                return map_expr(value, self.expr)
+                return ir.rebuild(value, self.expr)
         return None
 
     def _update(self, stmt: ir.Update, value: ir.Expr) -> tuple[ir.Stmt, ...]:
@@ -133,7 +132,7 @@ class _Fold:
         if new is value or sources(value, self.facts, True) or not sources(new, self.facts, True):
             return new
         if isinstance(value, ir.Call):  # its operands at least
-            return map_expr(value, self.expr)
+            return ir.rebuild(value, self.expr)
         return value
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
@@ -142,7 +141,7 @@ class _Fold:
             case ir.Call(fn=ir.Ref() as fn):
                 pass
             case ir.Call(fn=ir.Attribute(name="copy"), args=()):
-                return map_expr(expr, self._in_attribute)
+                return ir.rebuild(expr, self._in_attribute)
             case ir.Index(base=ir.Display(items=items, keys=()), key=ir.Const(int(place))) if (
                 0 <= place < len(items) and _is_settled(items) and is_pure(expr, self.facts)
             ):
@@ -159,11 +158,11 @@ class _Fold:
         if numpy_name(fn.obj) == "full_like" and new.args[1:] == (ir.Const(1.0),):
             return ir.Call(self.facts.numpy_function("ones_like"), new.args[:1], new.kwargs)
         if numpy_name(fn.obj) in ("size", "shape", "ndim") and len(new.args) == 1:
-            return map_expr(new, of_same_shape)
+            return ir.rebuild(new, of_same_shape)
         return self._helper(new, runtime_name(fn.obj))
 
     def _in_attribute(self, expr: ir.Expr) -> ir.Expr:
-        return map_expr(expr, self.expr) if isinstance(expr, ir.Attribute) else expr
+        return ir.rebuild(expr, self.expr) if isinstance(expr, ir.Attribute) else expr
 
     def _arguments(self, call: ir.Call) -> ir.Call:
         """Fold what is computed with; keys, axes and keyword arguments are left alone."""

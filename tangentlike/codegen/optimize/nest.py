@@ -13,7 +13,6 @@ from .analyses import Asking
 from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
 from .facts import DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
 from .measure import LINE, depth, height, statement_width
-from .rewriting import map_stmt, replace_names, with_body
 
 _BARRIERS = (ir.Return, ir.Enter, ir.Leave, ir.Tried)
 _WINDOW = 64  # how far back, in statements, a definition is looked for
@@ -32,7 +31,7 @@ def nest_single_uses(function: ir.Function, facts: Facts) -> ir.Function:
     y = u * A
     return y
     """
-    return with_body(function, _Nesting(function, facts).block(function.body, 4))
+    return ir.with_body(function, _Nesting(function, facts).block(function.body, 4))
 
 
 class _Nesting(Asking):
@@ -66,7 +65,7 @@ class _Nesting(Asking):
     def _nested_blocks(self, stmt: ir.Stmt, indentation: int) -> ir.Stmt:
         if not ir.blocks(stmt):
             return stmt
-        return map_stmt(stmt, block=lambda b: self.block(b, indentation + 4))
+        return ir.map_statement(stmt, block=lambda b: self.block(b, indentation + 4))
 
     def _may_move(self, stmt: ir.Assign) -> bool:
         name = stmt.target
@@ -188,31 +187,31 @@ def _unpacks(stmt: ir.Stmt) -> bool:
 
 def _replaceable(stmt: ir.Stmt, name: str) -> bool:
     """Whether `stmt` reads the name exactly once, where a value may stand."""
-    whole = sum(_count(e, name) for e in ir.expressions(stmt))
-    return whole == 1 and sum(_count_plain(e, name) for e in _value_parts(stmt)) == 1
+    found = 0
+    for expr in ir.expressions(stmt):
+        for part in ir.parts_of(expr):
+            if type(part) is ir.Var and part.name == name:
+                found += 1
+    return found == 1 and any(_is_plain(expr, name) for expr in _value_parts(stmt))
 
 
-def _count(expr: ir.Expr, name: str) -> int:
-    if isinstance(expr, ir.Var):
-        return int(expr.name == name)
-    return sum(_count(part, name) for part in ir.children(expr))
-
-
-def _count_plain(expr: ir.Expr, name: str) -> int:
-    """Occurrences where evaluation surely comes by, once, and no method changes the value."""
+def _is_plain(expr: ir.Expr, name: str) -> bool:
+    """Whether the name occurs where evaluation surely comes by, and no method changes the value."""
     match expr:
         case ir.Var():
-            return int(expr.name == name)
+            return expr.name == name
         case ir.Opaque():
-            return 0
+            return False
         case ir.Lazy(items=items):
-            return _count_plain(items[0], name)
-        case _:
-            return sum(_count_plain(part, name) for part in ir.children(expr))
+            return _is_plain(items[0], name)
+    for part in ir.children(expr):
+        if name in ir.names_in(part):
+            return _is_plain(part, name)
+    return False
 
 
 def _substitute(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
-    return map_stmt(stmt, expr=lambda e: replace_names(e, values))
+    return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values))
 
 
 def _order(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:

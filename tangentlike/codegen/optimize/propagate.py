@@ -14,7 +14,6 @@ from ... import ir
 from .analyses import analyses
 from .effects import NOTHING, effect_of
 from .facts import Facts
-from .rewriting import map_expr, map_stmt, replace_names, with_body
 
 Copies = dict[str, ir.Expr]
 
@@ -32,7 +31,7 @@ def propagate_copies(function: ir.Function, facts: Facts) -> ir.Function:
     return s_bar + r_bar
     """
     pinned = analyses(function, facts).pinned
-    return with_body(function, _Propagation(facts, pinned).block(function.body))
+    return ir.with_body(function, _Propagation(facts, pinned).block(function.body))
 
 
 class _Propagation:
@@ -113,6 +112,8 @@ class _Propagation:
     def _known(self, names: Iterable[str]) -> Copies:
         """What some names repeat, as far as that still holds."""
         found: Copies = {}
+        if not self.copies:
+            return found
         for name in names:
             value, binding = self.copies.get(name) or (None, 0)
             if isinstance(value, ir.Var) and (self.bound.get(value.name) or 0) != binding:
@@ -155,8 +156,8 @@ def _read(stmt: ir.Stmt, copies: Copies) -> ir.Stmt:
     if isinstance(stmt, ir.Store | ir.Update) and not bare:
         # The place written must stay a place: numbers cannot stand there.
         names: Copies = {n: e for n, e in copies.items() if isinstance(e, ir.Var)}
-        return map_stmt(stmt, expr=lambda e: replace_names(e, names))
-    return map_stmt(stmt, expr=lambda e: _replaced(e, copies))
+        return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, names))
+    return ir.map_statement(stmt, expr=lambda e: _replaced(e, copies))
 
 
 def _replaced(expr: ir.Expr, copies: Copies) -> ir.Expr:
@@ -167,5 +168,5 @@ def _replaced(expr: ir.Expr, copies: Copies) -> ir.Expr:
         base = copies.get(expr.base.name)
         if isinstance(base, ir.Const):
             kept = expr.base
-            return map_expr(expr, lambda part: part if part is kept else _replaced(part, copies))
-    return map_expr(expr, lambda part: _replaced(part, copies))
+            return ir.rebuild(expr, lambda part: part if part is kept else _replaced(part, copies))
+    return ir.rebuild(expr, lambda part: _replaced(part, copies))

@@ -11,7 +11,6 @@ from .algebra import DIV, MUL, NEG, Product, build, product_of
 from .analyses import Asking
 from .effects import Effect, effect_of, expr_effect
 from .facts import Facts
-from .rewriting import map_expr, map_stmt, with_body
 from .sharing import is_float
 
 
@@ -28,12 +27,12 @@ def share_quotients(function: ir.Function, facts: Facts) -> ir.Function:
     b_bar = -a_bar * y
     return a_bar, b_bar
     """
-    return with_body(function, _Quotients(function, facts).block(function.body))
+    return ir.with_body(function, _Quotients(function, facts).block(function.body))
 
 
 class _Quotients(Asking):
     def block(self, block: ir.Block) -> ir.Block:
-        out = [map_stmt(stmt, block=self.block) for stmt in block]
+        out = [ir.map_statement(stmt, block=self.block) for stmt in block]
         for position, stmt in enumerate(block):
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Call(fn=fn, args=(ir.Var(over), under))):
@@ -55,7 +54,9 @@ class _Quotients(Asking):
             if ir.blocks(stmt):
                 return
             if stmt.origin.role == "adjoint":
-                out[at] = map_stmt(stmt, expr=lambda e: self._replaced(e, name, over, under))
+                out[at] = ir.map_statement(
+                    stmt, expr=lambda e: self._replaced(e, name, over, under)
+                )
             effect = effect_of(stmt, self.facts)
             if effect.binds & (read.reads | {name}) or self.sharing.meet(parts, effect.writes):
                 return
@@ -69,7 +70,7 @@ class _Quotients(Asking):
                     case ir.Call(fn=fn, args=(y, below)) if fn == DIV and below == under:
                         if ir.Var(over) in product.factors:
                             return self._with_quotient(product, at, y, name, over)
-        return map_expr(expr, lambda part: self._replaced(part, name, over, under))
+        return ir.rebuild(expr, lambda part: self._replaced(part, name, over, under))
 
     def _with_quotient(
         self, product: Product, at: int, y: ir.Expr, name: str, over: str

@@ -12,7 +12,6 @@ import numpy as np
 
 from ... import ir
 from .facts import DERIVED_NAME, Facts, numpy_name, runtime_name, words
-from .rewriting import map_block, map_expr, map_stmt, with_body
 
 _OURS = ("adjoint", "tangent")
 _ARITHMETIC = ("+", "-", "*", "/", "@")
@@ -47,7 +46,7 @@ def drop_real_parts(function: ir.Function, facts: Facts) -> ir.Function:
     real = RealNames(function, facts)
 
     def expr(e: ir.Expr) -> ir.Expr:
-        e = map_expr(e, expr)
+        e = ir.rebuild(e, expr)
         if _takes_real_part(e):
             assert isinstance(e, ir.Call)
             return e.args[0] if real.covers(e.args[0]) else e
@@ -55,10 +54,10 @@ def drop_real_parts(function: ir.Function, facts: Facts) -> ir.Function:
 
     def statement(stmt: ir.Stmt) -> tuple[ir.Stmt]:
         if ir.blocks(stmt):
-            return (map_stmt(stmt, block=lambda b: map_block(b, statement)),)
-        return (map_stmt(stmt, expr=expr) if stmt.origin.role in _OURS else stmt,)
+            return (ir.map_statement(stmt, block=lambda b: ir.splice(b, statement)),)
+        return (ir.map_statement(stmt, expr=expr) if stmt.origin.role in _OURS else stmt,)
 
-    return with_body(function, map_block(function.body, statement))
+    return ir.with_body(function, ir.splice(function.body, statement))
 
 
 def _derived_expressions(function: ir.Function) -> Iterator[ir.Expr]:

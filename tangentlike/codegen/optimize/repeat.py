@@ -10,7 +10,6 @@ from .analyses import Asking
 from .effects import NOTHING, Effect, effect_of, expr_effect
 from .facts import ASKING_RUNTIME, Facts
 from .measure import width
-from .rewriting import map_stmt, replace_names, with_body
 
 _WIDEST = 13
 _WINDOW = 64
@@ -32,13 +31,13 @@ def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
     """
     if not facts.temporaries:
         return function
-    return with_body(function, _Repeating(function, facts).block(function.body))
+    return ir.with_body(function, _Repeating(function, facts).block(function.body))
 
 
 class _Repeating(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         # Nested blocks come first, while their statements are the ones that were analysed.
-        stmts = [map_stmt(s, block=self.block) if ir.blocks(s) else s for s in block]
+        stmts = [ir.map_statement(s, block=self.block) if ir.blocks(s) else s for s in block]
         removed: set[int] = set()
         for position, stmt in enumerate(block):
             if isinstance(stmt, ir.Assign) and self._is_short(stmt):
@@ -162,4 +161,4 @@ def _replaced(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
         changed = any(a is not b for a, b in zip(new, block, strict=True))
         return tuple(new) if changed else block
 
-    return map_stmt(stmt, expr=lambda e: replace_names(e, values), block=on_block)
+    return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values), block=on_block)

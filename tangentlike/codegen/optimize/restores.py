@@ -9,7 +9,6 @@ from ... import ir
 from .analyses import Asking
 from .effects import Effect, effect_of, is_trusted, stack_name
 from .facts import Facts
-from .rewriting import map_stmt, replace_names, with_body
 
 
 def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
@@ -29,12 +28,12 @@ def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
     w_bar += np.outer(s_bar, h)
     return w_bar
     """
-    return with_body(function, _Delay(function, facts).block(function.body))
+    return ir.with_body(function, _Delay(function, facts).block(function.body))
 
 
 class _Delay(Asking):
     def block(self, block: ir.Block) -> ir.Block:
-        stmts = [map_stmt(stmt, block=self.block) for stmt in block]
+        stmts = [ir.map_statement(stmt, block=self.block) for stmt in block]
         for position, stmt in enumerate(stmts):
             later = self._delayed(stmt, stmts, block, position)
             if later is not None:  # the next round looks for more
@@ -112,4 +111,4 @@ def _renamed(stmt: ir.Stmt, old: str, new: str) -> ir.Stmt:
     def on_block(block: ir.Block) -> ir.Block:
         return tuple(_renamed(s, old, new) for s in block)
 
-    return map_stmt(stmt, expr=lambda e: replace_names(e, values), block=on_block)
+    return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values), block=on_block)

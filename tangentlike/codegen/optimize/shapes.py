@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable
 
 import numpy as np
@@ -21,10 +20,9 @@ class Shapes:
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self._facts = facts
         self._names: dict[str, Hashable] = {}
-        count = Counter(function.param_names)
-        for stmt in ir.statements(function.body):
-            count.update(ir.binds(stmt))
-        for stmt in ir.statements(function.body):
+        stmts = list(ir.statements(function.body))
+        count = ir.bindings(stmts, function.param_names)
+        for stmt in stmts:
             match stmt:
                 case ir.Assign(target=str(name), value=value):
                     if name not in facts.kinds and count[name] == 1:

@@ -7,7 +7,6 @@ from ...analysis.liveness import Liveness
 from .analyses import analyses
 from .effects import effect_of, is_pure
 from .facts import Facts
-from .rewriting import map_block, map_stmt, with_body
 
 
 def remove_unread_stacks(function: ir.Function, facts: Facts) -> ir.Function:
@@ -42,9 +41,9 @@ def remove_stacks(
         if not ir.blocks(stmt) and stmt not in beside:
             effect = effect_of(stmt, facts)
             return () if stacks & (effect.reads | effect.binds) else (stmt,)
-        return (map_stmt(stmt, block=lambda b: map_block(b, one)),)
+        return (ir.map_statement(stmt, block=lambda b: ir.splice(b, one)),)
 
-    return with_body(function, map_block(function.body, one))
+    return ir.with_body(function, ir.splice(function.body, one))
 
 
 def created_lists(function: ir.Function) -> set[str]:

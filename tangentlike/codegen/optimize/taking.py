@@ -15,7 +15,6 @@ from .analyses import Asking
 from .copies import source_of
 from .effects import effect_of, root_names
 from .facts import Facts
-from .rewriting import map_stmt, with_body
 
 _BINARY = {operator.iadd: ir.Ref("+", operator.add), operator.isub: ir.Ref("-", operator.sub)}
 _ZERO = ir.Const(0.0)
@@ -48,12 +47,12 @@ def take_entries(function: ir.Function, facts: Facts) -> ir.Function:
     A_bar[j] += x_bar
     return A_bar
     """
-    return with_body(function, _Taking(function, facts).block(function.body))
+    return ir.with_body(function, _Taking(function, facts).block(function.body))
 
 
 class _Taking(Asking):
     def block(self, block: ir.Block) -> ir.Block:
-        stmts = [map_stmt(stmt, block=self.block) for stmt in block]
+        stmts = [ir.map_statement(stmt, block=self.block) for stmt in block]
         for position in range(len(stmts) - 1):
             place = _taken(stmts[position], stmts[position + 1])
             if place is None:

@@ -8,7 +8,6 @@ from ... import ir
 from .analyses import analyses
 from .effects import expr_effect, is_trusted
 from .facts import Facts
-from .rewriting import map_block, map_stmt, with_body
 from .sharing import Sharing
 
 _IN_PLACE = {
@@ -39,7 +38,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
     guarding = _guarding(function)
 
     def one(stmt: ir.Stmt) -> tuple[ir.Stmt]:
-        stmt = map_stmt(stmt, block=lambda b: map_block(b, one))
+        stmt = ir.map_statement(stmt, block=lambda b: ir.splice(b, one))
         match stmt:
             case ir.Store(target=ir.Index() as place, value=ir.Call(fn=ir.Ref(text=text)) as call):
                 if not _is_array(place.base, facts):
@@ -60,7 +59,7 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
                     return (ir.Update(ir.Var(name), _IN_PLACE[text], rest, stmt.origin),)
         return (stmt,)
 
-    return with_body(function, map_block(function.body, one))
+    return ir.with_body(function, ir.splice(function.body, one))
 
 
 def _guarding(function: ir.Function) -> list[ir.Stmt]:
