@@ -12,7 +12,7 @@ from .. import ir, runtime
 from ..analysis.kinds import kind_of
 from ..analysis.memory import Effects, Sources
 from ..analysis.operations import is_field, is_python_function, rule_object, written_position
-from ..ir.kind import OTHER, Kind
+from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
 from ..rules.bind import Instance
 from ..rules.book import Rule, RuleBook
@@ -74,6 +74,8 @@ class Context:
     held: dict[tuple[ir.Expr, int], str] = field(default_factory=dict)
 
     def kind_of(self, expr: ir.Expr) -> Kind:
+        if type(expr) is ir.Var:  # (most questions are about names)
+            return self.kinds.get(expr.name, UNKNOWN)
         return kind_of(expr, self.kinds, self.book)
 
     def rule_for(self, expr: ir.Expr) -> Rule | None:

@@ -29,12 +29,13 @@ class Liveness:
 
     def mask(self, names: Iterable[str]) -> int:
         """The set of some names."""
-        found = 0
+        found, index = 0, self.index
         for name in names:
-            bit = self.index.get(name)
-            if bit is None:
-                bit = self.index[name] = len(self.index)
-            found |= 1 << bit
+            try:
+                found |= 1 << index[name]
+            except KeyError:
+                index[name] = len(index)
+                found |= 1 << index[name]
         return found
 
     def masks(self, stmt: ir.Stmt) -> tuple[ir.Stmt, int, int]:

@@ -115,8 +115,21 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
     known: tuple[Expr, ...] | None = getattr(expr, "_parts", None)
     if known is not None:
         return known
-    if _CHILDREN[type(expr)] is None:
+    inside = _CHILDREN[type(expr)]
+    if inside is None:
         return (expr,)
+    direct = inside(expr)
+    for part in direct:
+        if _CHILDREN[type(part)] is not None:
+            known = _deep_parts(expr)
+            break
+    else:  # (one operation on atoms, as most expressions are)
+        known = (expr, *direct)
+    object.__setattr__(expr, "_parts", known)
+    return known
+
+
+def _deep_parts(expr: Expr) -> tuple[Expr, ...]:
     found, stack = [], [expr]
     while stack:
         part = stack.pop()
@@ -124,9 +137,7 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
         inner = _CHILDREN[type(part)]
         if inner is not None:
             stack.extend(reversed(inner(part)))
-    known = tuple(found)
-    object.__setattr__(expr, "_parts", known)
-    return known
+    return tuple(found)
 
 
 def names_in(expr: Expr | None) -> frozenset[str]:

@@ -133,11 +133,11 @@ class _Sweep:
 
     def _uses(self, stmt: ir.Stmt) -> list[str]:
         effect = own_effect(stmt, self.facts)
-        return [*effect.reads, *map(_content, effect.content)]
+        return [*effect.reads, *[name + _CONTENT for name in effect.content]]
 
     def _defines(self, stmt: ir.Stmt) -> list[str]:
         binds = own_effect(stmt, self.facts).binds
-        return [name for bound in binds for name in (bound, _content(bound))]
+        return [*binds, *[name + _CONTENT for name in binds]]
 
     def block(self, block: ir.Block, after: int, leave: int) -> tuple[ir.Block, int]:
         out: list[ir.Stmt] = []
@@ -221,4 +221,7 @@ class _Sweep:
 
 def _content(name: str) -> str:
     """Stands for the content of the object a name refers to, as `name` for the reference."""
-    return name + "()"
+    return name + _CONTENT
+
+
+_CONTENT = "()"

@@ -15,6 +15,7 @@ import numpy as np
 from ... import ir
 from ...frontend.owners import OURS, is_operation, module_of, package_of
 from ...ir.facts import Facts as Manager
+from ...ir.facts import fact
 from ...ir.kind import UNKNOWN, Kind
 from ...rules.book import RuleBook
 from ...rules.twins import module_function
@@ -315,7 +316,7 @@ def derived_names(function: ir.Function) -> frozenset[str]:
 
 def floating_names(function: ir.Function, facts: Facts) -> frozenset[str]:
     """Names that carry derivatives, hence hold no integers: adjoints, tangents, their primals."""
-    found = {n: DERIVED_NAME.match(n) for n in derived_names(function)}
+    found = {n: DERIVED_NAME.match(n) for n in fact(derived_names, function)}
     adjoints = {n for n, match in found.items() if match}
     primals = {match["primal"] for match in found.values() if match}
     known = {n for n, kind in facts.kinds.items() if kind.dtype in ("float", "complex")}
@@ -327,7 +328,7 @@ def floating_names(function: ir.Function, facts: Facts) -> frozenset[str]:
 def derived_kinds(function: ir.Function, facts: Facts) -> dict[str, Kind]:
     """The adjoint (tangent) of what is surely a number is a number: nothing shares its memory."""
     found = {}
-    for name in derived_names(function):
+    for name in fact(derived_names, function):
         match = DERIVED_NAME.match(name)
         kind = UNKNOWN if match is None else facts.kind(match["primal"])
         if kind.form == "number" and not kind.discrete and name not in facts.kinds:

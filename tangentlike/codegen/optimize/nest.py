@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 
 from ... import ir
+from ...ir.facts import fact
 from .analyses import Asking
 from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
 from .facts import DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
@@ -37,7 +38,7 @@ def nest_single_uses(function: ir.Function, facts: Facts) -> ir.Function:
 class _Nesting(Asking):
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
-        self.ours = derived_names(function)
+        self.ours = fact(derived_names, function)
 
     def block(self, block: ir.Block, indentation: int) -> ir.Block:
         slots: list[ir.Stmt | None] = []
