@@ -9,6 +9,7 @@ reductions and entries are 0-d arrays instead of numbers, and it speaks the arra
 from __future__ import annotations
 
 import copy
+import operator
 import types
 import weakref
 from collections.abc import Callable
@@ -304,3 +305,84 @@ def _module() -> types.ModuleType:
 
 
 xp = _module()
+
+
+class _Fused:
+    """What `fuse` of the stand-in makes: it counts its calls, and refuses what CuPy's refuses."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.calls = function, 0
+        self.__name__ = function.__name__
+
+    def __call__(self, *args: Any) -> Any:
+        if not any(isinstance(arg, StrictArray) for arg in args):
+            return self.function(*args)
+        for arg in args:
+            if not isinstance(arg, (StrictArray, np.generic, int, float, complex)):
+                raise TypeError(f"Invalid argument type for {self.__name__!r}: {type(arg)}")
+        self.calls += 1
+        found = self.function(*map(_Traced, args))
+        return found.value
+
+
+class _Traced:
+    """An argument while a function is fused: elementwise operators, and nothing else."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def _traced(name: str, reflected: bool = False) -> Callable[..., Any]:
+    operation = getattr(operator, name)
+
+    def method(self: _Traced, *others: Any) -> Any:
+        given = [other.value if isinstance(other, _Traced) else other for other in others]
+        operands = (*given, self.value) if reflected else (self.value, *given)
+        return _Traced(operation(*operands))
+
+    return method
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod"):
+    setattr(_Traced, f"__{_name}__", _traced(_name))
+    setattr(_Traced, f"__r{_name}__", _traced(_name, reflected=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne", "pow", "neg"):  # (no __rpow__, no __abs__)
+    setattr(_Traced, f"__{_name}__", _traced(_name))
+
+
+def _fuse(*args: Any, **kwargs: Any) -> Any:
+    """`cupy.fuse`, with brackets or without."""
+    if len(args) == 1 and callable(args[0]):
+        return _Fused(args[0])
+    return _Fused
+
+
+def _elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the module that is also called while one is fused."""
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if not any(isinstance(arg, _Traced) for arg in args):
+            return function(*args, **kwargs)
+        return _Traced(function(*(a.value if isinstance(a, _Traced) else a for a in args)))
+
+    called.__name__ = called.__qualname__ = str(getattr(function, "__name__", "function"))
+    called.__module__ = "cupy"
+    for method in ("at", "reduce", "outer", "accumulate"):
+        setattr(called, method, getattr(function, method, None))
+    return called
+
+
+def fusing_module() -> types.ModuleType:
+    """The module with a `fuse` that takes elementwise functions only."""
+    module = types.ModuleType("strict_fusing", "The stand-in, with `fuse`.")
+    vars(module).update({k: v for k, v in vars(xp).items() if not k.startswith("__")})
+    for name in dir(np):
+        if isinstance(getattr(np, name), np.ufunc) or name == "where":
+            setattr(module, name, _elementwise(getattr(xp, name)))
+    module.fuse = _fuse  # type: ignore[attr-defined]
+    return module
+
+
+fusing = fusing_module()

@@ -38,15 +38,16 @@ STRICT_BOTH = {
 }
 
 
-def rewritten(theme: str) -> types.ModuleType:
+def rewritten(theme: str, module_name: str = "xp") -> types.ModuleType:
     """A module of the collection with `xp` where it says `np`."""
     original = sys.modules[f"tests.programs.{theme}"]
     text = Path(str(original.__file__)).read_text()
-    text = text.replace("import numpy as np", "from tests.strict_array import xp")
+    own = f"from tests.strict_array import {module_name} as xp"
+    text = text.replace("import numpy as np", own)
     text = re.sub(r"\bnp\.", "xp.", text)
-    filename = f"<strict {theme}>"
+    filename = f"<strict {theme} {module_name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
-    module = types.ModuleType(f"strict_{theme}")
+    module = types.ModuleType(f"strict_{theme}_{module_name}")
     module.__package__ = "tests.programs"
     sys.modules[module.__name__] = module  # dataclasses look their module up
     exec(compile(text, filename, "exec"), module.__dict__)

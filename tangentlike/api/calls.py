@@ -91,8 +91,9 @@ def grad(
         `fn` returns `(value, aux)`, and `aux` comes back beside the result: `(gradient, aux)`.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
-    target : {"numpy"}
-        What runs the emitted function: there is one target so far.
+    target : {"numpy", "cupy-fused"}
+        What runs the emitted function; with "cupy-fused", chains of elementwise operations are
+        functions that `cupy.fuse` makes one kernel of.
     check_finite : bool
         NaN or an infinity in the result raises `tl.NonFiniteError`, which says where it begins
         (the derivative is run a second time for that).
@@ -184,8 +185,9 @@ def value_and_grad(
         `((value, aux), gradient)`.
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
-    target : {"numpy"}
-        What runs the emitted function: there is one target so far.
+    target : {"numpy", "cupy-fused"}
+        What runs the emitted function; with "cupy-fused", chains of elementwise operations are
+        functions that `cupy.fuse` makes one kernel of.
     check_finite : bool
         NaN or an infinity in the value or the gradient raises `tl.NonFiniteError`, which says
         where it begins (the derivative is run a second time for that).

@@ -363,6 +363,7 @@ class Function:
     empties: tuple[
         str, ...
     ] = ()  # parameters that are its own to take apart: tapes, their tangents
+    decorators: tuple[Expr, ...] = ()  # of what is emitted for another target
 
     @property
     def param_names(self) -> tuple[str, ...]:

@@ -18,8 +18,10 @@ from ..analysis.kinds import kinds_from_example
 from ..analysis.moving import refuse_moving
 from ..analysis.raising import refuse_raising
 from ..analysis.stated_classes import stated_classes
+from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize.tapes import simplified_pairs
 from ..codegen.print import Stages, emit, load, standalone
+from ..codegen.print.module import scopes_of
 from ..errors import (
     CarriedOutError,
     EnteredError,
@@ -44,6 +46,8 @@ from ..runtime.standard import is_mirror
 from .builder import Builder
 from .closures import Moving, cells_between, moved_refs, moved_scope
 from .table import STAGE_NAMES, Record, collecting, current, recording
+
+TARGETS = ("numpy", "cupy-fused")
 
 __all__ = ["Derived", "Request", "derive", "derive_in_part", "derive_where_it_goes"]
 
@@ -230,13 +234,16 @@ def _derive(
     meanings: Meanings,
     reading: Reading,
 ) -> Derived:
-    if request.target != "numpy":
+    if request.target not in TARGETS:
         raise UnsupportedError(
-            f"there is no target {request.target!r} yet", hint='The one target is "numpy".'
+            f"there is no target {request.target!r} yet",
+            hint=f"The targets are {' and '.join(map(repr, TARGETS))}.",
         )
     with current().stage("lowered") as run:
         used = default_book() if book is None else book
         lowered = lower_ruled(fn, used, reading.managers, reading.namespace)
+        if request.target == "cupy-fused":
+            refuse_unfused(lowered.scope)
         cuts = cuts_made()
         refusal = None if cuts is None else cuts.note_always(lowered.function)
         if refusal is not None:
@@ -304,6 +311,10 @@ def _derived(
     with record.stage("simplified") as run:
         functions = made_by_transform.functions
         run.made = simplified_pairs(functions, build.simplified, build.facts)
+        if request.target == "cupy-fused":
+            scopes = scopes_of(ir.Module(run.made), lowered.scope, build.scopes)
+            run.made, own = fused(run.made, build.facts, scopes)
+            build.scopes.update(own)
         module = ir.Module(run.made)
     with record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)

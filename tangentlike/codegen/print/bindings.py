@@ -161,6 +161,7 @@ def references(fn: ir.Function) -> Iterator[ir.Ref]:
 
 def _all_references(fn: ir.Function) -> Iterator[ir.Ref]:
     pending: list[ir.Expr] = [p.default for p in fn.params if p.default is not None]
+    pending += fn.decorators
     for stmt in ir.statements(fn.body):
         pending += ir.expressions(stmt)
         if isinstance(stmt, ir.OpaqueStmt):

@@ -36,7 +36,8 @@ def function_lines(fn: ir.Function, tree: Any, printer: Printer, comments: bool)
     """The lines of a function; `tree` is what `to_gast.function` made of it."""
     parameters = printer.parameters(tree.args)
     header = ir.Origin(fn.place)
-    lines = [Line(text, header) for text in folding.signature(fn.name, parameters)]
+    lines = [Line(f"@{printer.item(decorator)}") for decorator in tree.decorator_list]
+    lines += [Line(text, header) for text in folding.signature(fn.name, parameters)]
     nodes = tree.body
     if fn.doc:
         lines += [Line(text) for text in _docstring(fn.doc)]

@@ -85,12 +85,20 @@ def load(emitted: Emitted, scope: Scope | None = None) -> dict[str, types.Functi
         loaded[fn.name].__renamed__ = renamed  # type: ignore[attr-defined]
         owner, _, method = fn.name.rpartition(".")
         if not owner:
-            siblings[fn.name].cell_contents = loaded[fn.name]
+            siblings[fn.name].cell_contents = _decorated(fn, loaded[fn.name])
             continue
         members = {**classes.get(owner, {"__module__": loaded[fn.name].__module__})}
         classes[owner] = {**members, method: loaded[fn.name]}
         siblings[owner].cell_contents = type(owner, (), classes[owner])
     _TEXTS.keep_while(loaded[main].__code__, main, emitted.source)
+    return loaded
+
+
+def _decorated(fn: ir.Function, loaded: Any) -> Any:
+    """A function under its decorators, each of which is a call of a function without arguments."""
+    for decorator in reversed(fn.decorators):
+        assert isinstance(decorator, ir.Call) and isinstance(decorator.fn, ir.Ref)
+        loaded = decorator.fn.obj()(loaded)
     return loaded
 
 

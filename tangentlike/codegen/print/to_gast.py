@@ -349,7 +349,8 @@ def function(fn: ir.Function, spell: Speller = plain) -> Any:
     body = block(fn.body, spell, empty=bool(fn.doc))
     if fn.doc:
         body.insert(0, gast.Expr(gast.Constant(fn.doc, None)))
-    return gast.FunctionDef(fn.name, parameters(fn.params, spell), body, [], None, None, [])
+    decorators = [expression(decorator, spell) for decorator in fn.decorators]
+    return gast.FunctionDef(fn.name, parameters(fn.params, spell), body, decorators, None, None, [])
 
 
 def parameters(params: tuple[ir.Param, ...], spell: Speller = plain) -> Any:
