@@ -85,12 +85,8 @@ class _Fusing:
     def _statement(self, stmt: ir.Stmt) -> ir.Stmt:
         if stmt.origin.role not in _ROLES and not isinstance(stmt, ir.Return):
             return ir.map_statement(stmt, lambda e: e, self.block)
-        target = getattr(stmt, "target", None)
-        base = target if isinstance(target, ir.Expr) else None
-        while isinstance(base, (ir.Index, ir.Attribute)):
-            base = base.base
-        name = target if isinstance(target, str) else getattr(base, "name", "result")
-        return ir.map_statement(stmt, lambda e: self._expr(e, str(name), stmt.origin), self.block)
+        name = _name_of(getattr(stmt, "target", None))
+        return ir.map_statement(stmt, lambda e: self._expr(e, name, stmt.origin), self.block)
 
     def _expr(self, expr: ir.Expr, name: str, origin: ir.Origin) -> ir.Expr:
         if isinstance(expr, ir.Index):  # (keys are integers)
@@ -156,6 +152,18 @@ def refuse_unfused(scope: Scope) -> None:
             f"`{module.obj.__name__}`, which fuses nothing",
             hint="Import cupy in the module of the function, or leave target= out.",
         )
+
+
+def _name_of(target: Any) -> str:
+    """The name that a statement binds, or writes to an entry or a field of."""
+    match target:
+        case str():
+            return target
+        case ir.Var(name):
+            return name
+        case ir.Index(base, _) | ir.Attribute(base, _):
+            return _name_of(base)
+    return "result"
 
 
 def _operations(expr: ir.Expr, leaves: list[ir.Expr]) -> int:
