@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from . import dask as dask
     from . import debugging
     from . import sweep as sweep
-    from .debugging import breakpoint_on_adjoint, explain, find_nan, line_map, trace
+    from .debugging import breakpoint_on_adjoint, explain, find_nan, line_map, profile, trace
 
 __version__ = "0.1.0"
 
@@ -54,6 +54,7 @@ __all__ = [
     "linearize",
     "nondifferentiable",
     "on_adjoint",
+    "profile",
     "register_container",
     "rule",
     "sparse_hessian",
@@ -67,7 +68,7 @@ __all__ = [
 
 # Loaded when they are asked for.
 _LATE = dict.fromkeys(
-    ("breakpoint_on_adjoint", "explain", "find_nan", "line_map", "trace"), "debugging"
+    ("breakpoint_on_adjoint", "explain", "find_nan", "line_map", "profile", "trace"), "debugging"
 )
 
 

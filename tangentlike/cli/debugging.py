@@ -42,6 +42,16 @@ def _register_runs(main: click.Group, at_arguments: Callable[..., Any]) -> None:
         found = trace(value_and_grad(fn, parse_wrt(wrt)), *args)
         click.echo(str(found if iteration is None else found.at(iteration)))
 
+    @main.command("profile")
+    @at_arguments
+    @_BY
+    def profile_command(fn: Any, args: list[Any], seed: int, wrt: str) -> None:
+        """Show what each line costs, primal and adjoint: milliseconds and bytes."""
+        from ..api.calls import value_and_grad
+        from ..debugging import profile
+
+        click.echo(str(profile(value_and_grad(fn, parse_wrt(wrt)), *args)))
+
     @main.command("nan")
     @at_arguments
     @_BY

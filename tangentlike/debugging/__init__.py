@@ -10,6 +10,7 @@ from .explaining import Report, explain
 from .growth import Growth, Series
 from .linemap import LineMap, Statement, UserFunction, line_map
 from .nonfinite import Finding, NaNReport, find_nan
+from .profiling import Profile, profile
 from .stopping import Debugger, breakpoint_on_adjoint, step_into
 from .summary import Summary, summary_of
 from .tracing import Row, Step, Trace, trace, tracing
@@ -24,6 +25,7 @@ __all__ = [
     "Growth",
     "LineMap",
     "NaNReport",
+    "Profile",
     "Report",
     "Row",
     "Series",
@@ -36,6 +38,7 @@ __all__ = [
     "explain",
     "find_nan",
     "line_map",
+    "profile",
     "step_curves",
     "step_into",
     "summary_of",

@@ -19,7 +19,7 @@ from .instrument import Probe, instrumented
 from .linemap import LineMap, Statement, derivation_behind, program_of
 from .summary import Summary, summary_of
 
-__all__ = ["Row", "Step", "Trace", "Tracer", "trace", "tracing"]
+__all__ = ["Probing", "Row", "Step", "Trace", "Tracer", "trace", "tracing"]
 
 _MOST_STEPS = 200_000
 
@@ -270,8 +270,9 @@ class _Frame:
 class Tracer:
     """Stands in for emitted functions while a derivative is traced."""
 
-    def __init__(self) -> None:
-        self.programs: dict[int, tuple[Derivation, dict[str, FunctionType], _Probe]] = {}
+    def __init__(self, probes: type[Probing] | None = None) -> None:
+        self.probes = Probing if probes is None else probes
+        self.programs: dict[int, tuple[Derivation, dict[str, FunctionType], Probing]] = {}
         self.frames: list[_Frame] = []
         self.tallies: dict[Key, _Tally] = {}
         self.stored = self.forgotten = 0
@@ -283,7 +284,7 @@ class Tracer:
         known = self.programs.get(id(derivation))
         if known is None:
             number = len(self.programs)
-            probe = _Probe(self, number)
+            probe = self.probes(self, number)
             made = instrumented(program_of(derivation), probe)
             probe.prepare()
             known = self.programs[id(derivation)] = derivation, made, probe
@@ -293,10 +294,12 @@ class Tracer:
         maps = tuple(probe.lines for _, _, probe in self.programs.values())
         return Trace(None, maps, dict(self.tallies), None, self.forgotten)
 
+    def tally(self, key: Key) -> _Tally:
+        """What is counted of a statement."""
+        return self.tallies.setdefault(key, _Tally())
+
     def note(self, key: Key, frame: _Frame, loops: tuple[int, ...], values: Any, s: float) -> None:
-        tally = self.tallies.get(key)
-        if tally is None:
-            tally = self.tallies[key] = _Tally()
+        tally = self.tally(key)
         tally.count += 1
         tally.seconds += s
         iterations = frame.base + tuple(frame.counts.get(n, 0) for n in loops)
@@ -309,7 +312,7 @@ class Tracer:
             self.stored += 1
 
 
-class _Probe(Probe):
+class Probing(Probe):
     """Notes what each statement bound, and how long it took."""
 
     def __init__(self, tracer: Tracer, number: int) -> None:

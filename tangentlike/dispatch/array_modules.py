@@ -7,6 +7,7 @@ functions; the caller sees arrays of their own module only.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -42,6 +43,7 @@ def standard_arrays_too(function: F) -> F:
     called.__name__, called.__doc__ = function.__name__, function.__doc__
     called.__qualname__, called.__module__ = function.__qualname__, function.__module__
     called.__annotations__ = function.__annotations__
+    called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     return cast(F, called)
 
 
