@@ -287,6 +287,27 @@ def _builder(
     return build, read
 
 
+def _refuse_made(functions: tuple[ir.Function, ...], lowered: Lowered, request: Request) -> None:
+    """Refuse what only shows in the functions that the transform made."""
+    cuts = cuts_made()
+    if cuts is not None:
+        cuts.refuse_reached(functions)
+    refuse_moving(functions)
+    refuse_raising(functions)
+    if request.namespace is not None and is_mirror(request.namespace):
+        refuse_unwrapped((lowered.function, *functions))
+
+
+def _fused(
+    functions: tuple[ir.Function, ...], scope: Scope, build: Builder
+) -> tuple[ir.Function, ...]:
+    """The functions with those before them that CuPy fuses."""
+    scopes = scopes_of(ir.Module(functions), scope, build.scopes)
+    made, own = fused(functions, build.facts, scopes)
+    build.scopes.update(own)
+    return made
+
+
 def _derived(
     fn: Callable[..., Any],
     lowered: Lowered,
@@ -300,21 +321,13 @@ def _derived(
     build, lowered = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
-    cuts = cuts_made()
-    if cuts is not None:
-        cuts.refuse_reached(made_by_transform.functions)
-    refuse_moving(made_by_transform.functions)
-    refuse_raising(made_by_transform.functions)
-    if request.namespace is not None and is_mirror(request.namespace):
-        refuse_unwrapped((lowered.function, *made_by_transform.functions))
+    _refuse_made(made_by_transform.functions, lowered, request)
     record = build.record
     with record.stage("simplified") as run:
         functions = made_by_transform.functions
         run.made = simplified_pairs(functions, build.simplified, build.facts)
         if request.target == "cupy-fused":
-            scopes = scopes_of(ir.Module(run.made), lowered.scope, build.scopes)
-            run.made, own = fused(run.made, build.facts, scopes)
-            build.scopes.update(own)
+            run.made = _fused(run.made, lowered.scope, build)
         module = ir.Module(run.made)
     with record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)
