@@ -120,7 +120,8 @@ def is_namespace(obj: Any) -> bool:
     of a class or of one of SciPy's distributions."""
     if isinstance(obj, types.ModuleType) or inspect.isclass(obj):
         return True
-    return type(obj).__module__.startswith("scipy.stats")
+    of_scipy = type(obj).__module__.startswith("scipy.stats")
+    return of_scipy and not hasattr(obj, "dist")  # (that holds parameters, which may be others)
 
 
 def live_attribute(obj: Any, name: str) -> Any:

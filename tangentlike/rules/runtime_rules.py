@@ -280,7 +280,7 @@ def method_of(y, x, name):
 # (Where the function itself carries derivatives, `analysis.refusals` says so.)
 nondifferentiable(runtime.asked_of_none, kind=unknown)
 nondifferentiable(runtime.plain_function, runtime.pair_of, runtime.tangent_of, kind=other)
-nondifferentiable(runtime.with_items, kind=other)
+nondifferentiable(runtime.with_items, runtime.derivative_of, runtime.jvp_of, kind=other)
 
 
 # --------------------------------------------------------------------- checkpointed loops

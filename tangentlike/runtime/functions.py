@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import linecache
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,8 @@ from .recent import Recent
 __all__ = [
     "Method",
     "asked_of_none",
+    "derivative_of",
+    "jvp_of",
     "method_of",
     "pair_of",
     "plain_function",
@@ -149,12 +152,27 @@ def _taking_items(
     name = name if name.isidentifier() else "function"
     own = f"_{name}" if name in (*params, *words) else name
     header = ", ".join([*params, *(["*"] if words else []), *words])
-    text = f"def {name}_of({header}):\n    return {own}({', '.join(parts)})\n"
-    file = f"<tangentlike items {next(_count)} of {name}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace: dict[str, Any] = {own: f, "__name__": "called"}
-    exec(compile(text, file, "exec"), namespace)
-    made: types.FunctionType = namespace[f"{name}_of"]
+    return _with_source(own, header, parts, {own: f})
+
+
+def derivative_of(operator: Any, f: Any, *options: Any, **named: Any) -> Any:
+    """What an operator (`tl.grad`) gives of a function that only the running program knows."""
+    return operator(f, *options, **named)
+
+
+def jvp_of(operator: Any, f: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
+    """`tl.jvp(f, primals, tangents)` as a function of these two tuples."""
+    moved = tuple(dot is not None for dot in tangents)
+    key = (id(operator), id(f), len(primals), moved)
+    _, made = _taking.get(key, (None, None))
+    if made is None:
+        plain = (None,) * len(primals)
+        named = f if isinstance(f, types.FunctionType) else _taking_items(f, plain, None, ())
+        given = "".join(f"x0[{i}], " for i in range(len(primals)))
+        dots = "".join(f"x1[{i}], " if moves else "None, " for i, moves in enumerate(moved))
+        passed = ["_f", f"({given})", f"({dots})"]
+        made = _with_source("jvp", "x0, x1", passed, {"jvp": operator, "_f": named})
+        _taking[key] = ((operator, f), made)
     return made
 
 
@@ -172,6 +190,7 @@ def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...]
     if not _derive:
         raise RuntimeError("import tangentlike: it makes the derivatives of functions at run time")
     derive, described = _derive[0]
+    f = _with_its_object(f)
     method = isinstance(f, Method)
     what = (f.__name__, described(f.owner)) if method else id(f)
     key = (what, count, wrt, words, mode)
@@ -182,6 +201,53 @@ def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...]
     kept = None if method else f  # (so that its id stays its own)
     _made.put(key, (kept, (found, holds)))
     return _given_owner(found, f.owner) if method else found
+
+
+def _with_its_object(f: Any) -> Any:
+    """A bound method as the method of its object, and that of a distribution of SciPy's with its
+    parameters as a function that is given these.
+
+    (What an object carries derivatives of, its methods do too, which is refused before.)
+    """
+    owner = getattr(f, "owner" if isinstance(f, Method) else "__self__", None)
+    if owner is None or isinstance(owner, (type, types.ModuleType)):
+        return f
+    distribution = getattr(owner, "dist", None)
+    if distribution is not None and type(owner).__module__.startswith("scipy.stats"):
+        return _of_distribution(owner, f.__name__)
+    if not isinstance(f, types.MethodType):
+        return f
+    found = getattr(type(owner), f.__name__, None)
+    return Method(owner, f.__name__) if found is f.__func__ else f
+
+
+def _of_distribution(owner: Any, name: str) -> Any:
+    """`stats.norm(0.0, scale=2.0).logpdf` as `lambda x: stats.norm.logpdf(x, 0.0, scale=2.0)`."""
+    held = (owner, owner.args, owner.kwds)
+    key = (*map(id, held), name)
+    _, made = _taking.get(key, (None, None))
+    if made is None:
+        stats = sys.modules["scipy.stats"]
+        method = getattr(getattr(stats, owner.dist.name), name)
+        given = {f"a{i}": value for i, value in enumerate(owner.args)}
+        words = {f"k_{word}": value for word, value in owner.kwds.items()}
+        passed = ["x0", *given, *(f"{word}=k_{word}" for word in owner.kwds)]
+        made = _with_source(name, "x0", passed, {name: method, **given, **words})
+        _taking[key] = (held, made)
+    return made
+
+
+def _with_source(
+    name: str, header: str, passed: list[str], namespace: dict[str, Any]
+) -> types.FunctionType:
+    """`def NAME_of(HEADER): return NAME(PASSED)`, with its source."""
+    text = f"def {name}_of({header}):\n    return {name}({', '.join(passed)})\n"
+    file = f"<tangentlike items {next(_count)} of {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace = {**namespace, "__name__": "called"}
+    exec(compile(text, file, "exec"), namespace)
+    made: types.FunctionType = namespace[f"{name}_of"]
+    return made
 
 
 def _given_owner(made: Any, owner: Any) -> Any:

@@ -9,6 +9,7 @@ from .arguments import spell_arguments
 from .array_operands import operands_as_arrays
 from .container_calls import calls_containers, plain_container_calls
 from .iterated_dicts import no_dicts_for_their_items
+from .late_operators import late_operators
 from .mappings import reads_by_key, reads_dicts
 from .starred_calls import starred_calls
 from .unpacking import named_before_unpacked
@@ -23,6 +24,7 @@ def spelled(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir
         refuse_fields_like_arrays(function, varied)
         function = reads_by_key(function, varied, context)
         function = plain_container_calls(function, varied, context)
+    function = late_operators(function, wrt, context)
     function = starred_calls(spell_arguments(function, context), wrt, context)
     function = named_before_unpacked(function, context)
     return operands_as_arrays(function, wrt, context)
