@@ -14,7 +14,6 @@ it captures would be lost.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 from ... import ir
 from ...analysis.activity import varied_names
@@ -61,13 +60,5 @@ def _operator(stmt: ir.Stmt) -> str:
 
 
 def _rewritten(function: ir.Function, parts: dict[int, list[ir.Stmt]]) -> ir.Function:
-    def block(stmts: ir.Block) -> ir.Block:
-        return tuple(new for stmt in stmts for new in statement(stmt))
-
-    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-        if id(stmt) in parts:
-            yield from parts[id(stmt)]
-        else:
-            yield ir.map_statement(stmt, block=block) if ir.blocks(stmt) else stmt
-
-    return dataclasses.replace(function, body=block(function.body))
+    """The function with other statements for some, by their ids."""
+    return ir.with_body(function, ir.rewrite(function.body, lambda stmt: parts.get(id(stmt))))
