@@ -330,3 +330,22 @@ def test_facts_die_with_their_function() -> None:
     del function
     gc.collect()
     assert dying() is None
+
+
+def test_jumps_of_nested_programs() -> None:
+    """`continue` goes to the head of its loop, an early `return` to the end."""
+    function = program("y = a\nfor i in n:\n    t = i\n    if i > k:\n        y = b\nreturn y")
+    loop = function.body[1]
+    assert isinstance(loop, ir.For) and isinstance(loop.body[1], ir.If)
+    (store,) = loop.body[1].body
+
+    def ended_by(jump: ir.Stmt) -> frozenset[str]:
+        branch = dataclasses.replace(loop.body[1], body=(store, jump))
+        body = (function.body[0], dataclasses.replace(loop, body=(loop.body[0], branch)))
+        found = solve(ir.with_body(function, (*body, function.body[2])), Live())
+        return found.before[found.index.number(store)]
+
+    end = ir.Return(ir.Var("c"), store.origin)
+    assert ended_by(end) == {"b", "c"}
+    assert ended_by(ir.Break(store.origin)) == {"b"}
+    assert ended_by(ir.Continue(store.origin)) == {"b", "k"}  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import ir
 from ..frontend.owners import is_numerical, module_of
+from ..ir.facts import fact
 from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind
 from ..rules.linear import holds_complex
 from ..runtime.records import attribute_of
@@ -105,7 +106,7 @@ class _Inference:
     def __init__(self, function: ir.Function, given: Mapping[str, Kind], book: Any) -> None:
         self.function = function
         self.book = book
-        self.evidence = evidence(function)
+        self.evidence = fact(evidence, function)
         self.contents = contents(function, book)
         self.assigned = {
             stmt.target.name

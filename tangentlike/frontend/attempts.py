@@ -29,6 +29,7 @@ from ..ir import (
     Block,
     Call,
     Const,
+    Continue,
     Display,
     Expr,
     Function,
@@ -42,7 +43,7 @@ from ..ir import (
 from ..ir.names import Names
 from .exits import without_jumps
 from .jumps import contains_jump, ends_by_raising, names_constant
-from .nested import Assignment, Continue, Star
+from .nested import Assignment, Star
 from .operators import NOT
 
 _ISINSTANCE = Ref("isinstance", isinstance)

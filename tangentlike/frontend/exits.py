@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from ..ir import Assign, Block, Break, Const, If, Return, Var
+from ..ir import Assign, Block, Break, Const, Continue, If, Return, Var
 from ..ir.names import Names
 from .jumps import Jumps, contains_jump, keep_and_set, replace_jumps
-from .nested import Continue
 
 _FLAGS: dict[type[Any], str] = {Return: "returned", Break: "stopped", Continue: "skipped"}
 

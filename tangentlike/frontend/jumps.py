@@ -18,6 +18,7 @@ from ..ir import (
     Break,
     Call,
     Const,
+    Continue,
     Do,
     Expr,
     For,
@@ -30,7 +31,7 @@ from ..ir import (
     While,
 )
 from ..ir.names import Names
-from .nested import Assignment, Continue
+from .nested import Assignment
 from .operands import is_repeatable
 from .operators import NOT
 

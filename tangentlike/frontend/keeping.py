@@ -19,8 +19,9 @@ from typing import Any
 
 from .. import ir
 from ..ir import Call, Expr, Function, Opaque, Ref, Var
+from ..ir.dataflow import Problem, Solution, solve
 from .captures import Later, bound_by, free_names
-from .nested import Closure, Continue, Define
+from .nested import Closure, Define
 from .operators import is_arithmetic
 
 Mention = Callable[[Expr], bool]  # whether an expression is the function
@@ -100,7 +101,7 @@ class Keeping:
         """The names that are bound where a holder is still to be read."""
         found: set[str] = set()
         for stmt in ir.statements(self.function.body):
-            kept = self.live_after[id(stmt)] & holders.names or id(stmt) in holders.inside
+            kept = self.live_after(stmt) & holders.names or id(stmt) in holders.inside
             if kept:
                 found.update(_given_value(stmt))
         return frozenset(found)
@@ -154,11 +155,17 @@ class Keeping:
         return False
 
     @functools.cached_property
-    def live_after(self) -> dict[int, frozenset[str]]:
-        """For each statement, the names that are read once it is done."""
-        walk = _Live()
-        walk.block(self.function.body, frozenset())
-        return walk.after
+    def _live(self) -> Solution[frozenset[str]]:
+        return solve(self.function, _Live())
+
+    def live_after(self, stmt: ir.Stmt) -> frozenset[str]:
+        """The names that are read once a statement is done (a loop: once it has bound its
+        variable)."""
+        number = self._live.index.number(stmt)
+        found = self._live.after[number]
+        if isinstance(stmt, ir.For | ir.While):
+            found |= self._live.starts[number, 0].difference(ir.binds(stmt))
+        return found
 
 
 def _mentions(function: Function, mention: Mention) -> bool:
@@ -260,60 +267,29 @@ class _Holders:
         return given or (called and self.keeping.makes_functions)
 
 
-@dataclass
-class _Live:
-    """Backwards through nested IR; `after` has what is live after each statement."""
+class _Live(Problem[frozenset[str]]):
+    """The names that are read later, in nested IR."""
 
-    after: dict[int, frozenset[str]] = field(default_factory=dict)
-    caught: frozenset[str] = frozenset()
-    exits: frozenset[str] = frozenset()
+    bottom: frozenset[str] = frozenset()
 
-    def block(self, block: ir.Block, out: frozenset[str]) -> frozenset[str]:
-        for stmt in reversed(block):
-            out |= self.caught
-            self.after[id(stmt)] = out
-            out = self.before(stmt, out)
-        return out
+    def join(self, a: frozenset[str], b: frozenset[str]) -> frozenset[str]:
+        return a | b
 
-    def before(self, stmt: Any, out: frozenset[str]) -> frozenset[str]:
-        """What is live before a statement."""
+    def transfer(self, stmt: Any, state: frozenset[str]) -> frozenset[str]:
         match stmt:
-            case ir.Return():
-                return ir.reads(stmt) | self.caught
-            case ir.Break() | Continue():
-                return self.exits
-            case ir.Try():
-                return self.attempt(stmt, out)
-            case ir.If():
-                return ir.reads(stmt) | self.block(stmt.body, out) | self.block(stmt.orelse, out)
-            case ir.For() | ir.While():
-                return self.loop(stmt, out)
             case Define(function=inner):
                 defaults = (ir.names_in(p.default) for p in inner.params)
-                return (out - {inner.name}).union(*defaults)
+                return (state - {inner.name}).union(*defaults)
             case ir.Update(target=Var(name)):
-                return out | ir.reads(stmt) | {name}
-        return (out - {*ir.binds(stmt)}) | ir.reads(stmt)
+                return state | ir.reads(stmt) | {name}
+            case ir.Try() | ir.For():
+                return state | ir.reads(stmt)
+        return state.difference(ir.binds(stmt)) | ir.reads(stmt)
 
-    def loop(self, stmt: ir.For | ir.While, out: frozenset[str]) -> frozenset[str]:
-        around = self.exits
-        head = out | ir.reads(stmt)
-        for _ in range(2):  # (the second round adds nothing to what is live at the head)
-            self.exits = head
-            head |= self.block(stmt.body, head) - {*ir.binds(stmt)}
-        self.exits = around
-        self.after[id(stmt)] |= head  # (a loop variable is bound before the body)
-        return head
-
-    def attempt(self, stmt: ir.Try, out: frozenset[str]) -> frozenset[str]:
-        tried, rest = ir.tried_and_rest(stmt)
-        around = self.caught
-        handled = self.block(stmt.orelse, out)
-        out = self.block(rest, out)
-        self.caught = around | handled
-        found = self.block(tried, out) | handled
-        self.caught = around
-        return ir.reads(stmt) | found
+    def enter(self, stmt: Any, state: frozenset[str]) -> frozenset[str]:
+        if isinstance(stmt, ir.Try):
+            return state
+        return state.difference(ir.binds(stmt)) | ir.reads(stmt)  # (it goes on reading its items)
 
 
 __all__ = ["Keeping"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from .. import ir
-from ..ir import Attribute, Call, Expr, Index, Opaque, Origin, Var
+from ..ir import Attribute, Call, Continue, Expr, Index, Opaque, Origin, Var
 from .operators import IN, NOT
 
 Place = Union[Var, Index, Attribute, "Star", "tuple[Place, ...]"]
@@ -30,13 +30,6 @@ class Assignment:
 
     targets: tuple[Place, ...]
     value: Expr
-    origin: Origin = field(compare=False, repr=False)
-
-
-@dataclass(frozen=True)
-class Continue:
-    """Goes on with the next iteration of the innermost loop."""
-
     origin: Origin = field(compare=False, repr=False)
 
 

@@ -325,7 +325,7 @@ class StatementReader:
         return [Break(Origin(line.whole()))]
 
     def go_on(self, node: gast.Continue, line: Line, reader: Reader) -> Sequence[Any]:
-        return [nested.Continue(Origin(line.whole()))]
+        return [ir.Continue(Origin(line.whole()))]
 
     def nothing(self, node: gast.Pass, line: Line, reader: Reader) -> Sequence[Any]:
         return []

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from .facts import fact
 from .index import ProgramIndex
-from .nodes import Block, Break, For, Function, If, Stmt, Try, While, With
+from .nodes import Block, Break, Continue, For, Function, If, Return, Stmt, Try, While, With
 from .visitor import blocks, tried_and_rest
 
 State = TypeVar("State")
-_BRANCHING = (If, For, While, With, Break)  # a `Try` is an `If`
+_BRANCHING = (If, For, While, With, Break, Continue, Return)  # a `Try` is an `If`
 
 
 class Problem(Generic[State]):
@@ -81,7 +82,7 @@ def solve(
     >>> [sorted(state) for state in found.before]
     [['a', 'b'], ['a', 't'], ['y']]
     """
-    index = ProgramIndex(function) if index is None else index
+    index = fact(ProgramIndex, function) if index is None else index
     solution = Solution(index, problem.bottom)
     solver = (_Forward if problem.forward else _Backward)(problem, solution)
     solution.result = solver.block(function.body, problem.boundary(function), problem.bottom)
@@ -100,9 +101,14 @@ class _Solver(Generic[State]):
 
 
 class _Backward(_Solver[State]):
-    """`leave` is the state where a `break` goes, `caught` where an exception goes, if anywhere."""
+    """`leave` is the state where a `break` goes, `head` where a `continue` goes, `caught` where an
+    exception goes, if anywhere."""
 
     caught: State | None = None
+
+    def __init__(self, problem: Problem[State], solution: Solution[State]) -> None:
+        super().__init__(problem, solution)
+        self.head = self.end = problem.boundary(solution.index.function)
 
     def block(self, block: Block, state: State, leave: State) -> State:
         """The state before a block from that after it."""
@@ -134,7 +140,9 @@ class _Backward(_Solver[State]):
                 return known[1]
             case With():
                 return problem.transfer(stmt, self.part(stmt, number, 0, state, leave))
-        return leave  # (a `break`)
+            case Return():
+                return problem.transfer(stmt, self.end)
+        return leave if isinstance(stmt, Break) else self.head
 
     def part(self, stmt: Stmt, number: int, branch: int, state: State, leave: State) -> State:
         """The state before one of the blocks of a statement."""
@@ -144,10 +152,12 @@ class _Backward(_Solver[State]):
 
     def loop(self, stmt: For | While, number: int, after: State) -> State:
         """The state at the head of a loop: what follows it and what an iteration does."""
-        problem, head = self.problem, after
+        problem, head, around = self.problem, after, self.head
         while True:
             test = problem.transfer(stmt, head) if isinstance(stmt, While) else head
+            self.head = test
             inside = self.part(stmt, number, 0, test, after)
+            self.head = around
             further = problem.enter(stmt, inside) if isinstance(stmt, For) else inside
             further = problem.join(head, further)
             if further == head:
@@ -210,6 +220,8 @@ class _Forward(_Solver[State]):
                 return known[1]
             case With():
                 return self.part(stmt, number, 0, problem.transfer(stmt, state))
+            case Return():
+                return problem.transfer(stmt, state)
         self.left[-1] = problem.join(self.left[-1], state)  # (a `break`)
         return problem.bottom
 

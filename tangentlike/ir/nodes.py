@@ -297,6 +297,14 @@ class Break:
 
 
 @dataclass(frozen=True)
+class Continue:
+    """Goes on with the next iteration of the innermost loop. Not among `Stmt`: what is lowered
+    has none any more (`frontend.jumps` makes branches of them)."""
+
+    origin: Origin = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Return:
     """Only as the last statement of the function's body: `value` is an expression of atoms."""
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ir, runtime
+from ..ir.facts import fact
 from ..ir.index import ProgramIndex
 from ..runtime.records import attribute_of
 
@@ -69,7 +70,7 @@ def iterators_spelled(lowered: Lowered) -> Lowered:
     every = list(ir.statements(lowered.function.body))
     if not any(_iterator(stmt) for stmt in every):
         return lowered
-    spelling = _Spelling(every, ProgramIndex(lowered.function))
+    spelling = _Spelling(every, fact(ProgramIndex, lowered.function))
     body = ir.rewrite(lowered.function.body, spelling.statement)
     function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)

@@ -13,6 +13,7 @@ from typing import Any
 from ... import ir
 from ...errors import UnsupportedError
 from ...frontend.comprehensions import is_generator
+from ...ir.facts import fact
 from ...ir.index import ProgramIndex
 from ..context import Context
 from ..loops import may_break, sources_of
@@ -39,7 +40,7 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
         else:
             others |= ir.reads(stmt)
 
-    index = ProgramIndex(function)
+    index = fact(ProgramIndex, function)
 
     def statement(stmt: ir.Stmt) -> list[ir.Stmt] | None:
         name = _iterator(stmt)
