@@ -64,13 +64,13 @@ class Case:
 # ---------------------------------------------------------------------- ways of differentiating
 
 
-def suited(df: Any, args: tuple[Any, ...]) -> str:
+def specialized_for(df: Any, args: tuple[Any, ...]) -> str:
     """The text that a call with these arguments runs."""
-    return str(df.__tangentlike__.derive().suited(args, {}).derived.source)
+    return str(df.__tangentlike__.derive().specialized_for(args, {}).derived.source)
 
 
 def reverse(case: Case) -> str:
-    return suited(tl.grad(case.fn, wrt=case.wrt), case.arguments())
+    return specialized_for(tl.grad(case.fn, wrt=case.wrt), case.arguments())
 
 
 def example(case: Case) -> str:
@@ -80,7 +80,7 @@ def example(case: Case) -> str:
 def forward(case: Case) -> str:
     args = case.arguments()
     seeds = tuple(args[k] for k in case.wrt)
-    return suited(tl.autodiff(case.fn, wrt=case.wrt, mode="forward"), (*args, *seeds))
+    return specialized_for(tl.autodiff(case.fn, wrt=case.wrt, mode="forward"), (*args, *seeds))
 
 
 def in_mode(mode: str) -> Way:

@@ -86,7 +86,7 @@ def test_it_runs_the_derivative_and_changes_nothing() -> None:
 def test_a_table_is_printed() -> None:
     text = str(tl.grad(recurrence, example=(H, 1)).saved(H, 8))
     head, *_, last = text.splitlines()
-    assert head.split() == ["line", "primal", "kept", "as", "times", "bytes"]
+    assert head.split() == ["line", "primal", "saved", "as", "times", "bytes"]
     assert last.split()[0] == "all"
 
 

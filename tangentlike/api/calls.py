@@ -254,7 +254,7 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
         if bound:
             args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
-        chosen = derivation.suited(args, kwargs)
+        chosen = derivation.specialized_for(args, kwargs)
         result = chosen.call(args, kwargs)
         finish(gradient, chosen)
         if check_finite and not leaves.is_finite(_parts(result, mode, has_aux)[:2]):
@@ -381,7 +381,7 @@ def autodiff(
         __tracebackhide__ = True
         args, kwargs = _complete(primal, args, kwargs)
         values = derivation.values(args, kwargs)
-        chosen = derivation.suited(args, kwargs)
+        chosen = derivation.specialized_for(args, kwargs)
         result = chosen.call(args, kwargs)
         finish(derivative, chosen)
         return shaped(args, kwargs, result, values)
@@ -453,7 +453,7 @@ def jvp(fn: Callable[..., R], primals: Any, tangents: Any, **kwargs: Any) -> tup
     if not wrt:
         value = _plain_value(primal, full_args, full_kwargs)
         return value, like(value, None)
-    derivation = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
+    derivation = _derivation(primal, "tangent", wrt).specialized_for(full_args, full_kwargs)
     values = derivation.values(full_args, full_kwargs)
     dots = {
         dot: seed_like(value, seeds[name], f"the tangent of `{name}`")
@@ -525,7 +525,7 @@ def vjp(
     if not wrt:
         nothing = (None,) * len(args)
         return _plain_value(primal, full_args, full_kwargs), lambda y_bar: nothing
-    derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
+    derivation = _derivation(primal, "pair", wrt).specialized_for(full_args, full_kwargs)
     forward, backward = functions_of(derivation.derived)
     emitted_value, tape = derivation.run(forward, full_args, full_kwargs)
     value = primal.shaped(full_args, full_kwargs, emitted_value)
@@ -641,7 +641,7 @@ def _called(fn: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> P
         return _called_object(fn, args, kwargs)
     primal = primal_of(fn)
     if primal.waits:
-        return primal.around(primal.inner.suited(*_complete(primal, args, dict(kwargs))))
+        return primal.around(primal.inner.specialized_for(*_complete(primal, args, dict(kwargs))))
     return primal
 
 

@@ -147,9 +147,9 @@ class Again:
         found = self._derivation.for_reversal
         return replace(self, derive=lambda: found)
 
-    def for_told(self, told: Structures) -> Again:
-        own = tuple((n, k) for n, k in told if n in self._derivation.names)
-        found = self._derivation.for_told(own)
+    def for_required(self, required: Structures) -> Again:
+        own = tuple((n, k) for n, k in required if n in self._derivation.names)
+        found = self._derivation.for_required(own)
         return self if found is self._derivation else replace(self, derive=lambda: found)
 
     def _believing(self, given: Mapping[str, Any]) -> Again:

@@ -22,7 +22,7 @@ from ..frontend.structures import Structures
 from .composed import Again
 
 if TYPE_CHECKING:
-    from .kept import Saved
+    from .saved import Saved
 
 __all__ = ["Operator", "finish", "hand_back"]
 
@@ -75,10 +75,10 @@ class Operator:
         """Its function."""
         return self.inner.emitted
 
-    def for_structures(self, function: Any, told: Structures) -> types.FunctionType:
+    def for_structures(self, function: Any, required: Structures) -> types.FunctionType:
         """The same derivative as `function`, for arguments of these structures."""
-        found = self.derive().for_told(told)
-        again = None if self.again is None else self.again.for_told(told)
+        found = self.derive().for_required(required)
+        again = None if self.again is None else self.again.for_required(required)
         made: Any = types.FunctionType(
             function.__code__, function.__globals__, function.__name__, None, function.__closure__
         )
@@ -138,11 +138,11 @@ def _shown(function: Any) -> str | None:
 
 def _saved(operator: Operator, *args: Any, **kwargs: Any) -> Saved:
     """What the reverse sweep keeps at these arguments, line by line."""
-    from .kept import saved
+    from .saved import saved
 
     primal = operator.primal
     args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
-    derivation = operator.derive().suited(args, kwargs)
+    derivation = operator.derive().specialized_for(args, kwargs)
     return saved(derivation.derived, derivation.run, args, kwargs)
 
 

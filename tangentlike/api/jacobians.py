@@ -35,11 +35,11 @@ __all__ = [
     "gradient_tangent",
     "handed",
     "hessian",
+    "inputs_for",
     "jacfwd",
     "jacobian",
     "jacrev",
     "refuse_unsuited",
-    "suited_inputs",
 ]
 
 Function = Callable[..., Any]
@@ -139,10 +139,10 @@ def jacobian(
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
         found = task.at(args, kwargs)
-        finish(matrix, task.derive().suited(args, kwargs))
+        finish(matrix, task.derive().specialized_for(args, kwargs))
         return found
 
-    told = {
+    options = {
         "wrt": names[0] if single else names,
         "mode": mode,
         "has_aux": True if has_aux else None,
@@ -154,7 +154,7 @@ def jacobian(
     again = Again(task.derive_again, jacobian_text) if plain else None
     about = documented("jacobian", primal, names, single, has_aux, example)
     operator = Operator("jacobian", primal, task.derive, about, False, again=again)
-    qualname = encode("jacobian", primal.origin, **told)
+    qualname = encode("jacobian", primal.origin, **options)
     return handed(matrix, operator, qualname, primal.signature, example)
 
 
@@ -389,8 +389,8 @@ def hessian(
     @standard_arrays_too
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
-        outer = derive(names).suited(args, kwargs)
-        inputs = suited_inputs(outer, args, kwargs, OF_REAL)
+        outer = derive(names).specialized_for(args, kwargs)
+        inputs = inputs_for(outer, args, kwargs, OF_REAL)
         both = inputs[0] if single else tuple(inputs)
         sweeps = [Forward(derive((name,)), args, kwargs, has_aux, like=both) for name in names]
         blocks = _by_columns(sweeps, inputs, single)
@@ -580,7 +580,7 @@ def refuse_unsuited(primal: Primal, what: str, value: Any, hint: str = "") -> No
         )
 
 
-def suited_inputs(
+def inputs_for(
     derivation: Derivation,
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],

@@ -148,7 +148,7 @@ def hvp(
     def product(*args: Any, **kwargs: Any) -> Any:
         args, kwargs, v = _vector(args, kwargs, v_name, v_position, follows_x)
         args, kwargs = _complete(primal, args, kwargs)
-        outer = derive().suited(args, kwargs)
+        outer = derive().specialized_for(args, kwargs)
         values = outer.values(args, kwargs)
         vectors = (v,) if single else tuple(v)
         if len(vectors) != len(names):
@@ -284,7 +284,7 @@ def linearize(fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R,
     if not wrt:
         value = _plain_value(primal, full_args, full_kwargs)
         return value, _dressed(lambda *x_dots: like(value, None), primal, False, "")
-    derivation = _derivation(primal, "pair", wrt).suited(full_args, full_kwargs)
+    derivation = _derivation(primal, "pair", wrt).specialized_for(full_args, full_kwargs)
     transposed = _transposed(derivation)
     forward, _ = functions_of(derivation.derived)
     value, tape = derivation.run(forward, full_args, full_kwargs)
@@ -305,7 +305,7 @@ def linearize(fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R,
             )
         return found
 
-    repeating = _derivation(primal, "tangent", wrt).suited(full_args, full_kwargs)
+    repeating = _derivation(primal, "tangent", wrt).specialized_for(full_args, full_kwargs)
     return value, _dressed(again, primal, True, repeating.derived.source)
 
 
@@ -384,7 +384,7 @@ def _prepared(
     zero = with_lists(seed_like(value, None))
     arguments = (*tape, zero) if transposed.taken is not None else (tape, zero)
     try:
-        derivation = transposed.derivation.suited(arguments, {})
+        derivation = transposed.derivation.specialized_for(arguments, {})
         forward, _ = functions_of(derivation.derived)
         run = derivation.run if restores or _has_list_twice(tape, set()) else derivation.guarded
         bars, again = run(forward, arguments, {})

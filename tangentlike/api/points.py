@@ -28,7 +28,7 @@ class Point:
     ) -> None:
         primal = primal_of(fn)
         args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
-        self.derivation = pair_of(fn, wrt, example).suited(args, kwargs)
+        self.derivation = pair_of(fn, wrt, example).specialized_for(args, kwargs)
         self.given = self.derivation.values(args, kwargs)
         self.has_aux = has_aux
         forward, self.backward = functions_of(self.derivation.derived)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from ..codegen.print.text import Stages
-    from .kept import Saved
+    from .saved import Saved
     from .sparse import Plan
 
 __all__ = [

@@ -24,7 +24,7 @@ from .calls import _complete, _derivation
 from .coloring import column_colors, fewest_possible, star_colors
 from .described import documented
 from .handback import Operator, finish, hand_back
-from .jacobians import OF_REAL, gradient_tangent, handed, refuse_unsuited, suited_inputs
+from .jacobians import OF_REAL, gradient_tangent, handed, inputs_for, refuse_unsuited
 from .remembered import Remembered
 from .signatures import SparseDerivative, SparseOf
 from .sweeps import Forward, Reverse
@@ -388,7 +388,7 @@ class _JacobianAt(_Point):
     ) -> None:
         self.mode = mode
         tangent = derive("tangent")
-        self._inputs = suited_inputs(tangent, args, kwargs)
+        self._inputs = inputs_for(tangent, args, kwargs)
         self._forward = Forward(tangent, args, kwargs)
         self._reverse: Callable[[], Reverse] = functools.cache(
             lambda: Reverse(derive("pair"), args, kwargs)
@@ -435,7 +435,7 @@ class _HessianAt(_Point):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> None:
-        inputs = suited_inputs(derivation.suited(args, kwargs), args, kwargs, OF_REAL)
+        inputs = inputs_for(derivation.specialized_for(args, kwargs), args, kwargs, OF_REAL)
         like = inputs[0] if single else tuple(inputs)
         self._inputs = inputs
         self._forward = Forward(derivation, args, kwargs, like=like)

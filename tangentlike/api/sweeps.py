@@ -38,7 +38,7 @@ class Forward:
         has_aux: bool = False,
         like: Any = None,
     ) -> None:
-        self.derivation = derivation.suited(args, kwargs)
+        self.derivation = derivation.specialized_for(args, kwargs)
         self.args, self.kwargs = args, kwargs
         self.has_aux, self.like = has_aux, like
         self.inputs = self.derivation.values(args, kwargs)
@@ -82,7 +82,7 @@ class Reverse:
         kwargs: Mapping[str, Any],
         has_aux: bool = False,
     ) -> None:
-        self.derivation = derivation.suited(args, kwargs)
+        self.derivation = derivation.specialized_for(args, kwargs)
         self.inputs = self.derivation.values(args, kwargs)
         self.has_aux = has_aux
         run, self._back = functions_of(self.derivation.derived)

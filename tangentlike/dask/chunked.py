@@ -251,48 +251,48 @@ def _handed_back(operator: str, given: dict[str, Any]) -> Any:
         rest = {key: value for key, value in given.items() if key != "loss"}
         options = {**rest, "scheduler": scheduler, "progress": progress}
         return lambda loss: _handed_back(operator, {"loss": loss, **options})
-    asked = _asked(**given)
-    plan = _plan(asked, functools.partial(plans.computed, scheduler=scheduler, progress=progress))
+    request = _asked(**given)
+    plan = _plan(request, functools.partial(plans.computed, scheduler=scheduler, progress=progress))
 
     def over_chunks(*args: Any, **kwargs: Any) -> Any:
-        found = plan(*_arguments(asked, args, kwargs))
-        if not asked.through_head:
+        found = plan(*_arguments(request, args, kwargs))
+        if not request.through_head:
             found = plans.computed(found, scheduler, progress)
         value, bars = found
         if operator == "value_and_grad":
             return value, bars
-        return (bars, value[1]) if asked.has_aux else bars
+        return (bars, value[1]) if request.has_aux else bars
 
     def lazy(*args: Any, **kwargs: Any) -> Any:
         """The plan as a Delayed, of `(value, gradient)`."""
-        if asked.through_head:
+        if request.through_head:
             raise TangentlikeError(
                 "a plan with a head runs its first pass before the graph of the second is known",
                 hint="Call the function itself; to have one Delayed, wrap it in dask.delayed.",
             )
-        return plan(*_arguments(asked, args, kwargs))
+        return plan(*_arguments(request, args, kwargs))
 
     made: Any = over_chunks
     made.__name__ = made.__qualname__ = plan.__name__
-    made.__doc__ = asked.primal.function.__doc__
-    made.__signature__ = asked.primal.signature
+    made.__doc__ = request.primal.function.__doc__
+    made.__signature__ = request.primal.signature
     made.delayed = lazy
-    made.source = plan_source(asked)
+    made.source = plan_source(request)
     return made
 
 
-def _arguments(asked: ChunkedLoss, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def _arguments(request: ChunkedLoss, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arguments of a call in the order of the parameters."""
-    bound = asked.primal.signature.bind(*args, **kwargs)
+    bound = request.primal.signature.bind(*args, **kwargs)
     bound.apply_defaults()
-    return [bound.arguments[name] for name in asked.parameters]
+    return [bound.arguments[name] for name in request.parameters]
 
 
-def _plan(asked: ChunkedLoss, computed: Callable[..., Any]) -> Callable[..., Any]:
+def _plan(request: ChunkedLoss, computed: Callable[..., Any]) -> Callable[..., Any]:
     """The plan, compiled from its text."""
-    text, name = plan_text(asked), f"{identifier(asked.loss)}_over_chunks"
-    namespace = {"computed": computed, **_called_here(asked)}
-    return compiled_plan(text, name, namespace, _shipped(asked))
+    text, name = plan_text(request), f"{identifier(request.loss)}_over_chunks"
+    namespace = {"computed": computed, **_called_here(request)}
+    return compiled_plan(text, name, namespace, _shipped(request))
 
 
 def compiled_plan(
@@ -316,36 +316,41 @@ def compiled_plan(
     return plan
 
 
-def _called_here(asked: ChunkedLoss) -> dict[str, Any]:
+def _called_here(request: ChunkedLoss) -> dict[str, Any]:
     """What the plan calls in the calling process: the head, and what combines statistics."""
     found: dict[str, Any] = {}
-    if asked.head is not None:
-        head = primal_of(asked.head)
-        wrt = (head.free_names[0], *asked.head_wrt)
-        found[f"{identifier(asked.head)}_value_and_grad"] = plain_value_and_grad(
-            asked.head, wrt=wrt
+    if request.head is not None:
+        head = primal_of(request.head)
+        wrt = (head.free_names[0], *request.head_wrt)
+        found[f"{identifier(request.head)}_value_and_grad"] = plain_value_and_grad(
+            request.head, wrt=wrt
         )
-    if asked.combines:
-        combine = primal_of(asked.reduction)
+    if request.combines:
+        combine = primal_of(request.reduction)
         both = combine.free_names[:2]
-        found[f"{identifier(asked.reduction)}_value"] = pullbacks.value(asked.reduction, both)
-        pulled = pullbacks.pullback(asked.reduction, both)
-        found[f"{identifier(asked.reduction)}_pullback"] = pulled
+        found[f"{identifier(request.reduction)}_value"] = pullbacks.value(request.reduction, both)
+        pulled = pullbacks.pullback(request.reduction, both)
+        found[f"{identifier(request.reduction)}_pullback"] = pulled
     return found
 
 
-def _shipped(asked: ChunkedLoss) -> dict[str, Shipped]:
+def _shipped(request: ChunkedLoss) -> dict[str, Shipped]:
     """What the tasks of the plan call, by the name it has in the plan."""
-    name, options = identifier(asked.loss), {"has_aux": asked.has_aux, "example": asked.example}
-    if not asked.through_head:
-        wrt = asked.wrt[0] if asked.single else asked.wrt
-        shipped = Shipped(pullbacks.value_and_grad, asked.loss, wrt=wrt, **options)
+    name, options = (
+        identifier(request.loss),
+        {"has_aux": request.has_aux, "example": request.example},
+    )
+    if not request.through_head:
+        wrt = request.wrt[0] if request.single else request.wrt
+        shipped = Shipped(pullbacks.value_and_grad, request.loss, wrt=wrt, **options)
         _ = shipped.made  # (a refusal comes where the request is made)
         return {f"{name}_value_and_grad": shipped}
-    if asked.passes == 1:
-        rows = Shipped(pullbacks.jacobian_rows, asked.loss, wrt=asked.wrt, **options)
+    if request.passes == 1:
+        rows = Shipped(pullbacks.jacobian_rows, request.loss, wrt=request.wrt, **options)
         return {f"{name}_rows": rows}
     return {
-        f"{name}_value": Shipped(pullbacks.value, asked.loss, wrt=asked.wrt, example=asked.example),
-        f"{name}_pullback": Shipped(pullbacks.pullback, asked.loss, wrt=asked.wrt, **options),
+        f"{name}_value": Shipped(
+            pullbacks.value, request.loss, wrt=request.wrt, example=request.example
+        ),
+        f"{name}_pullback": Shipped(pullbacks.pullback, request.loss, wrt=request.wrt, **options),
     }

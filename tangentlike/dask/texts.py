@@ -36,102 +36,106 @@ LOCALS = (
 )
 
 
-def plan_text(asked: ChunkedLoss) -> str:
+def plan_text(request: ChunkedLoss) -> str:
     """The function that is compiled: from the arguments to value and gradient."""
-    if asked.through_head:
-        lines = _two_passes(asked) if asked.passes == 2 else _one_pass_of_rows(asked)
+    if request.through_head:
+        lines = _two_passes(request) if request.passes == 2 else _one_pass_of_rows(request)
     else:
-        lines = _one_pass(asked)
-    parameters = ", ".join(own_name(name) for name in asked.parameters)
-    definition = f"def {identifier(asked.loss)}_over_chunks({parameters}):"
-    return "\n".join([definition, *(INDENT + line for line in [*_sent(asked), *lines])]) + "\n"
+        lines = _one_pass(request)
+    parameters = ", ".join(own_name(name) for name in request.parameters)
+    definition = f"def {identifier(request.loss)}_over_chunks({parameters}):"
+    return "\n".join([definition, *(INDENT + line for line in [*_sent(request), *lines])]) + "\n"
 
 
 # -------------------------------------------------------------------------------- the plans
 
 
-def _one_pass(asked: ChunkedLoss) -> list[str]:
+def _one_pass(request: ChunkedLoss) -> list[str]:
     """Each chunk gives its value and its gradient, which are summed."""
-    name = f"{identifier(asked.loss)}_value_and_grad"
-    is_mean, total = asked.reduction == "mean", f"tree_sum(parts, fan_in={asked.fan_in})"
-    lines = _parts(asked, f"delayed({name})({_arguments(asked)})")
-    if asked.has_aux:
-        lines += [_aux(asked), "parts = [delayed(without_aux)(part) for part in parts]"]
+    name = f"{identifier(request.loss)}_value_and_grad"
+    is_mean, total = request.reduction == "mean", f"tree_sum(parts, fan_in={request.fan_in})"
+    lines = _parts(request, f"delayed({name})({_arguments(request)})")
+    if request.has_aux:
+        lines += [_aux(request), "parts = [delayed(without_aux)(part) for part in parts]"]
     if is_mean:
         lines += [
-            f"data = blocks({own_name(asked.over[0])})",
+            f"data = blocks({own_name(request.over[0])})",
             "parts = [delayed(weighted)(*pair) for pair in zip(parts, data, strict=True)]",
         ]
         total = f"delayed(mean)({total})"
-    if asked.has_aux:
+    if request.has_aux:
         total = f"delayed(with_aux)({total}, aux)"
     return [*lines, f"return {total}"]
 
 
-def _one_pass_of_rows(asked: ChunkedLoss) -> list[str]:
+def _one_pass_of_rows(request: ChunkedLoss) -> list[str]:
     """Each chunk gives its statistics, and a gradient for each number of them."""
-    lines = _parts(asked, f"delayed({identifier(asked.loss)}_rows)({_arguments(asked)})")
-    total = "tree_sum([delayed(without_aux)(part) for part in parts], " + f"fan_in={asked.fan_in})"
-    if asked.has_aux:
-        lines += [_aux(asked), f"(stats, rows), aux = computed(({total}, aux))"]
+    lines = _parts(request, f"delayed({identifier(request.loss)}_rows)({_arguments(request)})")
+    total = (
+        "tree_sum([delayed(without_aux)(part) for part in parts], " + f"fan_in={request.fan_in})"
+    )
+    if request.has_aux:
+        lines += [_aux(request), f"(stats, rows), aux = computed(({total}, aux))"]
     else:
         lines += [f"stats, rows = computed({total})"]
-    return [*lines, *_head(asked), "bars = along(stats_bar, rows)", *_result(asked)]
+    return [*lines, *_head(request), "bars = along(stats_bar, rows)", *_result(request)]
 
 
-def _two_passes(asked: ChunkedLoss) -> list[str]:
+def _two_passes(request: ChunkedLoss) -> list[str]:
     """The statistics first; then each chunk's pullback of what the head says of them."""
-    name, fan_in = identifier(asked.loss), asked.fan_in
+    name, fan_in = identifier(request.loss), request.fan_in
     lines = ["# first pass: the statistics"]
-    lines += _parts(asked, f"delayed({name}_value)({_arguments(asked)})")
+    lines += _parts(request, f"delayed({name}_value)({_arguments(request)})")
     parts = "parts"
-    if asked.has_aux:
-        lines += [_aux(asked), "parts = [delayed(first)(part) for part in parts]"]
-    if not asked.combines:
+    if request.has_aux:
+        lines += [_aux(request), "parts = [delayed(first)(part) for part in parts]"]
+    if not request.combines:
         parts = f"tree_sum(parts, fan_in={fan_in})"
-    target = "parts" if asked.combines else "stats"
-    if asked.has_aux:
+    target = "parts" if request.combines else "stats"
+    if request.has_aux:
         lines += [f"{target}, aux = computed(({parts}, aux))"]
     else:
         lines += [f"{target} = computed({parts})"]
-    if asked.combines:
-        combine = identifier(asked.reduction)
+    if request.combines:
+        combine = identifier(request.reduction)
         lines += [f"stats, levels = tree_combine({combine}_value, parts)"]
-    lines += _head(asked)
+    lines += _head(request)
     lines += ["# second pass: the pullback of each chunk"]
-    return [*lines, *_pulled(asked), *_result(asked)]
+    return [*lines, *_pulled(request), *_result(request)]
 
 
-def _pulled(asked: ChunkedLoss) -> list[str]:
-    name, fan_in = identifier(asked.loss), asked.fan_in
+def _pulled(request: ChunkedLoss) -> list[str]:
+    name, fan_in = identifier(request.loss), request.fan_in
     lines = []
-    if asked.combines:
-        combine = identifier(asked.reduction)
-        call = f"delayed({name}_pullback)(seed, {_arguments(asked)})"
-        over = ", ".join(f"{n}={own_name(n)}" for n in asked.over)
+    if request.combines:
+        combine = identifier(request.reduction)
+        call = f"delayed({name}_pullback)(seed, {_arguments(request)})"
+        over = ", ".join(f"{n}={own_name(n)}" for n in request.over)
         lines = [
             f"seeds = tree_pullback({combine}_pullback, levels, stats_bar)",
             "pulled = [",
             f"    {call}",
-            f"    for seed, ({_members(asked)},) in zip(seeds, chunks({over}), strict=True)",
+            f"    for seed, ({_members(request)},) in zip(seeds, chunks({over}), strict=True)",
             "]",
             "pulled = [delayed(checked)(*both) for both in zip(parts, pulled, strict=True)]",
             f"bars = computed(tree_sum(pulled, fan_in={fan_in}))",
         ]
         return lines
     lines = ["stats_bar = constant(stats_bar)"]
-    lines += _parts(asked, f"delayed({name}_pullback)(stats_bar, {_arguments(asked)})", "pulled")
+    lines += _parts(
+        request, f"delayed({name}_pullback)(stats_bar, {_arguments(request)})", "pulled"
+    )
     return [*lines, f"bars = checked(stats, computed(tree_sum(pulled, fan_in={fan_in})))"]
 
 
-def _head(asked: ChunkedLoss) -> list[str]:
-    if asked.head is None:
+def _head(request: ChunkedLoss) -> list[str]:
+    if request.head is None:
         return ["value, stats_bar, direct = stats, 1.0, {}"]
-    name = f"{identifier(asked.head)}_value_and_grad"
-    takes = ", ".join(["stats", *(f"{n}={own_name(n)}" for n in asked.head_takes)])
-    adjoints = ", ".join(["stats_bar", *(own_name(f"{n}_bar") for n in asked.head_wrt)])
-    direct = ", ".join(f"{n!r}: {own_name(f'{n}_bar')}" for n in asked.head_wrt)
-    comma = "" if asked.head_wrt else ","
+    name = f"{identifier(request.head)}_value_and_grad"
+    takes = ", ".join(["stats", *(f"{n}={own_name(n)}" for n in request.head_takes)])
+    adjoints = ", ".join(["stats_bar", *(own_name(f"{n}_bar") for n in request.head_wrt)])
+    direct = ", ".join(f"{n!r}: {own_name(f'{n}_bar')}" for n in request.head_wrt)
+    comma = "" if request.head_wrt else ","
     return [
         f"value, ({adjoints}{comma}) = {name}({takes})",
         "stats_bar = like(stats, stats_bar)",
@@ -139,14 +143,14 @@ def _head(asked: ChunkedLoss) -> list[str]:
     ]
 
 
-def _result(asked: ChunkedLoss) -> list[str]:
-    value = "(value, aux)" if asked.has_aux else "value"
-    return [f"return {value}, chained({asked.wrt!r}, direct, bars)"]
+def _result(request: ChunkedLoss) -> list[str]:
+    value = "(value, aux)" if request.has_aux else "value"
+    return [f"return {value}, chained({request.wrt!r}, direct, bars)"]
 
 
-def _parts(asked: ChunkedLoss, call: str, target: str = "parts") -> list[str]:
-    over = ", ".join(f"{n}={own_name(n)}" for n in asked.over)
-    members = _members(asked) if len(asked.over) > 1 else f"({_members(asked)},)"
+def _parts(request: ChunkedLoss, call: str, target: str = "parts") -> list[str]:
+    over = ", ".join(f"{n}={own_name(n)}" for n in request.over)
+    members = _members(request) if len(request.over) > 1 else f"({_members(request)},)"
     return [
         f"{target} = [",
         f"    {call}",
@@ -155,28 +159,28 @@ def _parts(asked: ChunkedLoss, call: str, target: str = "parts") -> list[str]:
     ]
 
 
-def _aux(asked: ChunkedLoss) -> str:
+def _aux(request: ChunkedLoss) -> str:
     parts = "[delayed(aux_of)(part) for part in parts]"
-    if asked.passes == 2:
+    if request.passes == 2:
         parts = "[delayed(second)(part) for part in parts]"
     joined = {
         "list": parts,
-        "sum": f"tree_sum({parts}, fan_in={asked.fan_in})",
+        "sum": f"tree_sum({parts}, fan_in={request.fan_in})",
         "concatenate": f"delayed(concatenated)({parts})",
     }
-    return f"aux = {joined[asked.aux]}"
+    return f"aux = {joined[request.aux]}"
 
 
 # -------------------------------------------------------------------------------- the names
 
 
-def _sent(asked: ChunkedLoss) -> list[str]:
-    taken = asked.parameters
-    return [f"{sent(n, taken)} = constant({own_name(n)})" for n in asked.constants]
+def _sent(request: ChunkedLoss) -> list[str]:
+    taken = request.parameters
+    return [f"{sent(n, taken)} = constant({own_name(n)})" for n in request.constants]
 
 
-def _arguments(asked: ChunkedLoss) -> str:
-    return call_of(asked.primal, asked.over, asked.parameters)
+def _arguments(request: ChunkedLoss) -> str:
+    return call_of(request.primal, request.over, request.parameters)
 
 
 def call_of(primal: Primal, over: Sequence[str], taken: Sequence[str]) -> str:
@@ -189,8 +193,8 @@ def call_of(primal: Primal, over: Sequence[str], taken: Sequence[str]) -> str:
     return ", ".join(given)
 
 
-def _members(asked: ChunkedLoss) -> str:
-    return ", ".join(member(name, asked.parameters) for name in asked.over)
+def _members(request: ChunkedLoss) -> str:
+    return ", ".join(member(name, request.parameters) for name in request.over)
 
 
 def member(name: str, taken: Sequence[str]) -> str:
@@ -227,20 +231,20 @@ def _unused(name: str, taken: Sequence[str]) -> str:
 # -------------------------------------------------------------------------------- the source
 
 
-def plan_source(asked: ChunkedLoss) -> str:
+def plan_source(request: ChunkedLoss) -> str:
     """The text as it is shown: the derivative of a chunk, then the plan."""
-    shown, plan = [], plan_text(asked)
-    options = {"has_aux": asked.has_aux, "example": asked.example}
-    if not asked.through_head:
-        wrt: Any = asked.wrt[0] if asked.single else asked.wrt
-        shown.append(str(value_and_grad(asked.loss, wrt=wrt, **options).source))
+    shown, plan = [], plan_text(request)
+    options = {"has_aux": request.has_aux, "example": request.example}
+    if not request.through_head:
+        wrt: Any = request.wrt[0] if request.single else request.wrt
+        shown.append(str(value_and_grad(request.loss, wrt=wrt, **options).source))
     else:
-        shown.append(_pair_source(asked))
-    if asked.combines:
-        shown.append(_combine_source(asked.reduction))
-    if asked.head is not None:
-        names = (primal_of(asked.head).free_names[0], *asked.head_wrt)
-        shown.append(str(value_and_grad(asked.head, wrt=names).source))
+        shown.append(_pair_source(request))
+    if request.combines:
+        shown.append(_combine_source(request.reduction))
+    if request.head is not None:
+        names = (primal_of(request.head).free_names[0], *request.head_wrt)
+        shown.append(str(value_and_grad(request.head, wrt=names).source))
     return header([*shown, plan], plan)
 
 
@@ -305,33 +309,33 @@ def _apart(text: str) -> tuple[list[str], str]:
     return found, "\n".join(lines[end:])
 
 
-def _pair_source(asked: ChunkedLoss) -> str:
-    derivation = pair_of(asked.loss, asked.wrt, asked.example)
+def _pair_source(request: ChunkedLoss) -> str:
+    derivation = pair_of(request.loss, request.wrt, request.example)
     fwd, bwd = (f.__name__ for f in functions_of(derivation.derived))
-    names, taken = ", ".join(asked.parameters), asked.parameters
+    names, taken = ", ".join(request.parameters), request.parameters
     seed = _unused("stats_bar", taken)
-    value = "value[0]" if asked.has_aux else "value"
-    adjoint = f"seed_like(value, ({seed}, None))" if asked.has_aux else seed
-    unit = "(unit, None)" if asked.has_aux else "unit"
+    value = "value[0]" if request.has_aux else "value"
+    adjoint = f"seed_like(value, ({seed}, None))" if request.has_aux else seed
+    unit = "(unit, None)" if request.has_aux else "unit"
     seeds = "from tangentlike.pytree.seeds import seed_like\n"
-    if asked.passes == 1:
+    if request.passes == 1:
         body = (
-            f"def {identifier(asked.loss)}_rows({names}):\n"
+            f"def {identifier(request.loss)}_rows({names}):\n"
             f"    value, tape = {fwd}({names})\n"
             f"    rows = [{bwd}(tape, seed_like(value, {unit})) for unit in units({value})]\n"
-            f"    return {'value' if asked.has_aux else '(value, None)'}, rows\n"
+            f"    return {'value' if request.has_aux else '(value, None)'}, rows\n"
         )
         imports = "from tangentlike.dask.pullbacks import units\n" + seeds
     else:
         body = (
-            f"def {identifier(asked.loss)}_value({names}):\n"
+            f"def {identifier(request.loss)}_value({names}):\n"
             f"    value, _ = {fwd}({names})\n"
             f"    return value\n\n\n"
-            f"def {identifier(asked.loss)}_pullback({seed}, {names}):\n"
+            f"def {identifier(request.loss)}_pullback({seed}, {names}):\n"
             f"    value, tape = {fwd}({names})\n"
             f"    return {value}, {bwd}(tape, {adjoint})\n"
         )
-        imports = seeds if asked.has_aux else ""
+        imports = seeds if request.has_aux else ""
     return imports + derivation.derived.source.rstrip("\n") + "\n\n\n" + body
 
 

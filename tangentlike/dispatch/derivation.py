@@ -163,7 +163,7 @@ class Derivation:
         made.succeeds = True
         return made
 
-    def suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
+    def specialized_for(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         """The derivation for these arguments: this one, if they are what it was made for.
 
         Complex arguments need conjugates that are not emitted for real programs; operations on
@@ -171,7 +171,7 @@ class Derivation:
         an example says need a derivation that does not trust these.
         """
         if not self.holds():
-            return self.renewed().suited(args, kwargs)
+            return self.renewed().specialized_for(args, kwargs)
         called_with = forms(args, kwargs)
         if called_with is None:
             return self._suited(args, kwargs)
@@ -303,14 +303,14 @@ class Derivation:
         lists = lists and not objects and self._asked.lists
         asked = self._asked if any(value is None for value in given.values()) else None
         nothing = asked is not None and asked.nothing
-        told = structures_of(given, objects or self._asked.names, lists, nothing=nothing)
-        known = dict(told)
+        required = structures_of(given, objects or self._asked.names, lists, nothing=nothing)
+        known = dict(required)
         others = (n for n in self._stated if n in given and n not in known)
-        told += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
-        found = self if told == self.request.structures else self.for_told(told)
+        required += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
+        found = self if required == self.request.structures else self.for_required(required)
         if found._asked.ranks:
-            told = structures_of(given, objects or self._asked.names, lists, True, nothing)
-            found = self.for_told(told)
+            required = structures_of(given, objects or self._asked.names, lists, True, nothing)
+            found = self.for_required(required)
         return found
 
     @property
@@ -319,13 +319,13 @@ class Derivation:
         simple, wrt = self._simple or {}, self.request.wrt
         return self.for_structures({n: v for n, v in simple.items() if n not in wrt})
 
-    def for_told(self, told: Structures) -> Derivation:
+    def for_required(self, required: Structures) -> Derivation:
         """The same derivative for arguments of these structures."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
-            told_inside = tuple((n, k) for n, k in told if n in inner.names)
-            primal = primal.around(inner.for_told(told_inside))
-        return derivation_of(primal, replace(self.request, structures=told))
+            required_inside = tuple((n, k) for n, k in required if n in inner.names)
+            primal = primal.around(inner.for_required(required_inside))
+        return derivation_of(primal, replace(self.request, structures=required))
 
     @cached_property
     def _stated(self) -> tuple[str, ...]:

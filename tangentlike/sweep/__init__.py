@@ -1,4 +1,4 @@
-"""Long sweeps: the gradient of many rounds of one step, with states in memory and on disk.
+"""Long sweeps: the gradient of many iterations of one step, with states in memory and on disk.
 
 import tangentlike as tl
 

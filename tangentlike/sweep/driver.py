@@ -1,4 +1,4 @@
-"""The gradient of a loss of the state that many rounds of a step lead to."""
+"""The gradient of a loss of the state that many iterations of a step lead to."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ __all__ = ["Sweep", "grad", "value_and_grad"]
 _count = count(1)
 
 TEXT = """\
-def {step}_sweep(state, params, rounds):
-    journal = opened(state, params, rounds)
+def {step}_sweep(state, params, iterations):
+    journal = opened(state, params, iterations)
     # primal
     _, state = journal.ahead()
     for start, stop in journal.stretches():
@@ -59,16 +59,16 @@ def {step}_sweep(state, params, rounds):
 def grad(
     step: Callable[..., Any], loss: Callable[..., Any], wrt: Wrt = (0, 1), **how: Any
 ) -> Sweep:
-    """The gradient of `loss(state, params)` of the state after many rounds of `step`.
+    """The gradient of `loss(state, params)` of the state after many iterations of `step`.
 
     `step(state, params, t)` gives the next state (`t` may be left out), `loss(state, params)` a
-    number (`params` may be left out). The result is called as `(state, params, rounds)`; `wrt` says
-    which of the two first parameters of the step the gradient is by. The keywords:
+    number (`params` may be left out). The result is called as `(state, params, iterations)`; `wrt`
+    says which of the two first parameters of the step the gradient is by. The keywords:
 
     - `to`: a directory for states and for what is needed to go on; None, the default: memory only.
-    - `memory`, `disk`: how many states are kept in each; 20 and 0, with a directory 20 and 100.
+    - `memory`, `disk`: how many states are saved in each; 20 and 0, with a directory 20 and 100.
     - `save_every`: after how many seconds the sweep saves where it is (60).
-    - `progress`: True for bars, or a function `(phase, rounds done, rounds)`.
+    - `progress`: True for bars, or a function `(phase, iterations done, iterations)`.
 
     A call with a directory in which a sweep of the same step, loss and arguments was stopped goes
     on with it. The states are NumPy arrays and numbers, in containers.
@@ -78,7 +78,7 @@ def grad(
     ...     return x - rate * x**3
     >>> gradient = tl.sweep.grad(step, lambda x: np.sum(x * x), memory=3)
     >>> x_bar, rate_bar = gradient(np.array([1.0, 2.0]), 0.01, 50)
-    >>> gradient.report.rounds, gradient.report.repeated == gradient.report.least_repeated
+    >>> gradient.report.iterations, gradient.report.repeated == gradient.report.least_repeated
     (50, True)
     """
     return Sweep("grad", step, loss, wrt, **how)
@@ -92,7 +92,7 @@ def value_and_grad(
 
 
 class Sweep:
-    """A long sweep as a function of `(state, params, rounds)`.
+    """A long sweep as a function of `(state, params, iterations)`.
 
     `source` is its text, `report` what the last call has cost.
     """
@@ -144,12 +144,16 @@ class Sweep:
 
     # ------------------------------------------------------------------------------ the run
 
-    def __call__(self, state: Any, params: Any, rounds: int) -> Any:
-        if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 0:
-            raise TangentlikeError(f"a sweep runs a number of iterations, not {rounds!r}")
+    def __call__(self, state: Any, params: Any, iterations: int) -> Any:
+        if (
+            isinstance(iterations, bool)
+            or not isinstance(iterations, (int, np.integer))
+            or iterations < 0
+        ):
+            raise TangentlikeError(f"a sweep runs a number of iterations, not {iterations!r}")
         with _shown(self.progress) as shown:
             run = _Run(self, shown)
-            found = run.program()(state, params, int(rounds))
+            found = run.program()(state, params, int(iterations))
         value, *bars = found
         chosen = [bars[place] for place in self.places]
         gradient = chosen[0] if self.single else tuple(chosen)
@@ -159,7 +163,7 @@ class Sweep:
 
     @property
     def with_time(self) -> bool:
-        """Whether the step takes the number of the round."""
+        """Whether the step takes the number of the iteration."""
         return len(self.primal.free_names) == 3
 
     def text(self) -> str:
@@ -203,7 +207,7 @@ class _Run:
 
     def __init__(self, sweep: Sweep, progress: Progress | None) -> None:
         self.sweep, self.progress = sweep, progress
-        self.later: Any = None  # the state that the round after was reversed from
+        self.later: Any = None  # the state that the iteration after was reversed from
         self.params: tuple[Any, str] = (None, "")
 
     def program(self) -> Callable[..., Any]:
@@ -225,7 +229,7 @@ class _Run:
         made: Callable[..., Any] = namespace[f"{step}_sweep"]
         return made
 
-    def opened(self, state: Any, params: Any, rounds: int) -> Journal:
+    def opened(self, state: Any, params: Any, iterations: int) -> Journal:
         """The journal of this sweep, in which another one may have written."""
         sweep = self.sweep
         self.params = params, digest(params)
@@ -234,7 +238,7 @@ class _Run:
         journal = Journal(
             state,
             params,
-            rounds,
+            iterations,
             program=digest(sweep.source, outer, bound),
             to=sweep.to,
             memory=sweep.memory,
@@ -257,7 +261,7 @@ class _Run:
         return found(state, *params)
 
     def pullback(self, seed: Any, state: Any, params: Any, *t: Any) -> Any:
-        """The adjoint of a round, which must lead to the state that was reversed before."""
+        """The adjoint of a iteration, which must lead to the state that was reversed before."""
         wrt = self.sweep.primal.free_names[:2]
         point = Point(self.sweep.step, wrt, (state, params, *t), {}, False, None)
         path = None if self.later is None else difference(self.later, point.value)
@@ -290,9 +294,9 @@ def _shown(progress: bool | Progress) -> Iterator[Progress | None]:
     with Bars() as bars:
         tasks: dict[str, Any] = {}
 
-        def show(phase: str, done: int, rounds: int) -> None:
+        def show(phase: str, done: int, iterations: int) -> None:
             if phase not in tasks:
-                tasks[phase] = bars.add_task(phase, total=rounds)
+                tasks[phase] = bars.add_task(phase, total=iterations)
             bars.update(tasks[phase], completed=done)
 
         yield show

@@ -1,12 +1,13 @@
 """What a long sweep has done so far: states in memory and on disk, the adjoint, how far it came.
 
-The states are a stack, kept at the rounds of the binomial schedule of as many states as fit in
-memory and on disk together, so that as few rounds as possible are run again. Which of them are on
-disk is decided by their places in the stack: those that are written and read least often.
+The states are a stack, saved at the iterations of the binomial schedule of as many states as fit
+in memory and on disk together, so that as few iterations as possible are run again. Which of them
+are on disk is decided by their places in the stack: those that are written and read least often.
 
-A directory holds `sweep.json`, which says what has happened, states by the numbers of their rounds,
-and the newest adjoint. Each file is written under another name first, and `sweep.json` last:
-whenever the process is killed, what it says is there. Any states and any adjoint serve to go on.
+A directory holds `sweep.json`, which says what has happened, states by the numbers of their
+iterations, and the newest adjoint. Each file is written under another name first, and `sweep.json`
+last: whenever the process is killed, what it says is there. Any states and any adjoint serve to go
+on.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _FILE = "sweep.json"
 class Report:
     """What a call of a sweep has cost; where it went on with one that was stopped, its own part."""
 
-    rounds: int = 0
+    iterations: int = 0
     advanced: int = 0
     reversed: int = 0
     least_repeated: int = 0
@@ -53,7 +54,7 @@ class Report:
     @property
     def repeated(self) -> int:
         """Rounds that were run again, beside one run of each, and one more when it is reversed."""
-        return self.advanced - self.rounds
+        return self.advanced - self.iterations
 
 
 class Journal:
@@ -63,7 +64,7 @@ class Journal:
         self,
         state: Any,
         params: Any,
-        rounds: int,
+        iterations: int,
         *,
         program: str,
         to: Any,
@@ -72,17 +73,19 @@ class Journal:
         save_every: float,
         progress: Progress | None,
     ) -> None:
-        self.form, self.rounds = Form(state, "the state"), rounds
+        self.form, self.iterations = Form(state, "the state"), iterations
         self.memory, self.disk, self.slots = memory, disk, memory + disk
         self.save_every, self.progress = save_every, progress
         self.bars = (like(state, None), like(params, None))
-        self.report = Report(rounds, least_repeated=_least(rounds, self.slots))
+        self.report = Report(iterations, least_repeated=_least(iterations, self.slots))
         self.directory = None if to is None else Path(os.fspath(to))
-        self.key = digest(program, state, params, rounds)
-        self.held: dict[int, Any] = {0: _copied(self.form, state)}  # states in memory, by round
-        self.written: set[int] = set()  # rounds of the states on disk
-        self.stack: list[int] = [0] if rounds else []
-        self.planned: set[int] = set()  # rounds before which the forward sweep keeps the state
+        self.key = digest(program, state, params, iterations)
+        self.in_memory: dict[int, Any] = {
+            0: _copied(self.form, state)
+        }  # states in memory, by iteration
+        self.written: set[int] = set()  # iterations of the states on disk
+        self.stack: list[int] = [0] if iterations else []
+        self.planned: set[int] = set()  # iterations before which the forward sweep saves the state
         self.on_disk: frozenset[int] = frozenset()  # places in the stack
         self.reached = 0
         self.adjoint: tuple[int, Any, Any, Any] | None = None
@@ -94,20 +97,22 @@ class Journal:
     # ------------------------------------------------------------------------------ forwards
 
     def ahead(self) -> tuple[int, Any]:
-        """The round that the forward sweep begins with, and the state there."""
+        """The iteration that the forward sweep begins with, and the state there."""
         return self.reached, self._state(self.reached)
 
     def stretches(self) -> list[tuple[int, int]]:
-        """What is left of the forward sweep, between rounds whose states are kept."""
+        """What is left of the forward sweep, between iterations whose states are saved."""
         if self.adjoint is not None:
             return []
-        parts = stretches(self.rounds, snapshots=self.slots)
+        parts = stretches(self.iterations, snapshots=self.slots)
         self.planned = {start for start, _ in parts}
-        self.on_disk = _places_on_disk(Moves([a for a, _ in parts], self.rounds, self.slots), self)
+        self.on_disk = _places_on_disk(
+            Moves([a for a, _ in parts], self.iterations, self.slots), self
+        )
         return [(max(a, self.reached), b) for a, b in parts if b > self.reached]
 
     def keep(self, start: int, state: Any) -> None:
-        """Keep the state before a round, unless it is there: the first one always is."""
+        """Save the state before a iteration, unless it is there: the first one always is."""
         if start in self.stack or (self.adjoint is None and start not in self.planned):
             return
         place = len(self.stack)
@@ -115,14 +120,14 @@ class Journal:
         if place in self.on_disk and self.directory is not None:
             self._write(start, state)
         elif start not in self.written:
-            self.held[start] = _copied(self.form, state)
+            self.in_memory[start] = _copied(self.form, state)
         self._count()
 
     def passed(self, done: int, state: Any) -> None:
-        """A round of the forward sweep is done; its state is saved now and then."""
+        """A iteration of the forward sweep is done; its state is saved now and then."""
         self.report.advanced += 1
         self._show("forward", done)
-        if self.directory is not None and done < self.rounds and self._is_time():
+        if self.directory is not None and done < self.iterations and self._is_time():
             last = self.reached
             if done not in self.written:
                 self._write(done, state)
@@ -135,7 +140,7 @@ class Journal:
 
     def begin(self, value: Any, state_bar: Any, params_bar: Any) -> None:
         """The adjoint where the forward sweep ended."""
-        self._set(self.rounds, value, state_bar, params_bar)
+        self._set(self.iterations, value, state_bar, params_bar)
         if self.reached and self.reached not in self.stack:
             self._remove(self.reached)
         self._save_adjoint()
@@ -156,19 +161,19 @@ class Journal:
     def pop(self) -> None:
         """Give up the state on top."""
         start = self.stack.pop()
-        self.held.pop(start, None)
+        self.in_memory.pop(start, None)
         if start:
             self._remove(start)
 
     def again(self, done: int) -> None:
-        """A round was run again."""
+        """A iteration was run again."""
         self.report.advanced += 1
 
     def reversed(self, start: int, value: Any, state_bar: Any, params_bar: Any) -> None:
-        """The rounds from `start` on are reversed."""
+        """The iterations from `start` on are reversed."""
         self.report.reversed += 1
         self._set(start, value, state_bar, params_bar)
-        self._show("backward", self.rounds - start)
+        self._show("backward", self.iterations - start)
         if self.directory is not None and start and self._is_time():
             self._save_adjoint()
 
@@ -206,19 +211,19 @@ class Journal:
         if known["adjoint"] is not None:
             self.adjoint_on_disk = known["adjoint"]
             self._load_adjoint(known["adjoint"])
-            self.report.resumed_at = f"round {known['adjoint']['round']} backwards"
+            self.report.resumed_at = f"iteration {known['adjoint']['iteration']} backwards"
         elif self.reached:
-            self.report.resumed_at = f"round {self.reached} forwards"
-        starts = {start for start, _ in stretches(self.rounds, snapshots=self.slots)}
+            self.report.resumed_at = f"iteration {self.reached} forwards"
+        starts = {start for start, _ in stretches(self.iterations, snapshots=self.slots)}
         wanted = starts if self.adjoint is None else self.written
-        self.stack = sorted({0, *(self.written & wanted)}) if self.rounds else []
+        self.stack = sorted({0, *(self.written & wanted)}) if self.iterations else []
         self._count()
 
     def _record(self) -> None:
         assert self.directory is not None
         said = {
             "key": self.key,
-            "rounds": self.rounds,
+            "iterations": self.iterations,
             "states": sorted(self.written),
             "reached": self.reached,
             "adjoint": self.adjoint_on_disk,
@@ -254,8 +259,8 @@ class Journal:
             self._path(start).unlink()
 
     def _state(self, start: int) -> Any:
-        if start in self.held:
-            return _copied(self.form, self.held[start])
+        if start in self.in_memory:
+            return _copied(self.form, self.in_memory[start])
         self.report.states_read += 1
         self.report.bytes_read += self.form.nbytes
         return self.form.value(read(self._path(start), self.form.specs))
@@ -274,7 +279,7 @@ class Journal:
         form = Form((values[0], *self.bars), "the adjoint")
         path = self.directory / f"sweep-adjoint-{left}.bin"
         self.report.bytes_written += write(path, form.parts(tuple(values)))
-        self.adjoint_on_disk = {"round": left, "value": kind}
+        self.adjoint_on_disk = {"iteration": left, "value": kind}
         self._record()
         for old in self.directory.glob("sweep-adjoint-*.bin"):
             if old != path:
@@ -284,8 +289,8 @@ class Journal:
         assert self.directory is not None
         value = np.dtype(known["value"]).type(0.0)
         form = Form((value, *self.bars), "the adjoint")
-        path = self.directory / f"sweep-adjoint-{known['round']}.bin"
-        self._set(known["round"], *form.value(read(path, form.specs)))
+        path = self.directory / f"sweep-adjoint-{known['iteration']}.bin"
+        self._set(known["iteration"], *form.value(read(path, form.specs)))
 
     # ------------------------------------------------------------------------------ the rest
 
@@ -298,10 +303,10 @@ class Journal:
 
     def _show(self, phase: str, done: int) -> None:
         if self.progress is not None:
-            self.progress(phase, done, self.rounds)
+            self.progress(phase, done, self.iterations)
 
     def _count(self) -> None:
-        self.report.most_in_memory = max(self.report.most_in_memory, len(self.held))
+        self.report.most_in_memory = max(self.report.most_in_memory, len(self.in_memory))
         self.report.most_on_disk = max(self.report.most_on_disk, len(self.written))
 
 
@@ -309,9 +314,9 @@ def _copied(form: Form, state: Any) -> Any:
     return form.value([part.copy() for part in form.parts(state)])
 
 
-def _least(rounds: int, slots: int) -> int:
+def _least(iterations: int, slots: int) -> int:
     """Rounds that are run again at least: those that the theory counts, less the first sweep."""
-    return repeated_rounds(rounds, slots) - max(rounds - 1, 0)
+    return repeated_rounds(iterations, slots) - max(iterations - 1, 0)
 
 
 def _places_on_disk(moves: Moves, journal: Journal) -> frozenset[int]:

@@ -279,7 +279,7 @@ def _with_seeds(
 ) -> tuple[Callable[..., Any], list[Any]]:
     """The derivative function and its arguments; seeds that go by keyword only are bound."""
     operator = derivative.__tangentlike__  # type: ignore[attr-defined]
-    emitted = operator.derive().suited(tuple(args), {}).emitted
+    emitted = operator.derive().specialized_for(tuple(args), {}).emitted
     parameters = list(plain_signature(emitted).parameters.values())
     last = parameters[-len(seeds) :]
     if all(p.kind is p.POSITIONAL_OR_KEYWORD for p in last) and len(parameters) == len(

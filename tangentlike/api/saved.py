@@ -30,7 +30,7 @@ __all__ = ["Kept", "Saved", "saved"]
 
 @dataclass(frozen=True)
 class Kept:
-    """One thing that is kept: `name` in the emitted text, for the primal line `text`; `times` is
+    """One thing that is saved: `name` in the emitted text, for the primal line `text`; `times` is
     how many values, `bytes` how much memory that nothing else of the report has."""
 
     file: str
@@ -53,7 +53,7 @@ class Saved:
         return sum(row.bytes for row in self.rows)
 
     def __str__(self) -> str:
-        heads = ("line", "primal", "kept as", "times", "bytes")
+        heads = ("line", "primal", "saved as", "times", "bytes")
         cells = [(str(r.line), r.text, r.name, f"{r.times:,}", f"{r.bytes:,}") for r in self.rows]
         cells.append(("", "", "", "all", f"{self.bytes:,}"))
         widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
@@ -70,7 +70,7 @@ class Saved:
 def saved(
     derived: Derived, call: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> Saved:
-    """Run a derivative at these arguments and report what it kept when the primal ended.
+    """Run a derivative at these arguments and report what it saved when the primal ended.
 
     `call(function, args, kwargs)` runs an emitted function, as it is run for the user.
     """
