@@ -128,7 +128,51 @@ def iterator_by_a_slice_with_a_name(x):
     return np.sum(a * z[:2]) + np.sum(z**3)
 
 
+def required(x):
+    z = x * 1.0
+    y = np.require(z, float, ["C", "W"])
+    y *= 2.0
+    w = np.require(z, requirements="F")
+    w[0] = x[1]
+    return y @ z
+
+
+def argument_required(x):
+    y = np.require(x, np.float64, "W")
+    y[0] = x[1] * 3.0
+    return y @ y
+
+
+def filled_in_place(x):
+    z = x * 1.0
+    z[1] = np.inf
+    y = np.nan_to_num(z, copy=False, posinf=2.0)
+    y[0] *= x[3]
+    return np.sum(z * x)
+
+
+def filled_as_a_statement(x):
+    z = x * 1.0
+    z[0] = np.nan
+    np.nan_to_num(z, False, 0.5)
+    return z @ (x * x)
+
+
+def arguments_filled(x):
+    return np.sum(np.nan_to_num(x, copy=False) ** 3)
+
+
+def several_of_a_rank(x):
+    z = x * 1.0
+    a, b = np.atleast_2d(z, x[1])
+    a[0, 1] = x[2] ** 2
+    p = np.atleast_1d(x[0] * 2.0, z)
+    return z @ z * b[0, 0] + p[0][0] * np.sum(p[1])
+
+
 PROGRAMS = [
+    *(required, argument_required, filled_in_place, filled_as_a_statement, arguments_filled),
+    several_of_a_rank,
     *(sliced_iterator, iterator_by_a_slice_with_a_name),
     *(cast, cast_without_copy, to_complex, raveled, raveled_by_columns, raveled_by_function),
     *(reshaped_by_columns, made_by_columns, part_raveled),

@@ -82,6 +82,8 @@ def outputs(call: ir.Call, kinds: Mapping[str, Kind]) -> tuple[ir.Expr, ...]:
         at, is_read = _of_function(call.fn)
         if is_read:
             return ()  # (a user's parameter `out` is like any other)
+        if call.fn.obj is np.nan_to_num:
+            call = with_output_named(call)
     else:
         at = position_of_output(call.fn, kinds)
     given = [value for name, value in call.kwargs if name == "out"]
@@ -100,6 +102,24 @@ def outputs(call: ir.Call, kinds: Mapping[str, Kind]) -> tuple[ir.Expr, ...]:
 def _of_function(fn: ir.Ref) -> tuple[int | None, bool]:
     """Where a function takes `out`, and whether it is one of the user's."""
     return out_position(fn.obj), is_python_function(fn.obj)
+
+
+def with_output_named(call: ir.Call) -> ir.Call:
+    """`np.nan_to_num(x, copy=False, nan=v)` as `np.nan_to_num(x, nan=v, out=x)`, which it is where
+    x is an array; any other call as it is.
+
+    >>> x = ir.Var("x")
+    >>> with_output_named(ir.Call(ir.Ref("f", np.nan_to_num), (x, ir.Const(False)))).kwargs
+    (('out', Var(name='x')),)
+    """
+    if not isinstance(call.fn, ir.Ref) or call.fn.obj is not np.nan_to_num or not call.args:
+        return call
+    x, *given = call.args
+    options = dict(zip(("copy", "nan", "posinf", "neginf"), given, strict=False))
+    options |= dict(call.kwargs)
+    if options.pop("copy", ir.Const(True)) != ir.Const(False):
+        return call
+    return replace(call, args=(x,), kwargs=(*options.items(), ("out", x)))
 
 
 def position_of_output(fn: ir.Expr, kinds: Mapping[str, Kind]) -> int | None:

@@ -72,6 +72,16 @@ def asarray(y, a, dtype=None, order=None, *, copy=None):
         a_bar = nest_like(uncast(y_bar, dtype), a)
 
 
+@rule(np.require, view="maybe", kind=_converted)
+def require(y, a, dtype=None, requirements=None):
+    if dtype is None and is_array(a):
+        y_dot = a_dot
+        a_bar = y_bar
+    else:
+        y_dot = np.require(a_dot, float_dtype(y.dtype), requirements)
+        a_bar = nest_like(uncast(y_bar, y.dtype), a)
+
+
 def _contiguous(call, kind_of):
     kind = _converted(call, kind_of)
     return Kind("array", kind.dtype, (None,) if kind.rank == 0 else kind.shape)

@@ -33,6 +33,8 @@ def choices_spelled(lowered: Lowered) -> Lowered:
         y = np.exp(x, dtype=np.float64)             x_cast = np.asarray(x, dtype=np.float64)
                                                     y = np.exp(x_cast)
         y = np.einsum(a, [0, 1], b, [1])            y = np.einsum("ab,b", a, b)
+        p, q = np.atleast_1d(a, b)                  p = np.atleast_1d(a)
+                                                    q = np.atleast_1d(b)
 
     A third function is for where no condition holds. Calls whose conditions or functions stand
     in lists that cannot be seen stay as they are.
@@ -57,12 +59,20 @@ def _chooses(stmt: ir.Stmt) -> Any:
             return np.ufunc
         case ir.Assign(value=ir.Call(ir.Ref(obj=obj), args=(ir.Var(), *_))) if obj is np.einsum:
             return obj
+        case ir.Assign(value=ir.Call(ir.Ref(obj=obj), args=(_, _, *_) as args)) if any(
+            obj is known for known in _AT_LEAST
+        ) and not any(map(ir.is_starred, args)):
+            return np.atleast_1d
         case ir.Assign(target=str(), value=ir.Call(ir.Ref(obj=obj), args=args, kwargs=kwargs)):
             if obj is np.piecewise and len(args) == 3 and not kwargs:
                 return obj
             if obj is np.select and [word for word, _ in kwargs] in ([], ["default"]):
                 return obj
     return None
+
+
+_AT_LEAST = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
+_GIVES_TUPLES = isinstance(np.atleast_1d(0.0, 0.0), tuple)  # (lists, in older versions of NumPy)
 
 
 def _computes_in_one_type(ufunc: np.ufunc) -> bool:
@@ -146,9 +156,24 @@ class _Speller:
             np.select: self.wheres,
             np.ufunc: self.casts,
             np.einsum: self.subscripts,
+            np.atleast_1d: self.each,
         }
         spelled = spellings.get(_chooses(stmt))
         return None if spelled is None else spelled(stmt)
+
+    def each(self, stmt: ir.Stmt) -> list[ir.Stmt]:
+        assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
+        call, target = stmt.value, stmt.target
+        self.origin = stmt.origin
+        out: list[ir.Stmt] = []
+        arrays = tuple(
+            self.named("array", dataclasses.replace(call, args=(arg,)), out) for arg in call.args
+        )
+        if isinstance(target, tuple) and len(target) == len(arrays):
+            pairs = zip(target, arrays, strict=True)
+            return [*out, *(ir.Assign(part, array, stmt.origin) for part, array in pairs)]
+        together = ir.Display("tuple" if _GIVES_TUPLES else "list", arrays)
+        return [*out, ir.Assign(target, together, stmt.origin)]
 
     def casts(self, stmt: ir.Stmt) -> list[ir.Stmt]:
         assert isinstance(stmt, ir.Assign | ir.Do) and isinstance(stmt.value, ir.Call)

@@ -654,13 +654,6 @@ def view(y, a):
     a_bar = y_bar
 
 
-@rule(np.require, view="maybe", kind=first)
-def require(y, a, dtype=None, requirements=None):
-    if dtype is None:
-        y_dot = a_dot
-        a_bar = y_bar
-
-
 def _nested(call, kind_of):
     kind = kind_of(call.args[0])
     return Kind("list", item=Kind("number", kind.dtype, ())) if kind.rank == 1 else Kind()

@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import ir
 from ...analysis.operations import is_python_function
-from ...analysis.outputs import draws, position_of_output, with_size
+from ...analysis.outputs import draws, position_of_output, with_output_named, with_size
 from ...errors import CLASS_IS_READ, UnknownRankError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.kind import INT, UNKNOWN
@@ -145,9 +145,11 @@ class _Stores(ir.Rewriter):
             case ir.Ref(obj=obj) if is_python_function(obj):
                 return None  # (a user's parameter `out` is like any other)
             case ir.Ref(obj=obj):
+                call = with_output_named(call)
                 call = _with_out_named(call, position_of_output(call.fn, self.context.kinds))
                 if any(name == "out" for name, _ in call.kwargs):
-                    return self._out(stmt, call, target)
+                    stores = self._out(stmt, call, target) or []
+                    return [*self._written_if_array(stmt, call), *stores]
                 if target is None and _is_numpy(obj):
                     return self._function(stmt, call, obj)
             case ir.Attribute(_, "shuffle"):
@@ -169,6 +171,16 @@ class _Stores(ir.Rewriter):
                     return self._out(stmt, call, target)
                 self._refuse_unknown(call, base, method)
         return None
+
+    def _written_if_array(self, stmt: ir.Stmt, call: ir.Call) -> list[ir.Stmt]:
+        """The check that `np.nan_to_num(x, copy=False)` is given an array: of a number or a list it
+        makes a new one."""
+        x = dict(call.kwargs)["out"]
+        fills = isinstance(call.fn, ir.Ref) and call.fn.obj is np.nan_to_num
+        if not fills or self.context.kind_of(x).form == "array":
+            return []
+        check = ir.Call(self.context.helper("require_array"), (x,), at=call.at)
+        return [ir.Do(check, stmt.origin)]
 
     def _refuse_unknown(self, call: ir.Call, base: ir.Expr, method: str) -> None:
         """`obj.step(x, out=y)`, `obj.dot(x, y)`, where the class of `obj` is not known."""
