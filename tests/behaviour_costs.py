@@ -58,7 +58,10 @@ def counted(fn: Any) -> tuple[Counter[str], Counter[str]]:
         code = frame.f_code
         names = code.co_varnames[: code.co_argcount]
         given = (frame.f_locals.get(n) for n in names if n != "self")
-        if code.co_name[0] != "<" and any(isinstance(value, WHOLE) for value in given):
+        asks = part[1] == ASKING or code.co_name in PARTS_OF_RUNS
+        if code.co_name[0] == "<" or asks:
+            return
+        if any(isinstance(value, WHOLE) for value in given):
             owner = type(frame.f_locals["self"]).__name__ if "self" in frame.f_locals else ""
             name = ".".join(filter(None, (part[1], owner, code.co_name)))
             (analyses if part[0] == "analysis" else stages)[name] += 1
@@ -72,6 +75,8 @@ def counted(fn: Any) -> tuple[Counter[str], Counter[str]]:
 
 
 PARTS = ("frontend", "analysis", "ad", "codegen")
+# Asking for a fact that is known is no run, nor is what the solver asks of a problem.
+ASKING, PARTS_OF_RUNS = "codegen.optimize.analyses", ("boundary",)
 
 
 def part_of(frame: Any) -> tuple[str, str] | None:

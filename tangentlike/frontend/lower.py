@@ -68,9 +68,10 @@ def lower(fn: Callable[..., Any], managers: bool = False) -> Lowered:
         found = find_definition(function)
         names = Names([*scope.cells, found.name])
         known = survey(found.node)
-        scope = replace(scope, imports=imported_names(found.node, function.__globals__))
-        for name in scope.imports:
-            known.bound.pop(name, None)
+        if known.imports:
+            scope = replace(scope, imports=imported_names(found.node, function.__globals__))
+            for name in scope.imports:
+                known.bound.pop(name, None)
         read = read_definition(found, scope, names, known, managers)
         return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:

@@ -19,12 +19,13 @@ _YIELDS = (gast.Yield, gast.YieldFrom)
 class Survey:
     """`used`: every name that occurs, of any scope. `bound`: the names local to the function
     itself. `yields`: the expressions that make it a generator. `outer`: the names it declares
-    `global` or `nonlocal`."""
+    `global` or `nonlocal`. `imports`: whether anything is imported in it."""
 
     used: dict[str, None] = field(default_factory=dict)
     bound: dict[str, None] = field(default_factory=dict)
     yields: list[Any] = field(default_factory=list)
     outer: dict[str, None] = field(default_factory=dict)
+    imports: bool = False
 
 
 def survey(node: Any) -> Survey:
@@ -48,6 +49,7 @@ def survey(node: Any) -> Survey:
                 found.bound[part.id] = None
         elif kind is gast.alias:
             found.bound[part.asname or part.name.split(".")[0]] = None
+            found.imports = True
         elif kind in _DEFINITIONS and own:
             found.bound[part.name] = None
             found.used[part.name] = None

@@ -92,11 +92,14 @@ def operands_as_arrays(
                 _array(arg, stmt.origin, arrays, context) if place in places else arg
                 for place, arg in enumerate(stmt.value.args)
             )
+            if not arrays:
+                yield stmt
+                return
             yield from arrays
             call = dataclasses.replace(stmt.value, args=args)
-            if arrays and isinstance(stmt.target, str):
+            if isinstance(stmt.target, str):
                 context.kinds[stmt.target] = context.kind_of(call)
-            yield dataclasses.replace(stmt, value=call) if arrays else stmt
+            yield dataclasses.replace(stmt, value=call)
         else:
             yield stmt
 

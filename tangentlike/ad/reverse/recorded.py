@@ -428,4 +428,4 @@ def _again(stmt: ir.Assign) -> ir.Assign:
 
 
 def _restore(stmt: ir.Stmt) -> ir.Origin:
-    return dataclasses.replace(stmt.origin, role="restore")
+    return ir.Origin(stmt.origin.place, "restore", stmt.origin.rule)

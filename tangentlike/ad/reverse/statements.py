@@ -171,7 +171,8 @@ class Statements:
         if not c.elementwise or not isinstance(stmt.target, str):
             return c
         whole = self.context.kind_of(ir.Var(stmt.target))
-        return dataclasses.replace(c, value=plain_sum(c.value, whole, self.context))
+        value = plain_sum(c.value, whole, self.context)
+        return c if value is c.value else dataclasses.replace(c, value=value)
 
     def _handed_on(self, c: Contribution, status: str, alone: bool) -> str:
         """The status of `c.value` as an adjoint, given that of the result's adjoint."""

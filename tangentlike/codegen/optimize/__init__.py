@@ -84,14 +84,14 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
 
 def _rounds(function: ir.Function, facts: Facts) -> ir.Function:
     done: dict[Pass, ir.Function] = {}
+    forms, of = analyses(function, facts).patterns, function
     for _ in range(_ROUNDS):
         before = function
         for change, needs in PASSES:
-            if analyses(function, facts).patterns & needs != needs:
-                continue
-            if done.get(change) is not function:
-                function = change(function, facts)
-                done[change] = function
+            if function is not of:
+                forms, of = analyses(function, facts).patterns, function
+            if forms & needs == needs and done.get(change) is not function:
+                done[change] = function = change(function, facts)
         if function is before:
             break
     return function
