@@ -95,6 +95,7 @@ def check_program(
     have a kink at the arguments.
     """
     import tangentlike as tl
+    from tangentlike.runtime import NotDifferentiated
 
     f = load(source, name)
     wrt = tuple(range(len(args)))
@@ -108,7 +109,7 @@ def check_program(
         ways, along = SECOND_ORDER, (directions, agreement.directions_for(args, wrt, 6))
         try:
             expected = expected_curvature(f, args, *along)
-        except (tl.UnsupportedError, RuntimeError) as error:
+        except (tl.UnsupportedError, RuntimeError, NotDifferentiated) as error:
             if not is_refusal(error):
                 raise
             return "refused"
@@ -132,7 +133,7 @@ def check_program(
             if REASONS is not None:
                 REASONS[f"{mode.__name__}: {re.sub('`[^`]*`', '`_`', error.message)}"] += 1
             continue
-        except RuntimeError as error:
+        except (RuntimeError, NotDifferentiated) as error:
             if not is_refusal(error):
                 raise
             outcomes += ["refused"] * (DECLINED not in str(error))  # (a call finds another text)
@@ -154,9 +155,11 @@ DECLINED = "the text is for other arguments"
 def is_refusal(error: Exception) -> bool:
     """Whether this is a refusal, also one that only the run can make."""
     import tangentlike as tl
+    from tangentlike.runtime import NotDifferentiated
 
     late = ("the body of `try:` raised after", DECLINED)
-    return isinstance(error, tl.UnsupportedError) or any(text in str(error) for text in late)
+    refusals = (tl.UnsupportedError, NotDifferentiated)
+    return isinstance(error, refusals) or any(text in str(error) for text in late)
 
 
 def expected_slope(f: Callable[..., Any], args: tuple[Any, ...], directions: list[Any]) -> Any:
