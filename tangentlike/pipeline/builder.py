@@ -58,6 +58,7 @@ from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplify
 from ..codegen.optimize.facts import is_computation, shares_memory
 from ..errors import UnsupportedError
+from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
 from ..ir.kind import OTHER, Kind
 from ..ir.names import Names
@@ -96,6 +97,7 @@ class Builder:
         read = self.callees.read
         self.callees.read = lambda lowered: self.read(read(lowered), {})
         self.facts: dict[str, Facts] = {}
+        self.tries = False  # whether a `try` that goes on stands in a function that was read
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.plain = PlainFunctions(self.callees, self.scopes, self._done_plainly)
         self.real = True
@@ -118,6 +120,7 @@ class Builder:
         with self.record.stage("resolved") as run:
             found = self._read(lowered, given, guard)
             run.made = found.function
+            self.tries = self.tries or any(map(_goes_on, ir.statements(found.function.body)))
             return found
 
     def _read(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool) -> Lowered:
@@ -558,9 +561,17 @@ class Builder:
 
     def simplified(self, function: ir.Function) -> ir.Function:
         """One function, as a person would have written it."""
-        made = simplify(function, self.facts[function.name])
+        facts = self.facts[function.name]
+        if self.tries and any(function.name == callee.name for callee in self.callees.functions):
+            facts = dataclasses.replace(facts, tried=True)
+        made = simplify(function, facts)
         check_program(made)
         return made
+
+
+def _goes_on(stmt: ir.Stmt) -> bool:
+    """Whether a statement is a `try` after which the function goes on where its body raised."""
+    return isinstance(stmt, ir.Try) and not ends_by_raising(stmt.orelse)
 
 
 def _meant(stmt: ir.Stmt) -> frozenset[str]:

@@ -77,6 +77,10 @@ class _Marking:
             self.seen.add(shared)
             work.extend(self.writers.get(shared, ()))
 
+    def _is_seen_outside(self, effect: Effect) -> bool:
+        writes = effect.writes
+        return bool(writes) and any(map(self.sharing.is_outside, map(stack_name, writes)))
+
     def _collect(self, block: ir.Block, owner: int, loop: int) -> None:
         for stmt in block:
             key = id(stmt)
@@ -89,9 +93,7 @@ class _Marking:
                 self.writers.setdefault(self.sharing.of(name), []).append(key)
             if isinstance(stmt, ir.Break):
                 self.breaks.setdefault(loop, []).append(key)
-            elif effect.fixed or (
-                effect.writes and any(map(self.sharing.is_outside, map(stack_name, effect.writes)))
-            ):
+            elif _stays(stmt, effect, self.facts) or self._is_seen_outside(effect):
                 self.essential.append(key)
             inner = key if isinstance(stmt, ir.For | ir.While) else loop
             for nested in ir.blocks(stmt):
@@ -99,6 +101,12 @@ class _Marking:
             if isinstance(stmt, ir.Try):
                 tried = ir.statements(ir.tried_and_rest(stmt)[0])
                 self.essential += [id(s) for s in tried if s.origin.role == "primal"]
+
+
+def _stays(stmt: ir.Stmt, effect: Effect, facts: Facts) -> bool:
+    """Whether a statement stays whoever reads its values: for what it does, or for what it may
+    raise where a `try` around a call of the function tells by that."""
+    return effect.fixed or (facts.tried and stmt.origin.role == "primal")
 
 
 def _keep_needed(stmt: ir.Stmt, needed: set[int]) -> tuple[ir.Stmt, ...]:
@@ -167,7 +175,7 @@ class _Sweep:
             case ir.Break():
                 return stmt, leave
         effect = effect_of(stmt, self.facts)
-        if not effect.fixed and not self._matters(effect, after):
+        if not _stays(stmt, effect, self.facts) and not self._matters(effect, after):
             return None, after
         return stmt, after & ~defines | uses
 

@@ -222,7 +222,8 @@ class Facts:
     `temporaries`: names that flattening made. `original`: name of a web -> the user's name.
     `floating`: names that surely hold no integers or booleans. `real`: whether no complex
     values occur. `alias`: how the program spells its array module. `by_identity`: adjoints are
-    found by the objects that names stand for: what is read twice is one object. `cache` holds what
+    found by the objects that names stand for: what is read twice is one object. `tried`: whether a
+    `try` may be around calls of the function, which tells by what it raises. `cache` holds what
     follows from a statement, `manager` what follows from a program.
     """
 
@@ -235,6 +236,7 @@ class Facts:
     real: bool = True
     alias: str = "np"
     by_identity: bool = False
+    tried: bool = False
     cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
     manager: Manager = field(default_factory=Manager, repr=False, compare=False)
 
