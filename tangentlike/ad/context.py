@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir, runtime
-from ..analysis.kinds import kind_of
+from ..analysis.kinds import infer_kinds, kind_of
 from ..analysis.memory import Effects, Sources
 from ..analysis.operations import is_field, is_python_function, rule_object, written_position
 from ..ir.kind import OTHER, UNKNOWN, Kind
@@ -110,14 +110,25 @@ class Context:
             and is_field(expr, self.kinds, self.book)
         )
 
+    def fresh(self, wanted: str, kind: Kind, temporary: bool = False) -> str:
+        """A new name for values of this kind; a `temporary` may be put into what reads it."""
+        name = self.names.fresh(wanted)
+        self.kinds[name] = kind
+        if temporary:
+            self.temporaries.add(name)
+        return name
+
+    def infer_again(self, function: ir.Function, given: Mapping[str, Kind]) -> None:
+        """What is known of the names of a function that binds them anew."""
+        self.kinds.clear()
+        self.kinds.update(infer_kinds(function, given, self.book))
+
     def unread(self) -> str:
         """A name for what nobody reads: `_`, unless the function has a `_` of its own."""
         if "_" not in self.meant:
             self.kinds["_"] = OTHER
             return "_"
-        name = self.names.fresh("_")
-        self.kinds[name] = OTHER
-        return name
+        return self.fresh("_", OTHER)
 
     def numpy(self, name: str) -> ir.Ref:
         """A function of the program's array module, as it spells that."""

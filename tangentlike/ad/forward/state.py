@@ -58,8 +58,7 @@ class Tangents:
 
     def fresh(self, wanted: str, kind: Kind) -> str:
         """A new local name, with what is known of its value."""
-        name = self.context.names.fresh(wanted)
-        self.context.kinds[name] = kind
+        name = self.context.fresh(wanted, kind)
         return name
 
     def kind_of(self, expr: ir.Expr) -> Kind:

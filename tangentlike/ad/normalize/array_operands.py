@@ -135,9 +135,7 @@ def _array(arg: ir.Expr, origin: ir.Origin, before: list[ir.Stmt], context: Cont
     kind = context.kind_of(arg)
     if kind.form not in _SEQUENCES or kind.spells is not None:
         return arg
-    name = context.names.fresh("array")
-    context.temporaries.add(name)
-    context.kinds[name] = Kind("array")
+    name = context.fresh("array", Kind("array"), temporary=True)
     call = ir.Call(context.numpy("asarray"), (arg,), at=origin.place)
     before.append(ir.Assign(name, call, origin))
     return ir.Var(name)

@@ -42,8 +42,7 @@ def calm_elsewhere(
             return arg
         value = ir.Call(context.numpy("where"), (mask, arg, ir.Const(_INSIDE.get(ufunc, 1))))
         word = f"{arg.name}_there" if isinstance(arg, ir.Var) else "there"
-        name = context.names.fresh(word)
-        context.kinds[name] = context.kind_of(value)
+        name = context.fresh(word, context.kind_of(value))
         made.append(ir.Assign(name, value, origin))
         return ir.Var(name)
 

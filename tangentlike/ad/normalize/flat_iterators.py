@@ -117,8 +117,7 @@ class _Speller(ir.Rewriter):
 
     def _copied(self, stmt: ir.Assign) -> list[ir.Stmt]:
         """`t = a_flat[1:]`: a slice of an iterator is a copy, one of a vector is a view."""
-        part = self.context.names.fresh("part")
-        self.context.kinds[part] = self.context.kind_of(stmt.value)
+        part = self.context.fresh("part", self.context.kind_of(stmt.value))
         copy = ir.Call(self.context.helper("copy"), (ir.Var(part),), at=stmt.origin.place)
         return [dataclasses.replace(stmt, target=part), dataclasses.replace(stmt, value=copy)]
 

@@ -64,15 +64,13 @@ class _Stores(ir.Rewriter):
                 ir.Store(target=ir.Attribute(base, "real" | "imag" as part))
                 | ir.Update(target=ir.Attribute(base, "real" | "imag" as part))
             ) if self.context.kind_of(base).form in ("array", "value"):
-                view = self.context.names.fresh(part)
-                self.context.kinds[view] = self.context.kind_of(stmt.target)
+                view = self.context.fresh(part, self.context.kind_of(stmt.target))
                 named = ir.Assign(view, stmt.target, stmt.origin)
                 if isinstance(stmt, ir.Update):
                     return [named, dataclasses.replace(stmt, target=ir.Var(view))]
                 return [named, self._store(stmt, ir.Var(view), stmt.value)]
             case ir.For() if self._writes_items(stmt):
-                index = self.context.names.fresh("index")
-                self.context.kinds[index] = INT
+                index = self.context.fresh("index", INT)
                 return [indexed(stmt, index, self.block(stmt.body))]
             case ir.If() | ir.For() | ir.While():
                 return None
@@ -317,8 +315,9 @@ class _Stores(ir.Rewriter):
 
     def _fresh(self, value: ir.Call) -> str:
         word = value.fn.text.rpartition(".")[2] if isinstance(value.fn, ir.Ref) else "value"
-        name = self.context.names.fresh(word if word.isidentifier() else "value")
-        self.context.kinds[name] = self.context.kind_of(value)
+        name = self.context.fresh(
+            word if word.isidentifier() else "value", self.context.kind_of(value)
+        )
         return name
 
 

@@ -63,8 +63,7 @@ def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
 
 def _listed(stmt: ir.Stmt, name: str, context: Context) -> list[ir.Stmt]:
     assert isinstance(stmt, ir.Assign)
-    once = context.names.fresh(name)
-    context.kinds[once] = context.kinds[name]
+    once = context.fresh(name, context.kinds[name])
     again = ir.Call(ir.Ref("list", list), (ir.Var(once),))
     return [ir.Assign(once, stmt.value, stmt.origin), ir.Assign(name, again, stmt.origin)]
 
@@ -122,10 +121,8 @@ def keys_as_lists(function: ir.Function, context: Context) -> ir.Function:
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         for name in keyed(stmt) if isinstance(stmt, ir.For) else ():
             assert isinstance(stmt, ir.For)
-            keys = context.names.fresh(f"{name}_keys")
-            context.temporaries.add(keys)
             listed = ir.Call(ir.Ref("list", list), (ir.Var(name),))
-            context.kinds[keys] = context.kind_of(listed)
+            keys = context.fresh(f"{name}_keys", context.kind_of(listed), temporary=True)
             yield ir.Assign(keys, listed, stmt.origin)
             header = ir.substitute(stmt.iter, {name: ir.Var(keys)})
             stmt = dataclasses.replace(stmt, iter=header)

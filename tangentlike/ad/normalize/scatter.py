@@ -88,8 +88,7 @@ def _putmask(stmt: ir.Stmt, arguments: list[ir.Expr], context: Context) -> list[
     target, mask, value = arguments
     fitted, named = resized(stmt, value, ir.Attribute(target, "shape"), context)
     merged = ir.Call(context.numpy("where"), (mask, fitted, target), at=stmt.origin.place)
-    name = context.names.fresh("merged")
-    context.kinds[name] = context.kind_of(target)
+    name = context.fresh("merged", context.kind_of(target))
     whole = store(stmt, target, ir.Const(Ellipsis), ir.Var(name))
     return [*named, ir.Assign(name, merged, stmt.origin), whole]
 
@@ -109,8 +108,8 @@ def resized(
     """A value repeated or cut to a size, as these functions do; a number fits as it is."""
     if context.kind_of(value).form == "number":
         return value, []
-    size, name = context.names.fresh("size"), context.names.fresh("fitted")
-    context.kinds[size] = OTHER  # (a size or a shape carries no derivative)
+    size = context.fresh("size", OTHER)  # (a size or a shape carries no derivative)
+    name = context.names.fresh("fitted")
     resized = ir.Call(context.numpy("resize"), (value, ir.Var(size)), at=stmt.origin.place)
     return ir.Var(name), [
         ir.Assign(size, shape, stmt.origin),

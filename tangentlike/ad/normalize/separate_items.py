@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import ir
-from ...analysis.kinds import infer_kinds
 from ...analysis.record_types import record_values
 from ...frontend.lower import names_of, reaching, renamed_webs
 from ..context import Context
@@ -40,8 +39,7 @@ def split_again(function: ir.Function, context: Context) -> ir.Function:
     function, before = renamed_webs(function, reaching(function), names_of(function))
     context.original.update({n: context.original.get(b, b) for n, b in before.items()})
     given = {p: context.kinds[p] for p in function.param_names if p in context.kinds}
-    context.kinds.clear()
-    context.kinds.update(infer_kinds(function, given, context.book))
+    context.infer_again(function, given)
     context.names.take(n for s in ir.statements(function.body) for n in ir.binds(s))
     return function
 

@@ -105,10 +105,9 @@ def _named(stmt: ir.Stmt, call: ir.Call, context: Context) -> tuple[ir.Stmt, ir.
     """What the object has under the name, and the call of that."""
     fn = call.fn
     assert isinstance(fn, ir.Attribute) and isinstance(stmt, ir.Assign)
-    name = context.names.fresh(f"{_base_name(fn)}_{fn.name}")
     held = ir.Call(context.helper("method_of"), (fn.base, ir.Const(fn.name)), at=call.at)
-    context.kinds[name] = context.kind_of(held)
-    context.temporaries.add(name)
+    wanted = f"{_base_name(fn)}_{fn.name}"
+    name = context.fresh(wanted, context.kind_of(held), temporary=True)
     called = dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Var(name)))
     return ir.Assign(name, held, stmt.origin), called
 

@@ -149,9 +149,7 @@ def _lengths(function: ir.Function, written: Collection[str]) -> dict[str, int]:
 
 
 def _fresh(wanted: str, value: ir.Expr, context: Context) -> str:
-    name = context.names.fresh(wanted)
-    context.kinds[name] = context.kind_of(value)
-    context.temporaries.add(name)
+    name = context.fresh(wanted, context.kind_of(value), temporary=True)
     return name
 
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 
 from ... import ir
 from ...analysis.aliases import Aliases, analyse_aliases
-from ...analysis.kinds import infer_kinds
 from ...analysis.memory import key_parts
 from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
@@ -221,8 +220,7 @@ def _with_assumptions(
 
     head = checks(function.param_names, ir.Origin(function.place))
     function = ir.with_body(function, (*head, *ir.rewrite(function.body, after=checked)))
-    context.kinds.clear()
-    context.kinds.update(infer_kinds(function, given, context.book))
+    context.infer_again(function, given)
     return function
 
 

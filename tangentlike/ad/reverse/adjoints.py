@@ -156,8 +156,7 @@ class Adjoints:
     def share(self) -> None:
         """Begin with adjoints of zero for all entangled arrays."""
         if self.aliases.entangled and not self.shared:
-            self.shared = self.context.names.fresh("shared")
-            self.context.kinds[self.shared] = UNKNOWN
+            self.shared = self.context.fresh("shared", UNKNOWN)
             self.state[SHARED] = OWNED
             self.assign(self.shared, ir.Call(self.context.helper("SharedAdjoints")))
 

@@ -157,8 +157,7 @@ class IdentityAdjoints(Adjoints):
 
     def name_shadow(self) -> str:
         """The name of the shadow, for one that is made here or is given."""
-        self.shared = self.context.names.fresh("bars")
-        self.context.kinds[self.shared] = Kind("object", cls=runtime.Shadow)
+        self.shared = self.context.fresh("bars", Kind("object", cls=runtime.Shadow))
         self.state[SHARED] = OWNED
         return self.shared
 

@@ -105,8 +105,7 @@ class CallConversion(ir.Rewriter):
         wanted = isinstance(stmt, ir.Assign)
         pair = context.callees.pair(call, self.active, context.kind_of, wanted)
         actuals = context.callees.bind(call)
-        tape = context.names.fresh(f"{call.fn.text.rpartition('.')[2]}_tape")
-        context.kinds[tape] = OTHER
+        tape = context.fresh(f"{call.fn.text.rpartition('.')[2]}_tape", OTHER)
         if isinstance(stmt, ir.Do):
             result: ir.Target = context.unread()
         else:

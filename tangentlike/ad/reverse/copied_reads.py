@@ -141,9 +141,9 @@ class _Copying(ir.Rewriter):
         """Zeros like what an attribute had before it is assigned: its adjoint from there on."""
         key = (field, id(stmt.origin))
         if key not in self.context.held:
-            name = self.context.names.fresh(f"{field.name}_zero")
-            self.context.kinds[name] = self.context.kind_of(field)
-            self.context.temporaries.add(name)
+            name = self.context.fresh(
+                f"{field.name}_zero", self.context.kind_of(field), temporary=True
+            )
             self.context.held[key] = name
         old: ir.Expr = field
         if may_be_unset(stmt, field, self.facts, self.context):
@@ -177,9 +177,7 @@ class _Copying(ir.Rewriter):
         return ir.Call(self.context.helper("copy"), (ir.Var(name),))
 
     def _fresh(self, wanted: str, like: str) -> str:
-        name = self.context.names.fresh(wanted)
-        self.context.kinds[name] = self.context.kind_of(ir.Var(like))
-        self.context.temporaries.add(name)
+        name = self.context.fresh(wanted, self.context.kind_of(ir.Var(like)), temporary=True)
         return name
 
     # ------------------------------------------------------------------- what the adjoint reads

@@ -100,18 +100,14 @@ def _holds(stmt: ir.Stmt, field: str, nodes: Collection[str], sources: Sources) 
 def _spelled(
     stmt: ir.Update, field: ir.Attribute, seen: bool, context: Context
 ) -> tuple[ir.Stmt, ...]:
-    old = context.names.fresh(field.name)
-    context.kinds[old] = context.kind_of(field)
-    context.temporaries.add(old)
+    old = context.fresh(field.name, context.kind_of(field), temporary=True)
     read = ir.Assign(old, field, stmt.origin)
     if seen:
         store = ir.Store(field, ir.Var(old), stmt.origin)
         return read, dataclasses.replace(stmt, target=ir.Var(old)), store
     text, op = BINARY_OF[stmt.op.obj]
     value = ir.Call(ir.Ref(text, op), (ir.Var(old), stmt.value), at=stmt.origin.place)
-    new = context.names.fresh(field.name)
-    context.kinds[new] = context.kind_of(value)
-    context.temporaries.add(new)
+    new = context.fresh(field.name, context.kind_of(value), temporary=True)
     return (
         read,
         ir.Assign(new, value, stmt.origin),

@@ -14,7 +14,7 @@ from ... import ir, runtime
 from ...analysis.aliases import Aliases
 from ...analysis.memory import surely_basic
 from ...analysis.structure import Structure
-from ...ir.kind import BOOL, INT, UNKNOWN
+from ...ir.kind import BOOL, INT, UNKNOWN, Kind
 from ..context import BINARY_OF, Context
 from ..loops import indexed, may_break, sources_of
 from .overlaps import checked_overlap
@@ -208,10 +208,8 @@ class Preparation(ir.Rewriter):
             read |= ir.names_in(expr)
         return "$y" in read
 
-    def _fresh(self, wanted: str, kind: object) -> str:
-        name = self.context.names.fresh(wanted)
-        self.context.kinds[name] = kind  # type: ignore[assignment]
-        self.context.temporaries.add(name)
+    def _fresh(self, wanted: str, kind: Kind) -> str:
+        name = self.context.fresh(wanted, kind, temporary=True)
         return name
 
 

@@ -41,9 +41,9 @@ class ReplacedItems:
             return []
         if not self._may_count(stmt.target.base.name, original):
             return []
-        name = self.context.names.fresh(f"{stmt.target.base.name}_zero")
-        self.context.kinds[name] = self.context.kind_of(stmt.target)
-        self.context.temporaries.add(name)
+        name = self.context.fresh(
+            f"{stmt.target.base.name}_zero", self.context.kind_of(stmt.target), temporary=True
+        )
         self.context.held[key] = name
         zero = ir.Call(self.context.helper("zeros_like"), (self._item(stmt.target),))
         return [ir.Assign(name, zero, stmt.origin)]

@@ -59,8 +59,7 @@ def late_pair(
     """The statements for one such call, and the call as the reverse sweep sees it."""
     places = late_places(call, active)
     name = function_name(call)
-    fwd, bwd, tape = (context.names.fresh(f"{name}_{end}") for end in ("fwd", "bwd", "tape"))
-    context.kinds.update(dict.fromkeys((fwd, bwd, tape), OTHER))
+    fwd, bwd, tape = (context.fresh(f"{name}_{end}", OTHER) for end in ("fwd", "bwd", "tape"))
     request = late_request(call, places, "pair_of", context)
     made = ir.Assign((fwd, bwd), request, stmt.origin)
     new = ir.Assign((stmt.target, tape), dataclasses.replace(call, fn=ir.Var(fwd)), stmt.origin)
