@@ -19,7 +19,8 @@ REACHING = {"blocks", "in_blocks", "map_statement", "map_stmt", "map_block", "tr
 # What walks through templates, annotations or syntax trees: other trees than those of `ir`.
 OTHER_TREES = {
     *("rules/bind.py", "rules/expressions.py", "rules/specialise.py", "rules/template.py"),
-    "analysis/declared.py",
+    *("analysis/declared.py", "debugging/instrument.py"),
+    *("frontend/managers.py", "frontend/statements.py"),
 }
 FUNCTIONS = {"function", "fn", "primal", "main", "lowered", "inner", "plain", "definition", "self"}
 

@@ -231,8 +231,9 @@ class Recording:
         return self._end_of(needed, key, gone)
 
     def _statement(self, stmt: ir.Stmt, needed: int) -> int:
-        entry = self.entry.get(self.facts.number(stmt), 0)
-        needed |= self.exit.get(self.facts.number(stmt), 0)
+        number = self.facts.number(stmt)
+        entry = self.entry.get(number, 0)
+        needed |= self.exit.get(number, 0)
         match stmt:
             case ir.If():
                 first = self._block(stmt.body, needed, self.facts.block(stmt, 0))
@@ -245,9 +246,7 @@ class Recording:
         names = bound_by(stmt)
         self._overwrite(stmt, tuple(n for n in names if self.sets.has(needed, n)))
         needed = needed & ~self.sets.mask(names) | entry
-        if self.facts.number(stmt) in self._stored and is_pop(
-            stmt
-        ):  # `v = xs.pop()`, undone by `xs.append(v)`
+        if number in self._stored and is_pop(stmt):  # `v = xs.pop()`, undone by `xs.append(v)`
             needed |= self.sets.mask(names)
         return needed
 

@@ -95,7 +95,7 @@ def _asks_type(ref: ir.Ref) -> bool:
     return isinstance(code, types.CodeType) and own and "type" in code.co_names
 
 
-class _Reader:
+class _Reader(ir.Rewriter):
     """Puts what modules hold for the names of it; `known` are the names of modules."""
 
     def __init__(self, known: dict[str, ir.Ref], bound: Any, names: Names) -> None:
@@ -103,10 +103,7 @@ class _Reader:
         self.asked: list[str] = []
         self._known, self._bound, self._names = known, bound, names
 
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(made for stmt in block for made in self._statement(stmt))
-
-    def _statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
         match stmt:
             case ir.Assign(target=str(name), value=value) if name in self.roots:
                 asked = self._names.fresh("namespace")
@@ -121,7 +118,7 @@ class _Reader:
                 if inner and self._bound[name] == 1:
                     self._known[name] = found  # type: ignore[assignment]
                     return ()
-        return (ir.map_statement(stmt, lambda e: self._expr(e, stmt), self.block),)
+        return self.inside(ir.map_statement(stmt, lambda e: self._expr(e, stmt)))
 
     def _expr(self, expr: ir.Expr, stmt: ir.Stmt) -> ir.Expr:
         if isinstance(expr, ir.Var):
