@@ -1,0 +1,187 @@
+"""Adjoint time over primal time of each operation, at three sizes.
+
+For every operation the pullback of `tl.vjp` is made once, then function and pullback are timed in
+turn, in process CPU time, the least of many rounds. Ratios above 4 have a reason or are a defect.
+
+    python examples/benchmarks/operations.py
+    python examples/benchmarks/operations.py --only matmul --sizes small,middle
+    python examples/benchmarks/operations.py --markdown
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tangentlike as tl
+
+SIZES = {"small": 30, "middle": 120, "large": 400}
+ROUNDS = 5
+LIMIT = 4.0
+SECONDS = 0.1  # of each measurement
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A function of arrays that `given` makes for a size; `why` says why its adjoint takes long."""
+
+    name: str
+    fn: Callable[..., Any]
+    given: Callable[[int, Any], tuple[Any, ...]]
+    why: str = ""
+
+
+def square(n: int, rng: Any) -> tuple[Any, ...]:
+    return (rng.random((n, n)) + 0.1,)
+
+
+def squares(n: int, rng: Any) -> tuple[Any, ...]:
+    return rng.random((n, n)) + 0.1, rng.random((n, n)) + 0.1
+
+
+def vectors(n: int, rng: Any) -> tuple[Any, ...]:
+    return rng.random(n * n), rng.random(n * n)
+
+
+def columns(n: int, rng: Any) -> tuple[Any, ...]:
+    return rng.random((n, n)), rng.random(n)
+
+
+def stack(n: int, rng: Any) -> tuple[Any, ...]:
+    return rng.random((max(2, n // 8), 8, n)), rng.random((n, n))
+
+
+def stacks(n: int, rng: Any) -> tuple[Any, ...]:
+    return rng.random((n, 16, 16)), rng.random((n, 16, 16))
+
+
+def definite(n: int, rng: Any) -> tuple[Any, ...]:
+    a = rng.random((n, n))
+    return (a @ a.T + n * np.eye(n),)
+
+
+def system(n: int, rng: Any) -> tuple[Any, ...]:
+    return rng.random((n, n)) + n * np.eye(n), rng.random((n, n))
+
+
+def signal(n: int, rng: Any) -> tuple[Any, ...]:
+    return rng.random(20 * n), rng.random(31)
+
+
+def indices(n: int, rng: Any) -> tuple[Any, ...]:
+    return rng.random((n, n)), rng.integers(0, n, 2 * n)
+
+
+_TWICE = "the adjoint has two operands, with a product each"
+OPERATIONS = [
+    Operation("x * y", lambda x, y: x * y, squares),
+    Operation("x / y", lambda x, y: x / y, squares),
+    Operation("x**2", lambda x: x**2, square),
+    Operation("x**1.5", lambda x: x**1.5, square),
+    Operation("x**y", lambda x, y: x**y, squares),
+    Operation("exp", lambda x: np.exp(x), square),
+    Operation("log", lambda x: np.log(x), square),
+    Operation("sqrt", lambda x: np.sqrt(x), square),
+    Operation("sin", lambda x: np.sin(x), square),
+    Operation("tanh", lambda x: np.tanh(x), square),
+    Operation("maximum", lambda x, y: np.maximum(x, y), squares),
+    Operation("where", lambda x, y: np.where(x > 0.5, x, y), squares),
+    Operation("abs", lambda x: np.abs(x), square),
+    Operation("clip", lambda x: np.clip(x, 0.2, 0.8), square),
+    Operation("x + row", lambda x, v: x + v, columns),
+    Operation("sum", lambda x: np.sum(x), square),
+    Operation("sum of a product", lambda x, y: np.sum(x * y), squares),
+    Operation("sum over an axis", lambda x: np.sum(x, axis=0), square),
+    Operation("mean", lambda x: np.mean(x, axis=1), square),
+    Operation("var", lambda x: np.var(x, axis=0), square),
+    Operation("max", lambda x: np.max(x, axis=0), square),
+    Operation("prod", lambda x: np.prod(x, axis=0), square),
+    Operation("cumsum", lambda x: np.cumsum(x, axis=0), square),
+    Operation("linalg.norm", lambda x: np.linalg.norm(x), square),
+    Operation("matrix @ matrix", lambda x, y: x @ y, squares, _TWICE),
+    Operation("matrix @ vector", lambda x, v: x @ v, columns, _TWICE),
+    Operation("vector @ vector", lambda x, y: x @ y, vectors, "the primal reads and writes less"),
+    Operation("dot", lambda x, y: np.dot(x, y), squares, _TWICE),
+    Operation("stack @ matrix", lambda x, y: x @ y, stack, _TWICE),
+    Operation("stack @ stack", lambda x, y: x @ y, stacks, _TWICE),
+    Operation("einsum ij,jk", lambda x, y: np.einsum("ij,jk->ik", x, y), squares),
+    Operation("tensordot", lambda x, y: np.tensordot(x, y, 1), stack, _TWICE),
+    Operation("outer", lambda x, v: np.outer(x[0], v), columns),
+    Operation("solve", lambda a, b: np.linalg.solve(a, b), system),
+    Operation("inv", lambda a: np.linalg.inv(a), definite),
+    Operation("det", lambda a: np.linalg.det(a), definite),
+    Operation("cholesky", lambda a: np.linalg.cholesky(a), definite),
+    Operation("eigh", lambda a: np.linalg.eigh(a)[0], definite),
+    Operation("qr", lambda a: np.linalg.qr(a)[1], definite),
+    Operation("svd", lambda a: np.linalg.svd(a, full_matrices=False)[1], definite),
+    Operation("convolve", lambda x, k: np.convolve(x, k), signal, _TWICE),
+    Operation("fft", lambda x: np.abs(np.fft.fft(x, axis=0)), square),
+    Operation("x[i] (fancy)", lambda x, i: x[i], indices),
+    Operation("x[1:-1]", lambda x: x[1:-1] * 1.0, square),
+    Operation("concatenate", lambda x, y: np.concatenate([x, y]), squares),
+    Operation("transpose, reshape", lambda x: np.reshape(x.T, (-1,)), square),
+    Operation("sort", lambda x: np.sort(x, axis=0), square),
+    Operation("diff", lambda x: np.diff(x, axis=0), square),
+]
+
+
+def least(call: Callable[[], Any]) -> float:
+    """Seconds of processor time of one call: the least of several rounds of enough calls."""
+    call()
+    began = time.process_time()
+    call()
+    once = max(time.process_time() - began, 1e-6)
+    count = max(1, int(SECONDS / ROUNDS / once))
+    rounds = []
+    for _ in range(ROUNDS):
+        began = time.process_time()
+        for _ in range(count):
+            call()
+        rounds.append((time.process_time() - began) / count)
+    return min(rounds)
+
+
+def ratio(operation: Operation, n: int) -> tuple[float, float]:
+    """Seconds of the operation, and how many times as long its pullback takes."""
+    args = operation.given(n, np.random.default_rng(n))
+    value, pullback = tl.vjp(operation.fn, *args)
+    seed = np.random.default_rng(0).random(np.shape(value))
+    seed = seed if np.ndim(value) else float(seed)
+    primal = least(lambda: operation.fn(*args))
+    return primal, least(lambda: pullback(seed)) / primal
+
+
+def rows(only: str, sizes: list[str]) -> Iterator[tuple[Operation, list[tuple[float, float]]]]:
+    for operation in OPERATIONS:
+        if only in operation.name:
+            yield operation, [ratio(operation, SIZES[size]) for size in sizes]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", help="operations with this in their name")
+    parser.add_argument("--sizes", default=",".join(SIZES), help="some of small, middle, large")
+    parser.add_argument("--markdown", action="store_true", help="a table for the docs")
+    chosen = parser.parse_args()
+    sizes = chosen.sizes.split(",")
+    if chosen.markdown:
+        print("| operation |" + "".join(f" n = {SIZES[s]} |" for s in sizes) + " reason |")
+        print("|---" * (len(sizes) + 2) + "|")
+    for operation, found in rows(chosen.only, sizes):
+        if chosen.markdown:
+            cells = " | ".join(f"{times:.1f}" for _, times in found)
+            why = operation.why if max(times for _, times in found) > LIMIT else ""
+            print(f"| `{operation.name}` | {cells} | {why} |", flush=True)
+        else:
+            cells = "".join(f"{1e6 * s:11.1f} us x{times:5.1f}" for s, times in found)
+            print(f"{operation.name:20s}{cells}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
