@@ -31,8 +31,12 @@ def greater_share(a: Any, b: Any) -> Any:
             "max and min of two tuples or lists have no derivative here: put the two into one "
             "list, as in max([a, b])"
         )
-    share = np.where(a == b, 0.5, np.where(a > b, 1.0, 0.0))
     dtype = np.result_type(a, b)
+    if type(a) is np.ndarray or type(b) is np.ndarray:  # (ties are rare, and looking is cheap)
+        share = np.greater(a, b).astype(dtype if dtype.kind == "f" else float)
+        ties = np.equal(a, b)
+        return np.where(ties, share.dtype.type(0.5), share) if ties.any() else share
+    share = np.where(a == b, 0.5, np.where(a > b, 1.0, 0.0))
     return share.astype(dtype) if dtype.kind == "f" and dtype != share.dtype else share
 
 

@@ -131,6 +131,9 @@ def cofactors(a: Any) -> Any:
     array([[ 4., -2.],
            [-2.,  1.]])
     """
+    by_inverse = _cofactors_by_inverse(a) if type(a) is np.ndarray else None
+    if by_inverse is not None:
+        return by_inverse
     u, s, v = np.linalg.svd(a)
     n = s.shape[-1]
     if n == 0:
@@ -140,6 +143,24 @@ def cofactors(a: Any) -> Any:
     sign = np.linalg.det(u) * np.linalg.det(v)
     product = (u * np.expand_dims(others, -2)) @ v
     return (np.reshape(conj(sign), np.shape(sign) + (1, 1)) * product).astype(a.dtype)
+
+
+_WELL_CONDITIONED = 1e6
+
+
+def _cofactors_by_inverse(a: Any) -> Any:
+    """`det(a)` times the inverse, transposed; None where a matrix is near to a singular one."""
+    try:
+        inverse = np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return None
+    norms = [np.linalg.norm(x, ord=1, axis=(-2, -1)) for x in (a, inverse)] if a.size else []
+    if not norms or not np.all(norms[0] * norms[1] < _WELL_CONDITIONED):
+        return None
+    det = np.linalg.det(a)
+    if not np.all(np.isfinite(det)):
+        return None
+    return conj(np.reshape(det, det.shape + (1, 1)) * swap_last(inverse)).astype(a.dtype)
 
 
 def over_gaps(e: Any, w: Any) -> Any:

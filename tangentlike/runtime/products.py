@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .broadcasting import conj, sum_to, unbroadcast
+from .broadcasting import _of_dtype, conj, sum_to, unbroadcast
 from .making import arange
 from .shapes import cast_like, reshape_like, swap_last
 
@@ -34,6 +34,8 @@ def matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
             return unbroadcast(g @ b.T, a)
         if b.ndim == 1:
             return unbroadcast(g[:, None] * b, a)
+    if _is_stack_by_matrix(a, b):
+        return _of_dtype((np.reshape(g, (-1, g.shape[-1])) @ conj(b).T).reshape(a.shape), a)
     b = conj(b)
     if np.ndim(b) == 1:
         product = g * b if np.ndim(a) == 1 else np.expand_dims(g, -1) * b
@@ -55,6 +57,9 @@ def matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
     g = _as_product(g, a, b)
     if type(a) is type(b) is np.ndarray and a.ndim == 2 and b.ndim <= 2 and a.dtype.kind == "f":
         return unbroadcast(a.T @ g, b)
+    if _is_stack_by_matrix(a, b):  # (one product, and no stack of products to be summed)
+        rows = conj(a).reshape(-1, a.shape[-1])
+        return _of_dtype(rows.T @ np.reshape(g, (-1, g.shape[-1])), b)
     a = conj(a)
     if np.ndim(a) == 1:
         product = g * a if np.ndim(b) == 1 else np.expand_dims(a, -1) * np.expand_dims(g, -2)
@@ -63,6 +68,12 @@ def matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
     else:
         product = swap_last(a) @ g
     return unbroadcast(product, b)
+
+
+def _is_stack_by_matrix(a: Any, b: Any) -> bool:
+    """Whether a stack of matrices is multiplied by one matrix: the stack's rows are those of one
+    matrix then."""
+    return type(a) is type(b) is np.ndarray and a.ndim > 2 and b.ndim == 2 and a.size > 0
 
 
 def _as_product(g: Any, a: Any, b: Any) -> Any:
@@ -90,6 +101,8 @@ def dot_bar_a(g: Any, a: Any, b: Any) -> Any:
     """
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(g * conj(b), a)
+    if np.ndim(a) <= 2 and np.ndim(b) <= 2:  # (the product of `@`)
+        return matmul_bar_a(g, a, b)
     return tensordot_bar_a(g, a, b, (-1, -min(2, np.ndim(b))))
 
 
@@ -97,7 +110,7 @@ def dot_bar_b(g: Any, a: Any, b: Any) -> Any:
     """The adjoint of `b` in `np.dot(a, b)`."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return unbroadcast(g * conj(a), b)
-    if hasattr(a, "tocsr"):  # a sparse matrix
+    if hasattr(a, "tocsr") or (np.ndim(a) <= 2 and np.ndim(b) <= 2):  # (the product of `@`)
         return matmul_bar_b(g, a, b)
     return tensordot_bar_b(g, a, b, (-1, -min(2, np.ndim(b))))
 

@@ -30,10 +30,9 @@ def cholesky_dot(factor: Any, a_dot: Any, lower: bool = True) -> Any:
 def cholesky_bar(factor: Any, factor_bar: Any, lower: bool = True) -> Any:
     """The adjoint of a symmetric (Hermitian) matrix from its lower Cholesky factor: that of the
     triangle that is read."""
-    upper = adjoint_matrix(factor)
-    inner = half_lower(upper @ factor_bar)
-    turned = adjoint_matrix(np.linalg.solve(upper, adjoint_matrix(inner)))
-    inner_bar = np.linalg.solve(upper, turned)
+    inner = half_lower(adjoint_matrix(factor) @ factor_bar)
+    inverse = np.linalg.inv(factor)  # (NumPy has no triangular solver: one inverse, two products)
+    inner_bar = adjoint_matrix(inverse) @ inner @ inverse
     return onto_triangle((inner_bar + adjoint_matrix(inner_bar)) / 2.0, lower)
 
 

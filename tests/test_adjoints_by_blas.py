@@ -1,0 +1,126 @@
+"""Adjoints of products and reductions by as few and as large products as there are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.runtime import cofactors, greater_share
+from tangentlike.runtime.products import dot_bar_a, dot_bar_b, matmul_bar_a, matmul_bar_b
+
+RNG = np.random.default_rng(4)
+
+
+def real(*shape: int) -> np.ndarray:
+    return RNG.random(shape) - 0.3
+
+
+def other(*shape: int) -> np.ndarray:
+    return real(*shape) + 1j * real(*shape)
+
+
+@pytest.mark.parametrize("make", [real, other])
+@pytest.mark.parametrize("lead", [(3,), (2, 3), (1,), (2, 1, 3)])
+def test_stack_by_matrix(make: Callable[..., Any], lead: tuple[int, ...]) -> None:
+    a, b, g = make(*lead, 4, 5), make(5, 6), make(*lead, 4, 6)
+    np.testing.assert_allclose(matmul_bar_a(g, a, b), np.einsum("...ik,jk->...ij", g, b.conj()))
+    each = np.einsum("...ki,...kj->...ij", a.conj(), g)
+    np.testing.assert_allclose(matmul_bar_b(g, a, b), each.sum(axis=tuple(range(len(lead)))))
+    turned = np.swapaxes(np.ascontiguousarray(np.swapaxes(a, -1, -2)), -1, -2)
+    np.testing.assert_allclose(matmul_bar_b(g, turned, b), matmul_bar_b(g, a, b))
+    tl.check_grads(lambda a, b: np.sum(np.sin((a @ b).real)), (a.real, b.real), order=2)
+
+
+def test_real_operand_of_a_complex_product() -> None:
+    a, b, g = real(3, 4, 5), other(5, 6), other(3, 4, 6)
+    assert matmul_bar_a(g, a, b).dtype == float
+    single = matmul_bar_b(real(3, 4, 6), real(3, 4, 5).astype(np.float32), b.real.astype("f4"))
+    assert single.dtype == np.float32
+
+
+@pytest.mark.parametrize("shapes", [((5,), (5,)), ((4, 5), (5,)), ((5,), (5, 6)), ((4, 5), (5, 6))])
+@pytest.mark.parametrize("make", [real, other])
+def test_dot_is_the_product_of_matmul(shapes: Any, make: Callable[..., Any]) -> None:
+    a, b = make(*shapes[0]), make(*shapes[1])
+    g = make(*np.shape(np.dot(a, b)))
+    a_bar, b_bar = dot_bar_a(g, a, b), dot_bar_b(g, a, b)
+    assert a_bar.shape == a.shape and b_bar.shape == b.shape
+    step = make(*a.shape)
+    along = np.vdot(g, np.dot(step, b)).real
+    assert np.vdot(a_bar, step).real == pytest.approx(along)
+    step = make(*b.shape)
+    assert np.vdot(b_bar, step).real == pytest.approx(np.vdot(g, np.dot(a, step)).real)
+
+
+@pytest.mark.parametrize("make", [real, other])
+@pytest.mark.parametrize("shape", [(1, 1), (4, 4), (3, 4, 4)])
+def test_cofactors_by_the_inverse_and_by_singular_values(
+    make: Callable[..., Any], shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = make(*shape) + 2.0 * np.eye(shape[-1])
+    quick = cofactors(a)
+    with monkeypatch.context() as patch:
+        patch.setattr("tangentlike.runtime.linalg._WELL_CONDITIONED", 0.0)
+        np.testing.assert_allclose(quick, cofactors(a), rtol=1e-10, atol=1e-12)
+    tl.check_grads(lambda x: np.sum(np.linalg.det(x)), (a.real.copy(),), order=2)
+
+
+def test_cofactors_of_singular_matrices() -> None:
+    nearly = np.array([[1.0, 2.0], [2.0, 4.0 + 1e-13]])
+    np.testing.assert_allclose(cofactors(nearly), [[4.0, -2.0], [-2.0, 1.0]], rtol=1e-9)
+    stack = np.stack([nearly, np.zeros((2, 2)), np.eye(2)])
+    np.testing.assert_allclose(cofactors(stack)[1:], [np.zeros((2, 2)), np.eye(2)], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (np.array([1.0, 2.0, np.nan, 3.0]), np.array([1.0, 1.0, 1.0, np.nan])),
+        (np.array([1.0, 2.0, 0.5]), 1.0),
+        (1, np.array([[1.0], [2.0]])),
+        (np.array([1, 2]), np.array([2, 2])),
+        (np.array(1.0), np.array(1.0)),
+        (np.array([1.0, 3.0], np.float32), np.array([[1.0], [2.0]], np.float32)),
+    ],
+)
+def test_share_of_a_maximum(a: Any, b: Any) -> None:
+    share = greater_share(a, b)
+    want = np.where(np.equal(a, b), 0.5, np.where(np.greater(a, b), 1.0, 0.0))
+    np.testing.assert_array_equal(share, want)
+    dtype = np.result_type(a, b)
+    assert share.dtype == (dtype if dtype.kind == "f" else float)
+
+
+@pytest.mark.parametrize("make", [real, other])
+def test_cholesky(make: Callable[..., Any]) -> None:
+    a = make(2, 5, 5)
+    a = a @ np.swapaxes(a.conj(), -1, -2) + 5.0 * np.eye(5)
+    weights = make(2, 5, 5)
+    f = lambda a: np.sum((np.linalg.cholesky(a) * weights).real ** 2)  # noqa: E731
+    gradient = tl.grad(f)(a)
+    step = 1e-6 * np.tril(make(2, 5, 5))
+    for i in range(5):
+        step[:, i, i] = step[:, i, i].real
+    slope = (f(a + step) - f(a - step)) / 2.0
+    assert np.vdot(gradient, step).real == pytest.approx(slope, rel=1e-5)
+
+
+def test_a_stack_costs_no_more_than_its_rows() -> None:
+    """The adjoint of the matrix makes no stack of matrices (that took four fifths of the time)."""
+    a, b, g = RNG.random((200, 2, 64)), RNG.random((64, 64)), RNG.random((200, 2, 64))
+
+    def took(call: Callable[[], Any]) -> float:
+        rounds = []
+        for _ in range(5):
+            began = time.process_time()
+            call()
+            rounds.append(time.process_time() - began)
+        return min(rounds)
+
+    by_stack = took(lambda: (np.swapaxes(a, -1, -2) @ g).sum(axis=0))
+    assert took(lambda: matmul_bar_b(g, a, b)) < by_stack
