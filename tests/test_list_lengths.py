@@ -179,8 +179,7 @@ def known_by_another_list(b):
 
 @pytest.mark.parametrize("f", [twice_in_a_list, known_by_another_list], ids=lambda f: f.__name__)
 def test_what_was_popped_may_be_left_in_the_list(f: Callable[..., Any]) -> None:
-    with pytest.raises(tl.UnsupportedError, match="may share its memory"):
-        tl.grad(f)(np.array([1.0, 2.0, 3.0]))
+    tl.check_grads(f, (np.array([1.0, 2.0, 3.0]),))
 
 
 def repeated_in_place(xs, y):

@@ -26,7 +26,7 @@ from ...analysis.memory import surely_basic
 from ...analysis.operations import joins_lists, rule_object
 from ...analysis.record_types import record_values
 from ...analysis.saving import is_scatter
-from ...errors import UnsupportedError
+from ...errors import SharingError, UnsupportedError
 from ...ir.kind import UNKNOWN, Kind
 from ..context import ISUB, Context
 from ..loops import Leaf, is_call
@@ -439,11 +439,28 @@ class IdentityStatements(Statements):
         if not isinstance(value, ir.Var) or value.name not in self.active:
             return
         assert isinstance(array, ir.Var)
+        self._refuse_container(array, call)
         entry: ir.Expr = ir.Index(self.adjoints.call("of", array), key)
         if "subtract" in call.fn.text:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
         fitted = ir.Call(self.context.helper("part_like"), (entry, value))
         self.adjoints.contribute(value.name, fitted)
+
+    def _refuse_container(self, base: ir.Var, call: ir.Call) -> None:
+        """An item of a list or dict that is added to becomes a new object: the adjoint of that is
+        the adjoint of the one before, which nothing here gives it."""
+        form = self.context.kind_of(base).form
+        if form in ("list", "dict", "tuple", "object"):
+            raise SharingError(
+                f"an item of `{base.name}` is added to, and may be held elsewhere",
+                call.at or self.adjoints.origin.place,
+                "Use forward mode over the gradient, as hvp does, or copy the arrays where they "
+                "differ.",
+                (base.name,),
+            )
+        if form != "array":
+            check = ir.Call(self.context.helper("require_array"), (base,), at=call.at)
+            self.adjoints.out.append(ir.Do(check, self.adjoints.origin))
 
     def _call(self, stmt: ir.Assign) -> None:
         """`y, tape = g_fwd(a)` reversed: `g_bwd(tape, bars)`, which also restores what it wrote."""
