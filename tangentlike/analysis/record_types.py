@@ -79,8 +79,14 @@ def record_values(call: ir.Expr) -> dict[str, ir.Expr] | None:
 
     Fields that keep their defaults are absent.
     """
+    found = _record_values(call) if isinstance(call, ir.Call) else None
+    return None if found is None else dict(found)
+
+
+@ir.of_node
+def _record_values(call: ir.Call) -> dict[str, ir.Expr] | None:
     cls = record_class(call)
-    if cls is None or not isinstance(call, ir.Call) or any(map(ir.is_starred, call.args)):
+    if cls is None or any(map(ir.is_starred, call.args)):
         return None
     assert isinstance(call.fn, ir.Ref)
     if call.fn.obj in (instance, types.SimpleNamespace):

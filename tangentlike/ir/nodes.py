@@ -12,6 +12,7 @@ derivative stay whole and nested: tests of `if` and `while`, keys of an `Index`,
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -373,7 +374,7 @@ class Function:
     ] = ()  # parameters that are its own to take apart: tapes, their tangents
     decorators: tuple[Expr, ...] = ()  # of what is emitted for another target
 
-    @property
+    @functools.cached_property
     def param_names(self) -> tuple[str, ...]:
         return tuple(p.name for p in self.params)
 

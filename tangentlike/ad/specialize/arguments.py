@@ -11,6 +11,11 @@ from ...frontend.lifting import lifted_of
 
 def bind(call: ir.Call) -> dict[str, ir.Expr]:
     """The actual expression of each formal that a call gives one."""
+    return dict(_bound(call))
+
+
+@ir.of_node
+def _bound(call: ir.Call) -> dict[str, ir.Expr]:
     assert isinstance(call.fn, ir.Ref)
     signature = inspect.signature(call.fn.obj, follow_wrapped=False)
     if any(map(ir.is_starred, call.args)):
