@@ -33,7 +33,6 @@ REFUSED = {
     "y = await x": ("`await`", None),
     "del x.a": ("`del` of an attribute", "x.a"),
     "a, b = x, y, z": ("3 values cannot be unpacked into 2", None),
-    "for a[0] in x:\n    pass": ("a loop can only bind names", "a[0]"),
     "np.random.seed = x": ("writing to `np.random.seed`", "np.random.seed"),
     "y = np.tahn(x)": ("`np` has no attribute `tahn`", "np.tahn"),
     "y = np.no_such_function(x)": ("`np` has no attribute `no_such_function`", None),

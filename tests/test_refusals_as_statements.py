@@ -368,3 +368,41 @@ def test_a_function_known_only_at_run_time_is_refused_through_handlers():
     assert tl.grad(f)(X, np.square) == pytest.approx(2.0 * X)
     with pytest.raises(tl.UnsupportedError, match="unwrap"):
         tl.grad(f)(X, unwrapped)
+
+
+def test_contexts_that_are_entered_are_left():
+    def in_contexts(x, flag=False):
+        with np.errstate(all="ignore"):
+            y = np.log(x * x)
+            with np.errstate(divide="raise"):
+                z = unwrapped(x) if flag else y * y
+                if flag:
+                    with np.errstate(over="ignore"):
+                        z = np.unwrap(z, discont=z[0])
+                        z = z + 1.0
+            z = z + 1.0
+        return np.sum(z)
+
+    tl.check_grads(in_contexts, (X,))
+    for derivative in (lambda: tl.grad(in_contexts)(X, True), lambda: tl.vjp(in_contexts, X, True)):
+        with pytest.raises(tl.UnsupportedError, match="unwrap"):
+            derivative()
+
+
+def test_what_stands_in_the_body_of_a_try():
+    def tried(x, flag=False):
+        if flag is None:
+            return 0.0
+        try:
+            y = np.unwrap(x, discont=x[0]) if flag else x**2
+        except ValueError:
+            y = x
+        return np.sum(y)
+
+    for flag in (False, True):
+        try:
+            slope = tl.grad(tried)(X, flag)
+        except tl.UnsupportedError as refused:
+            assert "unwrap" in str(refused)
+        else:
+            np.testing.assert_allclose(slope, 2.0 * X)

@@ -124,7 +124,7 @@ class Derivation:
                     try:
                         return derive_in_part(function, request)
                     except UnsupportedError as reached:
-                        refusal = reached.with_traceback(None)
+                        refusal = reached
                 if isinstance(refusal, UnknownRankError):  # (asked again at each call)
                     self._waiting = refusal, meanings
                 raise refusal from None

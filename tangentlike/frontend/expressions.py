@@ -71,6 +71,7 @@ class Reader:
 
     lookup: Lookup
     at: At = nowhere
+    tried: bool = False  # in the body of a `try`, where nothing is cut out
 
     def read(self, node: gast.AST) -> Expr:
         """The IR of any expression node."""
@@ -216,7 +217,7 @@ class Reader:
 
     def reached(self, node: gast.AST) -> Expr:
         """An expression that is evaluated only where it is reached, and may be cut out."""
-        cuts, place = cuts_made(), self.at(node)
+        cuts, place = None if self.tried else cuts_made(), self.at(node)
         if cuts is None or place is None:
             return self.read(node)
         spot = Spot.of_expression(place)
@@ -268,7 +269,7 @@ class Reader:
 
     def inside(self, bound: frozenset[str]) -> Reader:
         """A reader for a scope in which these names are bound too."""
-        return Reader(lambda name: Var(name) if name in bound else self.lookup(name), self.at)
+        return replace(self, lookup=lambda n: Var(n) if n in bound else self.lookup(n))
 
     def function(self, node: gast.Lambda) -> Expr:
         """A lambda as opaque code that knows its parts."""

@@ -149,10 +149,8 @@ class _Flattener:
             before = len(out)
             dataclasses.replace(self, out=out, origin=stmt.origin).statement(stmt)
             at = next((n for n in range(before, len(out)) if is_refusal(out[n])), None)
-            if at is not None:  # (what follows is not reached)
-                ends = isinstance(block[-1], Return)
-                end = (Return(Const(None), block[-1].origin),) if ends else ()
-                return (*out[: at + 1], *end)
+            if at is not None:
+                return (*out[: at + 1], *_ends(out[: at + 1], block))
         return tuple(out)
 
     def inner(self) -> _Flattener:
@@ -412,6 +410,17 @@ class _Flattener:
     def key(self, expr: Expr) -> Expr:
         """A key, whole but for calls in it, which are made once and named."""
         return flat_key(expr, self.operand, self.special.within)
+
+
+def _ends(made: Sequence[Stmt], block: Block) -> Block:
+    """What ends a block of which no more than this is reached: the contexts that were entered are
+    left, and a function returns."""
+    entered = sum(isinstance(s, ir.Enter) - isinstance(s, ir.Leave) for s in made)
+    leaves = [s for s in block if isinstance(s, ir.Leave)]
+    ends = leaves[len(leaves) - entered :] if entered else []
+    if isinstance(block[-1], Return):
+        ends.append(Return(Const(None), block[-1].origin))  # type: ignore[arg-type]
+    return tuple(ends)
 
 
 __all__ = ["HEADERS", "flatten"]

@@ -93,7 +93,7 @@ class StatementReader:
         line = self.source.line(node)
         if type(node) in STATEMENTS:
             raise unsupported(node, line)
-        return _READERS[type(node)](self, node, line, Reader(self.lookup, line.place))
+        return _READERS[type(node)](self, node, line, Reader(self.lookup, line.place, self.tried))
 
     def assign(self, node: gast.Assign, line: Line, reader: Reader) -> Sequence[Any]:
         return self._bound(node.targets, reader.read(node.value), line, reader)

@@ -242,7 +242,7 @@ def _with_source(
 ) -> types.FunctionType:
     """`def NAME_of(HEADER): return NAME(PASSED)`, with its source."""
     text = f"def {name}_of({header}):\n    return {name}({', '.join(passed)})\n"
-    file = f"<tangentlike items {next(_count)} of {name}>"
+    file = f"<call {next(_count)} of {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace = {**namespace, "__name__": "called"}
     exec(compile(text, file, "exec"), namespace)
