@@ -90,10 +90,9 @@ class Rematerialisation:
         reads, made = self.reads.exit, self.found.exit
         if at_entry:
             reads, made = self.reads.entry, self.found.entry
-        reads[self.facts.number(reader)] = (
-            reads.get(self.facts.number(reader), frozenset()) | operands
-        )
-        made.setdefault(self.facts.number(reader), []).insert(0, stmt)
+        number = self.facts.number(reader)
+        reads[number] = reads.get(number, frozenset()) | operands
+        made.setdefault(number, []).insert(0, stmt)
         self.found.names.add(str(stmt.target))
 
     def _stored(self, stmt: ir.Assign, reader: ir.Stmt, block: ir.Block) -> ir.Store | None:
@@ -124,11 +123,10 @@ class Rematerialisation:
         """The last statement of the block whose reversal reads the name, and whether it does so
         with the primal as after it."""
         for reader in reversed(block):
-            if name in self.reads.entry.get(self.facts.number(reader), ()) or name in self._inside(
-                reader
-            ):
+            number = self.facts.number(reader)
+            if name in self.reads.entry.get(number, ()) or name in self._inside(reader):
                 return reader, True
-            if name in self.reads.exit.get(self.facts.number(reader), ()):
+            if name in self.reads.exit.get(number, ()):
                 return reader, False
             if reader is stmt:
                 break
@@ -139,10 +137,8 @@ class Rematerialisation:
     ) -> tuple[ir.Stmt, bool]:
         """The same, where restoring what a later statement wrote reads the name before that."""
         for stmt in reversed(block):
-            if any(
-                name in self.reads.places.get(self.facts.number(s), ())
-                for s in ir.statements((stmt,))
-            ):
+            inside = map(self.facts.number, ir.statements((stmt,)))
+            if any(name in self.reads.places.get(number, ()) for number in inside):
                 return stmt, True
             if stmt is reader:
                 break
@@ -159,8 +155,7 @@ class Rematerialisation:
         return found
 
     def _sound(self, stmt: ir.Assign, reader: ir.Stmt, at_entry: bool) -> bool:
-        numbers = [self.facts.number(s) for s in ir.statements((reader,))]
-        last = max(numbers) if at_entry else numbers[0] - 1
+        last = self.facts.last_inside(reader) if at_entry else self.facts.number(reader) - 1
         for operand in ir.names_in(stmt.value):
             if self.facts.rebound_between(operand, stmt, last):
                 return False
