@@ -41,7 +41,9 @@ SELECTION = (
     *("test_entangled.py", "test_callee_writes.py", "test_shared_arguments.py", "test_saved.py"),
     *("test_attempts.py", "test_masked_programs.py", "test_copies_or_views.py", "test_scopes.py"),
     *("test_effects_first.py", "test_short_loops.py", "test_aliasing.py", "test_reverse_twice.py"),
-    *("test_operators_inside.py", "test_complex_inside.py"),
+    *("test_operators_inside.py", "test_complex_inside.py", "test_kept_results.py"),
+    *("test_repeated_items.py", "test_raised_by_helpers.py", "test_unknown_objects.py"),
+    *("test_rank_zero.py", "test_list_lengths.py", "test_reverse_conditions.py"),
 )
 _SECONDS = 30  # for one test; a mutant that makes one run longer is found
 

@@ -135,7 +135,7 @@ def free_names(block: ir.Block, bound: set[str], free: list[str]) -> None:
         free.extend(n for n in sorted(ir.reads(stmt)) if n not in bound)
         for inner in ir.blocks(stmt):
             free_names(inner, set(bound) | set(ir.binds(stmt)), free)
-        if not ir.blocks(stmt) and not isinstance(stmt, ir.Update):
+        if not ir.blocks(stmt):
             bound.update(ir.binds(stmt))
 
 

@@ -139,7 +139,7 @@ class Presence:
     def _operands(self, stmt: ir.Assign) -> frozenset[str]:
         if self.context.is_part(stmt.value):
             return ir.names_in(ir.children(stmt.value)[0]) & self.active
-        if isinstance(stmt.target, tuple) and isinstance(stmt.value, ir.Var):
+        if isinstance(stmt.value, ir.Var):
             return frozenset((stmt.value.name,)) & self.active
         if popped_from(stmt):
             return frozenset((popped_from(stmt),)) & self.active

@@ -225,12 +225,9 @@ class Sweep:
         direct = backwards(iterable, counter)
         if direct is not None and not self.presence.active_sources(stmt):
             return Header(stmt.target, direct)
-        if isinstance(stmt.target, tuple) and isinstance(stmt.target[0], str):
-            plain = next(iter(leaves(stmt.target, stmt.iter, ir.Const(0))))
-            reuse = plain.target if plain.item == ir.Const(0) else None
-        else:
-            reuse = None
-        index = reuse if isinstance(reuse, str) else self._index(stmt, "i")
+        first = next(iter(leaves(stmt.target, stmt.iter, ir.Const(0))))
+        counts = isinstance(first.target, str) and first.item == ir.Const(0)  # `for i, x in enum..`
+        index = str(first.target) if counts else self._index(stmt, "i")
         size = length(stmt.iter) if counter is None else ir.Var(counter)
         bindings = tuple(
             leaf for leaf in leaves(stmt.target, iterable, ir.Var(index)) if leaf.target != index
