@@ -218,3 +218,27 @@ def test_what_is_logged_is_what_the_function_logs(caplog):
     with caplog.at_level(logging.INFO):
         tl.grad(logged)(X)
     assert [r.getMessage() for r in caplog.records] == [f"value {np.sum(X**2)}"]
+
+
+NUMBERS = {"end": 0, "begin": 1, 0: 0, 1: 1}
+
+
+def number_of(when):
+    try:
+        return NUMBERS[when]
+    except (KeyError, TypeError):
+        return [NUMBERS[w] for w in when]
+
+
+def by_an_outer_table(x, when="begin"):
+    number = number_of(when)
+    a, b, number = map(np.asarray, [x, x * x, number])
+    return np.sum(a * (1.0 + b * number))
+
+
+def test_read_only_tables_of_outer_objects():
+    tl.check_grads(by_an_outer_table, (X,))
+    for when in (["begin", "end", "end"], 1):
+        slope = tl.grad(by_an_outer_table)(X, when)
+        number = np.asarray(number_of(when))
+        np.testing.assert_allclose(slope, 1.0 + 3.0 * number * X**2)

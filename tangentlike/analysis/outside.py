@@ -19,6 +19,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .. import ir
 from ..errors import CarriedOutError, Place, UnsupportedError
 from ..frontend.marks import mark_of
@@ -332,7 +334,8 @@ def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
             yield from outputs(call, sources.kinds)
             match call.fn:
                 case ir.Attribute(base, method) if method in MUTATING_METHODS:
-                    if not _is_container(base, sources):  # (see `outer_containers`)
+                    # (What arrays do not have is of containers: see `outer_containers`.)
+                    if hasattr(np.ndarray, method) and not _is_container(base, sources):
                         yield base
                 case ir.Ref(obj=obj) if written_position(obj) is not None and call.args:
                     yield call.args[0]
