@@ -43,6 +43,7 @@ FEATURES: dict[str, frozenset[str]] = {
     "containers": FUNCTIONAL | {"writes", "views", "calls that write", "containers"},
     "language": FUNCTIONAL | {"language"},
     "modules": FUNCTIONAL | {"modules"},
+    "unknown": FUNCTIONAL | {"writes", "unknown"},
     "taken": FUNCTIONAL | {"writes", "views", "taken"},
     "outputs": FUNCTIONAL | {"writes", "views", "outputs"},
     "complex": FUNCTIONAL | {"complex"},

@@ -57,17 +57,6 @@ MODULES = Subject(
         ("q = getattr(np, 'tanh' if <C> else 'sin')", "<X> = q(<V>)"),
         ("q = np.linalg", "<Y> = 0.2 * q.norm(2.0 + np.tanh(<V>))"),
         ("q = {'u': np.sin, 'w': BACKEND.act}", "<X> = q['w'](<V>) + 0.3 * q['u'](<W>)"),
-        # functions and methods that only the run knows, asked for what carries no derivative
-        ("if WRITERS['f'](<V>) > 9.0:", "    <X> = <V> * 0.5"),
-        ("q = WRITERS['f']", "k = int(q(<V>))", "<X> = <V> * k"),
-        ("q = WRITERS['o'].count(<V>)", "<Y> = 0.1 * np.sum(<V>) * q"),
-        ("if WRITERS['o'].is_large(<V>):", "    <X> = <V> * 0.5"),
-        (
-            "p = [<V> * 0.9]",
-            "while WRITERS['o'].is_large(p[0]):",
-            "    p[0] = p[0] * 0.5",
-            "<X> = p[0]",
-        ),
         (
             "q = xp.zeros(4)",
             "q[xp.argmax(<V>)] = <S>",
@@ -94,13 +83,6 @@ MODULES = Subject(
             "def defaulted(x, xp=None):\n    if xp is None:\n        xp = np\n"
             "    return xp.cos(x) * xp.mean(x)\n",
         ),
-        (
-            "WRITERS",
-            "def halves_first(x):\n    x[0] *= 0.5\n    return 2.0\n\n\n"
-            "class Asked:\n    def count(self, x):\n        x[1] = 0.3\n        return len(x)\n\n"
-            "    def is_large(self, x):\n        return np.sum(x) > 1.0\n\n\n"
-            "WRITERS = {'f': halves_first, 'o': Asked()}\n",
-        ),
         ("MODULES", "MODULES = {'numpy': np}\n"),
         ("array_module(", "def array_module(x):\n    return np\n"),
         (
@@ -110,6 +92,31 @@ MODULES = Subject(
             "BACKEND = Backend(np.tanh)\nOTHER = Backend(lambda x: np.sin(x) * 0.5)\n",
         ),
         ("by_backend(", "def by_backend(m, x):\n    return m.mean(m.act(x)) + m.xp.sum(x) * 0.1\n"),
+    ),
+)
+
+UNKNOWN = Subject(
+    (
+        # functions and methods that only the run knows, asked for what carries no derivative
+        ("if WRITERS['f'](<V>) > 9.0:", "    <X> = <V> * 0.5"),
+        ("q = WRITERS['f']", "k = int(q(<V>))", "<X> = <V> * k"),
+        ("q = WRITERS['o'].count(<V>)", "<Y> = 0.1 * np.sum(<V>) * q"),
+        ("if WRITERS['o'].is_large(<V>):", "    <X> = <V> * 0.5"),
+        (
+            "p = [<V> * 0.9]",
+            "while WRITERS['o'].is_large(p[0]):",
+            "    p[0] = p[0] * 0.5",
+            "<X> = p[0]",
+        ),
+    ),
+    (
+        (
+            "WRITERS",
+            "def halves_first(x):\n    x[0] *= 0.5\n    return 2.0\n\n\n"
+            "class Asked:\n    def count(self, x):\n        x[1] = 0.3\n        return len(x)\n\n"
+            "    def is_large(self, x):\n        return np.sum(x) > 1.0\n\n\n"
+            "WRITERS = {'f': halves_first, 'o': Asked()}\n",
+        ),
     ),
 )
 
@@ -612,6 +619,7 @@ COMPREHENSIONS = Subject(
 
 SUBJECTS: dict[str, Subject] = {
     "modules": MODULES,
+    "unknown": UNKNOWN,
     "taken": TAKEN,
     "outputs": OUTPUTS,
     "complex": COMPLEX,
