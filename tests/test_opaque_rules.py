@@ -180,7 +180,7 @@ def test_what_a_rule_does_not_say_is_refused():
     with pytest.raises(tl.UnsupportedError, match="defines no adjoint of its argument `x`"):
         tl.grad(lambda x: forward_only(x))
     with pytest.raises(
-        tl.UnsupportedError, match="asks `kind == 'sine'`, which is not known until"
+        tl.UnsupportedError, match="tests `kind == 'sine'`, which is not known until"
     ):
         tl.grad(lambda x, kind: of_a_kind(x, kind))
     assert "np.cos(x)" in tl.grad(lambda x: of_a_kind(x)).source

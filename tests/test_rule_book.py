@@ -300,7 +300,7 @@ def test_branches_builders_and_operands():
     assert adjoint_text(plane, X, ir.Const(0)) == "np.broadcast_to(y_bar, x.shape)"
     assert adjoint_text({}, X, ir.Const(0)) == "y_bar[:, None]"
     with pytest.raises(
-        UnsupportedError, match="asks `rank.x. == 2 and axis == 0`, which is not known"
+        UnsupportedError, match="tests `rank.x. == 2 and axis == 0`, which is not known"
     ):
         adjoint_text({}, X, W)
     call = ir.Call(ir.Ref("np.sum", np.sum), (X,))

@@ -171,12 +171,12 @@ def _asked(
     if not (callable(reduction) or reduction in ("sum", "mean")):
         raise TangentlikeError(
             f"there is no reduction {reduction!r}",
-            hint='Say "sum", "mean", or give a function of two statistics that combines them.',
+            hint='Pass "sum", "mean", or a function of two statistics that combines them.',
         )
     if aux not in _AUX:
-        raise TangentlikeError(f"aux={aux!r} is none of {', '.join(map(repr, _AUX))}")
+        raise TangentlikeError(f"aux is one of {', '.join(map(repr, _AUX))}, not {aux!r}")
     if fan_in < 2:
-        raise TangentlikeError(f"fan_in={fan_in} sums nothing", hint="It is at least 2.")
+        raise TangentlikeError(f"fan_in={fan_in} is too small", hint="Pass 2 or more.")
     constants = tuple(name for name in primal.free_names if name not in gone_over)
     takes = _head_takes(head, primal, constants)
     checked = _checked_passes(passes, head, reduction)

@@ -244,7 +244,7 @@ def _of_axis(given: Any, axis: int, missing: Any, what: str) -> Any:
         return given.get(axis, missing)
     if isinstance(given, (tuple, list)):
         if axis >= len(given):
-            raise TangentlikeError(f"{what}={given!r} says nothing of axis {axis}")
+            raise TangentlikeError(f"{what}={given!r} has no entry for axis {axis}")
         return given[axis]
     return given
 

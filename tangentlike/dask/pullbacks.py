@@ -74,7 +74,7 @@ def units(value: Any) -> list[Any]:
     if leaves.is_complex(value):
         raise TangentlikeError(
             "the statistics are complex, which one pass over the data does not take",
-            hint="Say passes=2, or return real and imaginary parts.",
+            hint="Pass passes=2, or return real and imaginary parts.",
         )
     if not leaves.is_leaf(value):
         inside = [item for _, item in leaves.children(value) or ()]

@@ -349,7 +349,7 @@ def _decide(body: Body, facts: Facts, rule: Rule, call: ir.Call) -> list[Line]:
         known = decide(item.test, facts)
         if known is None and not rule.is_ours and asks_values(item.test, facts):
             raise UnsupportedError(
-                f"the rule of {rule.name} asks `{ast.unparse(item.test)}`, which is not known "
+                f"the rule of {rule.name} tests `{ast.unparse(item.test)}`, which is not known "
                 "until run time",
                 call.at,
                 "Write the argument as a literal in the call, or write the rule for every value "

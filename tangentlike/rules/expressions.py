@@ -128,7 +128,7 @@ def expression(node: ast.expr, lookup: Lookup) -> ir.Expr:
         case ast.Dict() if None not in node.keys:
             keys = tuple(read(key) for key in node.keys if key is not None)
             return ir.Display("dict", tuple(map(read, node.values)), keys)
-    raise Malformed(f"a rule cannot say `{ast.unparse(node)}`", node)
+    raise Malformed(f"a rule cannot contain `{ast.unparse(node)}`", node)
 
 
 def _dotted(node: ast.expr) -> str | None:
