@@ -124,7 +124,7 @@ def test_a_step_into_a_call_lands_in_the_emitted_text(tmp_path: Path) -> None:
         cwd=tmp_path,
         env={"PYTHONPATH": str(ROOT), "PATH": ""},
     )
-    assert "> <tangentlike f_grad 1>" in done.stdout, done.stdout + done.stderr
+    assert "> <tangentlike f_grad 2>" in done.stdout, done.stdout + done.stderr
     assert "tangentlike/api" not in done.stdout
 
 

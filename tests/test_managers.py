@@ -207,7 +207,7 @@ def two_yields(x):
     [
         (writes_into_the_module_object, "is defined outside"),
         (writes_into_what_is_lent, "is defined outside"),
-        (entered_later, "`enter_context` of"),
+        (entered_later, "enter_context`"),
         (two_yields, "a context manager is given `x`"),
     ],
 )

@@ -246,7 +246,7 @@ def _is_full(partial: ir.Expr, name: str, stmt: ir.Assign, context: Context) -> 
     operand, or something else of that shape."""
     result = context.kinds.get(str(stmt.target), UNKNOWN)
     for read in ir.names_in(partial):
-        if read in ("$y", name) or context.kinds.get(read, UNKNOWN).same_shape(result):
+        if read in ("$y", name) or context.kinds.get(read, UNKNOWN).spans(result):
             return True
     return False
 

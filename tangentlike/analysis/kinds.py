@@ -13,7 +13,7 @@ import numpy as np
 from .. import ir
 from ..frontend.owners import is_numerical, module_of
 from ..ir.facts import fact
-from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind
+from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind, is_named
 from ..rules.linear import holds_complex
 from ..runtime.records import attribute_of
 from .called_items import called_items
@@ -264,9 +264,11 @@ class _Inference:
             return kind
         if kind.shape is None:
             return kind.with_shape(name)
-        if isinstance(kind.shape, tuple) and None in kind.shape:
+        if isinstance(kind.shape, tuple) and not all(map(is_named, kind.shape)):
             dims = enumerate(kind.shape)
-            return kind.with_shape(tuple(f"{name}.{i}" if d is None else d for i, d in dims))
+            return kind.with_shape(
+                tuple(d if is_named(d) else f"{name}.{i}{d or ''}" for i, d in dims)
+            )
         return kind
 
     # ---------------------------------------------------------------- one statement

@@ -106,7 +106,9 @@ def grad(
     Derivative
         An ordinary function: called like `fn`, it returns the gradient, which has the structure,
         shapes and dtypes of the argument (None where that carries no derivative). `.source` is its
-        text, `.stages` that of each stage, `.saved(*args)` what its reverse sweep keeps.
+        text: the general one before the first call, then the one specialised for the types of
+        the arguments last used; `.source_for(*args)` and `.versions` give others, `.stages` the
+        text of each stage, `.saved(*args)` what its reverse sweep saves.
 
     Raises
     ------

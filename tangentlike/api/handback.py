@@ -10,7 +10,7 @@ import functools
 import inspect
 import types
 from collections import UserString
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -98,7 +98,8 @@ def hand_back(
     signature: inspect.Signature,
 ) -> types.FunctionType:
     """Dress `function` as the derivative: signature, source, stages, a name that pickles, and
-    `saved(*args)`, which says what its reverse sweep keeps.
+    `saved(*args)`, which says what its reverse sweep saves, `source_for(*args)`, the text for
+    arguments like these, and `versions`, the texts of all types of arguments it was called with.
 
     The transform runs now, unless a name the function needs is not there yet.
     """
@@ -108,6 +109,8 @@ def hand_back(
     mark(function, tangentlike=operator)
     function.__signature__ = signature
     function.saved = functools.partial(_saved, operator)
+    function.source_for = functools.partial(_source_for, operator)
+    function.versions = Versions(operator)
     function._repr_html_ = functools.partial(_shown, function)
     if missing_names(operator.primal.function):
         function.__name__ = f"{operator.primal.name}_{operator.name}"
@@ -144,6 +147,38 @@ def _saved(operator: Operator, *args: Any, **kwargs: Any) -> Saved:
     args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
     derivation = operator.derive().specialized_for(args, kwargs)
     return saved(derivation.derived, derivation.run, args, kwargs)
+
+
+def _source_for(operator: Operator, *args: Any, **kwargs: Any) -> str:
+    """The text of the derivative for arguments of these types."""
+    primal = operator.primal
+    args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
+    return operator.derive().specialized_for(args, kwargs).derived.source
+
+
+class Versions(Mapping[str, str]):
+    """The texts that a derivative was specialised to, by the types of arguments they are for."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+
+    def _texts(self) -> dict[str, str]:
+        return {
+            ", ".join(f"{name}: {text}" for name, text in made.module.types): made.source
+            for made in self._operator.derive().made_versions()
+        }
+
+    def __getitem__(self, types: str) -> str:
+        return self._texts()[types]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts())
+
+    def __len__(self) -> int:
+        return len(self._texts())
+
+    def __repr__(self) -> str:
+        return "\n".join(self) or "(no version yet: call the derivative)"
 
 
 def finish(function: Any, chosen: Derivation | None = None) -> None:

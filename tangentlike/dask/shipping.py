@@ -22,6 +22,7 @@ from typing import Any
 import cloudpickle
 
 from ..errors import TangentlikeError, UnknownClassError
+from ..frontend.marks import mark_of
 
 __all__ = ["Shipped"]
 
@@ -95,7 +96,10 @@ def fingerprint(function: Any) -> str | None:
     """What tells one derivative from another: its text, less the imports. None where it has no text
     before it is called."""
     with contextlib.suppress(UnknownClassError):
-        text = str(getattr(function, "source", ""))
+        # (The general text: that of the types of the last call differs from process to process.)
+        derivative = mark_of(function, "tangentlike")
+        general = getattr(derivative, "derive", None)
+        text = str(general().derived.source if general else getattr(function, "source", ""))
         lines = [ast.unparse(node) for node in ast.parse(text).body if not _is_import(node)]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest() if lines else None
     return None

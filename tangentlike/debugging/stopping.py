@@ -101,10 +101,10 @@ def breakpoint_on_adjoint(
     >>> import tangentlike as tl
     >>> def f(x):
     ...     h = x * x
-    ...     return 3.0 * h
+    ...     return 3.0 * h + h * h
     >>> with tl.breakpoint_on_adjoint("h", action=lambda statement, g: print(g)):
     ...     _ = tl.grad(f)(2.0)
-    3.0
+    11.0
     """
     stops = _Stops(name, when, action)
     with watching(stops):

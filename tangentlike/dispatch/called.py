@@ -91,7 +91,7 @@ def described(owner: Any) -> Any:
 
 
 def _structures(owner: Any) -> Structures:
-    return structures_of({_OWNER: owner}, any_keys=True, lists=True, ranks=True)
+    return structures_of({_OWNER: owner})
 
 
 def _known_structures(f: Method) -> Structures:

@@ -32,7 +32,7 @@ from ..frontend.meanings import Meanings, noting
 from ..frontend.primal import Primal, plain_signature
 from ..frontend.structures import Structures, has_objects, structures_of
 from ..ir.kind import UNKNOWN, Kind
-from ..ir.required_types import Asked, asked_by
+from ..ir.required_types import asks_for_ranks, asks_modules
 from ..pytree import leaves
 from ..pytree.forms import forms
 from ..runtime import NotDifferentiated
@@ -138,8 +138,8 @@ class Derivation:
         if self._derived is None or not self._derived.meanings.hold():
             self._derived = None
             return False
-        if "_asked" in other.__dict__:
-            self.__dict__["_asked"] = other._asked
+        if "_asks_modules" in other.__dict__:
+            self.__dict__["_asks_modules"] = other._asks_modules
         return True
 
     @cached_property
@@ -188,6 +188,11 @@ class Derivation:
             return self._suited(args, kwargs)
         return chosen
 
+    def made_versions(self) -> list[Derived]:
+        """What calls were served by, one for each types of arguments."""
+        chosen = dict.fromkeys(self._versions.values())
+        return [version.derived for version in chosen]
+
     def _suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         found = self
         given = (*args, *kwargs.values()) if kwargs else args
@@ -196,13 +201,22 @@ class Derivation:
         if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
             found = found.for_foreign
         namespace = namespace_of(given)
-        if namespace is not None and (is_mirror(namespace) or found._asked.modules):
+        if namespace is not None and (is_mirror(namespace) or found._asks_modules):
             found = found.for_namespace(namespace)
         found = found.for_structures(self._by_name(args, kwargs) or {}).settled()
         if found.primal.inner is None and not found.claims:
             return found
         by_name = self._by_name(args, kwargs)
         return found if by_name is None else found._believing(by_name)
+
+    @cached_property
+    def _asks_modules(self) -> bool:
+        """Whether the function asks arrays for the module whose they are."""
+        try:
+            derived = self.derived
+        except (UnknownRankError, UnknownClassError):
+            return True
+        return any(map(asks_modules, (derived.lowered.function, *derived.module.functions)))
 
     def settled(self) -> Derivation:
         """This derivative; where a call must tell more and does not, that without the statements
@@ -221,10 +235,6 @@ class Derivation:
                 return made
             raise
         return self
-
-    @cached_property
-    def _asked(self) -> Asked:
-        return asked_by(lambda: self.derived)
 
     @cached_property
     def claims(self) -> dict[str, Kind]:
@@ -298,26 +308,27 @@ class Derivation:
 
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
-        objects = any(map(has_objects, given.values()))
-        lists = any(isinstance(value, (list, tuple)) for value in given.values())
-        lists = lists and not objects and self._asked.lists
-        asked = self._asked if any(value is None for value in given.values()) else None
-        nothing = asked is not None and asked.nothing
-        required = structures_of(given, objects or self._asked.names, lists, nothing=nothing)
-        known = dict(required)
+        required = structures_of(given)
+        known = {name for name, _ in required}
         others = (n for n in self._stated if n in given and n not in known)
         required += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
-        found = self if required == self.request.structures else self.for_required(required)
-        if found._asked.ranks:
-            required = structures_of(given, objects or self._asked.names, lists, True, nothing)
-            found = self.for_required(required)
+        if required == self.request.structures:
+            return self
+        found = self.for_required(required)
+        try:
+            found.derived  # noqa: B018
+        except UnsupportedError:  # (what is known of arguments must not be what refuses them)
+            with contextlib.suppress(UnsupportedError):
+                if not any(map(asks_for_ranks, self.derived.module.functions)):
+                    return self
         return found
 
     @property
     def for_defaults(self) -> Derivation:
-        """The same derivative for calls that leave out what has a default: `f(x, xp=np)`."""
+        """The same derivative for calls that leave out what selects code: `f(x, xp=np)`."""
         simple, wrt = self._simple or {}, self.request.wrt
-        return self.for_structures({n: v for n, v in simple.items() if n not in wrt})
+        selecting = {n: v for n, v in simple.items() if v is None or has_objects(v)}
+        return self.for_structures({n: v for n, v in selecting.items() if n not in wrt})
 
     def for_required(self, required: Structures) -> Derivation:
         """The same derivative for arguments of these structures."""

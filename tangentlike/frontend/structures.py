@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import runtime
 from ..errors import TangentlikeError
-from ..ir.kind import FUNCTION, NONE, NOTHING, UNKNOWN, Kind
+from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, UNKNOWN, Kind
 from ..pytree import leaves
 from .owners import is_machinery
 
@@ -34,34 +34,24 @@ _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 Structures = tuple[tuple[str, Kind], ...]
 
 
-def structures_of(
-    given: Mapping[str, Any],
-    any_keys: bool = False,
-    lists: bool = False,
-    ranks: bool = False,
-    nothing: bool = False,
-) -> Structures:
-    """The structure of those arguments that hold dicts with numbers for keys, by parameter;
-    with `any_keys` of those that hold any dicts, with `lists` of lists and tuples as well. With
-    `ranks` of all of them, and which are numbers and arrays, also in these; with `nothing` which
-    arguments are None.
+def structures_of(given: Mapping[str, Any]) -> Structures:
+    """What is known of arguments by what they are, by parameter: numbers and arrays, containers
+    and objects, None.
 
-    >>> [(name, kind.form) for name, kind in structures_of({"t": {0: 1.5}, "x": [2.5]})]
-    [('t', 'dict')]
+    >>> [(name, kind.form) for name, kind in structures_of({"t": {0: 1.5}, "x": 2.5, "s": "a"})]
+    [('t', 'dict'), ('x', 'number')]
     """
     found = []
     for name, value in given.items():
-        if value is None and nothing:
+        if value is None:
             found.append((name, NOTHING))
-        if leaves.is_leaf(value) or isinstance(value, (str, int, type(None))):
-            if ranks and (kind := _rank_of(value)) != UNKNOWN:
+        elif leaves.is_leaf(value) or isinstance(value, (str, int)):
+            if (kind := _rank_of(value)) != UNKNOWN:
                 found.append((name, kind))
-            continue
-        refuse_fields_like_arrays(name, value)
-        told = has_objects(value) or _has_dicts(value, any_keys)
-        kind = structure_of(value, ranks=ranks)
-        if told or (lists and isinstance(value, (list, tuple))) or kind.tells_ranks:
-            found.append((name, kind))
+        else:
+            refuse_fields_like_arrays(name, value)
+            if (kind := structure_of(value, ranks=True)) != UNKNOWN:
+                found.append((name, kind))
     return tuple(found)
 
 
@@ -70,9 +60,9 @@ def _dtype_class(value: Any) -> str:
 
 
 def _rank_of(value: Any) -> Kind:
-    """The class of the entries of a number or an array, and its number of axes."""
+    """The class of the entries of a number or an array, and which of its axes have length 1."""
     if leaves.is_array(value) and not hasattr(value, "tocsr"):
-        return Kind("array", _dtype_class(value), (None,) * value.ndim)
+        return Kind("array", _dtype_class(value), tuple(1 if n == 1 else MANY for n in value.shape))
     if isinstance(value, (int, float, complex, np.number, np.bool_)):
         return Kind("number", _dtype_class(value), ())
     return UNKNOWN
@@ -88,15 +78,6 @@ def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:
         return True
     inside = leaves.contents(value) or ()
     return any(has_objects(item, (*above, value)) for _, item in inside)
-
-
-def _has_dicts(value: Any, any_keys: bool, above: tuple[Any, ...] = ()) -> bool:
-    if isinstance(value, dict) and (any_keys or any(isinstance(k, (int, float)) for k in value)):
-        return True
-    if any(value is outer for outer in above):
-        return False
-    inside = leaves.contents(value) or ()
-    return any(_has_dicts(item, any_keys, (*above, value)) for _, item in inside)
 
 
 def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -> Kind:

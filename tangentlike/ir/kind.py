@@ -3,7 +3,8 @@
 A `Kind` is a claim that holds in every run, never a guess taken from one. `UNKNOWN` claims
 nothing. Shapes are symbolic: a tuple of dimensions (1, or a name standing for a size, or None
 where unknown) when the rank is known; otherwise a token, so that two values with the same
-token have the same shape though nobody knows it; or None.
+token have the same shape though nobody knows it; or None. A name that ends with `!` stands for
+a size that is not 1: such an axis is never broadcast.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ LAYOUT_ATTRIBUTES = SHAPE_ATTRIBUTES | {"strides"}
 MOST_CLASSES = 12  # of which a value may be one
 Dim = Union[int, str, None]
 Shape = Union[tuple[Dim, ...], str, None]
+MANY = "!"  # some size that is not 1
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,24 @@ class Kind:
             return True
         if self.shape is None or self.shape != other.shape:
             return False
-        return isinstance(self.shape, str) or None not in self.shape
+        return isinstance(self.shape, str) or all(map(is_named, self.shape))
+
+    def spans(self, other: Kind) -> bool:
+        """Whether a value that was broadcast to the shape of `other` has that shape itself: no
+        axis of it is missing, and none is of length 1 where that of `other` is longer.
+
+        >>> Kind("array", shape=("a!",)).spans(Kind("array", shape=("b!",)))
+        True
+        """
+        if self.same_shape(other):
+            return True
+        mine, others = self.shape, other.shape
+        if not isinstance(mine, tuple) or not isinstance(others, tuple):
+            return False
+        if len(mine) != len(others):
+            return False
+        pairs = zip(mine, others, strict=True)
+        return all(is_many(m) or (is_named(m) and m == n) for m, n in pairs)
 
     def join(self, other: Kind) -> Kind:
         """The strongest claim that is true of both."""
@@ -169,6 +188,20 @@ class Kind:
         return replace(self, shape=shape)
 
 
+def is_named(dim: Dim) -> bool:
+    """Whether two sizes that are written like this one are equal."""
+    return dim is not None and dim != MANY
+
+
+def is_many(dim: Dim) -> bool:
+    """Whether a size is surely not 1.
+
+    >>> is_many("x.0!"), is_many(3), is_many("x.0"), is_many("x.0!-2")
+    (True, True, False, False)
+    """
+    return dim.endswith(MANY) if isinstance(dim, str) else dim is not None and dim != 1
+
+
 UNKNOWN = Kind()
 OTHER = Kind("other")
 # What an attribute is where it was seen to be None: nothing is claimed of it, since it may be
@@ -181,3 +214,27 @@ SET = Kind("set")
 FLOAT = Kind("number", "float", ())
 INT = Kind("number", "int", ())
 BOOL = Kind("number", "bool", ())
+
+
+def described(kind: Kind) -> str:
+    """A kind as a reader knows it, arrays by their axes: those of length 1 are marked.
+
+    >>> described(Kind("array", "float", (MANY, 1))), described(Kind("list", item=FLOAT))
+    ('float[:, 1]', 'list[float]')
+    """
+    dtype = "number" if kind.dtype == "?" else kind.dtype
+    if kind == NOTHING:
+        return "None"
+    if kind.form == "number":
+        return dtype
+    if kind.form == "array":
+        shape = kind.shape if isinstance(kind.shape, tuple) else None
+        axes = "..." if shape is None else ", ".join("1" if d == 1 else ":" for d in shape)
+        return f"{dtype}[{axes}]"
+    if kind.form == "object" or kind.cls is not None:
+        classes = kind.among or (kind,)
+        return " | ".join(k.cls.__name__ if k.cls else "object" for k in classes)
+    if kind.form in ("list", "dict", "tuple"):
+        inside = kind.items if kind.items is not None else (kind.item,) if kind.item else ()
+        return f"{kind.form}[{', '.join(map(described, inside))}]" if inside else kind.form
+    return kind.module.__name__ if kind.module is not None else "object"

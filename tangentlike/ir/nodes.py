@@ -381,9 +381,11 @@ class Function:
 
 @dataclass(frozen=True)
 class Module:
-    """Functions printed together: callees' pairs first, the one asked for last."""
+    """Functions printed together: callees' pairs first, the one asked for last. `types` names the
+    types of arguments that they were specialised for."""
 
     functions: tuple[Function, ...]
+    types: tuple[tuple[str, str], ...] = ()
 
     @property
     def main(self) -> Function:

@@ -37,7 +37,7 @@ from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
 from ..frontend.meanings import Meanings, counting_data, noting
 from ..frontend.verify import check
-from ..ir.kind import UNKNOWN, Kind
+from ..ir.kind import UNKNOWN, Kind, described
 from ..rules.book import RuleBook, default_book
 from ..rules.foreign import ForeignBook
 from ..rules.namespaces import refuse_unwrapped
@@ -190,6 +190,7 @@ def _by_name_or_identity(
         return _derived_for(fn, request, book, meanings)
     except (SharingError, UnknownRankError, CarriedOutError) as refusal:
         again = request.copies or request.inside or request.by_identity
+        again = again or request.has_foreign  # (memory is followed through arrays of NumPy)
         if again or request.mode in ("tangent", "change"):
             raise
         with contextlib.suppress(UnsupportedError):
@@ -328,7 +329,8 @@ def _derived(
         run.made = simplified_pairs(functions, build.simplified, build.facts)
         if request.target == "cupy-fused":
             run.made = _fused(run.made, lowered.scope, build)
-        module = ir.Module(run.made)
+        types = ((name, described(k)) for name, k in request.structures if k != UNKNOWN)
+        module = ir.Module(run.made, tuple(types))
     with record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)
         made = load(emitted, lowered.scope)

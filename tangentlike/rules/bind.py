@@ -100,9 +100,7 @@ class Instance:
         if product is None:
             return None
         argument = self.arguments[param]
-        shaped = self._has_shape_of_result(param) or self.kind_of(argument).same_shape(
-            self.result_kind
-        )
+        shaped = self._has_shape_of_result(param) or self.kind_of(argument).spans(self.result_kind)
         if shaped and not self._may_gain_imaginary(param):
             return product
         return linear.unbroadcast(product, argument)

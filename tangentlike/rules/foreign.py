@@ -34,8 +34,9 @@ class ForeignBook:
         return getattr(self._book, name)
 
     def entry_kind(self, kind: Kind) -> Kind:
-        """The kind of an entry of an array, given what it is in NumPy."""
-        return replace(kind, form="value") if kind.form == "number" else kind
+        """The kind of an entry of an array, given what it is in NumPy. (Its shape is not claimed:
+        what has no axes is taken for what cannot be written.)"""
+        return replace(kind, form="value", shape=None) if kind.form == "number" else kind
 
     def result_kind(self, call: ir.Call, kind_of: KindOf) -> Kind:
         """What is known of a call's result.

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from .. import ir
-from ..ir.kind import OTHER, UNKNOWN, Dim, Kind
+from ..ir.kind import MANY, OTHER, UNKNOWN, Dim, Kind
 from .book import KindOf
 from .decisions import is_literal, literal
 
@@ -28,7 +28,7 @@ def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
     ('m',)
     """
     if base.form in ("list", "tuple", "dict"):
-        return _element_at(base, key)
+        return _element_at(base, key, kind_of)
     if base.form == "other":
         return OTHER
     if base.form not in ("array", "value"):
@@ -78,9 +78,11 @@ def element_kind(kind: Kind) -> Kind:
     return OTHER if kind.form == "other" else UNKNOWN
 
 
-def _element_at(base: Kind, key: ir.Expr) -> Kind:
+def _element_at(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
     if isinstance(key, ir.Slice):
         return replace(base, items=None, item=element_kind(base), spells=None)
+    if base.form != "dict" and kind_of(key).form != "number" and not isinstance(key, ir.Const):
+        return UNKNOWN  # (it may be a slice)
     items = base.items or ()
     place = key.value if isinstance(key, ir.Const) else None
     if isinstance(place, int) and -len(items) <= place < len(items):
@@ -147,7 +149,7 @@ def _sliced(size: Dim, part: ir.Slice) -> Dim:
     bounds = _literal_bounds(part)
     if part == ir.Slice():
         return size
-    if size is None or bounds is None:
+    if size is None or size == MANY or bounds is None:
         return None
     if isinstance(size, int):
         return len(range(size)[slice(*bounds)])

@@ -1,6 +1,7 @@
 """Rules of reading entries by index, by mask and along diagonals, and of choosing."""
 
 import bisect
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,7 +35,14 @@ def untake(y, g, like, indices, axis=None, mode="raise"):
     like_bar = 0
 
 
-@rule(np.take_along_axis, kind=same_as(1))
+def _chosen(call, kind_of):
+    # (`arr` and `indices` may be given by name)
+    if len(call.args) < 2:
+        return Kind("array")
+    return replace(kind_of(call.args[1]), dtype=kind_of(call.args[0]).dtype)
+
+
+@rule(np.take_along_axis, kind=_chosen)
 def take_along_axis(y, arr, indices, axis=-1):
     y_dot = np.take_along_axis(arr_dot, indices, axis)
     arr_bar = untake_along_axis(y_bar, arr, indices, axis)
@@ -47,7 +55,13 @@ def untake_along_axis(y, g, like, indices, axis=-1):
     like_bar = 0
 
 
-@rule(np.compress, kind=_any_rank)
+def _compressed(call, kind_of):
+    # (`a` may be given by name; the condition says nothing of its class)
+    values = call.args[1] if len(call.args) > 1 else dict(call.kwargs).get("a")
+    return Kind("array", "?" if values is None else kind_of(values).dtype)
+
+
+@rule(np.compress, kind=_compressed)
 def compress(y, condition, a, axis=None):
     y_dot = np.compress(condition, a_dot, axis=axis)
     a_bar = unselect(y_bar, a, condition, axis)

@@ -7,6 +7,7 @@ All claims hold in every run; what is not sure is left open.
 
 from __future__ import annotations
 
+import functools
 import operator
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ..ir.kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind, Shape
+from ..ir.kind import BOOL, FLOAT, INT, MANY, OTHER, UNKNOWN, Dim, Kind, Shape, is_many
 from .book import KindOf, ResultKind
 from .decisions import is_literal, literal
 
@@ -61,6 +62,11 @@ def argument(call: ir.Call, place: int, name: str, default: Any = None) -> ir.Ex
 def number(call: ir.Call, kind_of: KindOf) -> Kind:
     """A Python or NumPy scalar (float)."""
     return FLOAT
+
+
+def any_number(call: ir.Call, kind_of: KindOf) -> Kind:
+    """A Python or NumPy scalar of any class."""
+    return Kind("number", "?", ())
 
 
 def integer(call: ir.Call, kind_of: KindOf) -> Kind:
@@ -114,6 +120,20 @@ def elementwise(call: ir.Call, kind_of: KindOf) -> Kind:
     if found.dtype in ("int", "bool") and _makes_float(obj):
         return Kind(found.form, "float", found.shape)
     return found
+
+
+def power(call: ir.Call, kind_of: KindOf) -> Kind:
+    """Elementwise; a negative number to a fractional power is complex, as Python has it."""
+    found = elementwise(call, kind_of)
+    obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    if found.form == "array" or found.dtype != "float" or isinstance(obj, np.ufunc):
+        return found
+    exponent = call.args[1] if len(call.args) > 1 else None
+    if isinstance(exponent, ir.Const) and isinstance(exponent.value, (int, float)):
+        whole = float(exponent.value).is_integer()
+    else:
+        whole = exponent is not None and kind_of(exponent).dtype in ("int", "bool")
+    return found if whole else replace(found, dtype="?")
 
 
 def _ufunc_form(kind: Kind) -> str:
@@ -205,10 +225,12 @@ def _broadcast_dim(m: Dim, n: Dim) -> Dim:
         return n
     if n == 1:
         return m
-    # A size written as a number greater than one survives whatever it meets.
-    known = next((d for d in (m, n) if isinstance(d, int)), None)
-    if known is not None or not isinstance(m, str) or not isinstance(n, str):
-        return known
+    # A size that is not 1 survives whatever it meets.
+    known = [d for d in (m, n) if is_many(d)]
+    if known:
+        return min(known, key=lambda d: (isinstance(d, str), d == MANY, str(d)))
+    if not isinstance(m, str) or not isinstance(n, str):
+        return None
     return _joined_size(m, n)
 
 
@@ -238,6 +260,20 @@ def same_as(place: int, name: str = "") -> ResultKind:
     def kind(call: ir.Call, kind_of: KindOf) -> Kind:
         found = argument(call, place, name)
         return UNKNOWN if found is None else kind_of(found)
+
+    return kind
+
+
+def promoted(place: int) -> ResultKind:
+    """The form and shape of one argument, with a class that all of them decide."""
+
+    def kind(call: ir.Call, kind_of: KindOf) -> Kind:
+        found = argument(call, place, "")
+        if found is None:
+            return UNKNOWN
+        dtypes = [k.dtype for k in map(kind_of, call.args) if not k.discrete]
+        dtype = functools.reduce(promote, dtypes) if dtypes else "?"
+        return replace(kind_of(found), dtype=dtype)
 
     return kind
 

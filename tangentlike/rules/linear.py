@@ -182,7 +182,8 @@ def conjugate(expr: ir.Expr, conj: ir.Ref) -> ir.Expr:
 
 
 def may_be_complex(expr: ir.Expr, dtype_of: Callable[[str], str], real: bool) -> bool:
-    """Whether an expression reads something complex, or of unknown dtype unless `real`."""
+    """Whether an expression reads something complex, or of unknown dtype unless `real`; a power of
+    numbers may be complex where these are real."""
     for part in ir.walk(expr):
         if isinstance(part, ir.Const) and isinstance(part.value, complex):
             return True
@@ -192,6 +193,18 @@ def may_be_complex(expr: ir.Expr, dtype_of: Callable[[str], str], real: bool) ->
             dtype = dtype_of(part.name)
             if dtype == "complex" or (dtype == "?" and not real):
                 return True
+        if not real and _is_fractional_power(part):
+            return True
+    return False
+
+
+def _is_fractional_power(expr: ir.Expr) -> bool:
+    """Whether an expression may be a negative number to a fractional power."""
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=operator.pow), args=(_, ir.Const(int() | float() as exponent))):
+            return not float(exponent).is_integer()
+        case ir.Call(fn=ir.Ref(obj=obj)):
+            return obj is operator.pow or obj is runtime.power_slope
     return False
 
 

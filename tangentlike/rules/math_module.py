@@ -6,7 +6,7 @@ import math
 
 from .. import ir
 from .book import KindOf, rule
-from .kinds_of import number
+from .kinds_of import any_number, number
 
 
 @rule(math.exp, kind=number)
@@ -203,7 +203,7 @@ def fsum(y, xs):
     xs_bar = sum_items_bar(y_bar, xs)
 
 
-@rule(math.prod, kind=number)
+@rule(math.prod, kind=any_number)
 def prod(y, xs, start=1):
     slopes = products_of_others(xs, start)
     y_dot = dot_items(slopes, xs_dot) + math.prod(xs) * start_dot

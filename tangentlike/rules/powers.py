@@ -11,10 +11,11 @@ import operator
 
 import numpy as np
 
+from . import kinds_of
 from .book import rule
 
 
-@rule(operator.pow, operator.ipow, np.power, np.float_power, pow)
+@rule(operator.pow, operator.ipow, np.power, np.float_power, pow, kind=kinds_of.power)
 def power(y, x, p):
     if p == 0:
         dy_dx = 0.0

@@ -314,7 +314,7 @@ def diff(y, a, n=1, axis=-1):
         a_bar = undiff(y_bar, a, n, axis)
 
 
-@rule(np.ediff1d, kind=array_of_rank(1))
+@rule(np.ediff1d, kind=array_of_rank(1, "?"))
 def ediff1d(y, ary):
     y_dot = np.ediff1d(ary_dot)
     ary_bar = reshape_like(undiff(y_bar, np.ravel(ary)), ary)

@@ -6,13 +6,13 @@ from .. import runtime
 from ..ir.kind import Kind
 from .book import nondifferentiable, rule
 from .deferred import Deferred
-from .kinds_of import first, same_as, unknown
+from .kinds_of import first, promoted, same_as, unknown
 
 scipy = Deferred("scipy")
 
 
 def _like_b(call, kind_of):
-    kind = kind_of(call.args[1]) if len(call.args) > 1 else Kind()
+    kind = promoted(1)(call, kind_of)
     return Kind("array", kind.dtype, kind.shape)
 
 

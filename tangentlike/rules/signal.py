@@ -5,7 +5,7 @@ import numpy as np
 from .. import runtime
 from .book import rule
 from .deferred import Deferred
-from .kinds_of import same_as, unknown
+from .kinds_of import promoted, same_as, unknown
 
 scipy = Deferred("scipy")
 
@@ -40,7 +40,7 @@ def cropped(y, whole, g, in1, in2, mode="full"):
 
 # Where a * y = b * x (products of polynomials in the delay), so have the changes
 # a * y_dot = b * x_dot + b_dot * x - a_dot * y; the adjoint runs the filter backwards in time.
-@rule("scipy.signal.lfilter", kind=same_as(2))
+@rule("scipy.signal.lfilter", kind=promoted(2))
 def lfilter(y, b, a, x, axis=-1):
     back = np.flip(scipy.signal.lfilter(np.ones(1), conj(a), np.flip(y_bar, axis), axis), axis)
     y_dot = (

@@ -1,5 +1,7 @@
 """Rules of sorting and of sets: the order found for the primal is reused."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from .. import ir
@@ -14,6 +16,10 @@ def _sorted(call, kind_of):
     return first(call, kind_of) if len(call.args) == 1 and not call.kwargs else Kind("array")
 
 
+def _complex(call, kind_of):
+    return replace(kind_of(call.args[0]), dtype="complex")
+
+
 def _unique(call, kind_of):
     told = dict(zip(_OF_UNIQUE, call.args, strict=False)) | dict(call.kwargs)
     flat = told.get("axis", ir.Const(None)) == ir.Const(None)
@@ -22,7 +28,7 @@ def _unique(call, kind_of):
     if not all(isinstance(flag, ir.Const) for flag in flags):
         return UNKNOWN
     count = sum(flag.value is True for flag in flags)
-    places = Kind("array", "int", (None,))
+    places = Kind("array", "int")
     return Kind("tuple", items=(values, *[places] * count)) if count else values
 
 
@@ -33,7 +39,7 @@ def sort(y, a, axis=-1, kind=None):
     a_bar = untake_along_axis(y_bar, a, order, axis)
 
 
-@rule(np.sort_complex, kind=first)
+@rule(np.sort_complex, kind=_complex)
 def sort_complex(y, a):
     order = np.argsort(a, axis=-1, kind="stable")
     y_dot = np.take_along_axis(a_dot, order, -1)

@@ -22,7 +22,7 @@ from ...analysis.regions import Regions
 from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
 from ...analysis.structure import ROOT, Structure, structure
 from ...errors import UnsupportedError
-from ...ir.kind import UNKNOWN
+from ...ir.kind import UNKNOWN, is_named
 from ..context import Context
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, OWNED, Adjoints
@@ -264,7 +264,7 @@ class Reverse:
 
     def _has_one_shape(self, name: str) -> bool:
         kind = self.context.kinds.get(name, UNKNOWN)
-        known = isinstance(kind.shape, tuple) and kind.shape and None not in kind.shape
+        known = isinstance(kind.shape, tuple) and kind.shape and all(map(is_named, kind.shape))
         return bool(known) and kind.form == "array" and kind.dtype in ("float", "complex")
 
     def _places(self) -> dict[int, frozenset[str]]:

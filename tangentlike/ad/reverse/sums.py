@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from ... import ir
-from ...ir.kind import Kind
+from ...ir.kind import Kind, is_many
 from ..context import ADD, Context
 from ..loops import is_call
 
@@ -54,7 +54,7 @@ def _options(whole: Kind, part: Kind) -> tuple[tuple[str, ir.Expr], ...] | None:
         return None
     pairs = list(enumerate(zip(whole.shape[lead:], part.shape, strict=True)))
     ones = [i for i, (n, m) in pairs if m == 1 and n != 1]
-    if any(m is None or n != m for i, (n, m) in pairs if i not in ones):
+    if not all(is_many(m) or (m is not None and n == m) for i, (n, m) in pairs if i not in ones):
         return None
     if lead and not ones:
         return (("axis", _axes(range(lead))),)

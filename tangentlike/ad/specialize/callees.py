@@ -21,7 +21,7 @@ from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
 from ...frontend.marks import mark_of
 from ...frontend.primal import emitted_of
-from ...ir.kind import FLOAT, FUNCTION, NOTHING, UNKNOWN, Kind
+from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Kind, is_many
 from ...ir.names import Names
 from ...runtime.records import attribute_of
 from ..request import Reading
@@ -382,7 +382,7 @@ def _rough(kind: Kind) -> Kind:
         return kind
     shape = kind.shape
     if isinstance(shape, tuple):
-        shape = tuple(1 if d == 1 else None for d in shape)
+        shape = tuple(1 if d == 1 else MANY if is_many(d) else None for d in shape)
     else:
         shape = None
     items = None if kind.items is None else tuple(map(_rough, kind.items))

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from ... import ir
+from ...ir.kind import is_named
 from .facts import Facts, numpy_name, runtime_name
 
 NUMBER = ()  # the shape of a number; an array may have it as well
@@ -71,7 +72,7 @@ class Shapes:
             return NUMBER
         if kind.form not in ("array", "value") or kind.shape is None:
             return None
-        if isinstance(kind.shape, tuple) and None in kind.shape:
+        if isinstance(kind.shape, tuple) and not all(map(is_named, kind.shape)):
             return None
         return kind.shape
 

@@ -38,6 +38,22 @@ def header_lines(names: Mapping[str, Binding], annotated: bool) -> list[str]:
     return [*lines, *_comments(names)]
 
 
+def types_line(types: Iterable[tuple[str, str]]) -> list[str]:
+    """The types of arguments that a module was specialised for, as comments.
+
+    >>> types_line([("x", "float[:]"), ("n", "int")])
+    ['# for x: float[:], n: int']
+    """
+    lines: list[str] = []
+    for name, text in types:
+        part = f"{name}: {text}"
+        if lines and len(lines[-1]) + len(part) + 3 <= WIDTH:
+            lines[-1] += f", {part}"
+        else:
+            lines.append(f"#     {part}" if lines else f"# for {part}")
+    return lines
+
+
 def _can_be_said(module: str) -> bool:
     """Whether an `import` statement can name a module: a file may be called `my-model.py`."""
     return all(map(str.isidentifier, module.split(".")))

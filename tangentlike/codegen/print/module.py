@@ -14,7 +14,7 @@ from ...frontend.resolve import Scope
 from . import to_gast, verify
 from .bindings import Bindings, bind
 from .folding import STEP
-from .header import header_lines
+from .header import header_lines, types_line
 from .layout import Line, function_lines
 from .printer import Printer
 from .regions import nested_regions
@@ -50,7 +50,8 @@ def emit(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = N
     every = scopes_of(module, scope, scopes)
     bindings = bind(module, every)
     annotated = any(p.annotation for fn in module.functions for p in fn.params)
-    return write(module, bindings, every, header_lines(bindings.all(), annotated))
+    head = [*types_line(module.types), *header_lines(bindings.all(), annotated)]
+    return write(module, bindings, every, head)
 
 
 def scopes_of(
