@@ -249,3 +249,25 @@ def test_estimators_agree_with_the_answers_that_are_known(
     theta = np.array([0.2, -0.4, 0.1])
     found = tl.grad(estimators.policy)(theta, np.random.default_rng(0), count)
     np.testing.assert_allclose(found, estimators.policy_answer(theta), atol=0.02)
+
+
+def test_page_of_benchmarks_and_table_of_operations() -> None:
+    page = example("benchmarks/page")
+    assert len(page.KERNELS) >= 40
+    text = page.page(["portfolio", "burgers"], 1)
+    assert "| `portfolio` | finance |" in text and "geometric mean" in text
+    operations = example("benchmarks/operations")
+    (found,) = [o for o in operations.OPERATIONS if o.name == "stack @ matrix"]
+    seconds, times = operations.ratio(found, 16)
+    assert seconds > 0.0 and times > 0.0
+
+
+def test_gradients_written_by_hand_are_right() -> None:
+    page = example("benchmarks/page")
+    found = [n for n in page.KERNELS if hasattr(page.handwritten_kernels, n)]
+    assert len(found) >= 12
+    for name in found:
+        kernel = page.KERNELS[name]
+        args = kernel.given(np.random.default_rng(2))
+        want = tl.value_and_grad(kernel.fn, wrt=tuple(range(kernel.count)))(*page.own(args))
+        assert page.agrees(getattr(page.handwritten_kernels, name), args, want), name

@@ -1,0 +1,191 @@
+"""Makes docs/benchmarks.md: value and gradient of the programs of kernels.py, side by side.
+
+Every contender is checked against ours before it is timed, in turns, in processor time. HIPS
+autograd, JAX (jitted) and PyTorch are measured where they are installed and run the program as it
+stands, under their own `np`; "-" stands where they do not.
+
+    python examples/benchmarks/page.py                       # prints the page
+    python examples/benchmarks/page.py --write docs/benchmarks.md
+    python examples/benchmarks/page.py --only garch,kalman --repeats 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import platform
+import sys
+import time
+import tracemalloc
+import types
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tangentlike as tl
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import handwritten_kernels
+from kernels import KERNELS, Kernel
+
+COLUMNS = ("hand-written", "ours", "ours, example=", "autograd", "JAX")
+
+
+def under(fn: Any, module: Any) -> Any:
+    """The function with another module under the name `np`."""
+    return types.FunctionType(fn.__code__, {**fn.__globals__, "np": module}, fn.__name__)
+
+
+def contenders(name: str, kernel: Kernel, args: tuple[Any, ...]) -> dict[str, Callable[..., Any]]:
+    """What computes value and gradient, by the name of its column."""
+    wrt = tuple(range(kernel.count))
+    found: dict[str, Callable[..., Any]] = {}
+    if hasattr(handwritten_kernels, name):
+        found["hand-written"] = getattr(handwritten_kernels, name)
+    found["ours"] = tl.value_and_grad(kernel.fn, wrt=wrt)
+    found["ours, example="] = tl.value_and_grad(kernel.fn, wrt=wrt, example=args)
+    try:
+        import autograd
+        import autograd.numpy as anp
+
+        found["autograd"] = autograd.value_and_grad(under(kernel.fn, anp), wrt)
+    except ImportError:
+        pass
+    try:
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        jitted = jax.jit(jax.value_and_grad(under(kernel.fn, jax.numpy), wrt))
+        found["JAX"] = lambda *given: jax.block_until_ready(jitted(*given))
+    except ImportError:
+        pass
+    return found
+
+
+def own(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Copies, for programs that write their arguments."""
+    return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
+
+
+def agrees(call: Callable[..., Any], args: tuple[Any, ...], want: Any) -> bool:
+    """Whether a contender runs the program and finds the same; it is warm afterwards."""
+    try:
+        value, gradient = call(*own(args))
+        gradient = gradient if isinstance(gradient, (tuple, list)) else (gradient,)
+        pairs = zip((value, *gradient), (want[0], *want[1]), strict=True)
+        return all(np.allclose(np.asarray(a), b, rtol=1e-6, atol=1e-8) for a, b in pairs)
+    except Exception:  # (what another library says of a program that it does not run)
+        return False
+
+
+def seconds(calls: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """The least processor time of a call of each, in turns."""
+    counts = {}
+    for name, call in calls.items():
+        began = time.process_time()
+        call()
+        counts[name] = max(1, int(0.02 / max(time.process_time() - began, 1e-6)))
+    best = dict.fromkeys(calls, math.inf)
+    for _ in range(repeats):
+        for name, call in calls.items():
+            began = time.process_time()
+            for _ in range(counts[name]):
+                call()
+            best[name] = min(best[name], (time.process_time() - began) / counts[name])
+    return best
+
+
+def peak(call: Callable[[], Any]) -> int:
+    """The most memory that a call takes."""
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def measured(name: str, kernel: Kernel, repeats: int) -> dict[str, float]:
+    """Seconds of the primal, of each contender, of ours from its first call; bytes at the peak."""
+    args = kernel.given(np.random.default_rng(1))
+    began = time.process_time()
+    first = tl.value_and_grad(kernel.fn, wrt=tuple(range(kernel.count)))
+    want = first(*own(args))
+    found = {"first": time.process_time() - began}
+    calls: dict[str, Callable[[], Any]] = {"primal": lambda: kernel.fn(*own(args))}
+    for label, call in contenders(name, kernel, args).items():
+        if agrees(call, args, want):
+            calls[label] = lambda call=call: call(*own(args))
+    found.update(seconds(calls, repeats))
+    found["peak"] = peak(calls["ours"]) / max(1, peak(calls["primal"]))
+    return found
+
+
+def mean(values: Iterable[float]) -> float:
+    """The geometric mean."""
+    logs = [math.log(v) for v in values]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def shown(ratio: float) -> str:
+    """A mean, where anything was measured."""
+    return "-" if math.isnan(ratio) else f"{ratio:.2f}"
+
+
+def page(names: list[str], repeats: int) -> str:
+    """The text of the page."""
+    rows = {name: measured(name, KERNELS[name], repeats) for name in names}
+    head = ("program", "kind", "primal", *COLUMNS, "first call", "memory")
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for name, row in rows.items():
+        times = [f"{row[c] / row['primal']:.2f}" if c in row else "-" for c in COLUMNS]
+        cells = (f"{1e3 * row['primal']:.2f} ms", *times, f"{1e3 * row['first']:.0f} ms")
+        lines.append(
+            f"| `{name}` | {KERNELS[name].theme} | {' | '.join(cells)} | {row['peak']:.1f} |"
+        )
+    means = [mean(r[c] / r["primal"] for r in rows.values() if c in r) for c in COLUMNS]
+    lines.append(f"| geometric mean | | | {' | '.join(map(shown, means))} | | |")
+    ours = {c: mean(r[c] / r["ours, example="] for r in rows.values() if c in r) for c in COLUMNS}
+    beside = ", ".join(f"{c} {m:.2f}" for c, m in ours.items() if c != "ours, example=" and m == m)
+    return HEAD.format(
+        count=len(rows),
+        machine=f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
+        table="\n".join(lines),
+        beside=beside,
+    )
+
+
+HEAD = """# Benchmarks
+
+Value and gradient of {count} programs in plain NumPy (`examples/benchmarks/kernels.py`), as
+multiples of the processor time that the function alone takes ({machine}, one thread).
+`python examples/benchmarks/page.py --write docs/benchmarks.md` makes this page. "-": not
+measured, or the program does not run there as it stands. "First call" is what it takes to make and
+run the derivative once, "memory" the peak of ours over that of the function.
+
+{table}
+
+On the programs that both run, each contender's time over ours with `example=` (geometric mean):
+{beside}.
+"""
+
+
+def main() -> None:
+    """Print the page, or write it."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--only", default="", help="names of programs, with commas")
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--write", type=Path, help="the page to write")
+    chosen = parser.parse_args()
+    names = [name for name in chosen.only.split(",") if name] or list(KERNELS)
+    text = page(names, chosen.repeats)
+    if chosen.write is None:
+        print(text)
+    else:
+        chosen.write.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
