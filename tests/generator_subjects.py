@@ -98,10 +98,10 @@ MODULES = Subject(
 UNKNOWN = Subject(
     (
         # functions and methods that only the run knows, asked for what carries no derivative
-        ("if WRITERS['f'](<V>) > 9.0:", "    <X> = <V> * 0.5"),
+        ("<X> = <W> * 1.0", "if WRITERS['f'](<V>) > 9.0:", "    <X> = <V> * 0.5"),
         ("q = WRITERS['f']", "k = int(q(<V>))", "<X> = <V> * k"),
         ("q = WRITERS['o'].count(<V>)", "<Y> = 0.1 * np.sum(<V>) * q"),
-        ("if WRITERS['o'].is_large(<V>):", "    <X> = <V> * 0.5"),
+        ("<X> = <W> * 1.0", "if WRITERS['o'].is_large(<V>):", "    <X> = <V> * 0.5"),
         (
             "p = [<V> * 0.9]",
             "while WRITERS['o'].is_large(p[0]):",
