@@ -274,3 +274,33 @@ def test_arguments_stay_as_they_are(fn: Callable[..., Any], x: Any, moves: bool)
     assert repr(given) == repr(x)
     tl.linearize(fn, given)
     assert repr(given) == repr(x)
+
+
+def held_twice(v: Any) -> Any:
+    return {"v": v, "n": [v]}
+
+
+def in_two_containers(x: Any) -> Any:
+    y = x * 1.0
+    d = {"v": y, "n": [y]}
+    d["n"][0] *= x[0]
+    return np.sum(d["v"] ** 2)
+
+
+def in_what_a_function_gave(x: Any) -> Any:
+    d = held_twice(x * 1.0)
+    e = held_twice(d["v"])
+    e["n"][0] *= x[0]
+    d["n"][0] /= x[1]
+    d["n"].append(x[2])
+    d["n"][1] *= x[0]
+    return np.sum(d["n"][0] * e["v"]) * d["n"][1]
+
+
+@pytest.mark.parametrize("f", [in_two_containers, in_what_a_function_gave])
+def test_items_of_what_may_be_a_list_are_written_where_they_lie(f: Any) -> None:
+    """The tangent of the item was replaced in its list, and the other name saw the one before."""
+    x, v = np.array([0.7, 0.3, 1.1]), np.array([1.0, -0.5, 0.3])
+    expected = agreement.slope(f, (x,), [v])
+    assert tl.jvp(f, (x,), (v,))[1] == pytest.approx(expected, rel=1e-6)
+    assert tl.grad(f)(x) @ v == pytest.approx(expected, rel=1e-6)

@@ -132,12 +132,11 @@ def _replaced(
 
 def _either_form(stmt: ir.Update, state: Tangents) -> bool:
     """Whether `a op= v` may write into shared memory or rebind a number, and we cannot tell."""
-    in_array = isinstance(stmt.target, ir.Index) and (
-        state.kind_of(stmt.target.base).form not in _CONTAINERS
-    )
-    if in_array:
-        return False
     name, form = _written_name(stmt), state.kind_of(stmt.target).form
+    if isinstance(stmt.target, ir.Index):
+        base = state.kind_of(stmt.target.base).form
+        if base in ("array", "value") or (base not in _CONTAINERS and state.flow.is_alone(name)):
+            return False  # (what may be a list may hold an array that has another name)
     held = not isinstance(stmt.target, ir.Var)
     alone = not held and state.flow.is_alone(name) and name not in state.parameters
     return form not in ("number", "array") and not alone
