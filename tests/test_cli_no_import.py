@@ -214,3 +214,16 @@ def test_the_header_says_so(here: Path) -> None:
     assert "helper --no-import -o" in (here / "unrun_made.py").read_text().splitlines()[1]
     del sys.modules["unrun"]
     assert run("stale").exit_code == 0
+
+
+def test_verbose_says_first_whether_the_file_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cli_said.py").write_text("print('executed')\n\ndef f(x):\n    return x * x\n")
+    said = run("grad", "cli_said.py:f", "--no-import", "--verbose")
+    assert said.stderr.splitlines()[0] == "cli_said.py is read, and not run"
+    said = run("grad", "cli_said.py:f", "--verbose")
+    first = "cli_said.py is imported: what stands at its top level is executed"
+    assert said.stderr.splitlines()[0] == first
+    assert "is imported" not in said.stdout and "def f_grad" in said.stdout

@@ -36,6 +36,13 @@ _READING = (
 )
 
 
+def _how_read(target: str, no_import: bool) -> str:
+    file = target.partition(":")[0]
+    if no_import:
+        return f"{file} is read, and not run"
+    return f"{file} is imported: what stands at its top level is executed"
+
+
 class _Refusals(click.Group):
     """Turns our errors, and Ctrl-C, into messages and an exit status."""
 
@@ -83,6 +90,7 @@ _MAKING = [
     click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage."),
     click.option("--time", "timed", is_flag=True, help="Say what each stage takes."),
     click.option("--no-import", is_flag=True, help="Read the file without running it."),
+    click.option("--verbose", is_flag=True, help="Say first whether the file is run."),
     click.option("--diff", is_flag=True, help="Show what -o would change; write nothing."),
     click.option(
         "--check",
@@ -113,6 +121,7 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
         show: str | None,
         timed: bool,
         no_import: bool,
+        verbose: bool,
         **how: Any,
     ) -> None:
         if show and standalone:
@@ -120,6 +129,8 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
         at = _at(maker, shapes, values, 0)
         if no_import and maker:
             raise click.UsageError("--args runs a function of the file; it excludes --no-import")
+        if verbose:
+            click.echo(_how_read(target, no_import), err=True)
         order = Order(name, derive, target, wrt, at, standalone, show, not no_import, strict)
         if not timed:
             _make(order, **how)
