@@ -34,6 +34,9 @@ class Builder:
         self.callees = Callees(builder=self)
         self.namespace: dict[str, Any] = {}
 
+    def lower(self, fn: Any) -> Lowered:
+        return lower(fn)
+
     def pair(self, pair: Any, request: Request) -> Any:
         raise NotImplementedError
 
