@@ -462,7 +462,7 @@ def test_derivatives_of_derivatives(
     fn: Callable[..., Any], args: tuple[Any, ...], vector: Any
 ) -> None:
     first, *rest = args
-    product = tl.hvp(fn)(*args, vector)
+    product = tl.hvp(fn)(*args, v=vector)
     gradient = tl.grad(fn)
 
     def along(x: Any) -> Any:
