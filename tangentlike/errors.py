@@ -124,6 +124,8 @@ class UnsupportedError(TangentlikeError):
     Return a list instead of yielding.
     """
 
+    of_names = False  # whether it is about what only adjoints by name assume of a call
+
     calls: tuple[Place, ...] = ()  # where the function around the place is called, inside out
     cause: Place | None = None  # where it is, if `place` is a call that leads there
 

@@ -279,6 +279,41 @@ def test_recursion() -> None:
     check(f, 0.7, 1.2)
 
 
+def lengthen(ys: Any, v: Any) -> None:
+    ys += [v]
+
+
+def splits(v: Any) -> Any:
+    return v, v
+
+
+def test_what_a_callee_extends_or_gives_back_twice() -> None:
+    def lengthened(a):
+        ys = []
+        lengthen(ys, a[0])
+        lengthen(ys, a)
+        return np.sum(ys[1] * ys[0])
+
+    def either_list(a, s):
+        p = a
+        if s > 0.0:
+            p = []
+            for v in a:
+                p.append(v * s)
+                p += [v]
+        return np.sum(a) * p[0]
+
+    def writes_one(a):
+        x, y = splits(a * 1.0)
+        y[0] = y[0] * x[1]
+        return np.sum(x**2)
+
+    check(lengthened, A)
+    check(either_list, A, 0.8)
+    check(either_list, A, -0.8)
+    check(writes_one, A)
+
+
 # ------------------------------------------------------------------------------ arguments
 
 
@@ -345,6 +380,33 @@ def test_what_is_refused_by_name_is_derived_by_identity() -> None:
     value, again = tl.value_and_grad(scaled_rows, wrt=(0, 1))(A.copy(), B.copy())
     assert np.isclose(value, scaled_rows(A.copy(), B.copy()))
     assert all(map(np.array_equal, found, again))
+
+
+def shifted(p: Any, q: Any, s: Any) -> None:
+    p[:] = q * s + p
+
+
+def test_arguments_of_a_helper_that_share_memory() -> None:
+    def f(a, s):
+        row = a[1:]
+        shifted(a[:-1], row, s)
+        return np.sum(a * a)
+
+    df = tl.grad(f, wrt=(0, 1))
+    found = df(A.copy(), 0.8)
+    assert all(map(np.allclose, found, gradient(f, A, 0.8)))
+    check(f, A, 0.8)
+
+
+def test_a_slice_into_an_overlapping_slice_with_another_step_is_refused() -> None:
+    def f(a):
+        part = a[: a.size // 2 + 1]
+        rows = [part, a]
+        rows[1][::2] = rows[0]
+        return np.sum(a * a)
+
+    with pytest.raises((tl.UnsupportedError, ValueError), match="another step"):
+        gradient(f, np.arange(9.0))
 
 
 def test_a_pullback_runs_twice_and_leaves_the_value_alone() -> None:

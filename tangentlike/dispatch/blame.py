@@ -9,7 +9,7 @@ from ..errors import Place, TangentlikeError, UnsupportedError
 from ..frontend.cuts import refusal_of
 from ..frontend.structures import is_object
 from ..runtime import Mirror, NotDifferentiated, Record, scalar_seed
-from ..runtime.refusing import REFUSING
+from ..runtime.refusing import GUARDS, REFUSING
 
 if TYPE_CHECKING:
     from ..ir import Origin
@@ -85,7 +85,9 @@ def translated_error(
     if step.tb_frame.f_code in REFUSING:
         message, _, hint = str(error).partition(": ")
         hint = hint.replace("example=", "`example=`")
-        return UnsupportedError(message, place, f"{hint[:1].upper()}{hint[1:]}.")
+        found = UnsupportedError(message, place, f"{hint[:1].upper()}{hint[1:]}.")
+        found.of_names = step.tb_frame.f_code in GUARDS
+        return found
     if step.tb_frame.f_code is not scalar_seed.__code__:
         return None
     message, _, hint = str(error).partition("; ")

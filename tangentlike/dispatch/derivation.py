@@ -299,6 +299,25 @@ class Derivation:
         return derivation_of(primal, replace(self.request, namespace=namespace))
 
     @cached_property
+    def by_identity(self) -> Derivation:
+        """The same derivative with adjoints by identity: for arguments that share memory as the
+        text by names was not written for."""
+        return derivation_of(self.primal, replace(self.request, by_identity=True))
+
+    @cached_property
+    def _has_identity(self) -> bool:
+        """Whether there is such a derivative besides this one, which may run after this one."""
+        request, derived = self.request, self.derived
+        if request.by_identity or request.mode not in ("grad", "value_and_grad"):
+            return False
+        if self.primal.inner is not None or derived.touched or derived.overwritten:
+            return False
+        try:
+            return bool(self.by_identity.derived)
+        except TangentlikeError:
+            return False
+
+    @cached_property
     def for_reversal(self) -> Derivation:
         """The same derivative, made to be differentiated in reverse mode."""
         primal, inner = self.primal, self.primal.inner
@@ -421,7 +440,14 @@ class Derivation:
         derived = self._derived or self.derived
         if self._turned_complex:
             return self.for_complex.call(args, kwargs)
-        found = self.run(derived.functions[-1], args, kwargs)
+        try:
+            found = self.run(derived.functions[-1], args, kwargs)
+        except UnsupportedError as refusal:
+            if not refusal.of_names or not self._has_identity:
+                raise
+            with contextlib.suppress(TangentlikeError):
+                return self.by_identity.run(self.by_identity.emitted, args, kwargs)
+            raise
         if derived.real and leaves.is_complex(found):
             self._turned_complex = True
             return self.for_complex.call(args, kwargs)

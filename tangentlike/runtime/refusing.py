@@ -18,7 +18,17 @@ from . import (
     statements,
 )
 
-__all__ = ["REFUSING"]
+__all__ = ["GUARDS", "REFUSING"]
+
+# What holds of memory and of numbers where adjoints have names, and need not hold by identity.
+GUARDS = frozenset(
+    fn.__code__
+    for fn in (
+        *(buffers.require_apart, buffers.require_array, buffers.require_mutable),
+        *(buffers.require_ndim, buffers.require_values, records.require_same_length),
+        *sharing.REFUSALS,
+    )
+)
 
 REFUSING = frozenset(
     fn.__code__

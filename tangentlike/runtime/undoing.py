@@ -103,9 +103,9 @@ def update_in_place(x: Any, new: Any) -> None:
     """Write `new`, the sum for `x += v`, into `x` if that is an array or a container."""
     if isinstance(x, np.ndarray):
         x[...] = new
-    elif isinstance(x, list):
-        x[:] = new
-    elif isinstance(x, (dict, set, deque)):
+    elif isinstance(x, (list, dict, set, deque)):
+        if type(new) is not type(x):  # (of a list and an array it is an array)
+            raise TypeError(f"a {type(x).__name__} is updated by a {type(new).__name__}")
         put_contents(x, new)
 
 

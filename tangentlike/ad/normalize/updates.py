@@ -14,7 +14,7 @@ from ...analysis.aliases import Aliases, analyse_aliases
 from ...analysis.memory import key_parts
 from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
-from ...errors import SharingError, UnsupportedError
+from ...errors import SharingError
 from ...ir.kind import Kind
 from ..context import BECOMES, BINARY_OF, Context
 from ..loops import leaves
@@ -147,7 +147,7 @@ def _refuse_changed(function: ir.Function, context: Context) -> None:
 def _refuse_rebound(facts: Structure, shared: frozenset[str]) -> None:
     """A parameter whose writes the caller sees must stay the caller's object throughout."""
     for name in sorted(shared & facts.definitions.keys()):
-        raise UnsupportedError(
+        raise SharingError(
             f"`{name}` is written in place for the caller, and bound to another object here",
             facts.definitions[name][0].origin.place,
             f"Give the new object a name of its own, as in `new_{name} = ...`.",
@@ -172,7 +172,7 @@ def _require_arrays(function: ir.Function, sharing: Sharing, context: Context) -
 
 
 def _refuse_extended(name: str, stmt: ir.Stmt) -> None:
-    raise UnsupportedError(
+    raise SharingError(
         f"`{name}` may be a list (extended here) or an array (added to in place)",
         stmt.origin.place,
         "Give the two names of their own, or write `xs.extend(items)` for a list.",

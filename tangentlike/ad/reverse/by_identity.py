@@ -27,6 +27,7 @@ from ...analysis.operations import joins_lists, rule_object
 from ...analysis.record_types import record_values
 from ...analysis.saving import is_scatter
 from ...errors import SharingError, UnsupportedError
+from ...frontend.structures import OF_ARRAYS
 from ...ir.kind import UNKNOWN, Kind
 from ..context import ISUB, Context
 from ..loops import Leaf, is_call
@@ -503,10 +504,7 @@ def _writes_into(call: ir.Call) -> bool:
 
 def _refuse_view(target: ir.Attribute, context: Context) -> None:
     """`z.real = v` writes into an array, or sets an attribute: which one is not known."""
-    if (
-        target.name in ("real", "imag", "flat", "T")
-        and context.kind_of(target.base).form != "object"
-    ):
+    if target.name in OF_ARRAYS | {"flat"} and context.kind_of(target.base).form != "object":
         raise UnsupportedError(
             f"`.{target.name}` of what may be an array is assigned",
             target.at,

@@ -19,10 +19,12 @@ from ...errors import UnsupportedError
 from ...ir.kind import Kind
 from ..context import BINARY_OF, Context
 from ..loops import sources_of
+from ..specialize.callees import Pair
 from .adjoints import as_value
 from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep
 from .calls import CallConversion
 from .functions import Primal, Reverse, bundle, seed_name
+from .overlaps import checked_overlap
 from .pairs import bind_everywhere, taped_names, unpack_tape
 from .prepare import ACCUMULATING, Preparation
 from .recorded import Recorder
@@ -36,7 +38,9 @@ class IdentityPreparation(Preparation):
         match stmt:
             case ir.Store(target=ir.Index()):
                 named, store = self._with_steady_key(stmt)
-                return [*named, store]
+                assert isinstance(store, ir.Store)
+                checked = checked_overlap(store, self.facts, self.aliases, self.context)
+                return [*named, *checked]
             case ir.Update():
                 return self._update(stmt)
             case ir.Assign(target=tuple(), value=ir.Index() | ir.Attribute() as value):
@@ -111,7 +115,9 @@ def refuse_writes_by_others(
         call = getattr(stmt, "value", None)
         if isinstance(stmt, ir.Store | ir.Update) or not isinstance(call, ir.Call):
             continue
-        if id(stmt) in sites or is_scatter(stmt) or not sources.written(stmt):
+        if id(stmt) in sites or not sources.written(stmt):
+            continue
+        if is_scatter(stmt) and getattr(call.fn, "obj", None) is not runtime.add_at:
             continue
         match call.fn:
             case ir.Attribute(base, _) if context.kind_of(base).form in CONTAINERS:
@@ -143,6 +149,9 @@ class IdentityCalls(CallConversion):
 
     def _guards(self, call: ir.Call) -> list[ir.Stmt]:
         return []
+
+    def _changed(self, call: ir.Call, pair: Pair) -> tuple[str, ...]:
+        return ()  # (a pair restores all that it writes)
 
 
 class IdentityRecorder(Recorder):

@@ -8,7 +8,7 @@ from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.memory import Effects
 from ...analysis.operations import is_python_function, rule_object, written_position
-from ...errors import UnsupportedError
+from ...errors import SharingError
 from ...ir.kind import OTHER
 from ..context import Context
 from ..specialize.callees import CallSite, Pair
@@ -81,7 +81,7 @@ class CallConversion(ir.Rewriter):
                 if other == formal or not self._may_share(first, second):
                     continue
                 if first == second:
-                    raise UnsupportedError(
+                    raise SharingError(
                         f"`{call.fn.text}` writes its argument `{formal}`, and receives the same "
                         f"array as `{other}`",
                         call.at,

@@ -13,7 +13,7 @@ from ...analysis.memory import surely_basic, surely_fancy
 from ...analysis.operations import MUTATING_METHODS
 from ...analysis.refusals import unknown_class
 from ...analysis.saving import is_scatter
-from ...errors import UnsupportedError
+from ...errors import SharingError, UnsupportedError
 from ...ir.kind import Kind
 from ..context import ISUB, MUL, Context
 from ..contributions import Chain, Contribution
@@ -347,7 +347,7 @@ class Statements:
                     self.adjoints.out.append(ir.Do(popped, self.adjoints.origin))
             case ir.Call(fn=ir.Attribute(ir.Var(base), method)) if method in MUTATING_METHODS:
                 if base in self.active and method != "pop":
-                    raise UnsupportedError(
+                    raise SharingError(
                         f"`{method}` of a container that carries derivatives",
                         stmt.origin.place,
                         "Which item goes where is not tracked in reverse. Use `append`, `pop()` "
