@@ -74,13 +74,13 @@ class Spot:
 class Cuts:
     """The statements cut out of the functions of one derivative, with the refusal of each.
 
-    `spots` are the statements that were read, `functions` where the functions stand that were
-    (the first is the main one), `always` the refusals that end a function whatever it is given.
+    `spots` are the statements that were read, `functions` where the functions stand that were,
+    with their names (the first is the main one), `always` the refusals that end a function whatever it is given.
     """
 
     made: dict[Spot, UnsupportedError] = field(default_factory=dict)
     spots: set[Spot] = field(default_factory=set)
-    functions: dict[Spot, None] = field(default_factory=dict)
+    functions: dict[Spot, str] = field(default_factory=dict)
     always: list[UnsupportedError] = field(default_factory=list)
     _by_text: dict[str, UnsupportedError] = field(default_factory=dict)
 
@@ -90,11 +90,11 @@ class Cuts:
         self.functions.clear()
         self.always.clear()
 
-    def reads(self, function: Spot) -> None:
+    def reads(self, function: Spot, name: str) -> None:
         """A function is read; one that is called may be cut out as a whole."""
         if self.functions:
             self.spots.add(function)
-        self.functions[function] = None
+        self.functions[function] = name
 
     def cut(self, refusal: UnsupportedError) -> bool:
         """Cut out the innermost statement around the place of a refusal, which is not cut yet;
@@ -140,13 +140,29 @@ class Cuts:
         if not self.made or not by_name:
             return
         main = list(by_name.values())[-1]
-        reached = self._reached(main, by_name, set())
+        reached = self._reached(main, by_name, set()) or self._as_it_stands(by_name.values())
         if reached is not None:
             raise reached
         every = (stmt for f in by_name.values() for stmt in ir.statements(f.body))
         raised = next(filter(None, map(self.raised_by, every)), None)
         if raised is not None and any(map(_takes_any, by_name.values())):
             raise raised
+
+    def _as_it_stands(self, functions: Iterable[ir.Function]) -> UnsupportedError | None:
+        """The refusal of a method that is called as it stands in the class, what was cut out of it
+        included: what was found of it holds only for what is left."""
+        called = set()
+        for function in functions:
+            for stmt in ir.statements(function.body):
+                for expr in ir.expressions(stmt):
+                    for part in ir.walk(expr):
+                        if isinstance(part, ir.Call) and isinstance(part.fn, ir.Attribute):
+                            called.add(part.fn.name)
+        for around, name in self.functions.items():
+            for spot, refusal in self.made.items():
+                if name in called and _within(spot, around):
+                    return refusal
+        return None
 
     def _reached(
         self, function: ir.Function, functions: Mapping[str, ir.Function], seen: set[str]

@@ -300,7 +300,7 @@ def _like_parameter(name: str, function: ir.Function, context: Context) -> str:
     """The parameter that `name` is, or has the shape of, or else `name` itself, where all that
     binds it is assignments; '' otherwise."""
     params = function.param_names
-    token = context.kinds[name].shape
+    token = context.kinds.get(name, UNKNOWN).shape
     if name in params:
         return name
     if isinstance(token, str) and token in params:
