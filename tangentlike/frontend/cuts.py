@@ -75,7 +75,8 @@ class Cuts:
     """The statements cut out of the functions of one derivative, with the refusal of each.
 
     `spots` are the statements that were read, `functions` where the functions stand that were,
-    with their names (the first is the main one), `always` the refusals that end a function whatever it is given.
+    with their names (the first is the main one), `always` the refusals that end a function
+    whatever it is given.
     """
 
     made: dict[Spot, UnsupportedError] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from ...analysis.memory import key_parts
 from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
 from ...errors import SharingError
-from ...ir.kind import Kind
+from ...ir.kind import UNKNOWN, Kind
 from ..context import BECOMES, BINARY_OF, Context
 from ..loops import leaves
 from .assumptions import indexed_names, seeming_kinds, suggested_ranks
@@ -244,22 +244,26 @@ def _assumed_ranks(
     for stmt in ir.statements(function.body):
         for name, base, count in _items_read(stmt, context):
             array = _like_parameter(base, function, context)
-            if not array or context.kinds[array].form in ("list", "tuple", "dict"):
+            if not array or context.kinds.get(array, UNKNOWN).form in ("list", "tuple", "dict"):
                 continue
-            if context.kinds[name].form not in (*_OPEN, "number") or name in indexed:
+            if context.kinds.get(name, UNKNOWN).form not in (*_OPEN, "number") or name in indexed:
                 higher.add(array)
-            elif name in names and context.kinds[name].form in _OPEN:
+            elif name in names and context.kinds.get(name, UNKNOWN).form in _OPEN:
                 ranks.setdefault(array, count)
         match stmt:
             case ir.Assign(target=str(name), value=ir.Var(base)) if name in names:
                 whole = _like_parameter(base, function, context)
                 whole = "" if {name, base, whole} & indexed else whole
-                if whole in function.param_names and context.kinds[base].form in _OPEN:
+                if whole in function.param_names and context.kinds.get(base, UNKNOWN).form in _OPEN:
                     ranks.setdefault(whole, None if whole in shared else 0)
     for name in sorted(names & set(_updated(function))):
-        if name in function.param_names and context.kinds[name].form in _OPEN:
+        if name in function.param_names and context.kinds.get(name, UNKNOWN).form in _OPEN:
             ranks.setdefault(name, None if name in shared else 0)
-    return {p: n for p, n in ranks.items() if context.kinds[p].rank is None and p not in higher}
+    return {
+        p: n
+        for p, n in ranks.items()
+        if context.kinds.get(p, UNKNOWN).rank is None and p not in higher
+    }
 
 
 def _items_read(stmt: ir.Stmt, context: Context) -> Iterator[tuple[str, str, int]]:
