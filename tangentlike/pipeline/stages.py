@@ -190,7 +190,6 @@ def _by_name_or_identity(
         return _derived_for(fn, request, book, meanings)
     except (SharingError, UnknownRankError, CarriedOutError) as refusal:
         again = request.copies or request.inside or request.by_identity
-        again = again or request.has_foreign  # (memory is followed through arrays of NumPy)
         again = again or fn.__code__.co_filename.startswith("<tangentlike")
         if again or meanings.of_derivatives or request.mode in ("tangent", "change"):
             raise
@@ -274,6 +273,12 @@ def _builder(
     """What makes the functions of a module, and the main one as it is read there. Derivatives that
     are called allow for complex values where the main function does."""
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
+    if foreign and reading.by_identity:
+        raise UnsupportedError(
+            "adjoints by identity are found in the memory of NumPy's arrays",
+            lowered.function.place,
+            "Copy one of the arrays that may share memory.",
+        )
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
     used = cast(RuleBook, ForeignBook(used)) if foreign else used
