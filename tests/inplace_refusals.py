@@ -17,8 +17,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "forward": "`shape` of what carries derivatives is assigned",
     },
     "global_buffer": _each(_WAYS, "`product` carries derivatives into `_BUFFER`"),
-    "loop_target_item": _each(_WAYS, "a loop can only bind names"),
-    "nan_to_num_in_place": _each(_WAYS, "`np.nan_to_num` as a statement"),
     "shuffled": _each(
         _WAYS, "`shuffle` writes its argument in an order that is not known until run time"
     ),
@@ -30,12 +28,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`v` is written in place while `y` may share its memory",
         "forward": "no derivative rule for np.nditer",
     },
-    "callee_overlapping": _each(
-        _REVERSE, "two arguments of a function that writes one of them share memory"
-    ),
-    "axpy_item": _each(
-        _REVERSE, "two arguments of a function that writes one of them share memory"
-    ),
     "global_written_by_callee": _each(
         _WAYS,
         "`product` carries derivatives into `G`, which is defined outside global_written_by_c",
@@ -99,7 +91,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
     "by_memset": _each(_REVERSE, "is written in place while `w` may share its memory"),
-    "by_pointer": _each(_REVERSE, "written for an array and got a PyCPointerType"),
     "slice_with_other_step": _each(
         _REVERSE, "a slice is assigned to an overlapping slice with another step"
     ),

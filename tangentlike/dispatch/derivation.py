@@ -336,10 +336,12 @@ class Derivation:
         found = self.for_required(required)
         try:
             found.derived  # noqa: B018
-        except UnsupportedError:  # (what is known of arguments must not be what refuses them)
+        except UnsupportedError:  # (to be a number or an array must not be what refuses it)
+            others = tuple((n, k) for n, k in required if k.form not in ("number", "array"))
+            general = self.for_required(others) if others else self
             with contextlib.suppress(UnsupportedError):
-                if not any(map(asks_for_ranks, self.derived.module.functions)):
-                    return self
+                if not any(map(asks_for_ranks, general.derived.module.functions)):
+                    return general
         return found
 
     @property

@@ -413,6 +413,9 @@ class IdentityStatements(Statements):
             entry = ir.Index(entry, target.key)
         if stmt.op.obj is ISUB.obj:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
+        elif self.adjoints.by_name(value.name):
+            # (What is added later may be added to these entries, where arguments overlap.)
+            entry = ir.Call(self.context.helper("copy"), (entry,))
         if not self._fits(self.context.kind_of(value), self.context.kind_of(target)):
             entry = ir.Call(self.context.helper("unbroadcast"), (entry, value))
         self.adjoints.contribute(value.name, entry)
@@ -444,6 +447,8 @@ class IdentityStatements(Statements):
         entry: ir.Expr = ir.Index(self.adjoints.call("of", array), key)
         if "subtract" in call.fn.text:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
+        elif self.adjoints.by_name(value.name):
+            entry = ir.Call(self.context.helper("copy"), (entry,))
         fitted = ir.Call(self.context.helper("part_like"), (entry, value))
         self.adjoints.contribute(value.name, fitted)
 
