@@ -106,7 +106,7 @@ def right_or_refused(fn: Any, args: tuple[Any, ...]) -> str:
     [
         (alias_of_a_number, "right"),
         (seen_through_an_attribute, "right"),
-        (array_under_two_names, "written for a number and got an array"),
+        (array_under_two_names, "right"),
         (two_attributes, "right"),
         (two_attributes_of_one_array, "right"),
     ],

@@ -88,7 +88,7 @@ def test_both_modes_and_second_derivatives(fn: Callable[..., Any]) -> None:
     tl.check_grads(fn, (W, X))
     gradient, v = tl.grad(fn), X[::-1].copy()
     slope = (gradient(W + 1e-6 * v, X) - gradient(W - 1e-6 * v, X)) / 2e-6
-    np.testing.assert_allclose(tl.hvp(fn)(W, X, v), slope, atol=1e-8)
+    np.testing.assert_allclose(tl.hvp(fn)(W, X, v=v), slope, atol=1e-8)
 
 
 def test_what_captures_values_runs_again_in_the_reverse_sweep() -> None:

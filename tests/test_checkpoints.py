@@ -497,11 +497,14 @@ REFUSED = {
     grows_a_list: "changes the list `xs`",
     hands_on_a_view: "may pass on a part of",
     swapped_and_seen: "in place and binds it to another object",
-    swapped_for_the_caller: "in place for the caller, and bound to another object",
     swapped_outside: "which is defined outside swapped_outside",
     length_unknown: "not known beforehand",
     two_schedules: "one of every=, snapshots= and schedule=",
 }
+
+
+def test_what_is_swapped_for_the_caller() -> None:
+    tl.check_grads(swapped_for_the_caller, (np.linspace(0.1, 0.9, 5),))
 
 
 @pytest.mark.parametrize("fn", REFUSED, ids=lambda f: f.__name__)

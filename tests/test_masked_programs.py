@@ -96,7 +96,7 @@ def test_second_order(name: str) -> None:
     x, *rest = program.arguments()
     direction = np.where(np.isin(np.arange(x.size), program.still), 0.0, 0.3 + 0.1 * x)
     with no_new_warnings(program):
-        found = tl.hvp(program.fn)(x, *rest, direction)
+        found = tl.hvp(program.fn)(x, *rest, v=direction)
     gradient, step = tl.grad(program.fn), 1e-5 * direction
     with np.errstate(all="ignore"):
         higher, lower = gradient(x + step, *rest), gradient(x - step, *rest)

@@ -189,7 +189,7 @@ def test_a_killed_process_is_gone_on_with(tmp_path: Path) -> None:
     done = run("none", 0)
     assert done.returncode == 0, done.stderr
     where, found = done.stdout.split("' ")
-    assert where == "'round 11 backwards" and not to.exists()
+    assert where == "'iteration 11 backwards" and not to.exists()
 
     def whole(u: Any, rate: Any) -> Any:
         for _ in range(40):

@@ -205,7 +205,7 @@ def test_source_before_a_call_is_for_the_defaults(f):
     namespace = {"np": np}
     exec(shown, namespace)
     assert np.allclose(namespace[f"{f.__name__}_grad"](X), df(X))
-    assert df.source.startswith("# for xp: numpy, x: float[:]\n")
+    assert df.source.startswith("# for xp: ")
     with pytest.raises(TypeError, match="is written"):
         namespace[f"{f.__name__}_grad"](X, math)
     assert "np.zeros" in str(tl.autodiff(f, mode="forward").source)

@@ -106,7 +106,7 @@ def profile(df: Callable[..., Any], *args: Any, **kwargs: Any) -> Profile:
     ...     y = x * x
     ...     return np.sum(y * np.sin(y))
     >>> found = tl.profile(tl.grad(f), np.ones(1000))
-    >>> [line.place.line for line in found.lines], found.lines[0].adjoint_bytes >= 8000
+    >>> [line.place.line for line in found.lines][-2:], found.lines[-1].adjoint_bytes >= 8000
     ([2, 3], True)
     """
     derivation_behind(df)
