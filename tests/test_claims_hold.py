@@ -109,13 +109,13 @@ def false_claims(fn: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     unresolved = contextlib.suppress(TypeError, NotImplementedError)
     with contextlib.redirect_stdout(io.StringIO()), unresolved:
         loaded(*copy.deepcopy(bound.args), **bound.kwargs)
-    return [claim for claim in found if not claim.startswith(_OTHERWISE)]
+    return [claim for claim in found if not any(name in claim for name in _OTHERWISE)]
 
 
 # Sparse matrices are claimed to be the arrays that their derivatives treat them as, `np.trim_zeros`
 # of a list and the places in `np.unique_inverse` of a number as well; `partial`, and operators of
 # objects, are resolved before anything is claimed.
-_OTHERWISE = ("`csr_", "`trim_zeros", "`partial`", "`unique_")
+_OTHERWISE = ("csr_array", "`trim_zeros", "`partial`", "`unique_")
 ROWS = [pytest.param(row[1], row[2], id=row[0]) for row in DIFFERENTIATED]
 
 

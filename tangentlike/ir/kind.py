@@ -237,4 +237,4 @@ def described(kind: Kind) -> str:
     if kind.form in ("list", "dict", "tuple"):
         inside = kind.items if kind.items is not None else (kind.item,) if kind.item else ()
         return f"{kind.form}[{', '.join(map(described, inside))}]" if inside else kind.form
-    return kind.module.__name__ if kind.module is not None else "object"
+    return "object" if kind.module is None else getattr(kind.module, "__name__", "module")
