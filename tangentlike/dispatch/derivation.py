@@ -337,8 +337,8 @@ class Derivation:
         try:
             found.derived  # noqa: B018
         except UnsupportedError:  # (to be a number or an array must not be what refuses it)
-            others = tuple((n, k) for n, k in required if k.form not in ("number", "array"))
-            general = self.for_required(others) if others else self
+            kept = tuple((n, k) for n, k in required if k.form not in ("number", "array"))
+            general = self.for_required(kept) if kept else self
             with contextlib.suppress(UnsupportedError):
                 if not any(map(asks_for_ranks, general.derived.module.functions)):
                     return general
