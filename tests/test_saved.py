@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -95,7 +96,8 @@ def test_forward_mode_keeps_nothing() -> None:
         tl.autodiff(recurrence, mode="forward").saved(H, 3, H)
 
 
-def test_the_command(tmp_path: Path) -> None:
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "model", raising=False)  # (of another test)
     path = tmp_path / "model.py"
     path.write_text(
         "import numpy as np\n\ndef f(h, n):\n    for _ in range(n):\n"
