@@ -143,17 +143,22 @@ def _saved(operator: Operator, *args: Any, **kwargs: Any) -> Saved:
     """What the reverse sweep keeps at these arguments, line by line."""
     from .saved import saved
 
-    primal = operator.primal
-    args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
-    derivation = operator.derive().specialized_for(args, kwargs)
+    derivation, args, kwargs = _specialized(operator, args, kwargs)
     return saved(derivation.derived, derivation.run, args, kwargs)
 
 
 def _source_for(operator: Operator, *args: Any, **kwargs: Any) -> str:
     """The text of the derivative for arguments of these types."""
+    return _specialized(operator, args, kwargs)[0].derived.source
+
+
+def _specialized(
+    operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[Derivation, tuple[Any, ...], dict[str, Any]]:
+    """The derivation for a call, and all arguments of the function, the bound ones included."""
     primal = operator.primal
     args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
-    return operator.derive().specialized_for(args, kwargs).derived.source
+    return operator.derive().specialized_for(args, kwargs), args, kwargs
 
 
 class Versions(Mapping[str, str]):

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ... import ir
+from ...ir.kind import LAYOUT_ATTRIBUTES
 from ...runtime import Shadow
 from ...runtime.records import attribute_of
 from .facts import (
@@ -40,7 +41,6 @@ VIEW_METHODS = words(
     "astype diagonal ravel reshape squeeze swapaxes transpose view get keys values items pop "
     "popleft popitem setdefault __getitem__ conj conjugate"
 )
-SHAPE_ATTRIBUTES = words("shape ndim size dtype itemsize nbytes strides")
 _SHAPE_FUNCTIONS = frozenset(["zeros_like", "ones_like", "empty_like", "shape", "ndim", "size"])
 _RESIZED = ("list", "dict", "unknown")  # what may have another length after it was written
 _CALL_IN_TEXT = re.compile(r"([\w.]*[\w\])}'\"])\s*\(")
@@ -226,7 +226,7 @@ def plain(expr: ir.Expr) -> Plain | None:
         case ir.Ref(obj=obj):
             return _EMPTY if callable(obj) else None
         case ir.Attribute(base, name):
-            return _shape_of(base) if name in SHAPE_ATTRIBUTES else plain(base)
+            return _shape_of(base) if name in LAYOUT_ATTRIBUTES else plain(base)
         case ir.Call():
             return _plain_call(expr)
         case ir.Opaque():
@@ -335,7 +335,7 @@ class _Scan:
             case ir.Call():
                 self.call(expr)
             case ir.Attribute(base, name):
-                self.expr(base, content and name not in SHAPE_ATTRIBUTES)
+                self.expr(base, content and name not in LAYOUT_ATTRIBUTES)
             case ir.Opaque():
                 self.opaque(expr)
             case _:

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 import numpy as np
 
 from ... import ir
+from ...ir.kind import LAYOUT_ATTRIBUTES
 from ...runtime.records import attribute_of
 from .effects import (
     MUTATORS,
     NOTHING,
     OUTSIDE,
     PURE_METHODS,
-    SHAPE_ATTRIBUTES,
     VIEW_METHODS,
     effect_of,
     is_trusted,
@@ -55,7 +55,7 @@ def sources(expr: ir.Expr, facts: Facts, trusted: bool = False) -> frozenset[str
         case ir.Index(base, _):
             return sources(base, facts, trusted)
         case ir.Attribute(base, name):
-            return NOTHING if name in SHAPE_ATTRIBUTES else sources(base, facts, trusted)
+            return NOTHING if name in LAYOUT_ATTRIBUTES else sources(base, facts, trusted)
         case ir.Call():
             return _of_call(expr, facts, trusted)
         case ir.Lazy(form, items):
