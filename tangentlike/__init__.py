@@ -6,7 +6,7 @@ gradient = tl.grad(loss, wrt=("w", "b"))    # an ordinary Python function
 print(gradient.source)                      # its text
 """
 
-import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from . import testing
@@ -85,7 +85,8 @@ if not TYPE_CHECKING:  # (a type checker would believe that every name is there)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__", "dask", "sweep"])
+    names = [*__all__, "__version__", "sweep"]
+    return sorted(names + ["dask"] * (importlib.util.find_spec("dask") is not None))
 
 
 def _raise_at_nan(*call: Any) -> None:

@@ -136,7 +136,7 @@ def test_standalone_needs_numpy_only(folder: Path) -> None:
 )
 def test_refusals(folder: Path, target: str, status: int, message: str) -> None:
     (folder / "bad.py").write_text("def f(x):\n    return (x\n")
-    (folder / "broken.py").write_text("def f(x):\n    return x\n\n1 / 0\n")
+    (folder / "broken.py").write_text("def f(x):\n    return x * RATE\n\nRATE = 1 / 0\n")
     done = run(folder, "grad", target, "-o", "made.py")
     assert done.returncode == status
     assert message in done.stderr

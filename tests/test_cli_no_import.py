@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -224,6 +225,49 @@ def test_verbose_says_first_whether_the_file_is_run(
     said = run("grad", "cli_said.py:f", "--no-import", "--verbose")
     assert said.stderr.splitlines()[0] == "cli_said.py is read, and not run"
     said = run("grad", "cli_said.py:f", "--verbose")
-    first = "cli_said.py is imported: what stands at its top level is executed"
-    assert said.stderr.splitlines()[0] == first
+    assert said.stderr.splitlines() == ["cli_said.py is read, and not run"]
+    Path("cli_run.py").write_text("from helpers import g\n\ndef f(x):\n    return x * x\n")
+    Path("helpers.py").write_text("print('executed')\ng = abs\n")
+    said = run("grad", "cli_run.py:f", "--verbose")
+    first = "cli_run.py is imported, which executes its top level: line 1 imports helpers"
+    assert said.stderr.splitlines() == [first, "executed"]
     assert "is imported" not in said.stdout and "def f_grad" in said.stdout
+
+
+def test_a_file_is_run_where_that_may_change_the_derivative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rule of the file counts; what cannot change the derivative is not run."""
+    monkeypatch.chdir(tmp_path)
+    rule = "@tl.rule(half)\ndef half_rule(y, x):\n    dy_dx = 7.0\n"
+    half = "def half(x):\n    return x / 2.0\n"
+    use = "def f(x):\n    return half(x)\n"
+    Path("cli_rules.py").write_text(f"import tangentlike as tl\n{half}{rule}{use}")
+    assert "7.0" in run("grad", "cli_rules.py:f").stdout
+    Path("cli_plain.py").write_text(f"import os, sys\nopen('ran', 'w').close()\n{half}{use}")
+    assert "def f_grad" in run("grad", "cli_plain.py:f").stdout
+    assert not Path("ran").exists()
+    assert "def f_grad" in run("grad", "cli_plain.py:f", "--value", "x=2.0").stdout
+    assert not Path("ran").exists()
+    Path("cli_plain.py").write_text(
+        f"{half}{use}RATE = 2.0\nRATE += 1.0\ndef g(x):\n    return x * RATE\n"
+    )
+    done = run("grad", "cli_plain.py:g", "--standalone")
+    assert "RATE = 3.0" in done.stdout, done.output
+
+
+@pytest.mark.skipif(importlib.util.find_spec("cupy") is not None, reason="CuPy is installed")
+@pytest.mark.parametrize("how", [[], ["--no-import"], ["--standalone"]])
+def test_cupy_programs_are_printed_without_cupy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "import cupy as cp\n\ndef f(x, i):\n    y = cp.exp(x[i]) * cp.linalg.norm(x)\n    return cp.sum(y)\n"
+    file = f"cli_device{len(''.join(how))}.py"  # (a process knows one file of a name)
+    Path(file).write_text(text)
+    done = run("grad", f"{file}:f", *how)
+    assert done.exit_code == 0, done.output
+    assert "import cupy as cp\n" in done.stdout and "cp.linalg.norm(x)" in done.stdout
+    assert "cupy" not in sys.modules
+    done = run("check", f"{file}:f", "--shape", "x=3", "--value", "i=1")
+    assert done.exit_code == 1 and "CuPy is not installed" in done.output

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import re
 from pathlib import Path
@@ -251,3 +252,14 @@ def test_mypy_knows_derivatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     found = re.findall(r"^user_script.py:(\d+): error: .*\[([\w-]+)\]$", text, re.MULTILINE)
     expected = [(str(first + n), code) for n, code in enumerate(REJECTED.values())]
     assert found == expected, text
+
+
+def test_help_of_the_package_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `help(tl)` and editors ask for each name of `dir` loads nothing that is not installed."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "dask" else find(name)
+    )
+    assert "dask" not in dir(tl)
+    monkeypatch.undo()
+    assert "dask" in dir(tl)

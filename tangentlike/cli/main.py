@@ -30,17 +30,15 @@ STAGES = (  # those of `pipeline.table`, which is not loaded for `--help`
 _FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 _STDOUT = Path("-")
 _READING = (
-    "FILE.py is imported, so that its names mean what they mean when it runs: what stands "
-    "at its top level is executed. With --no-import it is only read, which works where its names "
-    "are NumPy's, SciPy's and its own."
+    "FILE.py is read, and not run, where its names are NumPy's, SciPy's, CuPy's and its own. "
+    "Otherwise it is imported, so that they mean what they mean when it runs: what stands at its "
+    "top level is executed, unless --no-import is given, which refuses such a file. --verbose says "
+    "which of the two it is."
 )
 
 
-def _how_read(target: str, no_import: bool) -> str:
-    file = target.partition(":")[0]
-    if no_import:
-        return f"{file} is read, and not run"
-    return f"{file} is imported: what stands at its top level is executed"
+def _says_nothing(text: str) -> None:
+    pass
 
 
 class _Refusals(click.Group):
@@ -89,8 +87,8 @@ _MAKING = [
     click.option("--strict", is_flag=True, help="Refuse also what a call may not reach."),
     click.option("--show", type=click.Choice(STAGES), help="Print the program after a stage."),
     click.option("--time", "timed", is_flag=True, help="Say what each stage takes."),
-    click.option("--no-import", is_flag=True, help="Read the file without running it."),
-    click.option("--verbose", is_flag=True, help="Say first whether the file is run."),
+    click.option("--no-import", is_flag=True, help="Refuse a file that has to be run."),
+    click.option("--verbose", is_flag=True, help="Say first whether the file is run, and why."),
     click.option("--diff", is_flag=True, help="Show what -o would change; write nothing."),
     click.option(
         "--check",
@@ -129,9 +127,8 @@ def _derivative_command(name: str, what: str, derive: Callable[..., Any]) -> Non
         at = _at(maker, shapes, values, 0)
         if no_import and maker:
             raise click.UsageError("--args runs a function of the file; it excludes --no-import")
-        if verbose:
-            click.echo(_how_read(target, no_import), err=True)
-        order = Order(name, derive, target, wrt, at, standalone, show, not no_import, strict)
+        says = functools.partial(click.echo, err=True) if verbose else _says_nothing
+        order = Order(name, derive, target, wrt, at, standalone, show, not no_import, strict, says)
         if not timed:
             _make(order, **how)
         elif show or standalone or any(how.values()):
@@ -294,7 +291,7 @@ def stale(paths: tuple[Path, ...]) -> None:
     old = [path for path in found if not is_current(path, main)]
     for path in old:
         click.echo(f"stale: {path}")
-    click.echo(f"{len(found)} files written by tangentlike, {len(old)} stale", err=True)
+    click.echo(f"files written by tangentlike: {len(found)}, stale: {len(old)}", err=True)
     if old:
         raise click.exceptions.Exit(1)
 

@@ -15,7 +15,7 @@ import tangentlike
 
 from .arguments import At, example
 from .files import MARK
-from .target import load_function, parse_wrt, split_target
+from .target import load_function, parse_wrt, read_function, split_target
 
 __all__ = ["Order", "command_in", "without_version"]
 
@@ -31,8 +31,9 @@ class Order:
     at: At
     standalone: bool
     show: str | None
-    imports: bool = True
+    may_import: bool = True
     strict: bool = False
+    says: Callable[[str], None] = lambda text: None
 
     @property
     def inputs(self) -> list[Path]:
@@ -42,7 +43,13 @@ class Order:
 
     def text(self) -> str:
         """The derivative's text, ending in a newline."""
-        function = load_function(self.target, self.imports)
+        if self.at.maker:
+            self.says(
+                f"{self.inputs[0]} is imported, which executes its top level: --args is given"
+            )
+            function = load_function(self.target)
+        else:
+            function = read_function(self.target, self.says, self.may_import)
         shown = example(function, self.target, self.at)
         derived = self.derive(function, parse_wrt(self.wrt), example=shown, strict=self.strict)
         if self.show:
@@ -71,7 +78,7 @@ class Order:
         words = [self.name, _from_folder(self.target, folder)]
         words += ["--wrt", self.wrt] if self.wrt else []
         words += self.at.words(lambda target: _from_folder(target, folder))
-        words += [] if self.imports else ["--no-import"]
+        words += [] if self.may_import else ["--no-import"]
         words += ["--standalone"] if self.standalone else []
         words += ["--strict"] if self.strict else []
         return [*words, "--show", self.show] if self.show else words

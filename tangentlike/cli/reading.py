@@ -1,4 +1,4 @@
-"""`--no-import`: a file read without being run.
+"""A file read without being run.
 
 Of its top level only what does nothing is executed: imports of NumPy, SciPy and modules of Python's
 that compute, definitions, and data that is written out. What another statement may have changed is
@@ -20,12 +20,16 @@ from typing import Any
 from ..errors import Place, TangentlikeError
 from ..frontend.primal import global_names, primal_of
 
-__all__ = ["read_file", "refuse_unknown"]
+__all__ = ["is_read", "read_file", "refuse_unknown"]
 
 _MODULES = frozenset(
-    ("__future__", "numpy", "scipy", "math", "cmath", "functools", "itertools", "operator",
+    ("__future__", "numpy", "cupy", "scipy", "math", "cmath", "functools", "itertools", "operator",
      "collections", "dataclasses", "typing", "numbers", "abc", "enum")
 )  # fmt: skip
+# What a file may import, where it is not run, without a change of what its functions mean.
+_HARMLESS = (_MODULES | sys.stdlib_module_names | {"matplotlib", "pandas"}) - {
+    *("importlib", "runpy", "pkgutil", "imp", "builtins", "ctypes", "gc")
+}
 _MAKERS = frozenset(
     ("array", "asarray", "arange", "linspace", "zeros", "ones", "full", "eye", "float64")
 )
@@ -37,14 +41,25 @@ _ANYTHING = frozenset(
 _UNKNOWN = "__not_executed__"  # in a module: names that are not known, with the lines to blame
 
 
-def read_file(path: Path, name: str) -> types.ModuleType:
-    """The module of a file, with what is known of it; raises SyntaxError."""
+def is_read(module: types.ModuleType | None) -> bool:
+    """Whether a module is that of a file which was read, and not run."""
+    return _UNKNOWN in vars(module) if module is not None else False
+
+
+def read_file(path: Path, name: str, whole: bool = False) -> types.ModuleType:
+    """The module of a file, with what is known of it; raises SyntaxError.
+
+    With `whole`, a file is refused that imports what may change the derivative when it is run.
+    """
     with tokenize.open(path) as stream:
         tree = ast.parse(stream.read(), str(path))
     module = types.ModuleType(name)
     module.__file__ = str(path)
+    module.__dict__[_UNKNOWN] = {}
     reader = _Reader(str(path))
     plain = [stmt for stmt in tree.body if reader.takes(stmt)]
+    if whole:
+        _refuse_imports(tree, str(path))
     flags = __future__.annotations.compiler_flag  # (annotations are not evaluated)
     sys.modules[name] = module  # (as an import has it)
     exec(compile(ast.Module(plain, []), str(path), "exec", flags), module.__dict__)
@@ -53,6 +68,21 @@ def read_file(path: Path, name: str) -> types.ModuleType:
         module.__dict__.pop(lost, None)
     module.__dict__[_UNKNOWN] = unknown
     return module
+
+
+def _refuse_imports(tree: ast.Module, file: str) -> None:
+    """Refuse a file whose imports may define rules, or change what it uses."""
+    for stmt in ast.walk(ast.Module([s for s in tree.body if not _never_runs(s)], [])):
+        if isinstance(stmt, ast.Import):
+            names = [a.name for a in stmt.names]
+        elif isinstance(stmt, ast.ImportFrom):
+            names = ["." if stmt.level else str(stmt.module)]
+        else:
+            continue
+        for name in names:
+            if name.partition(".")[0] not in _HARMLESS:
+                place = Place(file, stmt.lineno)
+                raise TangentlikeError(f"line {stmt.lineno} imports {name}", place)
 
 
 def refuse_unknown(module: types.ModuleType, function: Any, owner: Any) -> None:

@@ -7,15 +7,16 @@ import importlib.util
 import linecache
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from ..errors import InternalError, Place, TangentlikeError
 from ..frontend.owners import PLACES
+from .cupy_by_name import cupy_by_name
 from .notebooks import notebook_module
-from .reading import read_file, refuse_unknown
+from .reading import is_read, read_file, refuse_unknown
 
 __all__ = [
     "BadUsage",
@@ -23,8 +24,12 @@ __all__ = [
     "load_function",
     "module_name",
     "parse_wrt",
+    "read_function",
     "split_target",
 ]
+
+
+_PYTHON_FILE = "Give a file ending in .py."
 
 
 class BadUsage(TangentlikeError):
@@ -39,16 +44,26 @@ def split_target(target: str) -> tuple[Path, str]:
     return Path(file), name
 
 
-def load_function(target: str, imports: bool = True) -> Any:
-    """The function that `FILE.py:FUNC` names; FUNC may be dotted (`Model.loss`).
-
-    Without `imports` the file is read and not run (see `reading`).
-    """
+def load_function(target: str) -> Any:
+    """The function that `FILE.py:FUNC` names, imported; FUNC may be dotted (`Model.loss`)."""
     file, name = split_target(target)
-    module = import_file(file, name) if imports else _read(file)
-    value = _looked_up(module, file, name)
-    if not imports:
+    return _looked_up(import_file(file, name), file, name)
+
+
+def read_function(target: str, says: Callable[[str], None], may_import: bool) -> Any:
+    """The same of a file that is read and not run (see `reading`), or is imported where what it
+    does when it is run may matter. `says` is given which of the two it is."""
+    file, name = split_target(target)
+    try:
+        module = _read(file, whole=may_import)
+        value = _looked_up(module, file, name)
         refuse_unknown(module, value, vars(module)[name.partition(".")[0]])
+    except TangentlikeError as refusal:
+        if not may_import:
+            raise
+        says(f"{file} is imported, which executes its top level: {refusal.message}")
+        return load_function(target)
+    says(f"{file} is read, and not run")
     return value
 
 
@@ -63,14 +78,18 @@ def _looked_up(module: ModuleType, file: Path, name: str) -> Any:
     return value
 
 
-def _read(path: Path) -> ModuleType:
+def _read(path: Path, whole: bool) -> ModuleType:
     """The module of a file that is not run, known by its name as if it had been imported."""
     if not path.is_file():
         raise BadUsage(f"there is no file {path}")
     path = path.resolve()
+    if path.suffix != ".py":
+        raise TangentlikeError(f"{path.name} is not a Python file", hint=_PYTHON_FILE)
     name, _ = module_name(path)
+    _loaded(name, path)
     try:
-        module = read_file(path, name)
+        with cupy_by_name():
+            module = read_file(path, name, whole)
     except SyntaxError as error:
         raise _syntax_error(error, path) from None
     except (TangentlikeError, KeyboardInterrupt):
@@ -115,29 +134,33 @@ def import_file(path: Path, name_in_it: str = "") -> ModuleType:
         raise BadUsage(f"there is no file {path}")
     path = path.resolve()
     if path.suffix == ".ipynb":
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), cupy_by_name():
             return notebook_module(path, name_in_it)
     name, folder = module_name(path)
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-    known = sys.modules.get(name)
-    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() == path:
+    known = _loaded(name, path)
+    if known is not None and not is_read(known):
         return known
-    if known is not None:
+    with contextlib.redirect_stdout(sys.stderr), cupy_by_name():
+        return _execute(name, path)
+
+
+def _loaded(name: str, path: Path) -> ModuleType | None:
+    """The module of a file, if it is loaded; refuses another file's of the same name."""
+    known = sys.modules.get(name)
+    if known is not None and Path(getattr(known, "__file__", None) or "").resolve() != path:
         raise TangentlikeError(
             f"{path.name} has the name of the module {name!r}, which is already loaded",
             hint="Rename the file.",
         )
-    with contextlib.redirect_stdout(sys.stderr):
-        return _execute(name, path)
+    return known
 
 
 def _execute(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise TangentlikeError(
-            f"{path.name} is not a Python file", hint="Give a file ending in .py."
-        )
+        raise TangentlikeError(f"{path.name} is not a Python file", hint=_PYTHON_FILE)
     if "." in name:
         importlib.import_module(name.rpartition(".")[0])
     module = importlib.util.module_from_spec(spec)

@@ -131,6 +131,9 @@ class Sweep:
         self.source = self._source()
         self.__name__ = f"{_name(self.primal)}_sweep"
 
+    def __repr__(self) -> str:
+        return f"<sweep {self.operator}({_name(self.primal)}, {_name(self.of_loss)})>"
+
     def _check_parameters(self) -> None:
         for primal, counts, what in (
             (self.primal, (2, 3), "step takes (state, params) or (state, params, t)"),

@@ -88,7 +88,7 @@ class _Collection:
             self._data(name, obj)
 
     def _module(self, name: str, module: types.ModuleType) -> None:
-        if not is_installed(module.__name__):
+        if not is_installed(module.__name__) and module.__name__ != "cupy":
             raise UnsupportedError(
                 f"a standalone file cannot import `{module.__name__}`, a module of yours",
                 hint=f"Import the functions you use by name: from {module.__name__} import ...",
