@@ -20,16 +20,12 @@ from typing import Any
 
 __all__ = [
     "CLASS_IS_READ",
-    "CarriedOutError",
-    "EnteredError",
     "InternalError",
-    "KeptFunctionError",
     "NonFiniteError",
     "Place",
     "SharingError",
     "TangentlikeError",
     "UnknownClassError",
-    "UnknownRankError",
     "UnsupportedError",
     "WrtError",
     "called_at",
@@ -124,10 +120,18 @@ class UnsupportedError(TangentlikeError):
     Return a list instead of yielding.
     """
 
+    needs = ""  # what may not refuse it: reading with "objects", "managers", or other "memory"
     of_names = False  # whether it is about what only adjoints by name assume of a call
 
     calls: tuple[Place, ...] = ()  # where the function around the place is called, inside out
     cause: Place | None = None  # where it is, if `place` is a call that leads there
+
+    def __init__(
+        self, message: str, place: Place | None = None, hint: str = "", needs: str = ""
+    ) -> None:
+        super().__init__(message, place, hint)
+        if needs:
+            self.needs = needs
 
 
 class WrtError(UnsupportedError):
@@ -146,26 +150,11 @@ CLASS_IS_READ = (
 )
 
 
-class UnknownRankError(UnknownClassError):
-    """Memory that may be shared is written in place, and the arguments of a call may tell that it
-    is not: numbers share none."""
-
-
-class KeptFunctionError(UnsupportedError):
-    """A function that captures what carries derivatives is kept, and called by what holds it."""
-
-
-class CarriedOutError(UnsupportedError):
-    """What carries derivatives may come into what lives outside of the function."""
-
-
-class EnteredError(UnsupportedError):
-    """A context manager takes or gives what carries derivatives, and is entered as it stands."""
-
-
 class SharingError(UnsupportedError):
     """Memory that may be shared is written in place; `names` are the names it is about, and
     `together` all those that may share it."""
+
+    needs = "memory"
 
     def __init__(
         self,

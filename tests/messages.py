@@ -21,9 +21,8 @@ PAGES = sorted((ROOT / "docs").glob("errors*.md"))
 # What is raised to somebody who called us. `AttributeError` and `KeyError` are how Python's own
 # protocols are answered (`hasattr`, look-ups), `InternalError` is a bug of ours.
 RAISED = ("TypeError", "ValueError", "NotImplementedError", "RuntimeError", "ImportError",
-          "TangentlikeError", "UnsupportedError", "UnknownClassError", "UnknownRankError",
-          "KeptFunctionError", "CarriedOutError", "EnteredError", "SharingError", "NonFiniteError",
-          "BadUsage", "Mismatch", "Malformed", "UsageError")  # fmt: skip
+          "TangentlikeError", "UnsupportedError", "UnknownClassError", "SharingError",
+          "NonFiniteError", "BadUsage", "Mismatch", "Malformed", "UsageError")  # fmt: skip
 WITHOUT_EXAMPLE = Path(__file__).with_name("messages_without_example.txt")
 HEADER = "# Messages without an example in docs/errors*.md: python -m tests.messages --accept"
 ANYTHING = "\0"  # where a message has what the program brings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +24,17 @@ class Reading:
     data: bool = False
     namespace: ModuleType | None = None
     by_identity: bool = False
+
+    def longer(self, needs: str, has_data: bool) -> Reading | None:
+        """The longer reading that a refusal asks for, None if it is read in that way already;
+        `has_data`: whether there is outer data that could tell what may share memory."""
+        if needs == "memory" and has_data and not self.data:
+            return replace(self, data=True)
+        if needs == "objects" and not self.objects:
+            return replace(self, objects=True)
+        if needs == "managers" and not self.managers:
+            return replace(self, managers=True)
+        return None
 
 
 PLAIN_READING = Reading()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from .. import ir, runtime
-from ..errors import SharingError, UnknownRankError, UnsupportedError
+from ..errors import SharingError, UnknownClassError, UnsupportedError
 from .aliases import Aliases, is_sure_view
 from .memory import OVERLAPPING, Sources
 from .operations import rule_object
@@ -59,7 +59,7 @@ def refuse_by_identity(function: ir.Function) -> None:
     for stmt in ir.statements(function.body):
         for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
             if isinstance(part, ir.Ref) and part.obj is runtime.Shadow:
-                raise UnknownRankError(
+                raise UnknownClassError(
                     "a derivative that finds adjoints by identity is not differentiated again",
                     stmt.origin.place,
                     "Copy arrays where they share memory and are written, or take the second "

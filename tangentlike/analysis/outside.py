@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
-from ..errors import CarriedOutError, Place, UnsupportedError
+from ..errors import Place, UnsupportedError
 from ..frontend.marks import mark_of
 from ..frontend.owners import is_of_runtime, is_operation
 from ..frontend.structures import is_object
@@ -290,11 +290,12 @@ def _names_outside(stmt: ir.Stmt) -> bool:
     return any(not is_operation(ref.obj) for ref in (*refs, *stated))
 
 
-def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> CarriedOutError:
-    return CarriedOutError(
+def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:
+    return UnsupportedError(
         f"`{name}` carries derivatives into {into}, which is defined outside {function.name}",
         stmt.origin.place,
         f"Pass it as an argument, return what is written, or store tl.stop_gradient({name}).",
+        "memory",
     )
 
 

@@ -11,8 +11,6 @@ from typing import Any
 from .. import ir, runtime
 from ..errors import (
     CLASS_IS_READ,
-    EnteredError,
-    KeptFunctionError,
     Place,
     UnknownClassError,
     UnsupportedError,
@@ -124,17 +122,19 @@ class _Check:
         for name in operands(stmt.context, self.kinds, self.book):
             form = self.kinds[name].form if name in self.kinds else "unknown"
             if name in self.active or form in ("array", "list", "dict", "value"):
-                raise EnteredError(
+                raise UnsupportedError(
                     f"a context manager is given `{name}`",
                     stmt.origin.place,
                     "What this one does with a value that is differentiated, or to an array, is "
                     f"not tracked. {_FOLLOWED}",
+                    "managers",
                 )
         if stmt.target in self.active:
-            raise EnteredError(
+            raise UnsupportedError(
                 f"what a context manager returns as `{stmt.target}` carries derivatives",
                 stmt.origin.place,
                 f"What else refers to that array or object is not tracked. {_FOLLOWED}",
+                "managers",
             )
 
     def _container(self, stmt: ir.Stmt) -> None:
@@ -292,12 +292,13 @@ class _Check:
         """The refusal of an operation that nothing is known of."""
         name = _qualified(call, obj)
         if obj is functools.partial:
-            return KeptFunctionError(
+            return UnsupportedError(
                 f"a function that uses `{culprit}` is stored, and which function is called later "
                 "is not known until run time",
                 place,
                 f"{self._reason(culprit)} Call the function by its name, pass it to a function, "
                 f"or give it `{culprit}` as an argument where it is called.",
+                "objects",
             )
         own = own_way_of_making(obj)
         if own and not is_installed(module_of(obj)):

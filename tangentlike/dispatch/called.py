@@ -30,7 +30,7 @@ from ..ad.request import Request
 from ..errors import UnsupportedError, with_article
 from ..frontend.cuts import raised_as
 from ..frontend.structures import Structures, structures_of
-from ..pipeline.stages import derive_where_it_goes
+from ..pipeline.stages import derive_in_any_form
 from ..rules.twins import twin
 from ..runtime.functions import Method, method_of
 
@@ -64,7 +64,7 @@ def derive_call(
             _refuse_hidden(f, name)
         call = _call_of(f, name, count, words)
     try:
-        made = derive_where_it_goes(call, request)
+        made = derive_in_any_form(call, request)
     except UnsupportedError as refusal:  # (which no `except Exception` of the program is to take)
         raise raised_as(refusal) from None
     if isinstance(f, Method) and any(map(_asks_again, made.module.functions)):

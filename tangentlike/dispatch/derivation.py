@@ -23,7 +23,6 @@ import numpy as np
 from ..errors import (
     TangentlikeError,
     UnknownClassError,
-    UnknownRankError,
     UnsupportedError,
     users_line_first,
 )
@@ -62,7 +61,7 @@ class Derivation:
         self.succeeds = False  # another one, whose helpers were defined anew
         self._derived: Derived | None = None
         self._turned_complex = False  # a call has shown what the text does not
-        self._waiting: tuple[UnknownRankError, Meanings] | None = None
+        self._waiting: tuple[UnknownClassError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._versions: Recent[tuple[Any, ...], Derivation] = Recent(_VERSIONS)  # of other forms
 
@@ -102,9 +101,8 @@ class Derivation:
         return self._derived
 
     def _derive(self) -> Derived:
-        """The transformed function. Where the reverse sweep over other derivatives is refused,
-        it is made over their variants for that; a refusal is that of the plain ones."""
-        from ..pipeline.stages import derive, derive_in_part
+        """The transformed function, in the first form that is not refused."""
+        from ..pipeline.stages import derive_in_any_form
 
         if self._waiting is not None and self._waiting[1].hold():
             raise self._waiting[0].with_traceback(None)
@@ -112,22 +110,11 @@ class Derivation:
         function = inner.emitted if self.primal.waits else self.primal.function
         with noting() as meanings:
             try:
-                return derive(function, request)
-            except UnsupportedError as error:
-                refusal = error
-                forward = request.mode in ("tangent", "change")
-                if not (forward or request.inside) and (inner or meanings.of_derivatives):
-                    with contextlib.suppress(UnsupportedError):
-                        function = inner.for_reversal.emitted if inner else function
-                        return derive(function, replace(request, inside=True))
-                if not request.strict:
-                    try:
-                        return derive_in_part(function, request)
-                    except UnsupportedError as reached:
-                        refusal = reached
-                if isinstance(refusal, UnknownRankError):  # (asked again at each call)
-                    self._waiting = refusal, meanings
-                raise refusal from None
+                reversible = None if inner is None else lambda: inner.for_reversal.emitted
+                return derive_in_any_form(function, request, reversible=reversible)
+            except UnknownClassError as refusal:  # (asked again at each call)
+                self._waiting = refusal, meanings
+                raise
 
     def take(self, other: Derivation) -> bool:
         """Take what was made for another closure of the same code, if it serves this one too."""
@@ -214,7 +201,7 @@ class Derivation:
         """Whether the function asks arrays for the module whose they are."""
         try:
             derived = self.derived
-        except (UnknownRankError, UnknownClassError):
+        except UnknownClassError:
             return True
         return any(map(asks_modules, (derived.lowered.function, *derived.module.functions)))
 

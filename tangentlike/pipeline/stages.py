@@ -22,17 +22,7 @@ from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize.tapes import simplified_pairs
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.module import scopes_of
-from ..errors import (
-    CarriedOutError,
-    EnteredError,
-    InternalError,
-    KeptFunctionError,
-    SharingError,
-    UnknownClassError,
-    UnknownRankError,
-    UnsupportedError,
-    WrtError,
-)
+from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
 from ..frontend.meanings import Meanings, counting_data, noting
@@ -49,7 +39,7 @@ from .table import STAGE_NAMES, Record, collecting, current, recording
 
 TARGETS = ("numpy", "cupy-fused")
 
-__all__ = ["Derived", "Request", "derive", "derive_in_part", "derive_where_it_goes"]
+__all__ = ["Derived", "Request", "derive", "derive_in_any_form"]
 
 
 @dataclass(frozen=True)
@@ -117,10 +107,122 @@ class Derived:
         return standalone(self.module, self.lowered.scope, self.scopes)
 
 
-def derive(fn: Callable[..., Any], request: Request, book: RuleBook | None = None) -> Derived:
-    """Differentiate a function: raises `UnsupportedError` for what we do not differentiate."""
-    with noting() as meanings, recording(), cutting(None):
-        return _by_name_or_identity(fn, request, book, meanings)
+@dataclass(frozen=True)
+class Asked:
+    """What is differentiated: a function by a request. `reversible` gives the same function over
+    derivatives that were made for reverse mode; `meanings` is what was read so far."""
+
+    function: Callable[..., Any]
+    request: Request
+    book: RuleBook | None
+    reversible: Callable[[], Callable[..., Any]] | None
+    meanings: Meanings
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form that a derivative can have: what makes it, and whether it may serve what the forms
+    before it refused. `speaks`: its refusal says more than that of those."""
+
+    make: Callable[[Asked], Derived]
+    serves: Callable[[Asked, UnsupportedError], bool]
+    speaks: bool = False
+
+
+def _by_name(asked: Asked) -> Derived:
+    return _read(asked, asked.request)
+
+
+def _by_identity(asked: Asked) -> Derived:
+    """With the adjoints of memory found by identity."""
+    return _read(asked, replace(asked.request, by_identity=True))
+
+
+def _serves_identity(asked: Asked, refusal: UnsupportedError) -> bool:
+    request = asked.request
+    if refusal.needs != "memory" or request.by_identity or request.mode in ("tangent", "change"):
+        return False
+    again = request.copies or request.inside or asked.meanings.of_derivatives
+    return not (again or asked.function.__code__.co_filename.startswith("<tangentlike"))
+
+
+def _of_reversible(asked: Asked) -> Derived:
+    """The reverse sweep over derivatives that were made for that."""
+    function = asked.function if asked.reversible is None else asked.reversible()
+    return _read(replace(asked, function=function), replace(asked.request, inside=True))
+
+
+def _serves_reversible(asked: Asked, refusal: UnsupportedError) -> bool:
+    request = asked.request
+    if request.inside or request.mode in ("tangent", "change"):
+        return False
+    return asked.reversible is not None or asked.meanings.of_derivatives
+
+
+def _in_part(asked: Asked) -> Derived:
+    """Without the statements that are refused: each becomes a `raise`.
+
+    Refuses what every call reaches, and what names no statement. Each round cuts out one more
+    statement than the one before.
+    """
+    cuts = Cuts()
+    while True:
+        cuts.again()
+        try:
+            return _read(asked, asked.request, cuts)
+        except InternalError:
+            if cuts.made:  # (of what is left of a program nothing more can be said)
+                raise next(iter(cuts.made.values())) from None
+            raise
+        except UnsupportedError as refusal:
+            if refusal in cuts.made.values() or isinstance(refusal, WrtError):
+                raise
+            if isinstance(refusal, UnknownClassError) and not asked.request.settled:
+                raise  # (the arguments of a call may tell)
+            if not cuts.cut(refusal):
+                raise (cuts.always or [refusal])[0] from None
+
+
+# The order in which they are asked for.
+_WHOLE = (
+    Form(_by_name, lambda asked, refusal: True),
+    Form(_by_identity, _serves_identity),
+    Form(_of_reversible, _serves_reversible),
+)
+_FORMS = (*_WHOLE, Form(_in_part, lambda asked, refusal: not asked.request.strict, speaks=True))
+
+
+def derive(
+    fn: Callable[..., Any],
+    request: Request,
+    book: RuleBook | None = None,
+    reversible: Callable[[], Callable[..., Any]] | None = None,
+    forms: tuple[Form, ...] = _WHOLE,
+) -> Derived:
+    """Differentiate a function in the first of these forms that is not refused; raises
+    `UnsupportedError`, that of the first form, where all are."""
+    refused: UnsupportedError | None = None
+    with noting() as meanings:
+        asked = Asked(fn, request, book, reversible, meanings)
+        for form in forms:
+            if refused is not None and not form.serves(asked, refused):
+                continue
+            try:
+                return form.make(asked)
+            except UnsupportedError as refusal:
+                refused = refusal if refused is None or form.speaks else refused
+    assert refused is not None
+    raise refused
+
+
+def derive_in_any_form(
+    fn: Callable[..., Any],
+    request: Request,
+    book: RuleBook | None = None,
+    reversible: Callable[[], Callable[..., Any]] | None = None,
+) -> Derived:
+    """Differentiate a function, as a whole if that can be done, else in part."""
+    return derive(fn, request, book, reversible, _FORMS)
 
 
 def _programs(
@@ -128,104 +230,39 @@ def _programs(
 ) -> Mapping[str, ir.Module]:
     """What each stage makes of a function: derived again, since that is not kept."""
     with collecting() as records:
-        derived = derive_where_it_goes(fn, request, book)
+        derived = derive_in_any_form(fn, request, book)
     return records[-1].programs(derived.lowered.function.name)
 
 
-def derive_where_it_goes(
-    fn: Callable[..., Any], request: Request, book: RuleBook | None = None
-) -> Derived:
-    """Differentiate a function, as a whole if that can be done, else in part."""
-    try:
-        return derive(fn, request, book)
-    except UnsupportedError:
-        return derive_in_part(fn, request, book)
-
-
-def derive_in_part(
-    fn: Callable[..., Any], request: Request, book: RuleBook | None = None
-) -> Derived:
-    """Differentiate a function without the statements that are refused: each becomes a `raise`.
-
-    Raises `UnsupportedError` for what every call reaches, or where a refusal names no statement.
-    Each round cuts out one more statement than the one before.
-    """
-    cuts = Cuts()
-    while True:
-        cuts.again()
-        with noting() as meanings, recording(), cutting(cuts):
-            try:
-                return _derived_for(fn, request, book, meanings)
-            except InternalError:
-                if cuts.made:  # (of what is left of a program nothing more can be said)
-                    raise next(iter(cuts.made.values())) from None
-                raise
-            except UnsupportedError as refusal:
-                if refusal in cuts.made.values() or isinstance(refusal, WrtError):
-                    raise
-                if isinstance(refusal, UnknownClassError) and not request.settled:
-                    raise  # (the arguments of a call may tell)
-                if not cuts.cut(refusal):
-                    raise (cuts.always or [refusal])[0] from None
-
-
-def _derived_for(
-    fn: Callable[..., Any], request: Request, book: RuleBook | None, meanings: Meanings
-) -> Derived:
+def _read(asked: Asked, request: Request, cuts: Cuts | None = None) -> Derived:
+    """One form, of the program read the plain way, or the longer way that a refusal asks for."""
     reading = Reading(namespace=request.namespace, by_identity=request.by_identity)
-    try:
-        return _derived_as(fn, request, book, meanings, reading)
-    except SharingError as shared:
-        if request.example is not None or request.tells_ranks or request.settled:
-            raise
-        raise UnknownRankError(shared.message, shared.place, shared.hint) from None
+    shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
+    while True:
+        data = counting_data() if reading.data else contextlib.nullcontext()
+        with noting() as meanings, recording(), cutting(cuts), data:
+            try:
+                return _derive(asked.function, request, asked.book, meanings, reading)
+            except UnsupportedError as refusal:
+                longer = reading.longer(refusal.needs, meanings.of_data)
+                if longer is None:
+                    raise _spoken(refusal, shorter, request) from None
+                shorter[refusal.needs] = refusal
+                reading = longer
 
 
-def _by_name_or_identity(
-    fn: Callable[..., Any], request: Request, book: RuleBook | None, meanings: Meanings
-) -> Derived:
-    """The derivative with adjoints by name or, where it is refused since memory may be shared in
-    ways that the text does not tell, with adjoints by identity."""
-    try:
-        return _derived_for(fn, request, book, meanings)
-    except (SharingError, UnknownRankError, CarriedOutError) as refusal:
-        again = request.copies or request.inside or request.by_identity
-        again = again or fn.__code__.co_filename.startswith("<tangentlike")
-        if again or meanings.of_derivatives or request.mode in ("tangent", "change"):
-            raise
-        with contextlib.suppress(UnsupportedError):
-            return _derived_for(fn, replace(request, by_identity=True), book, meanings)
-        raise refusal from None
-
-
-def _derived_as(
-    fn: Callable[..., Any],
-    request: Request,
-    book: RuleBook | None,
-    meanings: Meanings,
-    reading: Reading,
-) -> Derived:
-    """The derivative of a function read in this way, or in a longer one where that is refused."""
-    try:
-        return _derive(fn, request, book, meanings, reading)
-    except KeptFunctionError as kept:
-        if reading.objects:
-            raise
-        longer = replace(reading, objects=True)
-        try:
-            return _derived_as(fn, request, book, meanings, longer)
-        except UnknownClassError:  # (the arguments of a call may tell more)
-            raise UnknownClassError(kept.message, kept.place, kept.hint) from None
-    except (SharingError, CarriedOutError) as refusal:
-        if reading.data or not meanings.of_data:
-            raise
-        with contextlib.suppress(UnsupportedError), counting_data():
-            return _derived_as(fn, request, book, meanings, replace(reading, data=True))
-        raise refusal from None
-    except EnteredError:
-        if reading.managers:
-            raise
-        return _derived_as(fn, request, book, meanings, replace(reading, managers=True))
+def _spoken(
+    refusal: UnsupportedError, shorter: Mapping[str, UnsupportedError], request: Request
+) -> UnsupportedError:
+    """The refusal of the longest reading, or that of a shorter one which says more."""
+    refusal = shorter.get("memory", refusal)
+    if isinstance(refusal, UnknownClassError) and "objects" in shorter:
+        kept = shorter["objects"]
+        return UnknownClassError(kept.message, kept.place, kept.hint)
+    may_tell = request.example is None and not request.tells_ranks and not request.settled
+    if isinstance(refusal, SharingError) and may_tell:
+        return UnknownClassError(refusal.message, refusal.place, refusal.hint, refusal.needs)
+    return refusal
 
 
 def _derive(

@@ -16,7 +16,7 @@ import numpy as np
 from ... import ir
 from ...analysis.operations import is_python_function
 from ...analysis.outputs import draws, position_of_output, with_output_named, with_size
-from ...errors import CLASS_IS_READ, UnknownRankError, UnsupportedError
+from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.kind import INT, UNKNOWN
 from ...runtime.records import attribute_of
@@ -183,7 +183,7 @@ class _Stores(ir.Rewriter):
     def _refuse_unknown(self, call: ir.Call, base: ir.Expr, method: str) -> None:
         """`obj.step(x, out=y)`, `obj.dot(x, y)`, where the class of `obj` is not known."""
         if self.context.kind_of(base).form == "unknown":
-            raise UnknownRankError(
+            raise UnknownClassError(
                 f"`{method}` may write its arguments, and the class of its object is not known",
                 call.at,
                 CLASS_IS_READ,
