@@ -289,7 +289,7 @@ def test_import_is_cheap() -> None:
     assert {n for n in loaded if n.startswith("rules.")} <= {"rules.book", "rules.twins"}
 
 
-WALKERS = 74  # functions that recurse over blocks by themselves: this number may only go down
+WALKERS = 48  # functions that recurse over blocks by themselves: this number may only go down
 
 
 def test_what_walks_through_programs_uses_the_framework() -> None:

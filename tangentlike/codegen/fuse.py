@@ -70,7 +70,7 @@ def _every_name(fn: ir.Function) -> Iterator[str]:
                     yield part.text.partition(".")[0]
 
 
-class _Fusing:
+class _Fusing(ir.Rewriter):
     """One function's statements; `made` are the fused functions."""
 
     def __init__(self, fn: ir.Function, facts: Facts, scope: Scope, names: Names) -> None:
@@ -79,12 +79,9 @@ class _Fusing:
         self._floating = floating_names(fn, facts)
         self._by_text: dict[Any, ir.Ref] = {}
 
-    def block(self, block: ir.Block) -> ir.Block:
-        return tuple(map(self._statement, block))
-
-    def _statement(self, stmt: ir.Stmt) -> ir.Stmt:
+    def statement(self, stmt: ir.Stmt) -> ir.Stmt:
         if stmt.origin.role not in _ROLES and not isinstance(stmt, ir.Return):
-            return ir.map_statement(stmt, lambda e: e, self.block)
+            return self.nested(stmt)
         name = _name_of(getattr(stmt, "target", None))
         return ir.map_statement(stmt, lambda e: self._expr(e, name, stmt.origin), self.block)
 

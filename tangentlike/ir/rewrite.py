@@ -8,6 +8,7 @@ Since an unchanged statement keeps its identity, facts about it are looked up, n
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, Union
 
@@ -248,6 +249,12 @@ def splice(block: Block, statement: StatementHook) -> Block:
     return tuple(out) if changed else block
 
 
+def unless_same(new: Sequence[Stmt], old: Block) -> Block:
+    """Statements as a block; the old block itself if they are its statements."""
+    same = len(new) == len(old) and all(map(operator.is_, new, old))
+    return old if same else tuple(new)
+
+
 class Rewriter:
     """Rebuilds a program; a pass overrides `statement`, `expression`, or both.
 
@@ -268,8 +275,13 @@ class Rewriter:
         """A statement with its expressions and its nested blocks rewritten."""
         return map_statement(stmt, self.expression, self.block)
 
+    def nested(self, stmt: _S) -> _S:
+        """A statement with its nested blocks rewritten; the expressions of itself stay."""
+        return map_statement(stmt, block=self.block) if blocks(stmt) else stmt
+
     def block(self, block: Block) -> Block:
-        """A block, nested ones included; the same object where nothing changed."""
+        """A block, nested ones included; the same object where nothing changed. A pass that looks
+        at several statements at once overrides this, and asks `nested` for each of them."""
         return splice(block, self._spliced)
 
     def rewritten(self, function: Function) -> Function:
@@ -306,7 +318,7 @@ class _Hooks(Rewriter):
     def inside(self, stmt: _S) -> _S:
         if self.expr is not None:
             return map_statement(stmt, self.expr, self.block)
-        return map_statement(stmt, block=self.block) if blocks(stmt) else stmt
+        return self.nested(stmt)
 
     def _spliced(self, stmt: Stmt) -> Instead:
         new = None if self.before is None else self.before(stmt)

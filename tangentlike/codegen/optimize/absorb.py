@@ -36,7 +36,7 @@ def absorb_reductions(function: ir.Function, facts: Facts) -> ir.Function:
     b_bar = matmul_bar_b(t_bar, a, b)
     return a_bar, b_bar
     """
-    return ir.with_body(function, _Absorbing(function, facts).block(function.body))
+    return _Absorbing(function, facts).rewritten(function)
 
 
 class _Absorbing(Asking):
@@ -44,7 +44,7 @@ class _Absorbing(Asking):
         out = []
         popped = {name for stmt in block if _is_pop(stmt) for name in ir.binds(stmt)}
         for position, stmt in enumerate(block):
-            new = ir.map_statement(stmt, block=self.block)
+            new: ir.Stmt = self.nested(stmt)
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Call(args=(g, ir.Var(like)))):
                     if _is_sum(stmt.value) and stmt.origin.role == "adjoint":
@@ -52,8 +52,7 @@ class _Absorbing(Asking):
                         if self._is_summed(name, stmt, block[position + 1 :], kept_for_it):
                             new = ir.Assign(name, g, stmt.origin)
             out.append(new)
-        changed = any(new is not old for new, old in zip(out, block, strict=True))
-        return tuple(out) if changed else block
+        return ir.unless_same(out, block)
 
     def _kept_for(self, like: str, block: ir.Block, position: int) -> bool:
         """Whether a value comes from a stack for this statement alone."""
@@ -77,7 +76,7 @@ class _Absorbing(Asking):
                 return read
             if name in effect_of(stmt, self.facts).reads:
                 read = True
-                if ir.blocks(stmt) or name in ir.binds(stmt):
+                if ir.is_compound(stmt) or name in ir.binds(stmt):
                     return False
                 if not self._sums(stmt, name, following[position + 1 :], kept_for_it):
                     return False

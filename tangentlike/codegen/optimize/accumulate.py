@@ -41,7 +41,7 @@ def merge_contributions(function: ir.Function, facts: Facts) -> ir.Function:
     A[i + 1] += s
     return A
     """
-    return ir.with_body(function, _Merging(function, facts).block(function.body, 4))
+    return _Merging(function, facts).rewritten(function)
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,17 @@ class Zero:
 
 
 class _Merging(Asking):
-    def block(self, block: ir.Block, indentation: int) -> ir.Block:
+    def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt | None] = []
         zeros: dict[ir.Expr, Zero] = {}  # by the place that was set to zero
         changed = False
         for stmt in block:
-            new = ir.map_statement(stmt, block=lambda b: self.block(b, indentation + 4))
-            new = self._first_contribution(new, zeros, out)
+            new = self._first_contribution(self.nested(stmt), zeros, out)
             if isinstance(new, ir.Store) and self._moved_up(new, stmt, zeros, out):
                 changed = True
                 continue
             last = out[-1] if out else None
-            joined = None if last is None else self._joined(last, new, indentation)
+            joined = None if last is None else self._joined(last, new)
             changed = changed or new is not stmt or joined is not None
             if joined is not None:
                 out[-1] = new = joined
@@ -121,10 +120,7 @@ class _Merging(Asking):
 
     def _is_ready(self, read: Effect, between: list[ir.Stmt | None]) -> bool:
         """Whether what is read has its value before the statements."""
-        effects = [effect_of(s, self.facts) for s in between if s is not None]
-        return not any(
-            e.binds & read.reads or self.sharing.meet(read.content, e.writes) for e in effects
-        )
+        return self.can_move(read, (effect_of(s, self.facts) for s in between if s is not None))
 
     def _moved_up(
         self,
@@ -194,7 +190,7 @@ class _Merging(Asking):
 
     # ------------------------------------------------------------------------- neighbours
 
-    def _joined(self, first: ir.Stmt, second: ir.Stmt, indentation: int) -> ir.Stmt | None:
+    def _joined(self, first: ir.Stmt, second: ir.Stmt) -> ir.Stmt | None:
         """Two contributions to one place, next to each other and of one line of the user's."""
         if not isinstance(second, ir.Update) or second.op not in (IADD, ISUB):
             return None
@@ -218,7 +214,7 @@ class _Merging(Asking):
             new = ir.Assign(first.target, value, second.origin)
         else:
             return None
-        fits = statement_width(new, indentation) <= LINE and depth(value) <= _DEEPEST
+        fits = statement_width(new, self.indentation) <= LINE and depth(value) <= _DEEPEST
         return new if fits and self._is_silent(first) else None
 
     def _is_silent(self, stmt: ir.Stmt) -> bool:
@@ -288,7 +284,7 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
     rebound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
     given = _parts_of_parameters(function)
 
-    def one(stmt: ir.Stmt) -> tuple[ir.Stmt]:
+    def one(stmt: ir.Stmt) -> ir.Stmt | None:
         match stmt:
             case ir.Assign(target=str(name), value=ir.Call(fn=fn, args=(ir.Var(same), value))):
                 if name == same and fn in (ADD, SUB) and stmt.origin.role == "adjoint":
@@ -300,10 +296,10 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
                             name in function.param_names or sources(value, facts, True) & {name}
                         )
                     ):
-                        return (ir.Update(ir.Var(name), op, value, stmt.origin),)
-        return (ir.map_statement(stmt, block=lambda b: ir.splice(b, one)),)
+                        return ir.Update(ir.Var(name), op, value, stmt.origin)
+        return None
 
-    return ir.with_body(function, ir.splice(function.body, one))
+    return ir.with_body(function, ir.rewrite(function.body, one))
 
 
 def _parts_of_parameters(function: ir.Function) -> frozenset[str]:

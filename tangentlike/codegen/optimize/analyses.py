@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
 from ... import ir
 from ...analysis.liveness import Liveness, liveness
 from ...ir.facts import Facts as Manager
-from .effects import pinned_names
+from .effects import Effect, pinned_names
 from .facts import Facts
 from .patterns import patterns_of
 from .reality import RealNames
@@ -17,6 +17,7 @@ from .shapes import Shapes
 from .sharing import Sharing
 
 _T = TypeVar("_T")
+_S = TypeVar("_S", bound=ir.Stmt)
 _LAST = 0  # where the latest liveness is kept: the next program has most of its statements
 
 
@@ -97,13 +98,33 @@ def analyses(function: ir.Function, facts: Facts) -> Analyses:
     return Analyses(function, facts)
 
 
-class Asking:
+class Asking(ir.Rewriter):
     """A pass over one program, which works facts out when it first asks for them: most passes find
-    nothing to do before they need any."""
+    nothing to do before they need any. `indentation` is that of the block it is at."""
 
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         self.facts = facts
         self.known = analyses(function, facts)
+        self.indentation = 4
+
+    def nested(self, stmt: _S) -> _S:
+        """A statement with its nested blocks rewritten."""
+        if not ir.is_compound(stmt):
+            return stmt
+        self.indentation += 4
+        new = super().nested(stmt)
+        self.indentation -= 4
+        return new
+
+    def can_move(self, effect: Effect, across: Iterable[Effect]) -> bool:
+        """Whether what an expression with this effect gives is the same on the other side of
+        statements: none of them binds a name that it reads, or writes what it reads."""
+        for other in across:
+            if not other.binds.isdisjoint(effect.reads):
+                return False
+            if other.writes and self.sharing.meet(effect.content, other.writes):
+                return False
+        return True
 
     @property
     def pinned(self) -> frozenset[str]:

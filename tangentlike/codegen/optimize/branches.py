@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator
 
 from ... import ir
-from .effects import NOTHING, effect_of, expr_effect, is_trusted
+from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted
 from .facts import Facts, numpy_name, runtime_name
 
 _NOT = ir.Ref("not", operator.not_)
@@ -31,14 +31,11 @@ def tidy_branches(function: ir.Function, facts: Facts) -> ir.Function:
     return t
     """
 
-    def one(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
-        stmt = ir.map_statement(stmt, block=lambda b: ir.splice(b, one))
-        if isinstance(stmt, ir.If) and not isinstance(stmt, ir.Try):
-            yield from _tidied(stmt, facts)
-        else:
-            yield stmt
+    def one(stmt: ir.Stmt) -> Iterator[ir.Stmt] | None:
+        branch = isinstance(stmt, ir.If) and not isinstance(stmt, ir.Try)
+        return _tidied(stmt, facts) if branch else None  # type: ignore[arg-type]
 
-    return ir.with_body(function, ir.splice(function.body, one))
+    return ir.with_body(function, ir.rewrite(function.body, after=one))
 
 
 def _tidied(stmt: ir.If, facts: Facts) -> Iterator[ir.Stmt]:
@@ -97,17 +94,21 @@ def sink_zeros(function: ir.Function, facts: Facts) -> ir.Function:
     return t_bar
     """
 
-    def on_block(block: ir.Block) -> ir.Block:
+    return _Sinking(facts).rewritten(function)
+
+
+class _Sinking(ir.Rewriter):
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt | None] = []
         zeros: dict[str, int] = {}
-        changed = False
         for stmt in block:
             if isinstance(stmt, ir.If) and not isinstance(stmt, ir.Try) and zeros:
-                stmt, moved = _sunk(stmt, zeros, out, facts)
-                changed = changed or moved
-            new = ir.map_statement(stmt, block=on_block)
-            changed = changed or new is not stmt
-            effect = effect_of(new, facts)
+                stmt = _sunk(stmt, zeros, out, self.facts)
+            new = self.nested(stmt)
+            effect = effect_of(new, self.facts)
             touched = effect.reads | effect.binds
             for name in [n for n, at in zeros.items() if n in touched or _reads(out[at], effect)]:
                 del zeros[name]
@@ -115,19 +116,15 @@ def sink_zeros(function: ir.Function, facts: Facts) -> ir.Function:
             if _is_zero(new):
                 assert isinstance(new, ir.Assign)
                 zeros[str(new.target)] = len(out) - 1
-        return tuple(s for s in out if s is not None) if changed else block
-
-    def _reads(zero: ir.Stmt | None, effect: object) -> bool:
-        """Whether what the zero is made from was bound again meanwhile."""
-        return zero is not None and not ir.reads(zero).isdisjoint(effect.binds)  # type: ignore[attr-defined]
-
-    return ir.with_body(function, on_block(function.body))
+        return ir.unless_same([s for s in out if s is not None], block)
 
 
-def _sunk(
-    stmt: ir.If, zeros: dict[str, int], out: list[ir.Stmt | None], facts: Facts
-) -> tuple[ir.If, bool]:
-    moved = False
+def _reads(zero: ir.Stmt | None, effect: Effect) -> bool:
+    """Whether what the zero is made from was bound again meanwhile."""
+    return zero is not None and not ir.reads(zero).isdisjoint(effect.binds)
+
+
+def _sunk(stmt: ir.If, zeros: dict[str, int], out: list[ir.Stmt | None], facts: Facts) -> ir.If:
     test = ir.names_in(stmt.test)
     for name in sorted(zeros):
         if name in test or not expr_effect(stmt.test, facts, True).silent:
@@ -138,8 +135,7 @@ def _sunk(
             out[zeros.pop(name)] = None
             copies = [ir.Assign(zero.target, zero.value, zero.origin) for _ in range(2)]
             stmt = ir.If(stmt.test, (copies[0], *stmt.body), (copies[1], *stmt.orelse), stmt.origin)
-            moved = True
-    return stmt, moved
+    return stmt
 
 
 def _first_added(block: ir.Block, name: str, facts: Facts) -> bool:

@@ -154,11 +154,6 @@ def _renamed(function: ir.Function, renaming: Mapping[str, str]) -> ir.Function:
     values: dict[str, ir.Expr] = {old: ir.Var(new) for old, new in renaming.items()}
 
     def one(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
-        stmt = ir.map_statement(
-            stmt,
-            expr=lambda e: ir.substitute(e, values),
-            block=lambda b: ir.splice(b, one),
-        )
         if any(name in renaming for name in ir.binds(stmt)):
             stmt = ir.map_statement(
                 stmt, target=lambda t: ir.map_target(t, lambda n: renaming.get(n, n))
@@ -167,7 +162,8 @@ def _renamed(function: ir.Function, renaming: Mapping[str, str]) -> ir.Function:
             return ()
         return (stmt,)
 
-    return ir.with_body(function, ir.splice(function.body, one))
+    body = ir.rewrite(function.body, expression=lambda e: ir.substitute(e, values), after=one)
+    return ir.with_body(function, body)
 
 
 def _target_var(target: ir.Target) -> ir.Expr | None:

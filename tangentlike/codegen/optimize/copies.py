@@ -29,30 +29,22 @@ def remove_needless_copies(function: ir.Function, facts: Facts) -> ir.Function:
     A[k] = 0.0
     return x
     """
-    return ir.with_body(function, _Copies(function, facts).block(function.body))
+    return _Copies(function, facts).rewritten(function)
 
 
 class _Copies(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
         for position, stmt in enumerate(block):
-            new = ir.map_statement(stmt, block=self.block)
-            if stmt.origin.role in _OURS and not ir.blocks(stmt):
-                new = _consumed(ir.map_statement(new, expr=self._operands))
+            new: ir.Stmt = self.nested(stmt)
+            if stmt.origin.role in _OURS and not ir.is_compound(stmt):
+                new = _consumed(new)
                 source = _copied(new)
                 if source is not None and self._unneeded(stmt, source, block[position + 1 :]):
                     assert isinstance(new, ir.Assign)
                     new = ir.Assign(new.target, source, new.origin)
             out.append(new)
-        changed = any(new is not old for new, old in zip(out, block, strict=True))
-        return tuple(out) if changed else block
-
-    def _operands(self, expr: ir.Expr) -> ir.Expr:
-        """A copy that is an operand of arithmetic is read once and gone."""
-        new = ir.rebuild(expr, self._operands)
-        if isinstance(new, ir.Call) and isinstance(new.fn, ir.Ref) and new.fn.text in _ARITHMETIC:
-            return ir.rebuild(new, lambda part: source_of(part) or part)
-        return new
+        return ir.unless_same(out, block)
 
     def _unneeded(self, stmt: ir.Stmt, source: ir.Expr, following: ir.Block) -> bool:
         assert isinstance(stmt, ir.Assign) and isinstance(stmt.target, str)
@@ -74,8 +66,17 @@ class _Copies(Asking):
         return not self.live.after(last) & of_copy
 
 
+def _operands(expr: ir.Expr) -> ir.Expr:
+    """A copy that is an operand of arithmetic is read once and gone."""
+    new = ir.rebuild(expr, _operands)
+    if isinstance(new, ir.Call) and isinstance(new.fn, ir.Ref) and new.fn.text in _ARITHMETIC:
+        return ir.rebuild(new, lambda part: source_of(part) or part)
+    return new
+
+
 def _consumed(stmt: ir.Stmt) -> ir.Stmt:
-    """What an in-place operation adds is read once and gone."""
+    """What arithmetic takes, or an in-place operation adds, is read once and gone."""
+    stmt = ir.map_statement(stmt, expr=_operands)
     if isinstance(stmt, ir.Update) and stmt.op.obj in _IN_PLACE:
         source = source_of(stmt.value)
         if source is not None:

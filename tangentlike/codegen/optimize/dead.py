@@ -31,7 +31,7 @@ def remove_dead_code(function: ir.Function, facts: Facts) -> ir.Function:
     known = analyses(function, facts)
     sharing, pinned = known.sharing, known.pinned
     needed = _Marking(sharing, facts, pinned).run(function)
-    body = ir.splice(function.body, lambda stmt: _keep_needed(stmt, needed))
+    body = ir.rewrite(function.body, lambda stmt: None if id(stmt) in needed else ())
     sweep = _Sweep(sharing, facts, pinned)
     after = sweep.live.mask([*pinned, *map(_content, pinned)])
     return ir.with_body(function, sweep.block(body, after, after)[0])
@@ -53,7 +53,7 @@ class _Marking:
         self.writers: dict[str, list[int]] = {}
 
     def run(self, function: ir.Function) -> set[int]:
-        self._collect(function.body, 0, 0)
+        self._collect(function.body)
         needed: set[int] = set()
         names: set[str] = set()
         work = list(self.essential)
@@ -81,10 +81,10 @@ class _Marking:
         writes = effect.writes
         return bool(writes) and any(map(self.sharing.is_outside, map(stack_name, writes)))
 
-    def _collect(self, block: ir.Block, owner: int, loop: int) -> None:
-        for stmt in block:
+    def _collect(self, block: ir.Block) -> None:
+        for stmt, around in ir.with_parents(block):
             key = id(stmt)
-            self.owner[key] = owner
+            self.owner[key] = id(around[-1]) if around else 0
             effect = own_effect(stmt, self.facts)
             self.effects[key] = effect
             for name in effect.binds:
@@ -92,12 +92,10 @@ class _Marking:
             for name in map(stack_name, effect.writes):
                 self.writers.setdefault(self.sharing.of(name), []).append(key)
             if isinstance(stmt, ir.Break):
-                self.breaks.setdefault(loop, []).append(key)
+                loop = next(s for s in reversed(around) if isinstance(s, ir.For | ir.While))
+                self.breaks.setdefault(id(loop), []).append(key)
             elif _stays(stmt, effect, self.facts) or self._is_seen_outside(effect):
                 self.essential.append(key)
-            inner = key if isinstance(stmt, ir.For | ir.While) else loop
-            for nested in ir.blocks(stmt):
-                self._collect(nested, key, inner)
             if isinstance(stmt, ir.Try):
                 tried = ir.statements(ir.tried_and_rest(stmt)[0])
                 self.essential += [id(s) for s in tried if s.origin.role == "primal"]
@@ -107,14 +105,6 @@ def _stays(stmt: ir.Stmt, effect: Effect, facts: Facts) -> bool:
     """Whether a statement stays whoever reads its values: for what it does, or for what it may
     raise where a `try` around a call of the function tells by that."""
     return effect.fixed or (facts.tried and stmt.origin.role == "primal")
-
-
-def _keep_needed(stmt: ir.Stmt, needed: set[int]) -> tuple[ir.Stmt, ...]:
-    if id(stmt) not in needed:
-        return ()
-    blocks = ir.blocks(stmt)
-    kept = [ir.splice(b, lambda s: _keep_needed(s, needed)) for b in blocks]
-    return (_with_blocks(stmt, kept),)
 
 
 def _with_blocks(stmt: ir.Stmt, kept: list[ir.Block]) -> ir.Stmt:

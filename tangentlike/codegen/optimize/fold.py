@@ -53,10 +53,10 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
         settled = {}
     facts.cache[_Fold] = (shapes, settled)
     fold = _Fold(facts, known, settled)
-    return ir.with_body(function, ir.splice(function.body, fold.statement))
+    return fold.rewritten(function)
 
 
-class _Fold:
+class _Fold(ir.Rewriter):
     """`settled`: statements by id that nothing can be folded in, as far as shapes are known."""
 
     def __init__(self, facts: Facts, known: Analyses, settled: dict[int, ir.Stmt]) -> None:
@@ -65,9 +65,9 @@ class _Fold:
         self.shapes = known.shapes
         self.settled = settled
 
-    def statement(self, stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
-        if ir.blocks(stmt):
-            return (ir.map_statement(stmt, block=lambda b: ir.splice(b, self.statement)),)
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        if ir.is_compound(stmt):
+            return self.nested(stmt)
         if stmt.origin.role not in _DERIVED or self.settled.get(id(stmt)) is stmt:
             return (stmt,)
         folded = self._folded(stmt)

@@ -32,7 +32,7 @@ def nest_single_uses(function: ir.Function, facts: Facts) -> ir.Function:
     y = u * A
     return y
     """
-    return ir.with_body(function, _Nesting(function, facts).block(function.body, 4))
+    return _Nesting(function, facts).rewritten(function)
 
 
 class _Nesting(Asking):
@@ -40,18 +40,18 @@ class _Nesting(Asking):
         super().__init__(function, facts)
         self.ours = fact(derived_names, function)
 
-    def block(self, block: ir.Block, indentation: int) -> ir.Block:
+    def block(self, block: ir.Block) -> ir.Block:
         slots: list[ir.Stmt | None] = []
         candidates: dict[str, int] = {}
         changed = False
         for stmt in block:
             known = stmt
-            stmt = self._nested_blocks(stmt, indentation)
+            stmt = self.nested(stmt)
             used = sorted(
                 (candidates[n], n) for n in own_effect(known, self.facts).reads & candidates.keys()
             )
             for slot, name in reversed(used):
-                new = self._into(stmt, known, name, slot, slots, indentation)
+                new = self._into(stmt, known, name, slot, slots)
                 if new is not None:
                     stmt, slots[slot] = new, None
             changed = changed or stmt is not known
@@ -62,11 +62,6 @@ class _Nesting(Asking):
                 candidates[str(stmt.target)] = len(slots)
             slots.append(stmt)
         return tuple(s for s in slots if s is not None) if changed else block
-
-    def _nested_blocks(self, stmt: ir.Stmt, indentation: int) -> ir.Stmt:
-        if not ir.blocks(stmt):
-            return stmt
-        return ir.map_statement(stmt, block=lambda b: self.block(b, indentation + 4))
 
     def _may_move(self, stmt: ir.Assign) -> bool:
         name = stmt.target
@@ -81,7 +76,6 @@ class _Nesting(Asking):
         name: str,
         slot: int,
         slots: list[ir.Stmt | None],
-        indentation: int,
     ) -> ir.Stmt | None:
         """`stmt` with the definition in `slot` written in place of `name`, if that is right."""
         source = slots[slot]
@@ -100,7 +94,7 @@ class _Nesting(Asking):
             new = dataclasses.replace(new, origin=source.origin)
         if _is_derived(stmt) or _is_derived(source):
             deep = max(map(depth, ir.expressions(new)), default=0)
-            if deep > _DEEPEST or statement_width(new, indentation) > LINE:
+            if deep > _DEEPEST or statement_width(new, self.indentation) > LINE:
                 return None
         elif max(map(height, ir.expressions(new)), default=0) > _HIGHEST:
             return None
@@ -112,8 +106,7 @@ class _Nesting(Asking):
             return False
         if name not in ir.binds(stmt) and self.live.is_live_after(stmt, name):
             return False
-        inner = (s for block in ir.blocks(stmt) for s in block)
-        return all(name not in effect_of(s, self.facts).reads for s in inner)
+        return not _is_read_inside(stmt, name, self.facts)
 
     def _readable(self, source: ir.Assign, stmt: ir.Stmt, name: str) -> bool:
         """Each adjoint stays under the user's line that it belongs to."""
@@ -137,21 +130,17 @@ class _Nesting(Asking):
             return not crossed and _is_first(stmt, str(source.target))
         if len(crossed) > _WINDOW:
             return False
-        for other in crossed:
-            other_effect = effect_of(other, self.facts)
-            if self._disturbs(other_effect, effect):
-                return False
-            if other_effect.fixed and not _is_derived(source):
-                return False
-        earlier = _effects_before(stmt, str(source.target), self.facts)
-        return not self._disturbs(earlier, effect) and not (
-            earlier.fixed and not _is_derived(source)
-        )
+        effects = [effect_of(other, self.facts) for other in crossed]
+        effects.append(_effects_before(stmt, str(source.target), self.facts))
+        if not _is_derived(source) and any(e.fixed for e in effects):
+            return False
+        return self.can_move(effect, effects)
 
-    def _disturbs(self, other: Effect, effect: Effect) -> bool:
-        if not other.binds.isdisjoint(effect.reads):
-            return True
-        return bool(other.writes) and self.sharing.meet(effect.content, other.writes)
+
+def _is_read_inside(stmt: ir.Stmt, name: str, facts: Facts) -> bool:
+    """Whether the nested blocks of a statement read a name."""
+    inside = (inner for part in ir.blocks(stmt) for inner in part)
+    return any(name in effect_of(inner, facts).reads for inner in inside)
 
 
 def _spreads_again(stmt: ir.Stmt, name: str) -> bool:

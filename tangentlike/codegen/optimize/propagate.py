@@ -6,7 +6,6 @@ the one may read the other; a write in place is seen through both, so it does no
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
@@ -52,16 +51,12 @@ class _Propagation:
 
     def block(self, block: ir.Block) -> ir.Block:
         """Rewrite a block; afterwards the tables say what holds at its end."""
-        out = [self.statement(stmt) for stmt in block]
-        changed = any(new is not old for new, old in zip(out, block, strict=True))
-        return tuple(out) if changed else block
+        return ir.unless_same([self.statement(stmt) for stmt in block], block)
 
     def statement(self, stmt: ir.Stmt) -> ir.Stmt:
         effect = effect_of(stmt, self.facts)
-        if isinstance(stmt, ir.If):
-            new = self._branches(stmt)
-        elif isinstance(stmt, ir.For | ir.While):
-            new = self._loop(stmt, effect.binds)
+        if isinstance(stmt, ir.If | ir.For | ir.While):
+            new = self._compound(stmt, effect.binds)
         else:
             copies = self._known(effect.reads)
             new = _read(stmt, copies) if copies else stmt
@@ -69,28 +64,17 @@ class _Propagation:
         self._learn(new)
         return new
 
-    def _branches(self, stmt: ir.If) -> ir.Stmt:
-        test = self._header(stmt.test)
-        # (Where an exception is caught, what its body bound may have been bound already.)
-        midway = effect_of(stmt, self.facts).binds if isinstance(stmt, ir.Try) else NOTHING
-        body, orelse = self._apart(stmt.body), self._apart(stmt.orelse, midway)
-        if test is stmt.test and body is stmt.body and orelse is stmt.orelse:
-            return stmt
-        return dataclasses.replace(stmt, test=test, body=body, orelse=orelse)
-
-    def _loop(self, stmt: ir.For | ir.While, binds: frozenset[str]) -> ir.Stmt:
+    def _compound(self, stmt: ir.Stmt, binds: frozenset[str]) -> ir.Stmt:
+        """A loop comes to its head with what an iteration bound; where an exception is caught,
+        what the body of a `try` bound may have been bound already."""
         if isinstance(stmt, ir.While):
             self._forget(binds)
-            test, body = self._header(stmt.test), self._apart(stmt.body)
-            if test is stmt.test and body is stmt.body:
-                return stmt
-            return ir.While(test, body, stmt.origin)
-        iterable = self._header(stmt.iter)
-        self._forget(binds)
-        body = self._apart(stmt.body)
-        if iterable is stmt.iter and body is stmt.body:
-            return stmt
-        return ir.For(stmt.target, iterable, body, stmt.origin)
+
+        def apart(block: ir.Block) -> ir.Block:
+            caught = isinstance(stmt, ir.Try) and block is stmt.orelse
+            return self._apart(block, binds if caught or isinstance(stmt, ir.For) else NOTHING)
+
+        return ir.map_statement(stmt, self._header, apart)
 
     def _header(self, expr: ir.Expr) -> ir.Expr:
         copies = self._known(ir.names_in(expr))

@@ -27,12 +27,12 @@ def share_quotients(function: ir.Function, facts: Facts) -> ir.Function:
     b_bar = -a_bar * y
     return a_bar, b_bar
     """
-    return ir.with_body(function, _Quotients(function, facts).block(function.body))
+    return _Quotients(function, facts).rewritten(function)
 
 
 class _Quotients(Asking):
     def block(self, block: ir.Block) -> ir.Block:
-        out = [ir.map_statement(stmt, block=self.block) for stmt in block]
+        out = [self.nested(stmt) for stmt in block]
         for position, stmt in enumerate(block):
             match stmt:
                 case ir.Assign(target=str(name), value=ir.Call(fn=fn, args=(ir.Var(over), under))):
@@ -41,8 +41,7 @@ class _Quotients(Asking):
                     read = expr_effect(stmt.value, self.facts, True)
                     if read.silent and name not in read.reads:
                         self._reuse(name, over, under, read, out, position + 1)
-        changed = any(new is not old for new, old in zip(out, block, strict=True))
-        return tuple(out) if changed else block
+        return ir.unless_same(out, block)
 
     def _reuse(
         self, name: str, over: str, under: ir.Expr, read: Effect, out: list[ir.Stmt], start: int

@@ -52,12 +52,11 @@ def drop_real_parts(function: ir.Function, facts: Facts) -> ir.Function:
             return e.args[0] if real.covers(e.args[0]) else e
         return e
 
-    def statement(stmt: ir.Stmt) -> tuple[ir.Stmt]:
-        if ir.blocks(stmt):
-            return (ir.map_statement(stmt, block=lambda b: ir.splice(b, statement)),)
-        return (ir.map_statement(stmt, expr=expr) if stmt.origin.role in _OURS else stmt,)
+    def statement(stmt: ir.Stmt) -> ir.Stmt:
+        ours = stmt.origin.role in _OURS and not ir.is_compound(stmt)
+        return ir.map_statement(stmt, expr=expr) if ours else stmt
 
-    return ir.with_body(function, ir.splice(function.body, statement))
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
 
 
 def _derived_expressions(function: ir.Function) -> Iterator[ir.Expr]:

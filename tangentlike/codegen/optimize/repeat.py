@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ... import ir
 from .analyses import Asking
-from .effects import NOTHING, Effect, effect_of, expr_effect
+from .effects import NOTHING, effect_of, expr_effect
 from .facts import ASKING_RUNTIME, Facts
 from .measure import width
 
@@ -31,13 +31,13 @@ def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
     """
     if not facts.temporaries:
         return function
-    return ir.with_body(function, _Repeating(function, facts).block(function.body))
+    return _Repeating(function, facts).rewritten(function)
 
 
 class _Repeating(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         # Nested blocks come first, while their statements are the ones that were analysed.
-        stmts = [ir.map_statement(s, block=self.block) if ir.blocks(s) else s for s in block]
+        stmts = [self.nested(stmt) for stmt in block]
         removed: set[int] = set()
         for position, stmt in enumerate(block):
             if isinstance(stmt, ir.Assign) and self._is_short(stmt):
@@ -49,9 +49,7 @@ class _Repeating(Asking):
                     values = {str(source.target): source.value}
                     for at in range(position + 1, end + 1):
                         stmts[at] = _replaced(stmts[at], values)
-        changed = removed or any(new is not old for new, old in zip(stmts, block, strict=True))
-        kept = (s for at, s in enumerate(stmts) if at not in removed)
-        return tuple(kept) if changed else block
+        return ir.unless_same([s for at, s in enumerate(stmts) if at not in removed], block)
 
     def _is_short(self, stmt: ir.Assign) -> bool:
         name = stmt.target
@@ -88,23 +86,18 @@ class _Repeating(Asking):
             found = effect_of(other, self.facts)
             if name in found.reads:
                 readers, last = readers + 1, at
-                nested = bool(ir.blocks(other))
+                nested = ir.is_compound(other)
                 if _tried(other) or _is_target(other, name) or (loads and _in_loop(other, name)):
                     return None
                 if loads and _is_compared(other, name):
                     return None
-                if (nested or found.fixed) and self._disturbs(found, effect):
+                if (nested or found.fixed) and not self.can_move(effect, (found,)):
                     return None
             if name in found.binds:
                 return None
-            if self._disturbs(found, effect) and self.live.is_live_after(other, name):
+            if self.live.is_live_after(other, name) and not self.can_move(effect, (found,)):
                 return None
         return last if readers else None
-
-    def _disturbs(self, other: Effect, effect: Effect) -> bool:
-        if not other.binds.isdisjoint(effect.reads):
-            return True
-        return bool(other.writes) and self.sharing.meet(effect.content, other.writes)
 
 
 def _is_position(key: ir.Expr) -> bool:
@@ -119,13 +112,15 @@ def _is_position(key: ir.Expr) -> bool:
 
 def _is_target(stmt: ir.Stmt, name: str) -> bool:
     """Whether a statement, or one within it, writes through the name."""
-    inner = (s for block in ir.blocks(stmt) for s in block)
-    match stmt:
-        case ir.Store(target=target) | ir.Update(target=target):
-            if name in ir.names_in(getattr(target, "base", target)):
-                return True
-    opaque = any(isinstance(p, ir.Opaque) for e in ir.expressions(stmt) for p in ir.walk(e))
-    return (opaque and name in ir.reads(stmt)) or any(_is_target(s, name) for s in inner)
+    for inner in ir.statements((stmt,)):
+        match inner:
+            case ir.Store(target=target) | ir.Update(target=target):
+                if name in ir.names_in(getattr(target, "base", target)):
+                    return True
+        parts = (part for expr in ir.expressions(inner) for part in ir.walk(expr))
+        if name in ir.reads(inner) and any(isinstance(part, ir.Opaque) for part in parts):
+            return True
+    return False
 
 
 def _named(key: ir.Expr) -> list[str]:
@@ -149,16 +144,13 @@ def _tried(stmt: ir.Stmt) -> bool:
 
 def _in_loop(stmt: ir.Stmt, name: str) -> bool:
     """Whether a loop within the statement reads the name round after round."""
-    if isinstance(stmt, ir.For | ir.While):
-        own = ir.reads(stmt) if isinstance(stmt, ir.While) else NOTHING
-        return name in own or any(name in ir.reads(s) for s in ir.statements(stmt.body))
-    return any(_in_loop(s, name) for block in ir.blocks(stmt) for s in block)
+    for loop in ir.statements((stmt,)):
+        if isinstance(loop, ir.For | ir.While):
+            own = ir.reads(loop) if isinstance(loop, ir.While) else NOTHING
+            if name in own or any(name in ir.reads(s) for s in ir.statements(loop.body)):
+                return True
+    return False
 
 
 def _replaced(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
-    def on_block(block: ir.Block) -> ir.Block:
-        new = [_replaced(s, values) for s in block]
-        changed = any(a is not b for a, b in zip(new, block, strict=True))
-        return tuple(new) if changed else block
-
-    return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values), block=on_block)
+    return ir.rewrite((stmt,), expression=lambda e: ir.substitute(e, values))[0]

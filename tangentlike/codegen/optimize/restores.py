@@ -28,18 +28,17 @@ def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
     w_bar += np.outer(s_bar, h)
     return w_bar
     """
-    return ir.with_body(function, _Delay(function, facts).block(function.body))
+    return _Delay(function, facts).rewritten(function)
 
 
 class _Delay(Asking):
     def block(self, block: ir.Block) -> ir.Block:
-        stmts = [ir.map_statement(stmt, block=self.block) for stmt in block]
+        stmts = [self.nested(stmt) for stmt in block]
         for position, stmt in enumerate(stmts):
             later = self._delayed(stmt, stmts, block, position)
             if later is not None:  # the next round looks for more
                 return (*stmts[:position], *later)
-        changed = any(new is not old for new, old in zip(stmts, block, strict=True))
-        return tuple(stmts) if changed else block
+        return ir.unless_same(stmts, block)
 
     def _delayed(
         self, stmt: ir.Stmt, stmts: list[ir.Stmt], known: ir.Block, position: int
@@ -92,9 +91,7 @@ class _Delay(Asking):
         stacks = frozenset(map(stack_name, pop.writes))
         if other.fixed or not stacks.isdisjoint(other.reads | other.binds):
             return True
-        if not other.binds.isdisjoint(pop.reads):
-            return True
-        return bool(other.writes) and self.sharing.meet(pop.content, other.writes)
+        return not self.can_move(pop, (other,))
 
 
 def _is_pop(expr: ir.Expr) -> bool:
@@ -107,8 +104,4 @@ def _is_pop(expr: ir.Expr) -> bool:
 
 def _renamed(stmt: ir.Stmt, old: str, new: str) -> ir.Stmt:
     values: dict[str, ir.Expr] = {old: ir.Var(new)}
-
-    def on_block(block: ir.Block) -> ir.Block:
-        return tuple(_renamed(s, old, new) for s in block)
-
-    return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values), block=on_block)
+    return ir.rewrite((stmt,), expression=lambda e: ir.substitute(e, values))[0]

@@ -37,13 +37,14 @@ def remove_stacks(
     if not stacks:
         return function
 
-    def one(stmt: ir.Stmt) -> tuple[ir.Stmt, ...]:
-        if not ir.blocks(stmt) and stmt not in beside:
+    def one(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
+        if not ir.is_compound(stmt) and stmt not in beside:
             effect = effect_of(stmt, facts)
-            return () if stacks & (effect.reads | effect.binds) else (stmt,)
-        return (ir.map_statement(stmt, block=lambda b: ir.splice(b, one)),)
+            if stacks & (effect.reads | effect.binds):
+                return ()
+        return None
 
-    return ir.with_body(function, ir.splice(function.body, one))
+    return ir.with_body(function, ir.rewrite(function.body, one))
 
 
 def created_lists(function: ir.Function) -> set[str]:

@@ -47,12 +47,12 @@ def take_entries(function: ir.Function, facts: Facts) -> ir.Function:
     A_bar[j] += x_bar
     return A_bar
     """
-    return ir.with_body(function, _Taking(function, facts).block(function.body))
+    return _Taking(function, facts).rewritten(function)
 
 
 class _Taking(Asking):
     def block(self, block: ir.Block) -> ir.Block:
-        stmts = [ir.map_statement(stmt, block=self.block) for stmt in block]
+        stmts = [self.nested(stmt) for stmt in block]
         for position in range(len(stmts) - 1):
             place = _taken(stmts[position], stmts[position + 1])
             if place is None:
@@ -62,8 +62,7 @@ class _Taking(Asking):
             )
             if later is not None:  # the next round looks for more
                 return tuple(later)
-        changed = any(new is not old for new, old in zip(stmts, block, strict=True))
-        return tuple(stmts) if changed else block
+        return ir.unless_same(stmts, block)
 
     def _added(
         self, stmts: Sequence[ir.Stmt], position: int, place: ir.Index

@@ -37,29 +37,28 @@ def restore_updates(function: ir.Function, facts: Facts) -> ir.Function:
     sharing = analyses(function, facts).sharing
     guarding = _guarding(function)
 
-    def one(stmt: ir.Stmt) -> tuple[ir.Stmt]:
-        stmt = ir.map_statement(stmt, block=lambda b: ir.splice(b, one))
+    def one(stmt: ir.Stmt) -> ir.Stmt:
         match stmt:
             case ir.Store(target=ir.Index() as place, value=ir.Call(fn=ir.Ref(text=text)) as call):
                 if not _is_array(place.base, facts):
-                    return (stmt,)
+                    return stmt
                 if _was_written(stmt, call, text):
-                    return (ir.Update(place, _IN_PLACE[text], call.args[1], stmt.origin),)
+                    return ir.Update(place, _IN_PLACE[text], call.args[1], stmt.origin)
                 if text in _IN_PLACE and _is_ours(stmt):
                     rest = _without(call, place)
                     if rest is not None and _is_repeatable(place, rest, facts):
-                        return (ir.Update(place, _IN_PLACE[text], rest, stmt.origin),)
+                        return ir.Update(place, _IN_PLACE[text], rest, stmt.origin)
             case ir.Assign() if any(stmt is g for g in guarding):
-                return (stmt,)  # `x = x + e` of a parameter: the caller's array is left alone
+                return stmt  # `x = x + e` of a parameter: the caller's array is left alone
             case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(text=text)) as call):
                 first = text in _IN_PLACE and call.args[0] == ir.Var(name)
                 rest = _without(call, ir.Var(name)) if first else None
                 was_update = rest is not None and _was_update(stmt, name, text)
                 if rest is not None and was_update and _is_alone(name, facts, sharing):
-                    return (ir.Update(ir.Var(name), _IN_PLACE[text], rest, stmt.origin),)
-        return (stmt,)
+                    return ir.Update(ir.Var(name), _IN_PLACE[text], rest, stmt.origin)
+        return stmt
 
-    return ir.with_body(function, ir.splice(function.body, one))
+    return ir.with_body(function, ir.rewrite(function.body, after=one))
 
 
 def _guarding(function: ir.Function) -> list[ir.Stmt]:

@@ -131,7 +131,7 @@ class _Layout:
 
     def _quotes_only(self, stmt: ir.Stmt, quoted: Place | None) -> bool:
         """Whether all that stands in a statement belongs to the line that is quoted above it."""
-        inside = (s for block in ir.blocks(stmt) for s in ir.statements(block))
+        inside = (s for part in ir.blocks(stmt) for s in ir.statements(part))
         return all(s.origin.place == quoted for s in inside)
 
     def _compound(
