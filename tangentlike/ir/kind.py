@@ -99,7 +99,11 @@ class Kind:
         return all(is_many(m) or (is_named(m) and m == n) for m, n in pairs)
 
     def join(self, other: Kind) -> Kind:
-        """The strongest claim that is true of both."""
+        """The strongest claim that is true of both.
+
+        >>> Kind("array", shape=("n!", 1)).join(Kind("array", shape=("m!", 1))).shape
+        ('!', 1)
+        """
         if self == other:
             return self
         if NOTHING in (self, other) and (self.module is not None or other.module is not None):
@@ -118,7 +122,7 @@ class Kind:
         return Kind(
             form,
             self.dtype if self.dtype == other.dtype else "?",
-            self.shape if self.shape == other.shape else None,
+            _joined_shape(self.shape, other.shape),
             self._joined_items(other),
             self._joined_item(other),
             self.spells if self.spells == other.spells else None,
@@ -186,6 +190,21 @@ class Kind:
 
     def with_shape(self, shape: Shape) -> Kind:
         return replace(self, shape=shape)
+
+
+def _joined_shape(mine: Shape, other: Shape) -> Shape:
+    """What is true of two shapes, axis by axis where both have as many."""
+    if mine == other:
+        return mine
+    if not isinstance(mine, tuple) or not isinstance(other, tuple) or len(mine) != len(other):
+        return None
+    return tuple(map(_joined_dim, mine, other))
+
+
+def _joined_dim(mine: Dim, other: Dim) -> Dim:
+    if mine == other:
+        return mine
+    return MANY if is_many(mine) and is_many(other) else None
 
 
 def is_named(dim: Dim) -> bool:
