@@ -23,6 +23,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
+import gast
+
 from .. import ir
 from ..errors import Place, UnsupportedError
 from ..runtime import NotDifferentiated
@@ -82,6 +84,7 @@ class Cuts:
     made: dict[Spot, UnsupportedError] = field(default_factory=dict)
     spots: set[Spot] = field(default_factory=set)
     functions: dict[Spot, str] = field(default_factory=dict)
+    nodes: dict[Spot, Any] = field(default_factory=dict)
     always: list[UnsupportedError] = field(default_factory=list)
     _by_text: dict[str, UnsupportedError] = field(default_factory=dict)
 
@@ -89,13 +92,40 @@ class Cuts:
         """Begin to read everything once more."""
         self.spots.clear()
         self.functions.clear()
+        self.nodes.clear()
         self.always.clear()
 
-    def reads(self, function: Spot, name: str) -> None:
+    def reads(self, function: Spot, name: str, node: Any) -> None:
         """A function is read; one that is called may be cut out as a whole."""
         if self.functions:
             self.spots.add(function)
         self.functions[function] = name
+        self.nodes[function] = node
+
+    def behind(self, called: Iterable[str]) -> UnsupportedError | None:
+        """A refusal that was cut out of one of these functions or of what they may call, by their
+        names: what is found of such a function (that it gives nothing back, say, or writes
+        nothing) holds only for what is left of it."""
+        if not self.made:
+            return None
+        by_name: dict[str, list[Spot]] = {}
+        for spot, name in self.functions.items():
+            by_name.setdefault(name, []).append(spot)
+        pending = [*called]
+        if not by_name.keys().isdisjoint(pending):  # (operators call methods by no name)
+            pending.extend(name for name in by_name if name.startswith("__"))
+        seen: set[str] = set()
+        while pending:
+            name = pending.pop()
+            if name in seen or name not in by_name:
+                continue
+            seen.add(name)
+            for around in by_name[name]:
+                for spot, refusal in self.made.items():
+                    if _within(spot, around):
+                        return refusal
+                pending.extend(_mentioned(self.nodes[around]))
+        return None
 
     def cut(self, refusal: UnsupportedError) -> bool:
         """Cut out the innermost statement around the place of a refusal, which is not cut yet;
@@ -141,29 +171,13 @@ class Cuts:
         if not self.made or not by_name:
             return
         main = list(by_name.values())[-1]
-        reached = self._reached(main, by_name, set()) or self._as_it_stands(by_name.values())
+        reached = self._reached(main, by_name, set())
         if reached is not None:
             raise reached
         every = (stmt for f in by_name.values() for stmt in ir.statements(f.body))
         raised = next(filter(None, map(self.raised_by, every)), None)
         if raised is not None and any(map(_takes_any, by_name.values())):
             raise raised
-
-    def _as_it_stands(self, functions: Iterable[ir.Function]) -> UnsupportedError | None:
-        """The refusal of a method that is called as it stands in the class, what was cut out of it
-        included: what was found of it holds only for what is left."""
-        called = set()
-        for function in functions:
-            for stmt in ir.statements(function.body):
-                for expr in ir.expressions(stmt):
-                    for part in ir.walk(expr):
-                        if isinstance(part, ir.Call) and isinstance(part.fn, ir.Attribute):
-                            called.add(part.fn.name)
-        for around, name in self.functions.items():
-            for spot, refusal in self.made.items():
-                if name in called and _within(spot, around):
-                    return refusal
-        return None
 
     def _reached(
         self, function: ir.Function, functions: Mapping[str, ir.Function], seen: set[str]
@@ -179,6 +193,15 @@ class Cuts:
                     if refusal is not None:
                         return refusal
         return None
+
+
+def _mentioned(node: Any) -> Iterator[str]:
+    """The names and attributes in the text of a function."""
+    for part in gast.walk(node):
+        if isinstance(part, gast.Name):
+            yield part.id
+        elif isinstance(part, gast.Attribute):
+            yield part.attr
 
 
 def _within(inner: Spot, outer: Spot) -> bool:

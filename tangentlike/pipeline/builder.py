@@ -43,6 +43,7 @@ from ..ad.specialize.plain_functions import PlainFunctions
 from ..ad.specialize.written_out_calls import unless_shared
 from ..analysis.activity import active_names, refuse_unknown, useful_names, varied_names
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
+from ..analysis.cut_callees import refuse_cut_callees
 from ..analysis.cut_paths import refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
 from ..analysis.entangled import entangled_names, refuse_by_identity, refuse_twice
@@ -58,9 +59,10 @@ from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplify
 from ..codegen.optimize.facts import is_computation, shares_memory
 from ..errors import UnsupportedError
+from ..frontend.cuts import cuts_made
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
-from ..ir.kind import OTHER, Kind
+from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
 from ..ir.verify import check_bound, check_program
 from ..rules.book import RuleBook
@@ -251,7 +253,9 @@ class Builder:
 
     def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind:
         """What a callee returns, given what is known of its arguments."""
-        function = lowered.function
+        function, cuts = lowered.function, cuts_made()
+        if cuts is not None and cuts.behind((function.name,)):
+            return UNKNOWN
         result = function.body[-1] if function.body else None
         if not isinstance(result, ir.Return) or result.value is None:
             return OTHER
@@ -387,6 +391,10 @@ class Builder:
         )
         refuse_unknown(function, active, self.book, context.kinds, wrt)
         refuse_hidden_writes(function, active, context.kinds, self.book)
+        cuts = cuts_made()
+        if cuts is not None and cuts.made:
+            varied = varied_names(function, wrt, context.kinds, self.book, effects)
+            refuse_cut_callees(function, varied, active, cuts)
         context.alike = depends_on_layout(function, self._body)
         return active
 
