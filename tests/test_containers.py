@@ -560,7 +560,7 @@ def test_a_list_that_grew_is_unpacked() -> None:
 @pytest.mark.parametrize(
     ("fn", "args", "wrt", "message"),
     [
-        (_field_like_array, (Box(1.5), X), 0, "also an attribute of arrays"),
+        (_field_like_array, (Box(1.5), X), 0, "and so have arrays"),
         (_made_like_array, (X, Y), 0, "arrays have an attribute of that name"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

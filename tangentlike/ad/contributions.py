@@ -93,7 +93,7 @@ def chain_of(
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Var | ir.Attribute):
             raise unknown_class(value.fn, stmt.origin.place)
         raise UnsupportedError(
-            f"no derivative rule for this use of `{read[0]}`",
+            f"no derivative rule for what is done with `{read[0]}`",
             stmt.origin.place,
             "Add one with @tl.rule, or apply tl.stop_gradient to the argument.",
         )

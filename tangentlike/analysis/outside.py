@@ -385,7 +385,7 @@ def _refuse_unseen_function(stmt: ir.Stmt, name: str) -> None:
     match stmt:
         case ir.Assign(value=ir.Call(fn=ir.Ref(text, obj))) if mark_of(obj, "derives"):
             raise UnsupportedError(
-                f"which function `{text}` is passed as `{name}` is not known when the derivative "
+                f"the function or the wrt that `{text}` is given is not known when the derivative "
                 "is made",
                 stmt.origin.place,
                 "Write a function that calls it: `tl.grad(lambda x: system.energy(x))`.",

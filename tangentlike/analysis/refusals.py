@@ -76,12 +76,7 @@ def refuse_varied_functions(function: ir.Function, varied: Callable[[], Collecti
                 match made.get(name):
                     case ir.Call(args=(ir.Var(owner), ir.Const(str(method)))):
                         raise unknown_class(ir.Attribute(ir.Var(owner), method), stmt.origin.place)
-                raise UnsupportedError(
-                    f"`{name}` is called, carries derivatives, and which function it is is not "
-                    "known until run time",
-                    stmt.origin.place,
-                    "Call the function by its name, or pass what it captures as an argument.",
-                )
+                raise unknown_class(ir.Var(name), stmt.origin.place)
 
 
 _FOLLOWED = (
@@ -182,13 +177,7 @@ class _Check:
         match stmt:
             case ir.Assign(value=ir.Call(ir.Ref(obj=obj), (ir.Var(name), *_))):
                 if obj in _DERIVING and name in self.active:
-                    raise UnsupportedError(
-                        f"`{name}` is called, captures values that carry derivatives, and which "
-                        "function it is is not known until run time",
-                        stmt.origin.place,
-                        f"{self._reason(name)} Call the function by its name, or pass what it "
-                        "captures as an argument.",
-                    )
+                    raise unknown_class(ir.Var(name), stmt.origin.place)
 
     def _outside(self, stmt: ir.Stmt) -> None:
         """Storing into an object of the module: who reads it there is not followed."""
@@ -281,7 +270,7 @@ class _Check:
         starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
         if starred:
             raise UnsupportedError(
-                f"which fields receive the items of `{starred[0].text}` is not known until run "
+                f"how many arguments `{starred[0].text}` gives this call is not known until run "
                 "time",
                 place,
                 f"{self._reason(culprit)} Unpack them first: `a, b = values`, and then "

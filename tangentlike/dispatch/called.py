@@ -105,7 +105,7 @@ def _known_structures(f: Method) -> Structures:
 def _not_followed(f: Method) -> UnsupportedError:
     what = f"`{f.__name__}` of {with_article(type(f.owner).__name__)}"
     return UnsupportedError(
-        f"{what} is called, and it has neither a rule nor Python source",
+        f"no derivative rule for {what}",
         hint="Add a rule with @tl.rule for a function that calls it, or apply tl.stop_gradient to "
         "its arguments.",
     )

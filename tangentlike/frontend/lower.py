@@ -138,7 +138,7 @@ def _plain_function(fn: Callable[..., Any]) -> types.FunctionType:
     hint = "Give a derivative rule for it with @tl.rule, or wrap it in a Python function."
     if isinstance(fn, functools.partial):
         hint = "Write a function that calls the one inside with the arguments already given."
-    raise UnsupportedError(f"`{name}` is not a function written in Python", hint=hint)
+    raise UnsupportedError(f"{name} has no Python source", hint=hint)
 
 
 __all__ = [

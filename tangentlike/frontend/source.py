@@ -93,9 +93,9 @@ def find_definition(fn: types.FunctionType) -> Definition:
     site = sites[0] if len(sites) == 1 else next(iter(_of_code(sites, code, file)), None)
     if site is None:
         raise UnsupportedError(
-            "several lambdas on this line cannot be distinguished",
+            f"the source of `{fn.__name__}` is not at this line",
             place,
-            "Put each on a line of its own, or define a function with `def`.",
+            f"{_CHANGED} Of several lambdas, put each on a line of its own.",
         )
     node = gast.ast_to_gast(site.node)
     if site.owner:

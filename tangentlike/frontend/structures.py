@@ -202,8 +202,7 @@ def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()
     for field, item in (leaves.named_children(value) or {}).items():
         if field in OF_ARRAYS and leaves.has_leaf(item):
             raise TangentlikeError(
-                f"the {type(value).__name__} in `{name}` has a field `{field}`, "
-                "which is also an attribute of arrays",
+                f"the object in `{name}` has an attribute `{field}`, and so have arrays",
                 hint=f"Rename it: `{field}_` would be unambiguous.",
             )
     for _, item in leaves.contents(value) or ():

@@ -35,13 +35,13 @@ class Problem(Generic[State]):
 
     def join(self, a: State, b: State) -> State:
         """The state where two paths meet."""
-        raise NotImplementedError("a problem says how two states are joined")
+        raise NotImplementedError
 
     def transfer(self, stmt: Stmt, state: State) -> State:
         """The state beyond a statement. Of a compound statement this is what happens when it is
         reached: a test is evaluated (that of a `while` at every iteration), what a `for` iterates
         over is read, a `try` binds that nothing was caught."""
-        raise NotImplementedError("a problem says what a statement does")
+        raise NotImplementedError
 
     def enter(self, stmt: For | Try, state: State) -> State:
         """The state beyond what is bound on the way into a block: the targets of a `for` at the

@@ -23,7 +23,9 @@ def match_call(
     for arg in call.args:
         if isinstance(arg, ir.Opaque) and arg.text.startswith("*"):
             raise UnsupportedError(
-                f"starred arguments of {rule.name}", call.at, "Write the arguments out."
+                f"how many arguments this call gives `{rule.name}` is not known until run time",
+                call.at,
+                "Write the arguments one by one.",
             )
     params = template.signature.parameters
     if isinstance(getattr(call.fn, "obj", None), np.ufunc):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .records import Entries, is_array_class, like_dict, mirror
+from .refused import written_for
 from .sharing import SharedAdjoints, same_view
 
 __all__ = [
@@ -245,7 +246,7 @@ def conj(x: Any) -> Any:
 def require_real(x: Any) -> Any:
     """`x` itself; raises TypeError where it is complex, for what is known of real numbers only."""
     if _is_complex(x):
-        raise TypeError("this derivative is known for real numbers only; pass np.real(z)")
+        raise written_for("real numbers", x)
     return x
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .making import arange
+from .refused import written_for
 
 __all__ = [
     "places_left",
@@ -85,12 +86,7 @@ def require_ndim(x: Any, ndim: int) -> None:
     if ndim == 0 and isinstance(x, (int, float, complex, np.generic)):
         return
     if ndim == 0 or getattr(x, "ndim", None) != ndim:
-        found = f"an array of {x.ndim} dimensions" if hasattr(x, "ndim") else type(x).__name__
-        wanted = f"an array of {ndim} dimensions" if ndim else "a number"
-        raise TypeError(
-            f"this derivative is written for {wanted} and got {found}: "
-            "annotate the parameter, or pass example= arguments to make one for these"
-        )
+        raise written_for(f"an array of {ndim} dimensions" if ndim else "a number", x)
 
 
 def require_apart(a: Any, b: Any) -> None:
@@ -138,10 +134,7 @@ def require_array(x: Any) -> None:
     Raises `TypeError` otherwise.
     """
     if not hasattr(x, "shape") or isinstance(x, np.generic):
-        raise TypeError(
-            f"this derivative is written for an array and got a {type(x).__name__}: "
-            "annotate the parameter, or pass example= arguments to make one for these"
-        )
+        raise written_for("an array", x)
 
 
 def require_values(x: Any, method: str) -> None:
@@ -150,11 +143,7 @@ def require_values(x: Any, method: str) -> None:
     Raises `TypeError` otherwise: objects may have another method of that name.
     """
     if not hasattr(type(x), "dtype"):
-        raise TypeError(
-            f"this derivative takes `{method}` for the method of an array and got a "
-            f"{type(x).__name__}: annotate the parameter, or pass example= arguments to make one "
-            "for these"
-        )
+        raise written_for(f"an array, of which `{method}` is a method,", x)
 
 
 def require_mutable(x: Any) -> None:
@@ -163,10 +152,7 @@ def require_mutable(x: Any) -> None:
     Raises `TypeError` otherwise: the caller would not see it.
     """
     if isinstance(x, (int, float, complex, np.generic)):
-        raise TypeError(
-            f"this derivative is written for an array and got a {type(x).__name__}: "
-            "annotate the parameter, or pass example= arguments to make one for these"
-        )
+        raise written_for("an array", x)
 
 
 def require_items(x: Any, count: int) -> None:
@@ -184,10 +170,7 @@ def require_class(x: Any, cls: type) -> None:
     Raises `TypeError` otherwise: an object of another class has other methods.
     """
     if type(x) is not cls:
-        raise TypeError(
-            f"this derivative is written for a {cls.__name__} and got a {type(x).__name__}: "
-            "make the derivative with an object of that class"
-        )
+        raise written_for(f"a {cls.__name__}", x)
 
 
 def require_listed(x: Any, *classes: type) -> None:
@@ -196,11 +179,7 @@ def require_listed(x: Any, *classes: type) -> None:
     Raises `TypeError` otherwise.
     """
     if not any(x is cls for cls in classes):
-        names = ", ".join(cls.__name__ for cls in classes)
-        raise TypeError(
-            f"this derivative is written for {names} where it got {x!r}: make the derivative when "
-            "all classes are in the table"
-        )
+        raise written_for(" or ".join(f"the class {cls.__name__}" for cls in classes), x)
 
 
 def require_module(x: Any, module: Any) -> None:
@@ -209,10 +188,7 @@ def require_module(x: Any, module: Any) -> None:
     Raises `TypeError` otherwise.
     """
     if x is not module:
-        raise TypeError(
-            f"this derivative is written for the module {module.__name__} where it got {x!r}: "
-            "make the derivative with that"
-        )
+        raise written_for(f"the module {module.__name__}", x)
 
 
 def require_none(x: Any) -> None:
@@ -221,10 +197,7 @@ def require_none(x: Any) -> None:
     Raises `TypeError` otherwise.
     """
     if x is not None:
-        raise TypeError(
-            f"this derivative is written for None and got a {type(x).__name__}: call the "
-            "derivative of the function, which is made again for other arguments"
-        )
+        raise written_for("None", x)
 
 
 def require_container(x: Any, method: str) -> None:
@@ -247,10 +220,7 @@ def require_sequence(x: Any) -> None:
     Raises `TypeError` otherwise.
     """
     if isinstance(x, (np.ndarray, np.inexact)) or (hasattr(x, "dtype") and np.ndim(x)):
-        raise TypeError(
-            "an array meets a list where this derivative was written for lists that are joined, "
-            "repeated or replaced: write np.asarray(...) around the list"
-        )
+        raise written_for("a list", x)
 
 
 def require_as_many(part: Any, value: Any) -> None:
@@ -273,7 +243,4 @@ def require_stored(x: Any, name: str) -> None:
     Raises `TypeError` otherwise: what a setter does has a derivative of its own.
     """
     if isinstance(getattr(type(x), name, None), property):
-        raise TypeError(
-            f"`{name}` of a {type(x).__name__} is a property, which this derivative was not "
-            "made for: set the attributes behind it"
-        )
+        raise written_for(f"an object with an attribute `{name}`, and no property,", x)

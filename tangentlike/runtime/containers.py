@@ -14,6 +14,7 @@ import numpy as np
 from .broadcasting import zeros_like
 from .mutation import copy as copy_of
 from .records import Mirror, Record, fields_of, names_of, record_like
+from .refused import written_for
 
 __all__ = [
     "column_lists",
@@ -54,10 +55,7 @@ def replaced(record: Any, field: str, value: Any) -> Any:
     if hasattr(record, "_replace"):
         return record._replace(**{field: value})
     if hasattr(type(record), "__post_init__"):
-        raise TypeError(
-            f"dataclasses.replace runs the __post_init__ of {type(record).__name__}, which has no "
-            "derivative here; call the class with all its fields"
-        )
+        raise written_for("a dataclass without __post_init__", record)
     return dataclasses.replace(record, **{field: value})
 
 
@@ -238,10 +236,7 @@ def sorting_order(
 ) -> list[int]:
     """The places of the items of `sorted(xs, key=key, reverse=reverse)` in `xs`."""
     if len(getattr(xs, "shape", ())) > 1:
-        raise TypeError(
-            "the sort() of this array was taken for that of a list; write x = np.sort(x), or "
-            "annotate the parameter it comes from as np.ndarray"
-        )
+        raise written_for("a list, of which `sort` is a method,", xs)
     values = [item if key is None else key(item) for item in xs]
     return sorted(range(len(values)), key=values.__getitem__, reverse=reverse)
 

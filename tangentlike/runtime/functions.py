@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .recent import Recent
+from .refused import written_for
 
 __all__ = [
     "Method",
@@ -97,10 +98,7 @@ def asked_of_none(x: Any, method: str) -> Any:
     """
     if x is None:
         _raise_as_python_does(method)
-    raise TypeError(
-        f"this derivative is written for None and got a {type(x).__name__}: "
-        "call the derivative of the function, which is made again for other arguments"
-    )
+    raise written_for("None", x)
 
 
 def _raise_as_python_does(method: str) -> None:
@@ -179,10 +177,7 @@ def jvp_of(operator: Any, f: Any, primals: tuple[Any, ...], tangents: tuple[Any,
 def plain_function(f: Any) -> Any:
     """`f` itself, a function among objects of known classes; raises TypeError for others."""
     if not isinstance(f, _FUNCTIONS):
-        raise TypeError(
-            f"this derivative is written for a function and got a {type(f).__name__}: "
-            "pass `example=` arguments to make one for these"
-        )
+        raise written_for("a function", f)
     return f
 
 

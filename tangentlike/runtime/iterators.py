@@ -9,6 +9,8 @@ import itertools
 from collections.abc import Callable, Iterable, Sized
 from typing import Any
 
+from .refused import written_for
+
 __all__ = [
     "accumulate_items", "chain_items", "combination_items", "combinations_again", "compress_items",
     "count_beside", "cycle_beside", "dropwhile_items", "flattened_items", "longest_items",
@@ -190,10 +192,7 @@ def require_no_dict(x: Any) -> None:
     Raises `TypeError` otherwise.
     """
     if isinstance(x, dict):
-        raise TypeError(
-            "a dict is iterated over where it was not known to be one: "
-            "write separate code for dicts, and iterate over list(d.keys())"
-        )
+        raise written_for("a list or an array", x)
 
 
 def require_no_dicts(iterables: Iterable[Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from .broadcasting import zeros_like
 from .mutation import copy
 from .records import Mirror, Record, fields_of, names_of, record_like
+from .refused import written_for
 
 __all__ = [
     "attributes_bar",
@@ -86,10 +87,7 @@ def named_items(x: Any) -> dict[str, Any]:
     if isinstance(x, Record):
         return dict(zip(x._names, x, strict=True))
     if not isinstance(x, tuple) or type(x)._asdict.__module__ != collections.__name__:  # type: ignore[attr-defined]
-        raise TypeError(
-            f"the method `_asdict` of {type(x).__name__} is not that of a namedtuple: "
-            "annotate the parameter with its class"
-        )
+        raise written_for("a namedtuple", x)
     return x._asdict()  # type: ignore[attr-defined]
 
 

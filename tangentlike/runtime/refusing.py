@@ -35,6 +35,7 @@ REFUSING = frozenset(
     for fn in (
         *(
             broadcasting.adjoint_dtype,
+            broadcasting.require_real,
             buffers.require_apart,
             buffers.require_array,
             buffers.require_mutable,

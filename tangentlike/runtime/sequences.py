@@ -10,6 +10,7 @@ import numpy as np
 from .broadcasting import _is_complex, broadcast_like, unbroadcast, zeros_like
 from .mutation import accumulate, copy
 from .records import Record, added, names_of
+from .refused import written_for
 
 __all__ = [
     "add_repeats",
@@ -79,9 +80,7 @@ def sum_items_bar(g: Any, xs: Any) -> Any:
     if isinstance(xs, (list, tuple)):
         return [copy(unbroadcast(g, x)) for x in xs]
     if isinstance(xs, dict) or not hasattr(xs, "shape"):
-        raise TypeError(
-            f"sum of a {type(xs).__name__} has no derivative here; sum a list, a tuple or an array"
-        )
+        raise written_for("a list, a tuple or an array", xs)
     return broadcast_like(g, xs)
 
 

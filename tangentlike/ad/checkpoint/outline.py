@@ -268,9 +268,9 @@ class _Outlining(ir.Rewriter):
         name = stmt.target.name
         if self.kinds.get(name, UNKNOWN).form != "number":
             raise UnsupportedError(
-                f"`{name}` may be a number (rebound here) or an array (written in place), which "
-                "a checkpointed loop saves in different ways",
+                f"`{name}` may be a number (rebound here) or an array (written in place)",
                 stmt.origin.place,
+                "A checkpointed loop saves these in different ways. "
                 f"Write `{name} = {name} {BINARY_OF[stmt.op.obj][0]} ...` or "
                 f"`{name}[...] {BINARY_OF[stmt.op.obj][0]}= ...`. In the function that is "
                 "differentiated itself, an annotation (`x: float` or `x: np.ndarray`) says which.",

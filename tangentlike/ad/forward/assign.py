@@ -51,7 +51,8 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
             return _by_rule(stmt, call, state)
         case ir.Opaque() | ir.Lazy():
             raise state.refuse(
-                "this expression is not differentiated",
+                f"`{stmt.origin.place.text.strip()}` is not differentiated, and `{stmt.target}` in "
+                "it carries derivatives",
                 "Write it with a loop or plain statements, or apply tl.stop_gradient.",
                 getattr(value, "at", None),
             )

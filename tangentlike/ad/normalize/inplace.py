@@ -226,7 +226,7 @@ class _Stores(ir.Rewriter):
         if stores is not None:
             return stores
         raise UnsupportedError(
-            f"`{call.fn.text}` as a statement" if isinstance(call.fn, ir.Ref) else "this call",
+            f"`{getattr(call.fn, 'text', 'this call')}` as a statement",
             call.at,
             "What it writes, if it writes anything, is not known. Write `a[k] = v`, `a[...] = v` "
             "or `np.add.at(a, k, v)`.",

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ... import ir, runtime
-from ...errors import UnsupportedError
 from ...ir.kind import OTHER
 from ..context import Context
 
@@ -30,11 +29,7 @@ def scatter_stores(
         return None
     arguments = _bound(call, _PARAMETERS[obj])
     if arguments is None:
-        raise UnsupportedError(
-            f"`{obj.__name__}` called with these options",
-            call.at,
-            "Write the store itself: `a[k] = v`.",
-        )
+        return None
     return make(stmt, arguments, context)
 
 

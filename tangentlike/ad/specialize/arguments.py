@@ -30,7 +30,7 @@ def _bound(call: ir.Call) -> dict[str, ir.Expr]:
     except TypeError as error:
         if lifted_of(call.fn.obj) is not None and "self" in signature.parameters:
             raise UnsupportedError(
-                f"a stored function is called with arguments it was not made for: {error}",
+                f"this call does not fit `{call.fn.text}`: {error}",
                 call.at,
                 "Its defaults are the values it captures: they cannot be passed here. Make it "
                 "without them (`lambda x: x * t`), or a parameter without a default.",

@@ -297,7 +297,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
             return None
         if self.depth > _DEEPEST:
             raise UnsupportedError(
-                f"`{call.fn.text}` returns functions that are made of functions, without end",
+                f"`{call.fn.text}` makes functions of functions, without end",
                 call.at,
                 "Bound the depth, or write a loop.",
             )

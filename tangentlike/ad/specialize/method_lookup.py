@@ -402,8 +402,9 @@ def refuse_properties_like_arrays(function: ir.Function, kinds: Mapping[str, Kin
         for part in (p for expr in ir.expressions(stmt) for p in ir.walk(expr)):
             if _is_property_like_arrays(part, kinds) and part != getattr(stmt, "value", None):
                 assert isinstance(part, ir.Attribute)
+                base = getattr(part.base, "name", part.name)
                 raise UnsupportedError(
-                    f"the property `{part.name}` is also an attribute of arrays",
+                    f"the object in `{base}` has an attribute `{part.name}`, and so have arrays",
                     stmt.origin.place,
                     f"Rename it: `{part.name}_` would be unambiguous.",
                 )

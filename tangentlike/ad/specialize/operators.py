@@ -166,7 +166,9 @@ def derivative_of(
     return ir.Ref(inner.__name__, made)
 
 
-_NOT_TOLD = UnknownClassError("what is called is not known until run time")
+_NOT_TOLD = UnknownClassError(
+    "the function or the wrt that `tl.grad` is given is not known when the derivative is made"
+)
 
 
 @dataclasses.dataclass(frozen=True)

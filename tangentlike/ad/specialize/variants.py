@@ -138,7 +138,7 @@ class Variants:
             self.depth += 1
             if self.depth > _DEEPEST:
                 raise UnsupportedError(
-                    f"`{fn.text}` passes itself functions that are made of functions, without end",
+                    f"`{fn.text}` makes functions of functions, without end",
                     function.place,
                     "Bound the depth, or write a loop.",
                 )
