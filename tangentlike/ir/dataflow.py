@@ -8,6 +8,7 @@ come to an end.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
 from .facts import fact
@@ -19,7 +20,7 @@ State = TypeVar("State")
 _BRANCHING = (If, For, While, With, Break, Continue, Return)  # a `Try` is an `If`
 
 
-class Problem(Generic[State]):
+class Problem(ABC, Generic[State]):
     """What an analysis overrides. `forward` says which way the state goes; "beyond" means after
     in a forward problem and before in a backward one.
 
@@ -33,15 +34,15 @@ class Problem(Generic[State]):
         """The state at the start of a function (backward: at its end)."""
         return self.bottom
 
+    @abstractmethod
     def join(self, a: State, b: State) -> State:
         """The state where two paths meet."""
-        raise NotImplementedError
 
+    @abstractmethod
     def transfer(self, stmt: Stmt, state: State) -> State:
         """The state beyond a statement. Of a compound statement this is what happens when it is
         reached: a test is evaluated (that of a `while` at every iteration), what a `for` iterates
         over is read, a `try` binds that nothing was caught."""
-        raise NotImplementedError
 
     def enter(self, stmt: For | Try, state: State) -> State:
         """The state beyond what is bound on the way into a block: the targets of a `for` at the
