@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from operator import neg
+from typing import TypeGuard
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from ...analysis.refusals import unknown_class
 from ...analysis.saving import is_scatter
 from ...errors import SharingError, UnsupportedError
 from ...ir.kind import Kind
+from ...rules.index_kinds import key_parts
 from ..context import ISUB, MUL, Context
 from ..contributions import Chain, Contribution
 from ..specialize.callees import CallSite
@@ -191,6 +193,8 @@ class Statements:
         if isinstance(stmt.target, str) and self.adjoints.is_whole(base, key):
             status = self.adjoints.state.get(stmt.target, "")
             self.adjoints.contribute(base, self.adjoints.bar(stmt.target), status)
+        elif isinstance(stmt.target, str) and self._only_adds_axes(key, base):
+            self._without_new_axes(base, key, stmt.target)
         elif isinstance(stmt.target, str):
             before = self.masks.before(base)
             self.adjoints.accumulate_at(base, (key,), stmt.target)
@@ -200,6 +204,29 @@ class Statements:
             self._unpack(stmt.target, base, (key,))
         else:
             self._unpack_copy(ir.target_names(stmt.target), base, key)
+
+    def _only_adds_axes(self, key: Step, base: str) -> TypeGuard[ir.Expr]:
+        """Whether `A[:, None]` reads every entry of an array once: its adjoint is then that of
+        what is read, not zeros to which that is added."""
+        if isinstance(key, Field) or not self.adjoints.aliases.has_variable(base):
+            return False
+        kind, parts = self.context.kind_of(ir.Var(base)), key_parts(key)
+        if kind.form != "array" or not kind.rank or parts.count(ir.Const(Ellipsis)) > 1:
+            return False
+        every = all(part in (ir.Slice(), ir.Const(None), ir.Const(Ellipsis)) for part in parts)
+        return every and parts.count(ir.Slice()) <= kind.rank
+
+    def _without_new_axes(self, base: str, key: ir.Expr, name: str) -> None:
+        """`t = A[:, None]` reversed: `A_bar = t_bar[:, 0]`."""
+        adjoints, status = self.adjoints, self.adjoints.state.get(name, "")
+        value: ir.Expr = adjoints.bar(name)
+        taken = [ir.Const(0) if p == ir.Const(None) else p for p in key_parts(key)]
+        while taken and taken[-1] == ir.Slice():
+            taken.pop()
+        if taken and status != NARROW:
+            whole = taken[0] if len(taken) == 1 else ir.Display("tuple", tuple(taken))
+            value = ir.Index(value, whole)
+        adjoints.contribute(base, value, status)
 
     def _is_in_place(self, base: str, key: Step) -> bool:
         """Whether `A_bar[key]` is a part of the adjoint itself, no copy of entries: what is added

@@ -146,6 +146,12 @@ class _Fold(ir.Rewriter):
                 0 <= place < len(items) and _is_settled(items) and is_pure(expr, self.facts)
             ):
                 return self.expr(items[place])
+            case ir.Index(base=ir.Call() as base, key=key):
+                return without_axes(self.expr(base), key) or expr
+            case ir.Attribute(base=ir.Attribute(base=ir.Var(name) as base, name="T"), name="T"):
+                return base if self.facts.kind(name).form == "array" else expr
+            case ir.Attribute(base=ir.Call() as base, name="size" | "shape" | "ndim"):
+                return ir.Attribute(of_same_shape(base, self.facts), expr.name, expr.at)
             case _:
                 return expr
         new = self._arguments(expr)
@@ -158,7 +164,9 @@ class _Fold(ir.Rewriter):
         if numpy_name(fn.obj) == "full_like" and new.args[1:] == (ir.Const(1.0),):
             return ir.Call(self.facts.numpy_function("ones_like"), new.args[:1], new.kwargs)
         if numpy_name(fn.obj) in ("size", "shape", "ndim") and len(new.args) == 1:
-            return ir.rebuild(new, of_same_shape)
+            return ir.rebuild(new, lambda e: of_same_shape(e, self.facts))
+        if fn.text == "@" or numpy_name(fn.obj) in ("outer", "dot"):
+            return self._sign_first(new)
         return self._helper(new, runtime_name(fn.obj))
 
     def _in_attribute(self, expr: ir.Expr) -> ir.Expr:
@@ -170,6 +178,14 @@ class _Fold(ir.Rewriter):
         if all(new is old for new, old in zip(args, call.args, strict=True)):
             return call
         return ir.Call(call.fn, args, call.kwargs, call.at)
+
+    def _sign_first(self, call: ir.Call) -> ir.Expr:
+        """`-(a @ b)` for `a @ -b`, so that it may become a difference."""
+        for at, arg in enumerate(call.args):
+            if isinstance(arg, ir.Call) and arg.fn == NEG and self.floating(arg.args[0]):
+                args = (*call.args[:at], arg.args[0], *call.args[at + 1 :])
+                return ir.Call(NEG, (ir.Call(call.fn, args, call.kwargs, call.at),))
+        return call
 
     def _product(self, call: ir.Call) -> ir.Expr:
         if call.fn == DIV:
@@ -307,6 +323,25 @@ def _spread_over(expr: ir.Expr) -> ir.Expr | None:
     if runtime_name(expr.fn.obj) == "broadcast_like" and len(expr.args) == 2:
         return expr.args[1]
     return expr.args[0] if _is_like(expr, _ONES) and len(expr.args) == 1 else None
+
+
+def without_axes(expr: ir.Expr, key: ir.Expr) -> ir.Expr | None:
+    """`np.sum(e, axis=1)` for `np.sum(e, axis=1, keepdims=True)[:, 0]`, also where it is negated;
+    None for anything else."""
+    match expr:
+        case ir.Call(fn=fn, args=(inner,)) if fn == NEG:
+            found = without_axes(inner, key)
+            return None if found is None else ir.Call(NEG, (found,))
+        case ir.Call(
+            fn=ir.Ref(obj=obj), args=(_,), kwargs=(("axis", axis), ("keepdims", keep))
+        ) if numpy_name(obj) == "sum":
+            parts = key.items if isinstance(key, ir.Display) and key.form == "tuple" else (key,)
+            if keep != ir.Const(True) or not set(parts) <= {ir.Const(0), ir.Slice()}:
+                return None
+            taken = [ir.Const(at) for at, part in enumerate(parts) if part == ir.Const(0)]
+            summed = axis.items if isinstance(axis, ir.Display) else (axis,)
+            return ir.Call(expr.fn, expr.args, (("axis", axis),)) if [*summed] == taken else None
+    return None
 
 
 def _is_settled(items: tuple[ir.Expr, ...]) -> bool:

@@ -13,6 +13,7 @@ from ...ir.facts import fact
 from .analyses import Asking
 from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
 from .facts import DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
+from .fold import without_axes
 from .measure import LINE, depth, height, statement_width
 
 _BARRIERS = (ir.Return, ir.Enter, ir.Leave, ir.Tried)
@@ -201,7 +202,17 @@ def _is_plain(expr: ir.Expr, name: str) -> bool:
 
 
 def _substitute(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
-    return ir.map_statement(stmt, expr=lambda e: ir.substitute(e, values))
+    """The statement with values for names; axes of which it takes the only entry are not made."""
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        match e:
+            case ir.Index(ir.Var(name), key) if name in values:
+                squeezed = without_axes(values[name], key)
+                if squeezed is not None:
+                    return squeezed
+        return values.get(e.name, e) if isinstance(e, ir.Var) else ir.rebuild(e, expr)
+
+    return ir.map_statement(stmt, expr=expr)
 
 
 def _order(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from ... import ir
-from ...ir.kind import is_named
+from ...ir.kind import is_many, is_named
 from .facts import Facts, numpy_name, runtime_name
 
 NUMBER = ()  # the shape of a number; an array may have it as well
@@ -120,8 +120,9 @@ class Shapes:
         return found
 
 
-def of_same_shape(expr: ir.Expr) -> ir.Expr:
-    """A part of an elementwise expression that has its shape: `r` for `r * r` and `2.0 * r ** 2`.
+def of_same_shape(expr: ir.Expr, facts: Facts) -> ir.Expr:
+    """A part of an elementwise expression that has its shape: `r` for `r * r` and `2.0 * r ** 2`,
+    and for `r * s` where no axis of `r` is missing or can be of length 1.
 
     (`3 * r` is left alone: a list is repeated by it.)
     """
@@ -132,9 +133,22 @@ def of_same_shape(expr: ir.Expr) -> ir.Expr:
     if not (ufunc and len(args) == fn.obj.nin) and fn.text not in _BINARY:
         return expr
     literals = [a.value for a in args if isinstance(a, ir.Const)]
-    wider = {a for a in args if not isinstance(a, ir.Const)}
-    if len(wider) != 1 or not all(isinstance(v, (int, float, complex)) for v in literals):
+    wider = {of_same_shape(a, facts) for a in args if not isinstance(a, ir.Const)}
+    if not wider or not all(isinstance(v, (int, float, complex)) for v in literals):
         return expr
     if fn.text in ("*", "+") and any(isinstance(v, int) for v in literals):
         return expr
-    return of_same_shape(wider.pop())
+    return wider.pop() if len(wider) == 1 else _widest([*wider], facts) or expr
+
+
+def _widest(parts: Sequence[ir.Expr], facts: Facts) -> ir.Expr | None:
+    """The one of several names of arrays and numbers that is as large as all of them together."""
+    kinds = {p.name: facts.kind(p.name) for p in parts if isinstance(p, ir.Var)}
+    ranks = [kind.rank for kind in kinds.values()]
+    if len(kinds) < len(parts) or None in ranks:
+        return None
+    for name, kind in sorted(kinds.items()):
+        shape = kind.shape if kind.form == "array" and isinstance(kind.shape, tuple) else ()
+        if shape and len(shape) == max(r or 0 for r in ranks) and all(map(is_many, shape)):
+            return ir.Var(name)
+    return None

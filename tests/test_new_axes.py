@@ -1,0 +1,117 @@
+"""The adjoint of `x[:, None]` is that of the entries, without the axis: no zeros are added to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+RNG = np.random.default_rng(8)
+X, Y, V = RNG.normal(size=(3, 2)), RNG.normal(size=(3, 2)), RNG.normal(size=3)
+
+
+def pairs(x: Any) -> Any:
+    d = x[:, None, :] - x[None, :, :]
+    return np.sum(np.sqrt(np.sum(d**2, axis=2) + 0.1))
+
+
+def outer(x: Any, v: Any) -> Any:
+    return np.sum(np.sin(v[:, np.newaxis] * x[..., None, 0]) * x[..., None][:, :, 0].T[:, :, None])
+
+
+def only_read(x: Any) -> Any:
+    return np.sum(x[None]) + np.sum(x[:, :] ** 2)
+
+
+def written(x: Any, v: Any) -> Any:
+    y = v[:, None]
+    x = x.copy()
+    rows = x[None, :, :]
+    rows[0] *= y
+    y = y * 2.0
+    return np.sum(x * y) + np.sum(v[:, None] ** 3)
+
+
+def added_in_a_loop(x: Any, v: Any) -> Any:
+    for _ in range(2):
+        v = v + np.sum(x[:, :, None] * v[:, None, None], axis=(1, 2)) * 0.1
+        x = x * v[:, None]
+    return np.sum(x)
+
+
+def one_of_two(x: Any, v: Any) -> Any:
+    wide = v[:, None] if np.sum(v) > 100.0 else x[:, :1]
+    return np.sum(wide * x) + np.sum(wide[:, 0] * v)
+
+
+def masked(x: Any) -> Any:
+    r = np.abs(x)
+    root = np.where(r[:, :, None] > 0.5, np.sqrt(r[:, :, None] - 0.5 * (r[:, :, None] > 0.5)), 0.0)
+    return np.sum(root)
+
+
+def sorted_columns(x: Any, k: Any) -> Any:
+    return np.sum(x[k][:, None] * x[:, None, k])
+
+
+PROGRAMS = {
+    "pairs": (pairs, (X,)),
+    "outer": (outer, (X, V)),
+    "only read": (only_read, (X,)),
+    "written": (written, (X, V)),
+    "added in a loop": (added_in_a_loop, (X, V)),
+    "one of two": (one_of_two, (X, V)),
+    "masked": (masked, (X,)),
+    "one row": (pairs, (X[:1],)),
+    "places": (sorted_columns, (RNG.normal(size=(2, 2)), np.array([1, 0]))),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients(name: str) -> None:
+    fn, args = PROGRAMS[name]
+    wrt = tuple(n for n, a in enumerate(args) if a.dtype == float)
+    tl.check_grads(fn, args, wrt=wrt)
+    found = tl.grad(fn, wrt=wrt)(*args)
+    tangents = [RNG.normal(size=a.shape) if n in wrt else None for n, a in enumerate(args)]
+    _, forward = tl.jvp(fn, args, tangents)
+    reverse = sum(np.vdot(g, tangents[n]) for g, n in zip(found, wrt, strict=True))
+    np.testing.assert_allclose(forward, reverse, rtol=1e-9)
+
+
+def test_second_order() -> None:
+    tl.check_grads(pairs, (X,), order=2)
+
+
+def test_no_zeros_are_added_to() -> None:
+    gradient = tl.grad(pairs)
+    gradient(X)
+    assert "zeros" not in gradient.source and "keepdims" not in gradient.source
+    assert "np.where" not in gradient.source  # (every entry is used: nothing is masked)
+
+
+def test_what_the_adjoint_is_handed_is_not_shared() -> None:
+    def both(x: Any) -> Any:
+        y = x[None, :]
+        z = x * 1.0
+        return y, z
+
+    seed = np.ones((1, 3))
+    _, pullback = tl.vjp(both, V)
+    pullback((seed, np.ones(3)))
+    assert (seed == 1.0).all()
+
+
+def test_sizes_come_from_what_is_there() -> None:
+    def loss(x: Any, y: Any, b: float) -> Any:
+        return np.mean(np.sin(x) * y * b)
+
+    gradient = tl.grad(loss, wrt=(0, 2))
+    gradient(X, Y, 0.5)
+    assert ").size" not in gradient.source and "np.size(" not in gradient.source
+    tl.check_grads(loss, (X, Y, 0.5), wrt=(0, 2))
+    tl.check_grads(loss, (X, Y[:1], 0.5), wrt=(0, 2))
+    tl.check_grads(loss, (X[:1], Y, 0.5), wrt=(0, 2))
