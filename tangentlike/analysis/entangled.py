@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from .. import ir, runtime
-from ..errors import SharingError, UnknownClassError, UnsupportedError
+from ..errors import SharingError, UnsupportedError
 from .aliases import Aliases, is_sure_view
 from .memory import OVERLAPPING, Sources
 from .operations import rule_object
@@ -50,20 +50,6 @@ def refuse_twice(function: ir.Function) -> None:
                     "in reverse mode",
                     stmt.origin.place,
                     "Use forward mode over it, as hvp does, or copy the arrays where they differ.",
-                )
-
-
-def refuse_by_identity(function: ir.Function) -> None:
-    """Refuse to differentiate what finds adjoints by identity. (With the ranks of arguments known
-    it may not have to.)"""
-    for stmt in ir.statements(function.body):
-        for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
-            if isinstance(part, ir.Ref) and part.obj is runtime.Shadow:
-                raise UnknownClassError(
-                    "a derivative that finds adjoints by identity is not differentiated again",
-                    stmt.origin.place,
-                    "Copy arrays where they share memory and are written, or take the second "
-                    "derivative by forward mode over forward mode.",
                 )
 
 

@@ -72,6 +72,7 @@ _BUILTIN_KINDS: dict[Any, Kind] = {
     builtins.frozenset: SET,
     builtins.sorted: Kind("list"),
     builtins.range: Kind("list", "int", item=INT),
+    runtime.Shadow: Kind("object", cls=runtime.Shadow),
 }
 
 

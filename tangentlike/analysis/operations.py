@@ -125,6 +125,10 @@ _WRITERS: dict[Any, int] = {
     np.put_along_axis: 2,
     runtime.add_at: 2,
     runtime.update_in_place: 1,
+    runtime.put_contents: 1,
+    runtime.put_item: 2,
+    runtime.Shadow.add: 2,
+    runtime.Shadow.add_at: 4,
 }
 
 

@@ -372,6 +372,7 @@ class Function:
     empties: tuple[
         str, ...
     ] = ()  # parameters that are its own to take apart: tapes, their tangents
+    shadows: tuple[str, ...] = ()  # parameters that are a `runtime.Shadow`
     decorators: tuple[Expr, ...] = ()  # of what is emitted for another target
 
     @functools.cached_property

@@ -17,6 +17,7 @@ from ..ad.normalize.container_changes import changes_as_new
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.same_arguments import merge_same_arguments
+from ..ad.normalize.shadow_calls import SHADOW, as_functions, as_methods, has_shadow
 from ..ad.normalize.updates import rebind_updates, rebound
 from ..ad.request import PLAIN_READING, Reading, Request
 from ..ad.reverse.by_identity import one_memory
@@ -46,7 +47,7 @@ from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_callees import refuse_cut_callees
 from ..analysis.cut_paths import refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
-from ..analysis.entangled import entangled_names, refuse_by_identity, refuse_twice
+from ..analysis.entangled import entangled_names, refuse_twice
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
@@ -58,7 +59,7 @@ from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplify
 from ..codegen.optimize.facts import is_computation, shares_memory
-from ..errors import UnsupportedError
+from ..errors import SharingError, UnsupportedError
 from ..frontend.cuts import cuts_made
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
@@ -118,8 +119,10 @@ class Builder:
 
     def read(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool = False) -> Lowered:
         """A function with its methods resolved, and with what writes memory in statements."""
-        refuse_by_identity(lowered.function)
         with self.record.stage("resolved") as run:
+            function = as_functions(lowered.function)
+            if function is not lowered.function:
+                lowered = dataclasses.replace(lowered, function=function)
             found = self._read(lowered, given, guard)
             run.made = found.function
             self.tries = self.tries or any(map(_goes_on, ir.statements(found.function.body)))
@@ -267,6 +270,7 @@ class Builder:
         """The kinds of a function's names; several stages ask the same."""
         key = (id(function), frozenset(given.items()))
         if key not in self._inferred:
+            given = {**given, **dict.fromkeys(function.shadows, SHADOW)}
             self._inferred[key] = (function, infer_kinds(function, given, self.book))
         return self._inferred[key][1]
 
@@ -359,6 +363,12 @@ class Builder:
         shared: tuple[str, ...],
     ) -> tuple[Primal, Context]:
         """Everything the reverse transform needs to know of one function."""
+        if has_shadow(lowered.function):
+            raise SharingError(
+                "adjoints are found by identity here",
+                lowered.function.place,
+                "Copy arrays where they share memory and are written.",
+            )
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
         self._check_outside(lowered.function, wrt, context, containers=True)
@@ -546,6 +556,8 @@ class Builder:
         functions = tuple(map(self.plain.in_part, functions))
         functions = tuple(map(self.methods.restored, functions))
         functions = tuple(map(self.callees.variants.restored, functions))
+        identity = self.reading.by_identity or any(map(has_shadow, functions))
+        functions = tuple(map(as_methods, functions))
         local = (n for f in functions for s in ir.statements(f.body) for n in ir.binds(s))
         self.callees.names.take(local)  # (none may hide a function that is printed beside it)
         functions = tuple(self.checkpoints.printed(f, self.plain.function) for f in functions)
@@ -563,7 +575,7 @@ class Builder:
                 floating=active,
                 real=context.real,
                 alias=context.numpy_alias,
-                by_identity=self.reading.by_identity,
+                by_identity=identity,
             )
         return functions
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from .. import ir
+from ..ad.normalize.shadow_calls import as_functions
 from ..ad.request import Reading, Request
 from ..analysis.kinds import kinds_from_example
 from ..analysis.moving import refuse_moving
@@ -321,6 +322,7 @@ def _builder(
     used = cast(RuleBook, ForeignBook(used)) if foreign else used
     build = Builder(used, keeps, request.copies, request.inside, request.has_complex, reading)
     with build.record.stage("resolved") as run:
+        lowered = replace(lowered, function=as_functions(lowered.function))
         read = build.checkpoints.read(lowered, given)
         read = build.read(read, given, guard=True)
         has_complex = request.has_complex or build.computes_complex(read, given, set())

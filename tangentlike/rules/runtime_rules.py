@@ -213,6 +213,52 @@ def copy(y, x):
 # ------------------------------------------------------------------ writes and selections
 
 
+@rule(runtime.own, kind=first)
+def own(y, x):
+    y_dot = own(x_dot)
+    x_bar = y_bar
+
+
+@rule(runtime.contents, view="maybe", kind=unknown)
+def contents(y, x):
+    y_dot = contents(x_dot)
+    x_bar = y_bar
+
+
+@rule(runtime.saved_item, view="maybe", kind=unknown)
+def saved_item(y, base, key):
+    y_dot = saved_item(base_dot, key)
+
+
+nondifferentiable(runtime.Shadow)
+
+
+@rule(runtime.Shadow.add, kind=other)
+def shadow_add(y, bars, x, g):
+    # (The modes know what it writes; it returns nothing.)
+    y_dot = 0
+
+
+@rule(runtime.Shadow.add_at, kind=other)
+def shadow_add_at(y, bars, base, key, item, g=None):
+    y_dot = 0
+
+
+@rule(runtime.Shadow.of, kind=same_as(1))
+def shadow_of(y, bars, x):
+    y_dot = Shadow.of(bars_dot, x)
+
+
+@rule(runtime.Shadow.take, kind=same_as(1))
+def shadow_take(y, bars, x, made_of):
+    y_dot = Shadow.take(bars_dot, x, made_of)
+
+
+@rule(runtime.Shadow.take_at, kind=same_as(3))
+def shadow_take_at(y, bars, base, key, value=None):
+    y_dot = Shadow.take_at(bars_dot, base, key, value)
+
+
 @rule(runtime.updated, view="maybe", kind=unknown)
 def updated(y, x, new):
     y_dot = updated(x_dot, new_dot)

@@ -31,6 +31,8 @@ class Shadow:
     as the array is of its memory. What is looked up is kept alive, so that no id is used again.
     """
 
+    operations = ("of", "add", "take", "add_at", "take_at")
+
     def __init__(self) -> None:
         self.blocks: dict[int, tuple[Any, int, Any]] = {}
         self.numbers: dict[int, tuple[Any, Any]] = {}

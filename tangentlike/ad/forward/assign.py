@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from ... import ir
-from ...analysis.operations import is_constant, is_container_method, is_python_function, rule_object
+from ...analysis.operations import (
+    is_constant,
+    is_container_method,
+    is_python_function,
+    rule_object,
+    written_position,
+)
 from ...analysis.record_types import record_class, record_names, record_values
 from ...analysis.refusals import unknown_class
 from ...errors import UnsupportedError
@@ -14,6 +22,7 @@ from ...runtime.records import field_order
 from ..fragile import SILENT
 from ..guarding import guarded
 from ..held import taken
+from ..normalize.shadow_calls import shadow_method
 from ..specialize.late import is_late
 from .calls import late_call, user_call
 from .shapes import mirrored, owned, with_shape_of
@@ -24,6 +33,8 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
     """`y = value` with the statements that compute `y_dot`."""
     value = stmt.value
     _refuse_files(stmt, state)
+    if shadow_method(value):
+        return on_shadow(stmt, state)
     if isinstance(value, ir.Call) and is_user_call(value, state):
         return user_call(stmt, stmt.target, value, state)
     if isinstance(value, ir.Call) and is_late(value, state.active):
@@ -58,6 +69,26 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
             )
         case _:
             return _mirrored(stmt, value, state)
+
+
+def on_shadow(stmt: ir.Assign | ir.Do, state: Tangents) -> list[ir.Stmt]:
+    """`y_bar = bars.take(y)` with `y_bar_dot = bars_dot.take(y)`, `bars.add(x, g)` with
+    `bars_dot.add(x, g_dot)`: tangents of adjoints are found as the adjoints are."""
+    call = stmt.value
+    assert isinstance(call, ir.Call)
+    dot = state.tangent(call.args[0])
+    if dot is None:
+        return [stmt]
+    args, position = [dot, *call.args[1:]], written_position(getattr(call.fn, "obj", None))
+    if position is not None and position < len(args) and args[position] != ir.Const(None):
+        g = state.tangent(args[position])
+        if g is None:
+            return [stmt]
+        args[position] = g
+    mirrored = dataclasses.replace(call, args=tuple(args))
+    if isinstance(stmt, ir.Do):
+        return [stmt, ir.Do(mirrored, state.tangent_origin())]
+    return [stmt, state.assign(state.target(stmt.target), mirrored)]
 
 
 def _refuse_files(stmt: ir.Assign, state: Tangents) -> None:

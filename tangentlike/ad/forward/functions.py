@@ -70,6 +70,7 @@ def forward(
         body=(*head, *body),
         doc="",
         empties=(*function.empties, *(named[p] for p in function.empties if p in named)),
+        shadows=(*function.shadows, *(named[p] for p in function.shadows if p in named)),
     )
 
 

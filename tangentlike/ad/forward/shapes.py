@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from ... import ir
-from ...frontend.owners import module_of
+from ...frontend.owners import is_ours, module_of
 from ...rules.bind import Instance
 from .state import Tangents
 
@@ -89,6 +89,7 @@ def mirrored(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -
     if (
         instance.rule.view_of(instance.call) != "maybe"
         or dot is None
+        or is_ours(getattr(instance.call.fn, "obj", None))
         or instance.result_kind.form == "number"
     ):
         return tangent

@@ -13,6 +13,7 @@ from ...errors import InternalError, Place, UnsupportedError
 from ...ir.kind import Kind
 from ..context import Context
 from ..held import Held
+from ..normalize.shadow_calls import SHADOW
 from .discarded import Discarded
 
 _NUMERIC = ("number", "array", "value")
@@ -52,6 +53,8 @@ class Tangents:
         """A tangent has the form and shape of its primal."""
         for name in names:
             kind = self.kind_of(ir.Var(name))
+            if kind.cls is SHADOW.cls:
+                self.context.kinds[self.dots[name]] = SHADOW
             if kind.form in _NUMERIC:
                 dtype = kind.dtype if kind.dtype in ("float", "complex") else "?"
                 self.context.kinds[self.dots[name]] = Kind(kind.form, dtype, kind.shape)
@@ -123,6 +126,8 @@ class Tangents:
             case ir.Display(form, items, keys):
                 return ir.Display(form, tuple(map(self.zeros, items)), keys)
         kind = self.kind_of(expr)
+        if kind.cls is SHADOW.cls:
+            return self.call("Shadow")
         if kind.form in ("number", "other"):
             return ir.Const(0.0)
         if kind.form == "array" and kind.dtype in ("float", "complex"):

@@ -16,10 +16,12 @@ from ...analysis.operations import (
     written_position,
 )
 from ...errors import SharingError
+from ...frontend.owners import is_ours
 from ...ir.kind import UNKNOWN
 from ...rules.bind import Instance
 from ..context import BINARY_OF, IADD
-from .assign import bound, is_user_call
+from ..normalize.shadow_calls import shadow_method
+from .assign import bound, is_user_call, on_shadow
 from .calls import user_call
 from .state import Tangents
 
@@ -234,6 +236,8 @@ def _grown(
 def effect(stmt: ir.Do, state: Tangents) -> list[ir.Stmt]:
     """A statement run for its effect: `xs.append(v)`, `step(a, b)`, `np.add.at(a, i, v)`."""
     call = stmt.value
+    if shadow_method(call):
+        return on_shadow(stmt, state)
     if not isinstance(call, ir.Call) or not state.operands(call):
         return [stmt]
     if is_container_method(call, state.context.kinds):
@@ -291,6 +295,8 @@ def _writer(
         return [stmt]
     args = list(call.args)
     args[0] = dot
+    if value is None and is_ours(rule_object(call, state.context.kinds)):
+        value = state.zeros(call.args[position])  # (of what may be a container)
     args[position] = ir.Const(0.0) if value is None else value
     mirrored = dataclasses.replace(call, args=tuple(args))
     return [stmt, ir.Do(mirrored, state.tangent_origin())]

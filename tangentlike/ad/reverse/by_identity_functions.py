@@ -308,5 +308,7 @@ def identity_pair(
     answer = ir.Return(None if bare is None else bundle(bars, bare), origin)
     params = (ir.Param(tape), ir.Param(given))
     body = (*unpack, *after, answer)
-    bwd = ir.Function(names[1], params, body, primal.function.place, empties=(tape,))
+    shadows = (given,) if bare is None else ()
+    place = primal.function.place
+    bwd = ir.Function(names[1], params, body, place, empties=(tape,), shadows=shadows)
     return fwd, bwd

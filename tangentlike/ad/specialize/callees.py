@@ -174,11 +174,14 @@ class Callees:
             plain = derivative or inside_checkpoint(obj) or obj
             found = self.builder.lower(plain)
             empties = attribute_of(obj, "__empties__", ())
+            shadows = attribute_of(obj, "__shadows__", ())
             if self.reverses:
                 found = stacks_by_position(found, empties)
             self._annotations[id(obj)] = {p.name: p.annotation for p in found.function.params}
             params = tuple(dataclasses.replace(p, annotation="") for p in found.function.params)
-            function = dataclasses.replace(found.function, params=params, empties=empties)
+            function = dataclasses.replace(
+                found.function, params=params, empties=empties, shadows=shadows
+            )
             found = dataclasses.replace(found, function=function)
             self._lowered[id(obj)] = found  # (what reads it may come back to it)
             try:

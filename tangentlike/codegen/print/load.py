@@ -213,6 +213,7 @@ def _function(
     made.__annotations__ = {p.name: p.annotation for p in fn.params if p.annotation}
     made.__qualname__ = fn.name
     made.__empties__ = fn.empties  # type: ignore[attr-defined]
+    made.__shadows__ = fn.shadows  # type: ignore[attr-defined]
     module = namespace.get("__name__")
     if isinstance(module, str):
         made.__module__ = module

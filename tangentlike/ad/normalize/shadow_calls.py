@@ -1,0 +1,78 @@
+"""Methods of `runtime.Shadow` in a derivative that is differentiated again, as functions.
+
+before::                       after::
+    bars = Shadow()                bars = Shadow()
+    y_bar = bars.take(y)           y_bar = Shadow.take(bars, y)
+
+They are operations that both modes know: of the adjoints they are linear functions, and what they
+are found by, memory and objects, is the same for adjoints, tangents of adjoints, and so on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from ... import ir, runtime
+from ...ir.kind import Kind
+
+__all__ = ["SHADOW", "as_functions", "as_methods", "has_shadow", "shadow_method"]
+
+SHADOW = Kind("object", cls=runtime.Shadow)
+_METHODS = {name: getattr(runtime.Shadow, name) for name in runtime.Shadow.operations}
+_NAMES = {id(method): name for name, method in _METHODS.items()}
+
+
+def shadow_method(expr: ir.Expr | None) -> str:
+    """The method of `Shadow` that a call is of, written as a function; "" for any other call."""
+    if isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref):
+        return _NAMES.get(id(expr.fn.obj), "")
+    return ""
+
+
+def has_shadow(function: ir.Function) -> bool:
+    """Whether a function finds adjoints by identity."""
+    return bool(function.shadows) or any(map(_makes, ir.statements(function.body)))
+
+
+def _makes(stmt: ir.Stmt) -> bool:
+    match stmt:
+        case ir.Assign(target=str(), value=ir.Call(fn=ir.Ref(obj=obj))):
+            return obj is runtime.Shadow
+    return False
+
+
+def as_functions(function: ir.Function) -> ir.Function:
+    """A function with the methods of its shadows as functions of them."""
+    made = {s.target for s in ir.statements(function.body) if _makes(s)}  # type: ignore[union-attr]
+    names = {*function.shadows, *made}
+    if not names:
+        return function
+
+    def named(expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, named)
+        match expr:
+            case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) if name in names:
+                fn, args = ir.Ref(f"Shadow.{method}", _METHODS[method]), expr.args
+                if method == "take":
+                    args = (args[0], ir.Display("tuple", args[1:]))
+                return dataclasses.replace(expr, fn=fn, args=(base, *args))
+        return expr
+
+    return ir.with_body(function, ir.rewrite(function.body, expression=named))
+
+
+def as_methods(function: ir.Function) -> ir.Function:
+    """The same as it is printed: with methods."""
+
+    def called(expr: ir.Expr) -> ir.Expr:
+        expr = ir.rebuild(expr, called)
+        name = shadow_method(expr)
+        if not name:
+            return expr
+        assert isinstance(expr, ir.Call)
+        base, *args = expr.args
+        if name == "take" and isinstance(args[1], ir.Display):
+            args[1:] = args[1].items
+        return dataclasses.replace(expr, fn=ir.Attribute(base, name), args=tuple(args))
+
+    return ir.with_body(function, ir.rewrite(function.body, expression=called))
