@@ -128,6 +128,8 @@ _WRITERS: dict[Any, int] = {
     runtime.put_contents: 1,
     runtime.put_item: 2,
     runtime.Shadow.add: 2,
+    runtime.Shadow.put: 2,
+    runtime.Shadow.put_at: 3,
     runtime.Shadow.add_at: 4,
 }
 

@@ -34,10 +34,14 @@ Needed = frozenset[str]
 # Methods of `runtime.Shadow`: the arguments of which they ask what they are, not what is in them.
 SHADOW_METHODS = {
     "of": (0,),
-    "take": (0, 1, 2, 3),
     "add": (0,),
+    "like": (0, 1),
+    "take": tuple(range(9)),
+    "put": (0, *range(2, 9)),
     "add_at": (0, 2),
+    "like_at": (0, 2, 3),
     "take_at": (0, 2),
+    "put_at": (0, 3),
 }
 
 

@@ -140,11 +140,24 @@ def _by_identity(asked: Asked) -> Derived:
 
 
 def _serves_identity(asked: Asked, refusal: UnsupportedError) -> bool:
+    return _may_find_by_identity(asked, refusal) and not _is_of_derivatives(asked)
+
+
+def _serves_identity_again(asked: Asked, refusal: UnsupportedError) -> bool:
+    return _may_find_by_identity(asked, refusal) and _is_of_derivatives(asked)
+
+
+def _may_find_by_identity(asked: Asked, refusal: UnsupportedError) -> bool:
     request = asked.request
     if refusal.needs != "memory" or request.by_identity or request.mode in ("tangent", "change"):
         return False
-    again = request.copies or request.inside or asked.meanings.of_derivatives
-    return not (again or asked.function.__code__.co_filename.startswith("<tangentlike"))
+    return not (request.copies or request.inside)
+
+
+def _is_of_derivatives(asked: Asked) -> bool:
+    """Whether there are derivatives in it, for which there is another form by name."""
+    emitted = asked.function.__code__.co_filename.startswith("<tangentlike")
+    return emitted or asked.meanings.of_derivatives
 
 
 def _of_reversible(asked: Asked) -> Derived:
@@ -189,6 +202,7 @@ _WHOLE = (
     Form(_by_name, lambda asked, refusal: True),
     Form(_by_identity, _serves_identity),
     Form(_of_reversible, _serves_reversible),
+    Form(_by_identity, _serves_identity_again),
 )
 _FORMS = (*_WHOLE, Form(_in_part, lambda asked, refusal: not asked.request.strict, speaks=True))
 

@@ -244,6 +244,26 @@ def shadow_add_at(y, bars, base, key, item, g=None):
     y_dot = 0
 
 
+@rule(runtime.Shadow.put, kind=other)
+def shadow_put(y, bars, x, g, made_of):
+    y_dot = 0
+
+
+@rule(runtime.Shadow.put_at, kind=other)
+def shadow_put_at(y, bars, base, key, g, value=None):
+    y_dot = 0
+
+
+@rule(runtime.Shadow.like, kind=same_as(2))
+def shadow_like(y, bars, x, g):
+    y_dot = Shadow.like(bars_dot, x, g)
+
+
+@rule(runtime.Shadow.like_at, kind=unknown)
+def shadow_like_at(y, bars, base, key, item, g=None):
+    y_dot = Shadow.like_at(bars_dot, base, key, item, g)
+
+
 @rule(runtime.Shadow.of, kind=same_as(1))
 def shadow_of(y, bars, x):
     y_dot = Shadow.of(bars_dot, x)

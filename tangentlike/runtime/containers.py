@@ -103,7 +103,7 @@ def entries_bar(found: Any, g: Any, b: Any = ()) -> dict[Any, Any]:
 
 def saved_entry(d: Any, key: Any) -> list[Any]:
     """What `d[key]` is before it is written, in a list that is empty where there is no entry."""
-    return [copy_of(d[key])] if key in d else []
+    return [d[key]] if key in d else []
 
 
 def saved_attribute(x: Any, name: str) -> Any:

@@ -9,14 +9,15 @@ array([[0., 3.],
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .broadcasting import unbroadcast
+from .broadcasting import broadcast_like, unbroadcast
 from .buffers import survivors
-from .mutation import add_at, fitting
-from .records import fields_of, mirror
+from .mutation import add_at, copy, fitting
+from .records import Mirror, fields_of, mirror
 from .sharing import memory_extent, memory_owner
 
 __all__ = ["Shadow"]
@@ -31,11 +32,15 @@ class Shadow:
     as the array is of its memory. What is looked up is kept alive, so that no id is used again.
     """
 
-    operations = ("of", "add", "take", "add_at", "take_at")
+    operations = (
+        *("of", "like", "add", "take", "put"),
+        *("like_at", "add_at", "take_at", "put_at"),
+    )
 
     def __init__(self) -> None:
         self.blocks: dict[int, tuple[Any, int, Any]] = {}
         self.numbers: dict[int, tuple[Any, Any]] = {}
+        self.shadows: dict[int, tuple[Shadow, Shadow]] = {}
 
     def of(self, x: Any) -> Any:
         """The adjoint of `x`: of an array a view, to be read and written; of a container the
@@ -43,7 +48,9 @@ class Shadow:
         if isinstance(x, np.ndarray):
             return self._view(x)
         if isinstance(x, _NUMBERS):
-            return self.numbers.get(id(x), (x, 0.0))[1]
+            return _own(self.numbers.get(id(x), (x, 0.0))[1])
+        if isinstance(x, Shadow):
+            return self.shadows.setdefault(id(x), (x, Shadow()))[1]
         if isinstance(x, dict):
             return {key: self.of(item) for key, item in x.items()}
         found = mirror(x, self.of)
@@ -67,26 +74,12 @@ class Shadow:
     def add(self, x: Any, g: Any) -> None:
         """Add `g` to the adjoint of `x`, summed over axes along which `x` was broadcast; entry by
         entry in containers."""
-        if g is None:  # (it is in place already)
-            return
-        if isinstance(x, np.ndarray):
-            if x.dtype.kind in "fc" and x.size:
-                larger = np.ndim(g) > x.ndim or np.size(g) > x.size
-                _add(self._view(x), unbroadcast(g, x) if larger else g)
-        elif isinstance(x, _NUMBERS):
-            self.numbers[id(x)] = x, self.of(x) + unbroadcast(g, x)
-        elif isinstance(x, dict):
-            for key, item in x.items():
-                self.add(item, g if _is_number(g) else g[key])
-        elif isinstance(x, (list, tuple)):
-            parts = [g] * len(x) if _is_number(g) else g
-            if isinstance(g, np.ndarray):  # (it was taken for an array)
-                parts = unbroadcast(g, x)
-            for item, part in zip(x, parts, strict=True):
-                self.add(item, part)
-        else:
-            for name, item in (fields_of(x) or {}).items():
-                self.add(item, getattr(g, name, 0.0))
+        for leaf, part in _pairs(x, g):
+            if not isinstance(leaf, np.ndarray):
+                self.numbers[id(leaf)] = leaf, self.of(leaf) + unbroadcast(part, leaf)
+            elif leaf.dtype.kind in "fc" and leaf.size:
+                larger = np.ndim(part) > leaf.ndim or np.size(part) > leaf.size
+                _add(self._view(leaf), unbroadcast(part, leaf) if larger else part)
 
     def take(self, x: Any, *made_of: Any) -> Any:
         """The adjoint of what a statement made, which is then forgotten. Zeros for what is, or is
@@ -99,19 +92,52 @@ class Shadow:
             if id(owner) in known or id(owner) not in self.blocks:
                 return np.zeros_like(x, dtype=None if x.dtype.kind in "fc" else float)
             view = self._view(x)
-            g = view.copy(order="K")
+            plain = _is_plain(view)
+            g = view.copy(order="K") if plain else _divided(view)
             view[...] = 0.0
-            if owner.nbytes == x.nbytes:
+            if plain and owner.nbytes == x.nbytes:
                 del self.blocks[id(owner)]
             return g
         if isinstance(x, _NUMBERS):
-            return 0.0 if id(x) in known else self.numbers.pop(id(x), (x, 0.0))[1]
+            return _own(0.0 if id(x) in known else self.numbers.pop(id(x), (x, 0.0))[1])
         if isinstance(x, dict):
             return {key: self._take(item, known) for key, item in x.items()}
         found = mirror(x, lambda item: self._take(item, known))
         if found is None and isinstance(x, (list, tuple)):
             return [self._take(item, known) for item in x]
         return 0.0 if found is None else found
+
+    def put(self, x: Any, g: Any, *made_of: Any) -> None:
+        """Make `g` the adjoint of `x`, but of what it was made of: `take` transposed."""
+        known = _identities(made_of)
+        for leaf, part in reversed([*_pairs(x, g)]):
+            if not isinstance(leaf, np.ndarray):
+                if id(leaf) not in known:
+                    self.numbers[id(leaf)] = leaf, part
+            elif leaf.dtype.kind in "fc" and id(memory_owner(leaf)) not in known:
+                view = self._view(leaf)
+                view[...] = 0.0
+                _add(view, part)
+                if not _is_plain(view):
+                    view[...] = _divided(view)
+
+    def like(self, x: Any, g: Any) -> Any:
+        """The adjoint of `x` as one of what was added to it, of the shape of `g`: `add`
+        transposed."""
+        if isinstance(g, (list, tuple)):
+            return [self.like(item, part) for item, part in zip(x, g, strict=True)]
+        if isinstance(g, dict):
+            return {key: self.like(x[key], part) for key, part in g.items()}
+        fields = fields_of(g)
+        if fields and not isinstance(g, (np.ndarray, *_NUMBERS)):
+            return Mirror(**{n: self.like(getattr(x, n), part) for n, part in fields.items()})
+        if isinstance(x, (list, tuple)) and isinstance(g, np.ndarray):
+            return _own(broadcast_like(unbroadcast(np.array([self.of(item) for item in x]), g), g))
+        if g is None or isinstance(x, (str, bytes)) or x is None:
+            return None if g is None else 0.0
+        if isinstance(x, (np.ndarray, *_NUMBERS)):
+            return _own(broadcast_like(unbroadcast(self.of(x), g), g))
+        return sum((self.like(leaf, g) for leaf, _ in _pairs(x, 0.0)), 0.0)  # (a number for all)
 
     def add_at(self, base: Any, key: Any, item: Any, g: Any = None) -> None:
         """Reverse `item = base[key]`: add to the entries of an array what was added to the copy of
@@ -130,9 +156,54 @@ class Shadow:
         if not isinstance(base, np.ndarray):
             return self.take(value) if isinstance(value, _NUMBERS) else None
         whole = self._view(base)
-        g = whole[key] * survivors(whole, key)
+        part = whole[key]
+        if isinstance(part, np.ndarray) and not _is_plain(part):
+            raise ValueError("an array whose entries share memory with each other is written")
+        g = part * survivors(whole, key)
         whole[key] = 0.0
         return None if value is None else unbroadcast(g, value)
+
+
+    def like_at(self, base: Any, key: Any, item: Any, g: Any = None) -> Any:
+        """`add_at` transposed: the adjoint of the entries is that of `item`, or of `g`."""
+        if not isinstance(base, np.ndarray):
+            return None if g is None else self.like(item, g)
+        if g is not None:
+            return _own(broadcast_like(unbroadcast(self._view(base)[key], g), g))
+        if not isinstance(item, np.ndarray) or memory_owner(item) is not memory_owner(base):
+            self.put(item, copy(self._view(base)[key]))
+        return None
+
+    def put_at(self, base: Any, key: Any, g: Any, value: Any = None) -> None:
+        """`take_at` transposed: `g` is the adjoint of the entries."""
+        if isinstance(base, np.ndarray):
+            whole = self._view(base)
+            g = broadcast_like(g, whole[key]) * survivors(whole, key)
+            whole[key] = 0.0
+            add_at(whole, key, g)
+        elif isinstance(value, _NUMBERS):
+            self.put(value, g)
+
+
+def _pairs(x: Any, g: Any) -> Iterator[tuple[Any, Any]]:
+    """The arrays and numbers in `x` with what belongs to each of them in `g`."""
+    if g is None:  # (it is in place already)
+        return
+    if isinstance(x, (np.ndarray, *_NUMBERS)):
+        yield x, g
+    elif isinstance(x, dict):
+        for key, item in x.items():
+            yield from _pairs(item, g if _is_number(g) else g[key])
+    elif isinstance(x, (list, tuple)):
+        parts = [g] * len(x) if _is_number(g) else g
+        if isinstance(g, np.ndarray):  # (it was taken for an array)
+            parts = unbroadcast(g, x)
+        for item, part in zip(x, parts, strict=True):
+            yield from _pairs(item, part)
+    else:
+        for name, item in (fields_of(x) or {}).items():
+            part = g.get(name, 0.0) if isinstance(g, dict) else getattr(g, name, 0.0)
+            yield from _pairs(item, part)
 
 
 def _add(view: np.ndarray, g: Any) -> None:
@@ -141,6 +212,16 @@ def _add(view: np.ndarray, g: Any) -> None:
         view += g
     else:  # (an entry stands for several, as those of `np.broadcast_to` and of sliding windows)
         np.add.at(view, tuple(np.indices(view.shape)), g)
+
+
+def _divided(view: np.ndarray) -> Any:
+    """The adjoint of a place in memory, in equal parts for all entries that lie there."""
+    low, high = memory_extent(view)
+    start = int(view.__array_interface__["data"][0]) - low
+    shape, block = view.shape, np.zeros(high - low, np.uint8)
+    times = np.ndarray(shape, view.dtype, block, start, view.strides)
+    _add(times, np.ones(shape))
+    return view / times
 
 
 def _is_plain(view: np.ndarray) -> bool:
@@ -153,6 +234,11 @@ def _is_plain(view: np.ndarray) -> bool:
             return False
         end += step * (n - 1)
     return True
+
+
+def _own(g: Any) -> Any:
+    """An adjoint as an object that nothing else is: its own adjoint may be asked for."""
+    return g.copy(order="K") if isinstance(g, np.ndarray) else -(-g)
 
 
 def _is_number(g: Any) -> bool:

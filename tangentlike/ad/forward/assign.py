@@ -82,9 +82,9 @@ def on_shadow(stmt: ir.Assign | ir.Do, state: Tangents) -> list[ir.Stmt]:
     args, position = [dot, *call.args[1:]], written_position(getattr(call.fn, "obj", None))
     if position is not None and position < len(args) and args[position] != ir.Const(None):
         g = state.tangent(args[position])
-        if g is None:
+        if g is None and shadow_method(call).startswith("add"):
             return [stmt]
-        args[position] = g
+        args[position] = ir.Const(0.0) if g is None else g
     mirrored = dataclasses.replace(call, args=tuple(args))
     if isinstance(stmt, ir.Do):
         return [stmt, ir.Do(mirrored, state.tangent_origin())]

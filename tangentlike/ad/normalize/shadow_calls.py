@@ -15,10 +15,11 @@ import dataclasses
 from ... import ir, runtime
 from ...ir.kind import Kind
 
-__all__ = ["SHADOW", "as_functions", "as_methods", "has_shadow", "shadow_method"]
+__all__ = ["SHADOW", "as_functions", "as_methods", "has_shadow", "shadow_method", "shadow_names"]
 
 SHADOW = Kind("object", cls=runtime.Shadow)
 _METHODS = {name: getattr(runtime.Shadow, name) for name in runtime.Shadow.operations}
+_MADE_OF = {"take": 1, "put": 2}  # where what a value was made of begins
 _NAMES = {id(method): name for name, method in _METHODS.items()}
 
 
@@ -41,10 +42,28 @@ def _makes(stmt: ir.Stmt) -> bool:
     return False
 
 
+def shadow_names(function: ir.Function) -> frozenset[str]:
+    """The names of the shadows of a function: made here, given, or in one another."""
+    found = set(function.shadows)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call() as call):
+                if _makes(stmt) or _is_inside(call, found):
+                    found.add(name)
+    return frozenset(found)
+
+
+def _is_inside(call: ir.Call, shadows: set[str]) -> bool:
+    """Whether a call is `bars2.of(bars)`, the shadow of a shadow."""
+    match call:
+        case ir.Call(fn=ir.Attribute(ir.Var(outer), "of"), args=(ir.Var(inner),)):
+            return outer in shadows and inner in shadows
+    return shadow_method(call) == "of" and ir.names_in(call) <= shadows
+
+
 def as_functions(function: ir.Function) -> ir.Function:
     """A function with the methods of its shadows as functions of them."""
-    made = {s.target for s in ir.statements(function.body) if _makes(s)}  # type: ignore[union-attr]
-    names = {*function.shadows, *made}
+    names = shadow_names(function)
     if not names:
         return function
 
@@ -53,8 +72,9 @@ def as_functions(function: ir.Function) -> ir.Function:
         match expr:
             case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) if name in names:
                 fn, args = ir.Ref(f"Shadow.{method}", _METHODS[method]), expr.args
-                if method == "take":
-                    args = (args[0], ir.Display("tuple", args[1:]))
+                held = _MADE_OF.get(method)
+                if held is not None:
+                    args = (*args[:held], ir.Display("tuple", args[held:]))
                 return dataclasses.replace(expr, fn=fn, args=(base, *args))
         return expr
 
@@ -71,8 +91,8 @@ def as_methods(function: ir.Function) -> ir.Function:
             return expr
         assert isinstance(expr, ir.Call)
         base, *args = expr.args
-        if name == "take" and isinstance(args[1], ir.Display):
-            args[1:] = args[1].items
+        if name in _MADE_OF and isinstance(args[-1], ir.Display):
+            args[-1:] = args[-1].items
         return dataclasses.replace(expr, fn=ir.Attribute(base, name), args=tuple(args))
 
     return ir.with_body(function, ir.rewrite(function.body, expression=called))

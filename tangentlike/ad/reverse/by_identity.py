@@ -31,9 +31,11 @@ from ...frontend.structures import OF_ARRAYS
 from ...ir.kind import UNKNOWN, Kind
 from ..context import ISUB, Context
 from ..loops import Leaf, is_call
+from ..normalize.shadow_calls import SHADOW, shadow_method, shadow_names
 from ..specialize.callees import CallSite
 from .adjoints import OWNED, Adjoints, as_value
 from .presence import Presence, popped_from
+from .shadow_operations import given_adjoint, operation_on
 from .statements import Statements
 from .sweep import Sweep, places_in
 
@@ -97,6 +99,8 @@ def private_names(function: ir.Function, context: Context) -> frozenset[str]:
 
 def _is_fresh(call: ir.Call, context: Context) -> bool:
     """Whether a call computes something of its own, which holds no operand of it."""
+    if shadow_method(call) in ("take", "take_at", "like"):
+        return context.kind_of(call).form in ("array", "number")
     if context.rule_for(call) is None or moves(call, context):
         return False
     forms = {context.kind_of(e).form for e in (call, *call.args)}
@@ -105,6 +109,8 @@ def _is_fresh(call: ir.Call, context: Context) -> bool:
 
 def _handed_on(stmt: ir.Stmt, context: Context) -> frozenset[str]:
     """The names of which a statement may make what they stand for known to others."""
+    if shadow_method(getattr(stmt, "value", None)):
+        return frozenset()  # (it looks for memory and objects, and holds no adjoint it is given)
     match stmt:
         case ir.Assign(value=ir.Call() as call) if _is_fresh(call, context):
             return frozenset()
@@ -175,6 +181,7 @@ class IdentityPresence(Presence):
     def before(self, stmt: ir.Stmt, present: frozenset[str]) -> frozenset[str]:
         if ir.blocks(stmt):
             return super().before(stmt, present)
+        # (What an operation on a shadow gives has a reversal whether it has an adjoint or not.)
         bound = frozenset(ir.binds(stmt)) - self.severed
         numbers = frozenset(filter(self.adjoints.aliases.has_variable, bound))
         if self.is_idle(stmt, present):
@@ -183,7 +190,7 @@ class IdentityPresence(Presence):
 
     def is_idle(self, stmt: ir.Stmt, present: Collection[str]) -> bool:
         """Whether nothing was added to what a statement binds: numbers without adjoints."""
-        if not isinstance(stmt, ir.Assign) or id(stmt) in self.calls:
+        if not isinstance(stmt, ir.Assign) or id(stmt) in self.calls or shadow_method(stmt.value):
             return False
         names = ir.target_names(stmt.target)
         has_variable = self.adjoints.aliases.has_variable
@@ -196,12 +203,17 @@ class IdentityPresence(Presence):
 
     def touched(self, stmt: ir.Stmt) -> frozenset[str]:
         """The numbers that the reversal of a simple statement contributes to."""
+        if shadow_method(getattr(stmt, "value", None)):
+            given = given_adjoint(stmt.value)  # type: ignore[union-attr]
+            return frozenset() if given is None else self.numbers_in(given)
         match stmt:
             case ir.Assign(value=value) if id(stmt) in self.calls:
                 return self.numbers_in(value)
             case ir.Assign(value=value):
                 if isinstance(value, ir.Var) or moves(value, self.context):
                     return self.numbers_in(value)
+                if is_saved_item(value):
+                    return frozenset()
                 if self.context.is_part(value):
                     return self.numbers_in(value.base)  # type: ignore[union-attr]
                 chain = {c.name for c in self.chain(stmt).contributions}
@@ -286,8 +298,46 @@ class IdentityStatements(Statements):
         for name in sorted(names):
             self.adjoints.contribute(name, self.adjoints.call("take", ir.Var(name)))
 
+    def _on_shadow(self, call: ir.Call, name: str = "") -> None:
+        """An operation on a shadow, `name = bars.take(x)` or `bars.add(x, g)`."""
+        adjoints, bars = self.adjoints, call.args[0]
+        shadow = self.shadows.get(bars.name) if isinstance(bars, ir.Var) else None
+        bar: ir.Expr | None = None
+        if name in self.active and adjoints.by_name(name):
+            bar = adjoints.bar(name) if name in adjoints.state else None
+            adjoints.state.pop(name, None)
+        elif name in self.active:
+            bar = adjoints.call("take", ir.Var(name))
+        made = None if shadow is None else operation_on(shadow, call, bar)
+        given = given_adjoint(call)
+        if isinstance(given, ir.Var) and given.name in self.active and made is not None:
+            adjoints.contribute(given.name, made)
+        elif made is not None and (given is None or not shadow_method(call).startswith("add")):
+            adjoints.out.append(ir.Do(made, adjoints.origin))
+
+    def begin(self, function: ir.Function) -> None:
+        """`bars_bar = bars2.of(bars)`: the adjoints of adjoints, before the sweep."""
+        for name in sorted((shadow_names(function) & self.active) - self.shadows.keys()):
+            self.shadows[name] = self.context.fresh(f"{name}_bar", SHADOW)
+            self.adjoints.assign(self.shadows[name], self.adjoints.call("of", ir.Var(name)))
+
+    @cached_property
+    def shadows(self) -> dict[str, str]:
+        """The names of the shadows of adjoints of what is in each shadow of the function."""
+        return {}
+
     def _assign(self, stmt: ir.Assign) -> None:
         names, value = ir.target_names(stmt.target), stmt.value
+        if shadow_method(value) and isinstance(value, ir.Call):
+            if self.context.kind_of(value).cls is not SHADOW.cls:
+                self._on_shadow(value, names[0])
+            return
+        if is_shadow(value):
+            return
+        if is_saved_item(value):
+            assert isinstance(value, ir.Call) and isinstance(value.args[0], ir.Var)
+            self.item(names[0], value.args[0], value.args[1], False)
+            return
         if self.presence.is_idle(stmt, self.adjoints.state.keys()):
             for name in names:
                 self.adjoints.state.pop(name, None)
@@ -424,7 +474,12 @@ class IdentityStatements(Statements):
         call = stmt.value
         if not isinstance(call, ir.Call):
             return
-        if is_scatter(stmt):
+        if shadow_method(call):
+            self._on_shadow(call)
+        elif getattr(call.fn, "obj", None) is runtime.put_item:
+            base, key, value = call.args
+            self._store(ir.Store(ir.Index(base, key), value, stmt.origin))
+        elif is_scatter(stmt):
             self._scatter(call)
         elif _writes_into(call):
             base, new = call.args
@@ -504,7 +559,18 @@ class IdentityStatements(Statements):
 
 
 def _writes_into(call: ir.Call) -> bool:
-    return isinstance(call.fn, ir.Ref) and call.fn.obj is runtime.update_in_place
+    obj = getattr(call.fn, "obj", None)
+    return obj is runtime.update_in_place or obj is runtime.put_contents
+
+
+def is_saved_item(value: ir.Expr) -> bool:
+    """Whether an expression is `saved_item(x, k)`, which reads `x[k]`."""
+    return isinstance(value, ir.Call) and getattr(value.fn, "obj", None) is runtime.saved_item
+
+
+def is_shadow(value: ir.Expr) -> bool:
+    """Whether an expression is `Shadow()`."""
+    return isinstance(value, ir.Call) and getattr(value.fn, "obj", None) is runtime.Shadow
 
 
 def _refuse_view(target: ir.Attribute, context: Context) -> None:

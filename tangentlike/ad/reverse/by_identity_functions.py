@@ -19,8 +19,9 @@ from ...errors import UnsupportedError
 from ...ir.kind import Kind
 from ..context import BINARY_OF, Context
 from ..loops import sources_of
+from ..normalize.shadow_calls import shadow_method
 from ..specialize.callees import Pair
-from .adjoints import as_value
+from .adjoints import Adjoints, as_value
 from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep
 from .calls import CallConversion
 from .functions import Primal, Reverse, bundle, seed_name
@@ -29,6 +30,10 @@ from .pairs import bind_everywhere, taped_names, unpack_tape
 from .prepare import ACCUMULATING, Preparation
 from .recorded import Recorder
 from .sweep import ReversedBlock
+
+
+# What writes into an array or a container, and what it holds is undone.
+_UNDONE = (runtime.update_in_place, runtime.put_contents, runtime.put_item)
 
 
 class IdentityPreparation(Preparation):
@@ -115,7 +120,7 @@ def refuse_writes_by_others(
         call = getattr(stmt, "value", None)
         if isinstance(stmt, ir.Store | ir.Update) or not isinstance(call, ir.Call):
             continue
-        if id(stmt) in sites or not sources.written(stmt):
+        if id(stmt) in sites or shadow_method(call) or not sources.written(stmt):
             continue
         if is_scatter(stmt) and getattr(call.fn, "obj", None) is not runtime.add_at:
             continue
@@ -124,7 +129,7 @@ def refuse_writes_by_others(
                 continue
             case ir.Attribute(_, method) if not hasattr(np.ndarray, method):
                 continue
-            case ir.Ref(obj=obj) if obj is runtime.update_in_place:
+            case ir.Ref(obj=obj) if obj in _UNDONE:
                 continue
         text = call.fn.text if isinstance(call.fn, ir.Ref) else getattr(call.fn, "name", "this")
         raise UnsupportedError(
@@ -240,6 +245,15 @@ class IdentityReverse(Reverse):
         for name in written:
             if self.adjoints.by_name(name) and self.adjoints.present(name):
                 self.adjoints.do("add", ir.Var(name), self.adjoints.bar(name))
+
+    def _begin(self) -> tuple[Adjoints, list[ir.Stmt]]:
+        begun = super()._begin()
+        self.sweep.statements.begin(self.primal.function)
+        return begun
+
+    def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:
+        # (Adjoints are not undone: what is read of them are copies.)
+        return () if shadow_method(getattr(stmt, "value", None)) else super()._written(stmt)
 
     def seed_result(self, value: ir.Expr) -> list[ir.Stmt]:
         """Take the adjoints of the numbers in the result of a callee."""

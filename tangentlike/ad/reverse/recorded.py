@@ -192,8 +192,9 @@ class Recorder:
         if self._may_be_absent(entries, stmt):
             place = (entries.base, as_value(entries.key))
             return ir.Call(self.context.helper("saved_entry"), place)
-        kind = self.context.kind_of(entries)
-        if kind.form == "number":
+        kind, base = self.context.kind_of(entries), self.context.kind_of(entries.base)
+        replaced = isinstance(stmt, ir.Store) and base.form in ("list", "dict")
+        if kind.form == "number" or replaced:  # (the object itself, which others may refer to)
             return entries
         if kind.form == "array":
             whole = entries.key == ir.Const(Ellipsis)
