@@ -528,8 +528,8 @@ def vjp(
         nothing = (None,) * len(args)
         return _plain_value(primal, full_args, full_kwargs), lambda y_bar: nothing
     derivation = _derivation(primal, "pair", wrt).specialized_for(full_args, full_kwargs)
-    forward, backward = functions_of(derivation.derived)
-    emitted_value, tape = derivation.run(forward, full_args, full_kwargs)
+    derivation, emitted_value, tape = derivation.recorded(full_args, full_kwargs)
+    _, backward = functions_of(derivation.derived)
     value = primal.shaped(full_args, full_kwargs, emitted_value)
     value = leaves.own_memory([value], [tape, *args])[0]  # (the caller may write it)
 

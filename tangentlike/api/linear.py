@@ -285,9 +285,8 @@ def linearize(fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> tuple[R,
         value = _plain_value(primal, full_args, full_kwargs)
         return value, _dressed(lambda *x_dots: like(value, None), primal, False, "")
     derivation = _derivation(primal, "pair", wrt).specialized_for(full_args, full_kwargs)
+    derivation, value, tape = derivation.recorded(full_args, full_kwargs)
     transposed = _transposed(derivation)
-    forward, _ = functions_of(derivation.derived)
-    value, tape = derivation.run(forward, full_args, full_kwargs)
     if transposed is not None:
         restores = derivation.writes_tape
         ready = _prepared(transposed, fresh_tape(tape, restores), value, restores)

@@ -28,11 +28,11 @@ class Point:
     ) -> None:
         primal = primal_of(fn)
         args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
-        self.derivation = pair_of(fn, wrt, example).specialized_for(args, kwargs)
-        self.given = self.derivation.values(args, kwargs)
+        derivation = pair_of(fn, wrt, example).specialized_for(args, kwargs)
+        self.given = derivation.values(args, kwargs)
         self.has_aux = has_aux
-        forward, self.backward = functions_of(self.derivation.derived)
-        self.whole, self.tape = self.derivation.run(forward, args, kwargs)
+        self.derivation, self.whole, self.tape = derivation.recorded(args, kwargs)
+        _, self.backward = functions_of(self.derivation.derived)
         shaped = primal.shaped(args, kwargs, self.whole)
         self.value, self.aux = without_aux(shaped, self.derivation, has_aux)
         self.others = (*args, *kwargs.values())

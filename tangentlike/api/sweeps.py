@@ -82,11 +82,11 @@ class Reverse:
         kwargs: Mapping[str, Any],
         has_aux: bool = False,
     ) -> None:
-        self.derivation = derivation.specialized_for(args, kwargs)
-        self.inputs = self.derivation.values(args, kwargs)
+        derivation = derivation.specialized_for(args, kwargs)
+        self.inputs = derivation.values(args, kwargs)
         self.has_aux = has_aux
-        run, self._back = functions_of(self.derivation.derived)
-        self._whole, self._tape = self.derivation.run(run, args, kwargs)
+        self.derivation, self._whole, self._tape = derivation.recorded(args, kwargs)
+        _, self._back = functions_of(self.derivation.derived)
         self.value, self.aux = without_aux(self._whole, self.derivation, has_aux)
 
     def __call__(self, seed: Any) -> list[Any]:

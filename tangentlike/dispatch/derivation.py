@@ -287,20 +287,23 @@ class Derivation:
 
     @cached_property
     def by_identity(self) -> Derivation:
-        """The same derivative with adjoints by identity: for arguments that share memory as the
-        text by names was not written for."""
-        return derivation_of(self.primal, replace(self.request, by_identity=True))
+        """The same derivative with adjoints by identity, also in what it differentiates: for
+        arguments that share memory as the text by names was not written for."""
+        primal, inner, request = self.primal, self.primal.inner, self.request
+        if inner is not None:
+            primal = primal.around(inner.by_identity)
+        forward = request.mode in ("tangent", "change")
+        if inner is None and forward:
+            return self
+        return derivation_of(primal, replace(request, by_identity=not forward))
 
     @cached_property
     def _has_identity(self) -> bool:
         """Whether there is such a derivative besides this one, which may run after this one."""
-        request, derived = self.request, self.derived
-        if request.by_identity or request.mode not in ("grad", "value_and_grad"):
-            return False
-        if self.primal.inner is not None or derived.touched or derived.overwritten:
+        if self.request.by_identity or self.derived.touched or self.derived.overwritten:
             return False
         try:
-            return bool(self.by_identity.derived)
+            return self.by_identity is not self and bool(self.by_identity.derived)
         except TangentlikeError:
             return False
 
@@ -310,7 +313,8 @@ class Derivation:
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
             primal = primal.around(inner.for_reversal)
-        return derivation_of(primal, replace(self.request, copies=True, inside=True))
+        request = replace(self.request, copies=True, inside=True, strict=True)
+        return derivation_of(primal, request)
 
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
@@ -441,6 +445,21 @@ class Derivation:
             self._turned_complex = True
             return self.for_complex.call(args, kwargs)
         return found
+
+    def recorded(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[Derivation, Any, Any]:
+        """The forward function of a pair, called: the derivation that it is of, value and tape."""
+        __tracebackhide__ = True
+        forward, _ = functions_of(self.derived)
+        try:
+            return self, *self.run(forward, args, kwargs)
+        except UnsupportedError as refusal:
+            if not refusal.of_names or not self._has_identity:
+                raise
+            with contextlib.suppress(TangentlikeError):
+                return self.by_identity.recorded(args, kwargs)
+            raise
 
     def pulled_back(self, backward: Callable[..., Any], tape: Any, seed: Any) -> Any:
         """The adjoints that the backward function finds. They are real where all values are."""
