@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import zeros_like
-from .mutation import copy as copy_of
 from .records import Mirror, Record, fields_of, names_of, record_like
 from .refused import written_for
 

@@ -132,11 +132,11 @@ class Shadow:
         if fields and not isinstance(g, (np.ndarray, *_NUMBERS)):
             return Mirror(**{n: self.like(getattr(x, n), part) for n, part in fields.items()})
         if isinstance(x, (list, tuple)) and isinstance(g, np.ndarray):
-            return _own(broadcast_like(unbroadcast(np.array([self.of(item) for item in x]), g), g))
+            return _like(np.array([self.of(item) for item in x]), g)
         if g is None or isinstance(x, (str, bytes)) or x is None:
             return None if g is None else 0.0
         if isinstance(x, (np.ndarray, *_NUMBERS)):
-            return _own(broadcast_like(unbroadcast(self.of(x), g), g))
+            return _like(self.of(x), g)
         return sum((self.like(leaf, g) for leaf, _ in _pairs(x, 0.0)), 0.0)  # (a number for all)
 
     def add_at(self, base: Any, key: Any, item: Any, g: Any = None) -> None:
@@ -163,13 +163,12 @@ class Shadow:
         whole[key] = 0.0
         return None if value is None else unbroadcast(g, value)
 
-
     def like_at(self, base: Any, key: Any, item: Any, g: Any = None) -> Any:
         """`add_at` transposed: the adjoint of the entries is that of `item`, or of `g`."""
         if not isinstance(base, np.ndarray):
             return None if g is None else self.like(item, g)
         if g is not None:
-            return _own(broadcast_like(unbroadcast(self._view(base)[key], g), g))
+            return _like(self._view(base)[key], g)
         if not isinstance(item, np.ndarray) or memory_owner(item) is not memory_owner(base):
             self.put(item, copy(self._view(base)[key]))
         return None
@@ -236,9 +235,20 @@ def _is_plain(view: np.ndarray) -> bool:
     return True
 
 
+def _like(bar: Any, g: Any) -> Any:
+    """An adjoint in the shape of `g`, which was broadcast, or summed, when it was added there."""
+    if np.shape(bar) == np.shape(g):
+        return _own(bar)
+    shape = np.broadcast_shapes(np.shape(bar), np.shape(g))
+    return _own(unbroadcast(np.broadcast_to(bar, shape), g))
+
+
 def _own(g: Any) -> Any:
     """An adjoint as an object that nothing else is: its own adjoint may be asked for."""
-    return g.copy(order="K") if isinstance(g, np.ndarray) else -(-g)
+    if isinstance(g, np.ndarray):
+        return g.copy(order="K")
+    turned = -g
+    return -turned
 
 
 def _is_number(g: Any) -> bool:

@@ -31,7 +31,6 @@ from .prepare import ACCUMULATING, Preparation
 from .recorded import Recorder
 from .sweep import ReversedBlock
 
-
 # What writes into an array or a container, and what it holds is undone.
 _UNDONE = (runtime.update_in_place, runtime.put_contents, runtime.put_item)
 

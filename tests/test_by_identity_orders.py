@@ -1,0 +1,188 @@
+"""Second derivatives where adjoints are found by identity: each mode over each mode agrees with
+differences of the gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.runtime import Shadow
+from tests import agreement
+from tests.generator_orders import expected_curvature, reverse_over_forward
+
+A = np.array([0.7, -0.4, 1.3])
+B = np.array([0.2, 0.9, -0.6])
+
+
+def check(f: Any, *args: Any, tangents: bool = False) -> Any:
+    """Compare forward and reverse mode over the gradient with its differences, and with reverse
+    mode over `tangents`; the gradient."""
+    wrt = tuple(range(len(args)))
+    u, v = (agreement.directions_for(args, wrt, seed) for seed in (5, 6))
+    expected = expected_curvature(f, args, u, v)
+    gradient = tl.grad(f, wrt=wrt)
+    _, change = tl.jvp(gradient, args, tuple(v))
+    assert agreement.close(agreement.inner(u, list(change)), expected, 1e-6)
+    found = tl.vjp(gradient, *args)[1](tuple(u))
+    assert agreement.close(agreement.inner(v, list(found)), expected, 1e-6)
+    if tangents:
+        assert agreement.close(reverse_over_forward(f, args, wrt, u, v, []), expected, 1e-6)
+    return gradient
+
+
+@pytest.mark.thorough
+def test_rows_under_two_lists() -> None:
+    def f(a, b):
+        rows = [a * 1.0, b]
+        others = [rows[1], rows[0], rows[1]]
+        for row in others:
+            row *= b
+            rows.insert(0, row)
+        return np.sum(rows[0] * rows[2])
+
+    gradient = check(f, A, B, tangents=True)
+    forward = tl.autodiff(gradient, wrt=(0, 1), mode="forward")
+    forward(A, B, B, A)
+    assert "bars_dot.add(" in forward.source
+    reverse = tl.autodiff(gradient, wrt=(0, 1))
+    reverse(A, B, (B, A))
+    assert "bars_bar = bars2.of(bars)" in reverse.source
+
+
+def test_numbers_in_a_list() -> None:
+    def f(a, s):
+        xs = [s, s * a[0]]
+        ys = xs
+        ys[1] = xs[0] * xs[1]
+        rows = [a * s, a]
+        for r in rows:
+            r *= ys[1]
+            xs.append(r[0])
+        rows[1][1] = xs[2] * s
+        return np.sum(rows[0] * rows[1]) * xs[-1] + ys[-2]
+
+    check(f, A, 0.8)
+
+
+def push(rows: Any, row: Any) -> Any:
+    rows.append(row)
+    row[0] = row[1] * row[0]
+    return rows[0]
+
+
+@pytest.mark.thorough
+def test_a_callee_gives_back_what_it_was_given() -> None:
+    def f(a, b):
+        rows = [a]
+        first = push(rows, b)
+        first *= b
+        again = push(rows, first)
+        return np.sum(again * a) + np.sum(rows[1] ** 2)
+
+    check(f, A, B)
+
+
+@dataclass
+class Cell:
+    state: Any
+    scale: Any = 1.0
+
+    def step(self, v):
+        self.state += v * self.scale
+        self.scale = self.scale * v[0]
+        return self.state
+
+
+@pytest.mark.thorough
+def test_an_object_in_two_lists() -> None:
+    def f(a, s):
+        cell = Cell(a * s, s)
+        cells = [cell, Cell(a * a), cell]
+        for one in cells:
+            one.step(a)
+        cells[1].state = cells[0].state
+        cells[1].state[0] = s
+        return np.sum(cell.state * cells[2].scale) + cells[1].scale * s
+
+    check(f, A, 0.8)
+
+
+def test_a_number_seen_as_an_array() -> None:
+    def f(a, s):
+        wide = np.broadcast_to(s * 1.5, (3,))
+        rows = [wide, a]
+        others = rows
+        others[1][0] = s
+        return np.sum(rows[0] * rows[1] * a)
+
+    check(f, A, 0.8, tangents=True)
+
+
+@pytest.mark.thorough
+def test_what_a_list_held_is_put_back_itself() -> None:
+    # (It was put back as a copy, and what was saved of its entries went into that: by name.)
+    def f(a, s):
+        rows = [a * s, a]
+        for r in rows:
+            r *= s
+        return np.sum(rows[0] * rows[1])
+
+    def g(a, s):
+        d = {"x": a * s, "y": a}
+        for k in ("x", "y"):
+            d[k] *= s
+            v = d[k]
+            v *= a[0]
+            d[k] = v * s
+        return np.sum(d["x"] * d["y"])
+
+    check(f, A, 0.8)
+    check(g, A, 0.8)
+
+
+def fill(rows: Any, s: Any) -> None:
+    for i in range(len(rows)):
+        r = rows[i]
+        r *= s
+        rows[i] = r * s
+
+
+def test_a_text_by_name_that_does_not_hold_is_replaced_at_the_call() -> None:
+    def f(a, s):
+        rows = [a * s, a]
+        fill(rows, s)
+        return np.sum(rows[0] * rows[1])
+
+    gradient = tl.grad(f, wrt=(0, 1))
+    expected = gradient(A, 0.8)
+    value, pullback = tl.vjp(f, A, 0.8)
+    assert np.isclose(value, f(A.copy(), 0.8))
+    assert all(map(np.allclose, pullback(1.0), expected))
+    _, change = tl.jvp(gradient, (A, 0.8), (B, 0.3))
+    again = tl.vjp(gradient, A, 0.8)[1]((B, 0.3))
+    assert all(map(np.allclose, change, again))  # (the second derivative is symmetric)
+    moved = tl.hvp(f, wrt=(0, 1))(A, 0.8, v=(B, 0.3))
+    assert all(map(np.allclose, change, moved))
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_transposed_operations_of_the_shadow(n: int) -> None:
+    """<B, op(S)> = <op^T(B), S> for the operations on what the shadow holds."""
+    rng = np.random.default_rng(n)
+    base, item = np.zeros((n, 2)), np.zeros(2)
+    g, h = rng.normal(size=(n, 2)), rng.normal(size=(n, 2))
+    bars, duals = Shadow(), Shadow()
+    bars.put(base, g)
+    duals.put(base, h)
+    key = (slice(None), [1, 1])
+    taken = bars.take_at(base, key, np.zeros((n, 2)))
+    weights = rng.normal(size=(n, 2))
+    duals.put_at(base, key, weights)
+    after = np.vdot(bars.of(base), h) + np.vdot(taken, weights)
+    assert np.isclose(after, np.vdot(g, duals.of(base)))
+    bars.add(base, item)
+    assert np.allclose(duals.like(base, item), duals.of(base).sum(axis=0))
