@@ -9,6 +9,7 @@ reductions and entries are 0-d arrays instead of numbers, and it speaks the arra
 from __future__ import annotations
 
 import copy
+import importlib
 import operator
 import types
 import weakref
@@ -219,17 +220,17 @@ def to_strict(value: Any) -> Any:
     """Arrays of a structure as strict arrays (copied); all else as it is."""
     if isinstance(value, np.ndarray):
         return StrictArray(value.copy())
-    return _mapped(to_strict, value)
+    return mapped(to_strict, value)
 
 
 def from_strict(value: Any) -> Any:
     """Strict arrays of a structure as ndarrays (copied)."""
     if isinstance(value, StrictArray):
         return value.get()
-    return _mapped(from_strict, value)
+    return mapped(from_strict, value)
 
 
-def _mapped(fn: Callable[[Any], Any], value: Any) -> Any:
+def mapped(fn: Callable[[Any], Any], value: Any) -> Any:
     """A list, tuple, dict or object with attributes of the same form, its parts mapped."""
     if isinstance(value, (list, tuple)):
         parts = [fn(part) for part in value]
@@ -305,6 +306,24 @@ def _module() -> types.ModuleType:
 
 
 xp = _module()
+
+
+def _scipy_module() -> types.ModuleType:
+    """Functions of SciPy for strict arrays, as `cupyx.scipy` has them for CuPy's."""
+    module = types.ModuleType("strict_scipy", "SciPy's functions for strict arrays.")
+    for space in ("special", "linalg", "signal", "fft"):
+        theirs = importlib.import_module(f"scipy.{space}")
+        inner = types.ModuleType(f"strict_scipy.{space}")
+        for name in theirs.__all__:
+            value = getattr(theirs, name)
+            if callable(value) and not isinstance(value, type):
+                setattr(inner, name, _wrapped(value, name))
+                getattr(inner, name).__module__ = f"cupyx.scipy.{space}"
+        setattr(module, space, inner)
+    return module
+
+
+strict_scipy = _scipy_module()
 
 
 class _Fused:

@@ -16,6 +16,7 @@ import pytest
 
 import tangentlike as tl
 from tangentlike.rules import register_array_module
+from tests.devices import from_device, held_by_device, to_device
 from tests.programs import PROGRAMS, Program
 from tests.sampled import one_in
 from tests.strict_array import from_strict, fusing, to_strict
@@ -96,7 +97,7 @@ def test_refused_where_nothing_fuses() -> None:
 
 @functools.cache
 def module_of(theme: str) -> types.ModuleType:
-    return rewritten(theme, "fusing")
+    return rewritten(theme, "from tests.strict_array import fusing as xp")
 
 
 WHOLE = [p for p in FOLLOWED if p.name not in {**STRICT_ONLY, **STRICT_BOTH}]
@@ -116,11 +117,9 @@ def test_programs(program: Program) -> None:
 
 @pytest.fixture
 def device() -> Any:
-    cupy = pytest.importorskip("cupy")
-    try:
-        cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError:
-        pytest.skip("there is no device")
+    cupy = held_by_device()
+    if cupy is None:
+        pytest.skip("there is no device that CuPy finds")
     return cupy
 
 
@@ -132,13 +131,12 @@ def test_on_a_device(device: Any) -> None:
 
 
 def test_programs_on_a_device(device: Any) -> None:
-    for program in PROGRAMS[::7]:
-        if program.name not in {p.name for p in WHOLE}:
-            continue
-        fn = getattr(rewritten(program.theme), program.fn.__name__)
-        moved = types.FunctionType(fn.__code__, {**fn.__globals__, "xp": device}, fn.__name__)
-        args = [device.asarray(a) if isinstance(a, np.ndarray) else a for a in program.arguments()]
-        gradient = tl.grad(moved, wrt=program.wrt, target="cupy-fused")(*args)
+    whole = {p.name for p in WHOLE}
+    for program in (p for p in PROGRAMS[::7] if p.name in whole):
+        fn = getattr(rewritten(program.theme, "import cupy as xp"), program.fn.__name__)
+        gradient = tl.grad(fn, wrt=program.wrt, target="cupy-fused")(
+            *to_device(program.arguments())
+        )
         expected = tl.grad(program.fn, wrt=program.wrt)(*program.arguments())
-        for mine, theirs in zip(leaves(gradient), leaves(expected), strict=True):
-            np.testing.assert_allclose(device.asnumpy(mine), theirs, rtol=1e-8, atol=1e-10)
+        for mine, theirs in zip(leaves(from_device(gradient)), leaves(expected), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)

@@ -38,12 +38,15 @@ STRICT_BOTH = {
 }
 
 
-def rewritten(theme: str, module_name: str = "xp") -> types.ModuleType:
-    """A module of the collection with `xp` where it says `np`."""
+STRICT_IMPORT = "from tests.strict_array import xp as xp"
+
+
+def rewritten(theme: str, own: str = STRICT_IMPORT) -> types.ModuleType:
+    """A module of the collection with `xp` where it says `np`, imported like this."""
     original = sys.modules[f"tests.programs.{theme}"]
     text = Path(str(original.__file__)).read_text()
-    own = f"from tests.strict_array import {module_name} as xp"
     text = text.replace("import numpy as np", own)
+    module_name = re.sub(r"\W+", "_", own)
     text = re.sub(r"\bnp\.", "xp.", text)
     filename = f"<strict {theme} {module_name}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 OURS = __name__.partition(".")[0]
-NUMERICAL = ("numpy", "scipy", "cupy", "array_api_compat")
+NUMERICAL = ("numpy", "scipy", "cupy", "cupyx", "array_api_compat")
 PLACES = tuple({sysconfig.get_paths()[key] for key in ("stdlib", "purelib", "platlib")})
 
 

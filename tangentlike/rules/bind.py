@@ -18,14 +18,14 @@ from .. import ir, runtime
 from ..errors import TangentlikeError, UnsupportedError
 from ..ir.kind import Kind
 from . import linear
-from .book import KindOf, Rule, as_function_call, default_book
+from .book import KindOf, Rule, as_function_call, default_book, operation
 from .decisions import Facts, asks_values, decide
 from .expressions import Malformed
 from .matching import match_call, spread
 from .real_only import with_real_arguments
 from .specialise import specialise, with_placeholders
 from .template import Body, Line, Template, read_template, template_of
-from .twins import spelled_module
+from .twins import scipy_mirror, spelled_module
 
 __all__ = ["Instance", "bind"]
 
@@ -213,7 +213,8 @@ def bind(
     except Malformed as error:
         raise TangentlikeError(f"malformed rule of {rule.name}: {error}", template.place) from error
     alias = spelled_module(call.fn) or alias
-    put = linear.Substitution(values, unsupplied, alias)
+    scipy = scipy_mirror(operation(call.fn))
+    put = linear.Substitution(values, unsupplied, alias, scipy, call.at)
     conj = put(ir.Ref("np.conj", np.conj))
     assert isinstance(conj, ir.Ref)
     inner_kind = with_placeholders(kind_of, lambda: rule.result_kind(call, kind_of))

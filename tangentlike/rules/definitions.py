@@ -30,6 +30,7 @@ from .named_results import fields_spelled
 from .pieces import choices_spelled
 from .positions import positions_spelled
 from .series import series_spelled
+from .twins import twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,9 +99,10 @@ def definition(obj: Any) -> Callable[..., Any] | None:
         _seen[0] = len(sys.modules)
         _found.pop(None, None)  # parts of NumPy that are not loaded yet
     try:
-        return _found.get(obj)
+        known = _found.get(obj)
     except TypeError:  # unhashable
         return None
+    return _found.get(twin(obj)) if known is None else known
 
 
 def _rest_of(obj: Any, call: ir.Call) -> Callable[..., Any] | None:

@@ -20,7 +20,7 @@ import numpy as np
 from .. import ir, runtime
 from ..pytree.leaves import is_complex
 from .expressions import BINARY, binary, negative
-from .twins import module_function
+from .twins import mirrored, module_function
 
 __all__ = ["Substitution", "add", "conjugate", "is_zero", "put_tangents", "scale", "unbroadcast"]
 
@@ -37,11 +37,17 @@ class Substitution:
     """
 
     def __init__(
-        self, values: Mapping[str, ir.Expr], unsupplied: frozenset[str], alias: str
+        self,
+        values: Mapping[str, ir.Expr],
+        unsupplied: frozenset[str],
+        alias: str,
+        scipy: Any = None,
+        place: Any = None,
     ) -> None:
         self.values = values
         self.unsupplied = unsupplied
         self.alias = alias
+        self.scipy, self.place = scipy, place  # the module that stands for SciPy in a call
 
     def __call__(self, expr: ir.Expr) -> ir.Expr:
         match expr:
@@ -49,6 +55,8 @@ class Substitution:
                 return self.values.get(name, expr)
             case ir.Ref(text=text) if text.startswith("np."):
                 return module_function(self.alias, text[len("np.") :])
+            case ir.Ref(text=text) if self.scipy is not None and text.startswith("scipy."):
+                return mirrored(self.scipy, text, self.place)
             case ir.Call(fn=ir.Ref() as fn):
                 expr = self._without_defaults(expr, fn.obj)
         return fold_literals(ir.rebuild(expr, self))

@@ -20,7 +20,7 @@ from ...errors import InternalError, UnsupportedError
 from ...frontend.resolve import Scope
 from ...ir.names import Names
 from ...rules.definitions import stands_for
-from ...rules.twins import array_modules, twin
+from ...rules.twins import array_modules, library_home, twin
 from ...runtime.records import attribute_of
 from .to_gast import Speller, literal_references
 
@@ -219,6 +219,9 @@ def find(ref: ir.Ref, scope: Scope, emitted: frozenset[str]) -> Binding:
         return Binding(kind, meaning.module, meaning.original or root, live)
     if live is not _ABSENT and _leads(live, path, ref.obj):
         return _found(root, live, scope)
+    home = None if path or root in emitted else library_home(ref.obj, root)
+    if home is not None:
+        return Binding("imported", *home, ref.obj)
     if not path and root in emitted:
         return Binding("emitted", "", root, ref.obj)
     if path and isinstance(live, types.ModuleType):
@@ -244,6 +247,9 @@ def _found(root: str, live: Any, scope: Scope) -> Binding:
         return Binding("builtin", "builtins", root, live)
     if _from_runtime(live, root):
         return Binding("imported", RUNTIME, root, live)
+    home = library_home(live, root)
+    if home is not None:  # (the library's, wherever the user has it from)
+        return Binding("imported", *home, live)
     root = scope.renamed.get(root, root)
     kind = scope.kind_of_name(root)
     if kind == "closure":
