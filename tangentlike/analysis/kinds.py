@@ -36,17 +36,20 @@ _IN_PLACE += (operator.ipow, operator.ifloordiv, operator.imod)
 _PATIENCE = 12  # changes of one name after which nothing is claimed of it
 
 
-def infer_kinds(function: ir.Function, given: Mapping[str, Kind], book: Any) -> dict[str, Kind]:
+def infer_kinds(
+    function: ir.Function, given: Mapping[str, Kind], book: Any, evident: bool = True
+) -> dict[str, Kind]:
     """Local name -> what is true of its value in every run.
 
     Names are webs (`frontend.split_names`), so one kind serves all definitions of a name.
-    `given` says what is known of parameters beyond their annotations.
+    `given` says what is known of parameters beyond their annotations; `evident`: what the uses of
+    a name prove counts too, which is true of runs that get to these.
 
     >>> from ..frontend.lower import program
     >>> infer_kinds(program("n = x.shape[0]; s = 0.0"), {}, None)["s"].form
     'number'
     """
-    kinds = _Inference(function, given, book).run()
+    kinds = _Inference(function, given, book, evident).run()
     kinds.update(dict.fromkeys(called_items(function), FUNCTION))
     return kinds
 
@@ -103,10 +106,12 @@ def _is_of_complex(ref: ir.Ref) -> bool:
 class _Inference:
     """Definitions are evaluated again whenever a name they read has changed its kind."""
 
-    def __init__(self, function: ir.Function, given: Mapping[str, Kind], book: Any) -> None:
+    def __init__(
+        self, function: ir.Function, given: Mapping[str, Kind], book: Any, evident: bool
+    ) -> None:
         self.function = function
         self.book = book
-        self.evidence = fact(evidence, function)
+        self.evidence = fact(evidence, function) if evident else {}
         self.contents = contents(function, book)
         self.assigned = {
             stmt.target.name
@@ -151,7 +156,7 @@ class _Inference:
             elif param.kind == "**":
                 kind = Kind("dict", item=given.get(param.name))
             else:
-                kind = given.get(param.name, UNKNOWN)
+                kind = replace(given.get(param.name, UNKNOWN), exact=None)
                 if kind.form in ("list", "tuple", "dict") and param.name in apart:
                     kind = UNKNOWN
                 if kind == UNKNOWN:

@@ -119,6 +119,10 @@ class Again:
     def request(self) -> Any:
         return self._derivation.request
 
+    @property
+    def asked(self) -> Any:
+        return self._derivation.asked
+
     def holds(self) -> bool:
         """Whether the derivation is still one of what its names mean."""
         return self._derivation.holds()

@@ -29,8 +29,14 @@ from ..errors import (
 from ..frontend.carried import restore_sources, sources_of
 from ..frontend.meanings import Meanings, noting
 from ..frontend.primal import Primal, plain_signature
-from ..frontend.structures import Structures, has_objects, structures_of
-from ..ir.kind import UNKNOWN, Kind
+from ..frontend.structures import (
+    Structures,
+    as_asked,
+    has_objects,
+    structures_of,
+    with_exact,
+)
+from ..ir.kind import UNKNOWN, VALUE, Asked, Kind
 from ..ir.required_types import asks_for_ranks, asks_modules
 from ..pytree import leaves
 from ..pytree.forms import forms
@@ -64,6 +70,8 @@ class Derivation:
         self._waiting: tuple[UnknownClassError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._versions: Recent[tuple[Any, ...], Derivation] = Recent(_VERSIONS)  # of other forms
+        self._asked: Asked = frozenset()  # what the versions ask of arguments
+        self._of_types: Recent[Structures, Derivation] = Recent(_VERSIONS)
 
     @cached_property
     def _slots(self) -> list[tuple[str, int | None, Any, bool]]:
@@ -163,17 +171,27 @@ class Derivation:
         if called_with is None:
             return self._suited(args, kwargs)
         known, chosen = self._latest
-        if called_with != known:
-            key = tuple(called_with)
-            version = self._versions.get(key)
+        values = self._deciding_values(args, kwargs) if self._asked else []
+        if called_with + values != known:
+            version = self._versions.get((*called_with, *values))
             chosen = self._suited(args, kwargs) if version is None else version
-            self._versions.put(key, chosen)
+            self._asked |= chosen.asked
+            called_with += self._deciding_values(args, kwargs)
+            self._versions.put(tuple(called_with), chosen)
             self._latest = (called_with, chosen)
         if chosen is not self and not chosen.holds():
             self._versions.clear()
+            self._of_types.clear()
             self._latest = ([None], self)
             return self._suited(args, kwargs)
         return chosen
+
+    def _deciding_values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The strings and truth values among the arguments that tests ask for."""
+        names = sorted(name for name, what in self._asked if what == VALUE)
+        given = self._by_name(args, kwargs) if names else None
+        values = [] if given is None else [given.get(name) for name in names]
+        return [value if type(value) in (str, bool) else None for value in values]
 
     def made_versions(self) -> list[Derived]:
         """What calls were served by, one for each types of arguments."""
@@ -322,18 +340,54 @@ class Derivation:
         known = {name for name, _ in required}
         others = (n for n in self._stated if n in given and n not in known)
         required += tuple((name, UNKNOWN) for name in others)  # (they are not what is stated)
-        if required == self.request.structures:
+        exact = with_exact(required, given)
+        if required == self.request.structures and not self._asked:
             return self
-        found = self.for_required(required)
+        key = as_asked(exact, self._asked)
+        version = self._of_types.get(key)
+        if version is None or not version.holds():
+            version = self._for_exact(exact, required)
+            self._asked |= version.asked
+            self._of_types.put(as_asked(exact, self._asked), version)
+        return version
+
+    def _for_exact(self, exact: Structures, required: Structures) -> Derivation:
+        """The same derivative where the types of a call decide tests, if it can be made so."""
+        found = self.for_required(exact)
         try:
             found.derived  # noqa: B018
         except UnsupportedError:  # (to be a number or an array must not be what refuses it)
+            found = self.for_required(required)
             kept = tuple((n, k) for n, k in required if k.form not in ("number", "array"))
             general = self.for_required(kept) if kept else self
             with contextlib.suppress(UnsupportedError):
                 if not any(map(asks_for_ranks, general.derived.module.functions)):
                     return general
+            return found
+        return self._as_asked(found, found.asked)
+
+    def _as_asked(self, made: Derivation, asked: Asked) -> Derivation:
+        """The same derivative for what its tests ask of the arguments: it serves all that are alike
+        in that, and so does what is made from it."""
+        inner, primal = self.primal.inner, self.primal
+        structures = as_asked(made.request.structures, asked)
+        if inner is not None:
+            if not isinstance(inner, Derivation):
+                return self.for_required(structures)
+            primal = primal.around(inner._as_asked(made.primal.inner, asked))
+        found = derivation_of(primal, replace(self.request, structures=structures))
+        found._derived = found._derived or made._derived
         return found
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The arguments that decide tests in it, and in what it is a derivative of."""
+        inner = self.primal.inner
+        try:
+            own = self.derived.asked
+        except UnsupportedError:
+            return frozenset()
+        return own if inner is None else own | inner.asked
 
     @property
     def for_defaults(self) -> Derivation:

@@ -12,13 +12,14 @@ import dis
 import functools
 import types
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import runtime
 from ..errors import TangentlikeError
-from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, UNKNOWN, Kind
+from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, UNKNOWN, Asked, Exact, Kind
 from ..pytree import leaves
 from .owners import is_machinery
 
@@ -52,6 +53,33 @@ def structures_of(given: Mapping[str, Any]) -> Structures:
             refuse_fields_like_arrays(name, value)
             if (kind := structure_of(value, ranks=True)) != UNKNOWN:
                 found.append((name, kind))
+    return tuple(found)
+
+
+def with_exact(required: Structures, given: Mapping[str, Any]) -> Structures:
+    """The same with what tests may ask of the arguments: their classes, and the values of strings
+    and truth values."""
+    known = dict(required)
+    found = []
+    for name, value in given.items():
+        kind = known.pop(name, UNKNOWN)
+        if value is not None and not (kind.cls or kind.has_methods or kind.among):
+            shown = value if type(value) in (str, bool) else None
+            kind = replace(kind, exact=Exact(type(value), shown, name))
+        if kind != UNKNOWN:
+            found.append((name, kind))
+    return (*found, *known.items())
+
+
+def as_asked(structures: Structures, asked: Asked) -> Structures:
+    """The same with no more of the arguments than tests ask for."""
+    found = []
+    for name, kind in structures:
+        if kind.exact is not None:
+            kind = replace(kind, exact=kind.exact.asked_for(asked))
+            if kind == UNKNOWN:
+                continue
+        found.append((name, kind))
     return tuple(found)
 
 

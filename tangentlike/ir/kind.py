@@ -23,6 +23,28 @@ Shape = Union[tuple[Dim, ...], str, None]
 MANY = "!"  # some size that is not 1
 
 
+CLASS, VALUE = "class", "value"  # how much of an argument a test asks for
+Asked = frozenset[tuple[str, str]]  # the arguments that tests ask about, and for which of both
+
+
+@dataclass(frozen=True)
+class Exact:
+    """What a call shows of an argument besides its kind: its class and, of a string or a truth
+    value, the value. `argument` names the argument of the main function that it is."""
+
+    cls: type
+    value: str | bool | None = None
+    argument: str = ""
+
+    def asked_for(self, asked: Asked) -> Exact | None:
+        """What of it is asked for."""
+        if (self.argument, VALUE) in asked and self.value is not None:
+            return self
+        if {(self.argument, CLASS), (self.argument, VALUE)} & asked:
+            return replace(self, value=None)
+        return None
+
+
 @dataclass(frozen=True)
 class Kind:
     """`form` is one of
@@ -42,7 +64,8 @@ class Kind:
 
     `dtype` is "float", "complex", "int", "bool" or "?". `spells` is the size that an integer
     is in every run, or the shape that a tuple of integers is: of `x.shape[0]` it is "x.0".
-    `module` is the module that a value (of the form "other") is.
+    `module` is the module that a value (of the form "other") is. `exact` is known of parameters
+    only, for the tests that it decides.
     """
 
     form: str = "unknown"
@@ -55,6 +78,7 @@ class Kind:
     fields: tuple[tuple[str, Kind], ...] = ()
     module: ModuleType | None = None
     among: tuple[Kind, ...] = ()
+    exact: Exact | None = None
 
     @property
     def rank(self) -> int | None:
@@ -244,6 +268,10 @@ def described(kind: Kind) -> str:
     dtype = "number" if kind.dtype == "?" else kind.dtype
     if kind == NOTHING:
         return "None"
+    if kind.exact is not None and kind.exact.value is not None:
+        return repr(kind.exact.value)
+    if kind.exact is not None and kind.form in ("unknown", "number"):
+        return kind.exact.cls.__name__
     if kind.form == "number":
         return dtype
     if kind.form == "array":

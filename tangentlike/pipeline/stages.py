@@ -27,8 +27,9 @@ from ..errors import InternalError, SharingError, UnknownClassError, Unsupported
 from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
 from ..frontend.meanings import Meanings, counting_data, noting
+from ..frontend.structures import as_asked
 from ..frontend.verify import check
-from ..ir.kind import UNKNOWN, Kind, described
+from ..ir.kind import UNKNOWN, Asked, Kind, described
 from ..rules.book import RuleBook, default_book
 from ..rules.foreign import ForeignBook
 from ..rules.namespaces import refuse_unwrapped
@@ -50,7 +51,8 @@ class Derived:
     `written_params` are copied before they are written. `touched` are arrays of the module or of
     an enclosing function that are read or written, `overwritten` those whose writes the reverse
     sweep does not undo. `given_back` names what the function itself gives of what lies outside.
-    `real` says that no value is complex, so that adjoints have no conjugates.
+    `real` says that no value is complex, so that adjoints have no conjugates. `asked` are the
+    arguments that decide tests: it serves none of which they would decide otherwise.
     """
 
     functions: tuple[Callable[..., Any], ...]
@@ -67,6 +69,7 @@ class Derived:
     given_back: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
     real: bool = True
     record: Record = field(default_factory=Record, repr=False, compare=False)
+    asked: Asked = frozenset()
     again: Callable[[], Derived] | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -388,7 +391,9 @@ def _derived(
         run.made = simplified_pairs(functions, build.simplified, build.facts)
         if request.target == "cupy-fused":
             run.made = _fused(run.made, lowered.scope, build)
-        types = ((name, described(k)) for name, k in request.structures if k != UNKNOWN)
+        asked = frozenset(build.methods.asked)
+        structures = as_asked(request.structures, asked)
+        types = ((name, described(k)) for name, k in structures if k != UNKNOWN)
         module = ir.Module(run.made, tuple(types))
     with record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)
@@ -412,4 +417,5 @@ def _derived(
         functools.partial(build.given_back, lowered, given),
         build.real,
         record,
+        asked,
     )

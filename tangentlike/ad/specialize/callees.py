@@ -238,7 +238,7 @@ class Callees:
 
     def kinds_given(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> dict[str, Kind]:
         """What is known of the arguments of a call, by parameter, without names of the caller."""
-        return {f: _rough(kind_of(e)) for f, e in self.bind_loosely(call).items()}
+        return {f: rough(kind_of(e)) for f, e in self.bind_loosely(call).items()}
 
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         """What is known of the result of a user's function, given what is known of arguments.
@@ -262,11 +262,11 @@ class Callees:
         before = set(self._results)
         self._results[key] = FLOAT
         self._assumed.add(key)
-        found = _rough(self.builder.result_kind(lowered, kinds))
+        found = rough(self.builder.result_kind(lowered, kinds))
         if key not in self._assumed and found != FLOAT:  # claim nothing from what was assumed
             self._results = {k: v for k, v in self._results.items() if k in before}
             self._results[key] = UNKNOWN
-            found = _rough(self.builder.result_kind(lowered, kinds))
+            found = rough(self.builder.result_kind(lowered, kinds))
         self._assumed.discard(key)
         self._results[key] = found
         return found
@@ -362,7 +362,7 @@ def _known(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
     apart = told_apart(lowered.function)
     checked = checked_classes(lowered.function)
     told = {p: of_class(kind, checked[p]) if p in checked else kind for p, kind in kinds.items()}
-    return {p: UNKNOWN if p in apart else _rough(kind) for p, kind in told.items()}
+    return {p: UNKNOWN if p in apart else rough(kind) for p, kind in told.items()}
 
 
 def _without_result(lowered: Lowered) -> Lowered:
@@ -379,7 +379,7 @@ def _gives_value(function: ir.Function) -> bool:
     return isinstance(last, ir.Return) and last.value not in (None, ir.Const(None))
 
 
-def _rough(kind: Kind) -> Kind:
+def rough(kind: Kind) -> Kind:
     """A kind without the caller's names in it, so that equal requests are recognised."""
     if kind.form == "object" or kind in (FUNCTION, NOTHING) or kind.module is not None:
         return kind
@@ -388,8 +388,8 @@ def _rough(kind: Kind) -> Kind:
         shape = tuple(1 if d == 1 else MANY if is_many(d) else None for d in shape)
     else:
         shape = None
-    items = None if kind.items is None else tuple(map(_rough, kind.items))
-    item = None if kind.item is None else _rough(kind.item)
+    items = None if kind.items is None else tuple(map(rough, kind.items))
+    item = None if kind.item is None else rough(kind.item)
     cls = kind.cls if kind.has_methods else None
     return Kind(kind.form, kind.dtype, shape, items, item, cls=cls)
 

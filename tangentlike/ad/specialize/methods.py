@@ -12,26 +12,30 @@ Where a call carries no derivative it is spelled as the user did again (`restore
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
 import types
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ... import ir
 from ...analysis.kind_of import kind_of
+from ...analysis.kinds import infer_kinds
 from ...analysis.operations import is_python_function
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
 from ...frontend.marks import carry_over, mark
-from ...ir.kind import NONE, NOTHING, Kind
+from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...runtime import asked_of_none
 from ..all_names import all_names
-from .callees import Callees
+from .callees import Callees, rough
 from .class_cases import by_class
+from .decided_tests import deciding_names, exactly, without_decided_tests
 from .guards import guarded
 from .held_calls import held_calls_as_reads, methods_by_name
 from .iterated_objects import objects_as_lists
@@ -76,21 +80,63 @@ class Methods:
         self.book = book
         self._made: dict[Any, types.FunctionType] = {}
         self._spelled: dict[int, _Method] = {}
+        self._deciding: dict[int, frozenset[str]] = {}
+        self.asked: set[tuple[str, str]] = set()  # what tests asked of the arguments of the call
         self.lookup = book.methods
 
     def kind_of(self, expr: ir.Expr, kinds: Mapping[str, Kind]) -> Kind:
         return kind_of(expr, kinds, self.book)
 
-    def resolved(self, lowered: Lowered, given: Mapping[str, Kind], guard: bool = False) -> Lowered:
+    def sure(self, function: ir.Function, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
+        """The kinds of a function's names in all runs, those that raise included."""
+        return infer_kinds(function, given, self.book, evident=False)
+
+    def deciding(self, fn: Any) -> frozenset[str]:
+        """The parameters of a function that its tests, or those of what it calls, may be about."""
+        if not is_python_function(fn) or self.callees.variants.is_operation(fn):
+            return frozenset()
+        if id(fn) not in self._deciding:
+            self._deciding[id(fn)] = frozenset()  # (it may call itself)
+            with contextlib.suppress(UnsupportedError):
+                function = self.callees.lowered(fn).function
+                self._deciding[id(fn)] = deciding_names(function, self._passed_on)
+        return self._deciding[id(fn)]
+
+    def _passed_on(self, call: ir.Call) -> Iterator[str]:
+        """The names that a call hands to parameters that tests may be about."""
+        assert isinstance(call.fn, ir.Ref)
+        names = self.deciding(call.fn.obj)
+        for name, value in _bound(call.fn.obj, call).items() if names else ():
+            if name in names and isinstance(value, ir.Var):
+                yield value.name
+
+    def _calls_deciding(self, function: ir.Function) -> bool:
+        """Whether a function calls one whose tests its arguments may decide."""
+        values = (getattr(s, "value", None) for s in ir.statements(function.body))
+        fns = (v.fn.obj for v in values if isinstance(v, ir.Call) and isinstance(v.fn, ir.Ref))
+        return any(id(fn) not in self._spelled and self.deciding(fn) for fn in fns)
+
+    def resolved(
+        self,
+        lowered: Lowered,
+        given: Mapping[str, Kind],
+        guard: bool = False,
+        deciding: Mapping[str, Kind] | None = None,
+    ) -> Lowered:
         """A function in which methods of objects of known classes are called as functions;
-        with `guard` it begins by checking the classes that it is given."""
+        with `guard` it begins by checking the classes that it is given. `deciding` is what its
+        tests may be about besides."""
         if guard:
             lowered = guarded(lowered, given)
+        decided = {**(deciding or {}), **given}
+        lowered = without_decided_tests(lowered, decided, self.sure, self.asked)
         lowered = made_by_class(lowered)
         for _ in range(_MOST_ROUNDS):
             kinds = self.infer(lowered.function, given)
             known = any(kind.holds_objects for kind in kinds.values())
-            if not (known or may_call_methods(lowered.function) or calls_untold(lowered.function)):
+            function = lowered.function
+            asks = known or may_call_methods(function) or calls_untold(function)
+            if not (asks or (decided and self._calls_deciding(function))):
                 break
             function, named = properties_apart(
                 lowered.function, kinds, Names(all_names(lowered.function))
@@ -109,7 +155,7 @@ class Methods:
             if read is not lowered:
                 lowered = read
                 continue
-            body = _Spelling(self, lowered, kinds).block(lowered.function.body)
+            body = _Spelling(self, lowered, kinds, decided).block(lowered.function.body)
             if body == lowered.function.body:
                 break
             function = dataclasses.replace(lowered.function, body=body)
@@ -117,10 +163,16 @@ class Methods:
         return lowered
 
     def variant(
-        self, fn: types.FunctionType, method: _Method, name: str, given: Mapping[str, Kind]
+        self,
+        fn: types.FunctionType,
+        method: _Method,
+        name: str,
+        given: Mapping[str, Kind],
+        deciding: Mapping[str, Kind],
     ) -> ir.Ref:
-        """A function made for arguments of these classes."""
-        key = (id(fn), method.style, tuple(given.items()))
+        """A function made for arguments of these classes, and for what decides its tests; itself
+        where it asks for neither."""
+        key = (id(fn), method.style, tuple(given.items()), tuple(deciding.items()))
         if key not in self._made:
             made = types.FunctionType(
                 fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__
@@ -131,14 +183,17 @@ class Methods:
             inside = inside_checkpoint(fn)
             if inside is not None:
                 plain = dataclasses.replace(method, name=inside.__name__, original=inside)
-                mark(made, checkpoint=self.variant(inside, plain, name, given).obj)
+                mark(made, checkpoint=self.variant(inside, plain, name, given, deciding).obj)
             self._made[key] = made
             self._spelled[id(made)] = method
             lowered = self.callees.lowered(fn)
             function = dataclasses.replace(lowered.function, name=name)
             lowered = dataclasses.replace(lowered, function=function)
             self.callees.made[id(made)] = lowered  # (it may call itself)
-            self.callees.made[id(made)] = self.resolved(lowered, given, guard=True)
+            found = self.resolved(lowered, given, guard=True, deciding=deciding)
+            self.callees.made[id(made)] = found
+            if not given and method.style == "function" and found is lowered:
+                self._made[key] = fn
         return ir.Ref(name, self._made[key])
 
     def restored(self, function: ir.Function) -> ir.Function:
@@ -200,10 +255,17 @@ def _as_written(call: ir.Call, method: _Method) -> ir.Expr:
 class _Spelling(ir.Rewriter):
     """One walk through a function whose names have these kinds."""
 
-    def __init__(self, methods: Methods, lowered: Lowered, kinds: Mapping[str, Kind]) -> None:
+    def __init__(
+        self,
+        methods: Methods,
+        lowered: Lowered,
+        kinds: Mapping[str, Kind],
+        given: Mapping[str, Kind],
+    ) -> None:
         self.methods = methods
         self.lowered = lowered
         self.kinds = kinds
+        self.given = given
         self.parents = {
             stmt.target
             for stmt in ir.statements(lowered.function.body)
@@ -275,7 +337,7 @@ class _Spelling(ir.Rewriter):
 
     def spelled(self, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
         """A statement where names have these kinds."""
-        return _Spelling(self.methods, self.lowered, kinds).resolved(stmt)
+        return _Spelling(self.methods, self.lowered, kinds, self.given).resolved(stmt)
 
     def _done(self, found: Found | None, stmt: ir.Store) -> ir.Stmt:
         """A store as the call of the method that it is; itself where there is none."""
@@ -329,16 +391,72 @@ class _Spelling(ir.Rewriter):
             return None
         given = self._given(fn.obj, call)
         waiting = untold(fn.obj)
-        if not given:
-            return None if waiting is None else self._with_ranks(call, waiting)
-        told = None if waiting is None else waiting.told(tuple(given.items()))
+        told = None
+        if given and waiting is not None:
+            told = waiting.told(tuple(given.items()))
+        elif waiting is not None:
+            return self._with_ranks(call, waiting)
         if waiting is not None and told is not None:
             fn, call = told, waiting.given(call, told)
         elif waiting_of(fn.obj) is not None:
             return None
+        deciding = self._deciding(fn.obj, call)
+        if not given and not deciding:
+            return None
         method = _Method("function", fn.text, fn.obj)
         name = self.methods.callees.lowered(fn.obj).function.name
-        return dataclasses.replace(call, fn=self.methods.variant(fn.obj, method, name, given))
+        made = self.methods.variant(fn.obj, method, name, given, deciding)
+        return None if made.obj is fn.obj else dataclasses.replace(call, fn=made)
+
+    def _deciding(self, fn: Any, call: ir.Call) -> dict[str, Kind]:
+        """What is known of the arguments that tests of a function may be about."""
+        names = self.methods.deciding(fn)
+        if not names:
+            return {}
+        bound: dict[str, ir.Expr] = {
+            n: ir.Const(p.default)
+            for n, p in inspect.signature(fn, follow_wrapped=False).parameters.items()
+            if p.default is None or isinstance(p.default, (str, int, float))
+        }
+        bound.update(_bound(fn, call))
+        found = {n: self._exactly(bound[n]) for n in sorted(names & bound.keys())}
+        return {n: kind for n, kind in found.items() if kind != UNKNOWN}
+
+    def _exactly(self, value: ir.Expr) -> Kind:
+        """What a test may ask of a value."""
+        match value:
+            case ir.Const():
+                return exactly(value)
+            case ir.Var(name) if name in self.given and self.bound[name] == 1:
+                return self.given[name]
+            case ir.Var(name) if name in self.displayed and self.bound[name] == 1:
+                return exactly(self.displayed[name])
+            case ir.Var(name):
+                return rough(self.sure.get(name, UNKNOWN))
+        return UNKNOWN
+
+    @functools.cached_property
+    def bound(self) -> Counter[str]:
+        """How often names are bound, or updated."""
+        function = self.lowered.function
+        stmts = list(ir.statements(function.body))
+        updated = (n for s in stmts if isinstance(s, ir.Update) for n in ir.names_in(s.target))
+        return ir.bindings(stmts, function.param_names) + Counter(updated)
+
+    @functools.cached_property
+    def displayed(self) -> dict[str, ir.Display]:
+        """The names that are bound to what is written out: `[1.0, 2.0]`."""
+        return {
+            stmt.target: stmt.value
+            for stmt in ir.statements(self.lowered.function.body)
+            if isinstance(stmt, ir.Assign)
+            and isinstance(stmt.target, str)
+            and isinstance(stmt.value, ir.Display)
+        }
+
+    @functools.cached_property
+    def sure(self) -> Mapping[str, Kind]:
+        return self.methods.sure(self.lowered.function, self.given)
 
     def _with_ranks(self, call: ir.Call, waiting: Waiting) -> ir.Call | None:
         """A call of a derivative that asks what its arguments are, as one of that for these."""
@@ -385,21 +503,14 @@ class _Spelling(ir.Rewriter):
         assert isinstance(plain.fn, ir.Ref)
         method = _Method(found.style, found.name, found.original)
         given = self._given(plain.fn.obj, plain)
-        fn = self.methods.variant(plain.fn.obj, method, found.text, given)
+        deciding = self._deciding(plain.fn.obj, plain)
+        fn = self.methods.variant(plain.fn.obj, method, found.text, given, deciding)
         return dataclasses.replace(plain, fn=fn)
-
-    def _bound(self, fn: Any, call: ir.Call) -> dict[str, Any]:
-        """The arguments of a call by parameter."""
-        try:
-            signature = inspect.signature(fn, follow_wrapped=False)
-            return dict(signature.bind(*call.args, **dict(call.kwargs)).arguments)
-        except (TypeError, ValueError):
-            return {}
 
     def _given(self, fn: Any, call: ir.Call) -> dict[str, Kind]:
         """What is known of the objects among the arguments, by parameter; of None where the
         function takes a module instead."""
-        bound = self._bound(fn, call)
+        bound = _bound(fn, call)
         atoms = (ir.Var, ir.Ref, ir.Const)
         kinds = {n: self.kind(value) for n, value in bound.items() if isinstance(value, atoms)}
         kinds |= {n: k for n, k in _defaults(fn).items() if n not in bound}
@@ -433,3 +544,12 @@ def _defaults(fn: Any) -> dict[str, Kind]:
 
 def _is_super(value: ir.Expr) -> bool:
     return isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) and value.fn.obj is super
+
+
+def _bound(fn: Any, call: ir.Call) -> dict[str, Any]:
+    """The arguments of a call by parameter."""
+    try:
+        signature = inspect.signature(fn, follow_wrapped=False)
+        return dict(signature.bind(*call.args, **dict(call.kwargs)).arguments)
+    except (TypeError, ValueError):
+        return {}
