@@ -36,7 +36,7 @@ from ..frontend.structures import (
     structures_of,
     with_exact,
 )
-from ..ir.kind import UNKNOWN, VALUE, Asked, Kind
+from ..ir.kind import UNKNOWN, VALUE, Deciding, Kind
 from ..ir.required_types import asks_for_ranks, asks_modules
 from ..pytree import leaves
 from ..pytree.forms import forms
@@ -70,7 +70,7 @@ class Derivation:
         self._waiting: tuple[UnknownClassError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._versions: Recent[tuple[Any, ...], Derivation] = Recent(_VERSIONS)  # of other forms
-        self._asked: Asked = frozenset()  # what the versions ask of arguments
+        self._asked: Deciding = frozenset()  # what the versions ask of arguments
         self._of_types: Recent[Structures, Derivation] = Recent(_VERSIONS)
 
     @cached_property
@@ -366,7 +366,7 @@ class Derivation:
             return found
         return self._as_asked(found, found.asked)
 
-    def _as_asked(self, made: Derivation, asked: Asked) -> Derivation:
+    def _as_asked(self, made: Derivation, asked: Deciding) -> Derivation:
         """The same derivative for what its tests ask of the arguments: it serves all that are alike
         in that, and so does what is made from it."""
         inner, primal = self.primal.inner, self.primal
@@ -380,7 +380,7 @@ class Derivation:
         return found
 
     @cached_property
-    def asked(self) -> Asked:
+    def asked(self) -> Deciding:
         """The arguments that decide tests in it, and in what it is a derivative of."""
         inner = self.primal.inner
         try:

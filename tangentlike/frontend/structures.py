@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import runtime
 from ..errors import TangentlikeError
-from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, UNKNOWN, Asked, Exact, Kind
+from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, UNKNOWN, Deciding, Exact, Kind
 from ..pytree import leaves
 from .owners import is_machinery
 
@@ -71,7 +71,7 @@ def with_exact(required: Structures, given: Mapping[str, Any]) -> Structures:
     return (*found, *known.items())
 
 
-def as_asked(structures: Structures, asked: Asked) -> Structures:
+def as_asked(structures: Structures, asked: Deciding) -> Structures:
     """The same with no more of the arguments than tests ask for."""
     found = []
     for name, kind in structures:

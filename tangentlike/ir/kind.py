@@ -24,7 +24,7 @@ MANY = "!"  # some size that is not 1
 
 
 CLASS, VALUE = "class", "value"  # how much of an argument a test asks for
-Asked = frozenset[tuple[str, str]]  # the arguments that tests ask about, and for which of both
+Deciding = frozenset[tuple[str, str]]  # the arguments that tests ask about, and for which of both
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Exact:
     value: str | bool | None = None
     argument: str = ""
 
-    def asked_for(self, asked: Asked) -> Exact | None:
+    def asked_for(self, asked: Deciding) -> Exact | None:
         """What of it is asked for."""
         if (self.argument, VALUE) in asked and self.value is not None:
             return self

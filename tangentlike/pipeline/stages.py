@@ -29,7 +29,7 @@ from ..frontend.lower import Lowered, Scope
 from ..frontend.meanings import Meanings, counting_data, noting
 from ..frontend.structures import as_asked
 from ..frontend.verify import check
-from ..ir.kind import UNKNOWN, Asked, Kind, described
+from ..ir.kind import UNKNOWN, Deciding, Kind, described
 from ..rules.book import RuleBook, default_book
 from ..rules.foreign import ForeignBook
 from ..rules.namespaces import refuse_unwrapped
@@ -69,7 +69,7 @@ class Derived:
     given_back: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
     real: bool = True
     record: Record = field(default_factory=Record, repr=False, compare=False)
-    asked: Asked = frozenset()
+    asked: Deciding = frozenset()
     again: Callable[[], Derived] | None = field(default=None, repr=False, compare=False)
 
     @property
