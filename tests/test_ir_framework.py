@@ -332,6 +332,19 @@ def test_facts_die_with_their_function() -> None:
     assert dying() is None
 
 
+def test_facts_go_when_their_manager_forgets_them() -> None:
+    """Then nothing waits for a garbage collection, and the next question is answered anew."""
+    function, facts = program("y = a; return y"), Facts("first")
+    dying = weakref.ref(facts.get(ProgramIndex, function))
+    gc.disable()
+    try:
+        facts.forget()
+        assert dying() is None
+    finally:
+        gc.enable()
+    assert facts.get(ProgramIndex, function) is facts.get(ProgramIndex, function)
+
+
 def test_jumps_of_nested_programs() -> None:
     """`continue` goes to the head of its loop, an early `return` to the end."""
     function = program("y = a\nfor i in n:\n    t = i\n    if i > k:\n        y = b\nreturn y")

@@ -28,15 +28,16 @@ class Facts:
     >>> facts.get(ProgramIndex, f) is facts.get(ProgramIndex, f)
     True
 
-    The facts are kept with the function (and are gone with it), apart for each manager. `runs`
-    counts the analyses that were run, by whichever manager.
+    The facts are kept with the function (and are gone with it), apart for each manager, until that
+    is told to `forget` them. `runs` counts the analyses that were run, by whichever manager.
     """
 
     runs: ClassVar[int] = 0
 
-    def __init__(self, setting: Any = None) -> None:
+    def __init__(self, setting: Any = None, lasting: bool = False) -> None:
         self.setting = setting
         self.computed: dict[str, int] = {}  # how often each analysis was run
+        self._asked: list[weakref.ref[Function]] | None = None if lasting else []
 
     def get(self, analysis: Analysis[_T], function: Function) -> _T:
         """What an analysis says of a function; worked out when first asked for."""
@@ -57,19 +58,29 @@ class Facts:
             now.update((a, before[a]) for a in preserved if a in before and a not in now)
         return new
 
+    def forget(self) -> None:
+        """All that was found goes. Facts refer to their function and it to them: without this,
+        every version of a program would stay until the next garbage collection."""
+        for asked in self._asked or ():
+            function = asked()
+            if function is not None:
+                function.__dict__["_facts"].pop(self, None)
+        self.setting, self._asked = None, []
+
     def _known(self, function: Function) -> dict[Analysis[Any], Any]:
-        kept: weakref.WeakKeyDictionary[Facts, dict[Analysis[Any], Any]] | None
-        kept = function.__dict__.get("_facts")
+        kept: dict[Facts, dict[Analysis[Any], Any]] | None = function.__dict__.get("_facts")
         if kept is None:
-            kept = weakref.WeakKeyDictionary()
+            kept = {}
             object.__setattr__(function, "_facts", kept)
         found = kept.get(self)
         if found is None:
             found = kept[self] = {}
+            if self._asked is not None:
+                self._asked.append(weakref.ref(function))
         return found
 
 
-GENERAL = Facts()  # for facts that follow from the text of a function alone
+GENERAL = Facts(lasting=True)  # for facts that follow from the text of a function alone
 
 
 def fact(analysis: Analysis[_T], function: Function) -> _T:

@@ -13,8 +13,8 @@ derivative stay whole and nested: tests of `if` and `while`, keys of an `Index`,
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
-from typing import Any, Union
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Union, get_args
 
 from ..errors import Place
 
@@ -57,10 +57,7 @@ class Ref:
 
     text: str
     obj: Any = field(compare=False, hash=False)
-    key: int = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "key", id(self.obj))
+    key: int = field(init=False, repr=False, metadata={"is": "id(obj)"})
 
 
 @dataclass(frozen=True)
@@ -391,3 +388,43 @@ class Module:
     @property
     def main(self) -> Function:
         return self.functions[-1]
+
+
+# ------------------------------------------------------------------- quick to make and compare
+
+
+def _quickened(cls: type) -> None:
+    """Nodes are made by the ten thousand, and a frozen dataclass takes three times as long to make
+    as one that is not. That nothing changes a node is what the type checker sees to, so the
+    guard that runs with every assignment of a field goes, and fields are plainly assigned."""
+    every = fields(cls)
+    given = [f for f in every if f.init and not f.kw_only]
+    words = [f for f in every if f.init and f.kw_only]
+    head = ["self", *map(_parameter, given), *(["*"] if words else []), *map(_parameter, words)]
+    lines = [f"def __init__({', '.join(head)}):"]
+    lines += [f"    self.{f.name} = {f.metadata.get('is', f.name)}" for f in every]
+    same = " and ".join(f"self.{f.name} == other.{f.name}" for f in every if f.compare) or "True"
+    lines += [
+        "def __eq__(self, other):",
+        "    if self is other: return True",
+        f"    return {same} if other.__class__ is self.__class__ else NotImplemented",
+    ]
+    defaults = {f"_{f.name}": f.default for f in every if f.default is not MISSING}
+    made: dict[str, Any] = {}
+    exec("\n".join(lines), defaults, made)
+    made["__init__"].__annotations__ = cls.__init__.__annotations__  # type: ignore[misc]
+    if cls is Const:  # (which compares values by their text)
+        del made["__eq__"]
+    for name, method in made.items():
+        method.__qualname__ = f"{cls.__qualname__}.{name}"
+        setattr(cls, name, method)
+    for name in ("__setattr__", "__delattr__"):
+        delattr(cls, name)
+
+
+def _parameter(own: Field[Any]) -> str:
+    return own.name if own.default is MISSING else f"{own.name}=_{own.name}"
+
+
+for _node in (*get_args(Expr), *get_args(Stmt), Text, Set, Origin, Continue):
+    _quickened(_node)

@@ -31,7 +31,8 @@ class ForeignBook:
         self._book = book
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._book, name)
+        found = self.__dict__[name] = getattr(self._book, name)  # (looked up once: asked often)
+        return found
 
     def entry_kind(self, kind: Kind) -> Kind:
         """The kind of an entry of an array, given what it is in NumPy. (Its shape is not claimed:

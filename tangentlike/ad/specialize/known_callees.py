@@ -24,7 +24,8 @@ class KnownCallees:
         self.methods = MethodLookup(callees.made)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._book, name)
+        found = self.__dict__[name] = getattr(self._book, name)  # (looked up once: asked often)
+        return found
 
     def is_callee(self, obj: Any) -> bool:
         """Whether an object is a function of the user's whose source says what it does."""

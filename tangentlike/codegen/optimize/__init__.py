@@ -67,12 +67,23 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     w_bar = 2.0 * r
     return w_bar
     """
-    function = ir.distinct(function)
+    function, manager = ir.distinct(function), Manager()
     kinds = {**facts.kinds, **derived_kinds(function, facts)}
     floating = facts.floating | floating_names(function, facts)
-    facts = replace(facts, kinds=kinds, floating=floating, cache={}, manager=Manager())
+    facts = replace(facts, kinds=kinds, floating=floating, cache={}, manager=manager)
+    managers = [manager]
+    try:
+        return _simplified(function, facts, managers)
+    finally:
+        for each in managers:
+            each.forget()
+
+
+def _simplified(function: ir.Function, facts: Facts, managers: list[Manager]) -> ir.Function:
+    """The same; `managers` are those whose facts are not needed afterwards."""
     function = _rounds(drop_real_parts(function, facts), facts)
     function, facts = coalesce_names(function, facts)
+    managers.append(facts.manager)
     nested = nest_single_uses(function, facts)  # the user's names are shorter: more fits a line
     if nested is not function:
         function = _rounds(nested, facts)
