@@ -292,3 +292,26 @@ def test_each_function_of_a_chain_is_inferred_once_for_each_kind(monkeypatch):
     gradient = tl.grad(made["chained"])(x, made["Layer"](2.0))
     assert np.allclose(gradient, [2.0 / np.cosh(1.0) ** 2, 0.0])
     assert 12 <= len(asked) < 200
+
+
+def scaled_sine(x, k):
+    return np.sin(x * k) * x
+
+
+def calls_with_other_arguments_active(x, k):
+    first = scaled_sine(x, k)
+    second = scaled_sine(first, 2.0)
+    return np.sum(scaled_sine(np.ones(3), k) * second)
+
+
+def test_a_helper_is_printed_once_for_what_is_the_same() -> None:
+    args = np.linspace(0.2, 0.9, 3), np.array([0.5, 1.5, 0.25])
+    gradient = tl.grad(calls_with_other_arguments_active, wrt=(0, 1))
+    gradient(*args)
+    text = gradient.source
+    # One forward function; a backward function for each choice of what is wanted of it.
+    assert text.count("def scaled_sine_fwd") < text.count("def scaled_sine_bwd") == 3
+    bodies = [part.partition(":\n")[2] for part in text.split("\n\n\n")[1:]]
+    assert len(set(bodies)) == len(bodies)
+    tl.check_grads(calls_with_other_arguments_active, args, wrt=(0, 1))
+    tl.check_grads(calls_with_other_arguments_active, args, wrt=1, order=2)

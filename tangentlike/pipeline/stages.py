@@ -20,7 +20,7 @@ from ..analysis.moving import refuse_moving
 from ..analysis.raising import refuse_raising
 from ..analysis.stated_classes import stated_classes
 from ..codegen.fuse import fused, refuse_unfused
-from ..codegen.optimize.tapes import simplified_pairs
+from ..codegen.optimize.tapes import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.module import scopes_of
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
@@ -388,7 +388,8 @@ def _derived(
     record = build.record
     with record.stage("simplified") as run:
         functions = made_by_transform.functions
-        run.made = simplified_pairs(functions, build.simplified, build.facts)
+        shorter = simplified_pairs(functions, build.simplified, build.facts)
+        run.made = without_repeats(shorter, len(main))
         if request.target == "cupy-fused":
             run.made = _fused(run.made, lowered.scope, build)
         asked = frozenset(build.methods.asked)

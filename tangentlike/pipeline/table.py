@@ -35,7 +35,7 @@ from ..ad.reverse.prepare import Preparation
 from ..ad.specialize.inner_functions import with_inner_functions
 from ..ad.specialize.methods import Methods
 from ..codegen.optimize import PASSES
-from ..codegen.optimize.tapes import simplified_pairs
+from ..codegen.optimize.tapes import simplified_pairs, without_repeats
 from ..codegen.print import emit, load
 from ..frontend.verify import check
 from ..ir.facts import Facts
@@ -134,7 +134,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "simplified",
         "as a person would write it",
-        passes=(*(change for change, _ in PASSES), simplified_pairs),
+        passes=(*(change for change, _ in PASSES), simplified_pairs, without_repeats),
         requires=("derivative",),
         makes=("short",),
         preserves=("derivative",),

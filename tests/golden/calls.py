@@ -17,11 +17,6 @@ def scale_bwd(tape, total_seed):
     return a_bar, c_bar
 
 
-def scale_fwd2(a: float, c: float):
-    product = a * c
-    return product + GRAVITY, (a, c, product)
-
-
 def scale_bwd2(tape, total_seed):
     a, c, product = tape
     product_bar = unbroadcast(total_seed, product)  # return a * c + GRAVITY
@@ -33,7 +28,7 @@ def scale_bwd2(tape, total_seed):
 def calls_grad(a: float, c: float):
     # primal
     scale_a, scale_tape = scale_fwd(a, c)
-    scale_scale_a, scale_tape2 = scale_fwd2(scale_a, c)
+    scale_scale_a, scale_tape2 = scale_fwd(scale_a, c)
     # adjoint
     product_bar = scalar_seed(scale_scale_a * a)  # return scale(scale(a, c), c) * a
     a_bar = unbroadcast(product_bar * scale_scale_a, a)

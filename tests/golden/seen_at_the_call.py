@@ -42,10 +42,6 @@ def euler_bwd(tape, y_seed):
     return k_bar
 
 
-def f_fwd2(t, *, k):
-    return k * t, (t, k)
-
-
 def f_bwd2(tape, product_seed):
     t, k = tape
     k_bar = unbroadcast(product_seed * t, k)  # return k * t
@@ -66,7 +62,7 @@ def seen_at_the_call_grad(a, x):
         total_saved.append(total)
         total = total + euler_partial
     k = a * a
-    partial2_x, f_tape = f_fwd2(x, k=k)
+    partial2_x, f_tape = f_fwd(x, k=k)
     total2 = total + partial2_x
     euler_partial3, euler_tape2 = euler_fwd(x, 0.1, 1, k=k)
     # adjoint

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
 
 from ... import ir
 from .facts import Facts
@@ -48,6 +49,58 @@ def simplified_pairs(
             out[at] = simplified(_without_taped(out[at], unread))
             out[at + 1] = simplified(_without_unpacked(out[at + 1], unread, rest))
     return tuple(out)
+
+
+def without_repeats(functions: Sequence[ir.Function], last: int) -> tuple[ir.Function, ...]:
+    """The functions without those that are another one by another name: a helper that is called
+    with other arguments active has a backward function more, and often the same forward function.
+    The `last` ones are asked for by their names.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> f, g = (dataclasses.replace(program("return x"), name=name) for name in "fg")
+    >>> [fn.name for fn in without_repeats((f, g, dataclasses.replace(f, name="main")), 1)]
+    ['f', 'main']
+    """
+    made = list(functions)
+    names = {fn.name for fn in made}
+    refs: dict[str, Any] = {
+        part.text: part.obj
+        for fn in made
+        for stmt in ir.statements(fn.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.parts_of(expr)
+        if isinstance(part, ir.Ref) and part.text in names
+    }
+    while True:
+        same = _same_as_earlier(made[: len(made) - last])
+        if not same:
+            return tuple(made)
+        called = {name: ir.Ref(other, refs.get(other)) for name, other in same.items()}
+        made = [_calling(fn, called) for fn in made if fn.name not in same]
+
+
+def _same_as_earlier(functions: Sequence[ir.Function]) -> dict[str, str]:
+    """The names of functions that an earlier one is equal to, and the name of that."""
+    found: dict[str, str] = {}
+    known: dict[Hashable, list[ir.Function]] = {}
+    for fn in functions:
+        alike = known.setdefault((fn.place, fn.param_names, len(fn.body)), [])
+        same = next((f for f in alike if dataclasses.replace(fn, name=f.name) == f), None)
+        if same is None:
+            alike.append(fn)
+        else:
+            found[fn.name] = same.name
+    return found
+
+
+def _calling(fn: ir.Function, same: Mapping[str, ir.Ref]) -> ir.Function:
+    """A function that calls others instead of those that are gone."""
+
+    def one(expr: ir.Expr) -> ir.Expr:
+        known = same.get(expr.text) if isinstance(expr, ir.Ref) else None
+        return ir.rebuild(expr, one) if known is None else known
+
+    return ir.with_body(fn, ir.rewrite(fn.body, expression=one))
 
 
 def _unpacked(bwd: ir.Function) -> tuple[str | None, ...] | None:
