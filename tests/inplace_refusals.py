@@ -23,11 +23,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "lambda_writes": _each(_WAYS, "`__setitem__` is called by its name"),
     "list_grown_in_loop": _each(_WAYS, "`append` of `xs` in a loop over `xs`"),
     "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
-    "nditer_write": {
-        "reverse": "`v` is written in place while `y` may share its memory",
-        "example": "`v` is written in place while `y` may share its memory",
-        "forward": "no derivative rule for np.nditer",
-    },
+    "nditer_write": _each(_WAYS, "no derivative rule for np.nditer"),
     "global_written_by_callee": _each(
         _WAYS,
         "`product` carries derivatives into `G`, which is defined outside global_written_by_c",
@@ -44,8 +40,8 @@ REFUSED: dict[str, dict[str, str]] = {
     "partial_write": _each(_WAYS, "a function that uses `w` is stored"),
     "list_of_callables": _each(_WAYS, "`f` may write its arguments, which carry derivatives"),
     "map_writes": {
-        "reverse": "`w` is written in place while an element of `items` may share its memory",
-        "example": "`w` is written in place while an element of `items` may share its memory",
+        "reverse": "`__setitem__` is called by its name",
+        "example": "`__setitem__` is called by its name",
         "forward": "`__setitem__` is called by its name",
     },
     "outer_given_to_helper": _each(
@@ -87,10 +83,13 @@ REFUSED: dict[str, dict[str, str]] = {
         _WAYS, "carries derivatives into `G`, which is defined outside"
     ),
     "by_getattr": _each(_WAYS, "`__setitem__` is called by its name"),
-    "by_kept_method": _each(_REVERSE, "`fill` is written in place while `w` may share its memory"),
+    "by_kept_method": {
+        "reverse": "`fill` may write what it is given",
+        "example": "`fill` is written in place while `w` may share its memory",
+    },
     "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
-    "by_memset": _each(_REVERSE, "is written in place while `w` may share its memory"),
+    "by_memset": _each(_REVERSE, "`ctypes.memset` may write what it is given"),
     "slice_with_other_step": _each(
         _REVERSE, "a slice is assigned to an overlapping slice with another step"
     ),

@@ -24,7 +24,7 @@ def test_second_order(fn):
         tl.check_grads(tl.grad(fn), (X.copy(),), modes=("fwd",))
         with pytest.raises(
             tl.UnsupportedError,
-            match="may share its memory|may be the same array|another name may refer",
+            match="how is not known|which is not tracked|may be held elsewhere|may share its memory",
         ):
             tl.grad(lambda x: np.sum(tl.grad(fn)(x)))(X.copy())
     else:

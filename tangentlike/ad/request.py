@@ -14,22 +14,18 @@ class Reading:
     """What of a program is read the longer way, because it was refused the shorter one.
 
     `objects`: functions that capture values are objects of classes of their own; `managers`:
-    context managers are written out; `data`: what outer data is counts. `namespace` is the module
+    context managers are written out; `namespace` is the module
     that the arrays name as theirs (`x.__array_namespace__()`); `by_identity`: adjoints of memory
     are found by identity when it runs.
     """
 
     objects: bool = False
     managers: bool = False
-    data: bool = False
     namespace: ModuleType | None = None
     by_identity: bool = False
 
-    def longer(self, needs: str, has_data: bool) -> Reading | None:
-        """The longer reading that a refusal asks for, None if it is read in that way already;
-        `has_data`: whether there is outer data that could tell what may share memory."""
-        if needs == "memory" and has_data and not self.data:
-            return replace(self, data=True)
+    def longer(self, needs: str) -> Reading | None:
+        """The longer reading that a refusal asks for, None if it is read in that way already."""
         if needs == "objects" and not self.objects:
             return replace(self, objects=True)
         if needs == "managers" and not self.managers:

@@ -5,9 +5,8 @@ as no write through one name is seen through another that is read later. `analys
 follows, flow-sensitively, the pairs of live names that may share memory (so a swap of two
 buffers, or a view read before the next write, is seen to be harmless). Where a write *is* seen
 through another name, the one that was made as a view (`row = A[i]`) becomes a **path**: its
-adjoint is the same view of the base's adjoint buffer. Arrays for which only the run can say
-which of them share memory are **entangled**: their adjoints are looked up by their memory when
-the sweep runs. What none of these covers is refused.
+adjoint is the same view of the base's adjoint buffer. What this does not cover is refused, and
+then differentiated with adjoints by identity.
 
 `classes` (flow-insensitive) says which names' contents a write may change: what the reverse
 sweep must restore.
@@ -37,7 +36,7 @@ from .operations import rule_object
 from .sharing import Sharing, assigned_field, container_stores, owner
 from .structure import Structure
 
-SHARED = "(shared)"  # stands for the buffers of all entangled arrays
+SHARED = "(shared)"  # stands for all adjoints that are found by identity
 
 
 def rebased(view: ir.Expr, base: ir.Expr) -> ir.Expr:
@@ -64,8 +63,8 @@ class Aliases:
     """`classes`: name -> representative; `written`: representatives of classes somebody writes;
     `direct`: names written through; `paths`: name -> the view it is, of another name; `rigid`:
     bases whose adjoint must have their memory layout, for a `reshape` of it to be a view;
-    `resized`: representatives of classes that may hold lists whose length changes; `entangled`:
-    names of arrays whose adjoints are found by their memory."""
+    `resized`: representatives of classes that may hold lists whose length changes; `found`:
+    names of what has its adjoint found by identity."""
 
     classes: dict[str, str] = field(default_factory=dict)
     written: frozenset[str] = frozenset()
@@ -73,7 +72,7 @@ class Aliases:
     paths: dict[str, ir.Expr] = field(default_factory=dict)
     rigid: frozenset[str] = frozenset()
     resized: frozenset[str] = frozenset()
-    entangled: frozenset[str] = frozenset()
+    found: frozenset[str] = frozenset()
 
     def class_of(self, name: str) -> str:
         return self.classes.get(name, name)
@@ -101,14 +100,14 @@ class Aliases:
 
     def root(self, name: str) -> str:
         """The name whose adjoint buffer serves `name` (itself unless it is a path); one for all
-        that are entangled."""
+        whose adjoints are found by identity."""
         while name in self.paths:
             (name,) = base_names(self.paths[name])
-        return SHARED if name in self.entangled else name
+        return SHARED if name in self.found else name
 
     def has_variable(self, name: str) -> bool:
         """Whether the adjoint of `name` is a variable of its own, not a view of another."""
-        return name not in self.paths and name not in self.entangled
+        return name not in self.paths and name not in self.found
 
 
 def analyse_aliases(sharing: Sharing) -> Aliases:
@@ -120,10 +119,6 @@ def analyse_aliases(sharing: Sharing) -> Aliases:
     aliases.resized = frozenset(aliases.class_of(name) for name in lists)
     for (written, other), stmt in sharing.conflicts.items():
         _resolve(written, other, stmt, aliases, sharing)
-    for name in sorted(aliases.entangled):  # `row = m[i]` needs no looking up beyond that of `m`
-        _follow(name, aliases, sharing)
-    aliases.rigid -= aliases.entangled  # (buffers found by memory are laid out like their arrays)
-    aliases.entangled -= aliases.paths.keys()
     return aliases
 
 
@@ -142,10 +137,6 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
     if aliases.root(owners[0]) == aliases.root(owners[1]):
         return  # (an item of `a` is the same view of `a_bar`, be `a` an array or a list)
     together = _names_sharing(owners, aliases)
-    kinds = sharing.sources.kinds
-    if together and all(name in kinds and kinds[name].form == "array" for name in together):
-        aliases.entangled |= together
-        return
     seen, name = _spoken(other), owner(other)
     raise SharingError(
         f"{_spoken(written)} is written in place while {seen} may share its memory",

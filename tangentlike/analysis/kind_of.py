@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..frontend.meanings import data_counts
 from ..frontend.owners import module_of
 from ..frontend.structures import (
     assigned_attributes,
@@ -173,8 +172,7 @@ def _literal(value: Any) -> Kind:
 
 
 def _live(text: str, obj: Any) -> Kind:
-    """Data of the user's module may be rebound between runs: only library constants count, unless
-    what data is was noted (`meanings.data_counts`)."""
+    """Data of the user's module may be rebound between runs: only library constants count."""
     if isinstance(obj, ModuleType):
         return Kind("other", module=obj)
     if is_function(obj):
@@ -183,8 +181,6 @@ def _live(text: str, obj: Any) -> Kind:
         return OTHER
     if "." in text and isinstance(obj, float) and text.rpartition(".")[2] in ("pi", "e", "inf"):
         return FLOAT
-    if data_counts() and (kind := structure_of(obj, ranks=True)).tells_ranks:
-        return kind
     if not is_object(obj) and not isinstance(obj, (list, tuple)):
         return UNKNOWN
     kind = structure_of(obj)  # (each method asks whether it is given an object of its class)

@@ -20,8 +20,6 @@ LIKE_ARGUMENTS: Mapping[str, tuple[int, ...]] = {
     "places_left": (0,),
     "places_taken": (0,),
     "reached": (1,),
-    "adjoint_of": (1,),
-    "take_adjoint": (1, 2),
     "len": (0,),
     "shape": (0,),
     "ndim": (0,),

@@ -2,8 +2,7 @@
 
 Functions, classes and modules are read when a derivative is made: a helper that is defined
 again (in a notebook, or by the next round of a loop) leaves behind a derivative of what it was.
-Data is no concern, since emitted code reads it when it runs, unless what it is decided something:
-that a list of the module holds numbers tells that nothing can be written into its items.
+Data is no concern, since emitted code reads it when it runs.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ class Meanings:
         self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
         self._cells: dict[int, tuple[types.CellType, Any]] = {}
         self._derivatives: dict[int, Callable[[], bool]] = {}
-        self._data: dict[Any, tuple[Callable[[], Any], Callable[[Any], Any], Any]] = {}
-        self.of_data = False  # whether names of data were looked up
         self._lookups: tuple[tuple[Callable[..., Any], str, Any], ...] = ()  # of the same names
 
     def hold(self) -> bool:
@@ -35,16 +32,16 @@ class Meanings:
         for get, name, obj in self._lookups:
             if get(name, obj) is not obj:
                 return self._names_hold() and self._rest_holds()
-        return not (self._cells or self._derivatives or self._data) or self._rest_holds()
+        return not (self._cells or self._derivatives) or self._rest_holds()
 
     def moved(self, cells: Mapping[int, types.CellType]) -> Meanings | None:
         """The same with cells (by the id of those in whose place they are); None where what
         one of them held was relied on."""
-        if any(key in self._cells for key in cells) or self._data:
+        if any(key in self._cells for key in cells):
             return None
         made = Meanings()
         made._names, made._cells = self._names, self._cells
-        made._derivatives, made.of_data = self._derivatives, self.of_data
+        made._derivatives = self._derivatives
         return made
 
     @property
@@ -64,13 +61,10 @@ class Meanings:
             now = contents_of(cell, obj)
             if now is not obj and _means(now) is not _means(obj):
                 return False
-        if not all(look(read()) == found for read, look, found in self._data.values()):
-            return False
         return all(holds() for holds in self._derivatives.values())
 
 
 _NOTING: ContextVar[tuple[Meanings, ...]] = ContextVar("noting", default=())
-_DATA_COUNTS: ContextVar[bool] = ContextVar("data_counts", default=False)
 
 
 @contextmanager
@@ -82,32 +76,6 @@ def noting() -> Iterator[Meanings]:
         yield made
     finally:
         _NOTING.reset(token)
-
-
-@contextmanager
-def counting_data() -> Iterator[None]:
-    """What outer data is may be relied on from here on, and is noted."""
-    token = _DATA_COUNTS.set(True)
-    try:
-        yield
-    finally:
-        _DATA_COUNTS.reset(token)
-
-
-def data_counts() -> bool:
-    """Whether what outer data is may be relied on."""
-    return _DATA_COUNTS.get()
-
-
-def note_data(key: Any, read: Callable[[], Any], look: Callable[[Any], Any]) -> None:
-    """What `read` gives is outer data if it means nothing else; `look` tells what of it counts."""
-    obj = read()
-    if _means(obj) is not None:
-        return
-    for meanings in _NOTING.get():
-        meanings.of_data = True
-        if data_counts():
-            meanings._data.setdefault(key, (read, look, look(obj)))
 
 
 def note_name(names: Mapping[str, Any], name: str, obj: Any) -> None:
@@ -155,10 +123,7 @@ _DATA = ("builtins", "numpy")
 __all__ = [
     "Meanings",
     "contents_of",
-    "counting_data",
-    "data_counts",
     "note_cell",
-    "note_data",
     "note_derivative",
     "note_name",
     "noting",

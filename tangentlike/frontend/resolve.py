@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import difflib
-import functools
 import inspect
 import sys
 import types
@@ -16,8 +15,7 @@ import numpy as np
 
 from .. import ir
 from .imports import Imported
-from .meanings import contents_of, note_cell, note_data, note_name
-from .structures import structure_of
+from .meanings import contents_of, note_cell, note_name
 
 
 @dataclass(frozen=True)
@@ -65,14 +63,9 @@ class Scope:
             except ValueError:  # the enclosing function has not bound it yet
                 raise KeyError(name) from None
             note_cell(self.cells[name], found)
-            cell = self.cells[name]
-            note_data((id(cell), ""), lambda: contents_of(cell), _whole_structure)
             return found
         found = self.globals[name] if name in self.globals else self.builtins[name]
         note_name(self.globals, name, found)
-        if name in self.globals:
-            names = self.globals
-            note_data((id(names), name), lambda: names.get(name), _whole_structure)
         return found
 
     def _meant(self, name: str) -> Any:
@@ -112,9 +105,6 @@ class Scope:
         return self.array_module.text
 
 
-_whole_structure = functools.partial(structure_of, ranks=True)
-
-
 def is_namespace(obj: Any) -> bool:
     """Whether what hangs on an object is its for good: the functions of a module, the methods
     of a class or of one of SciPy's distributions."""
@@ -129,7 +119,6 @@ def live_attribute(obj: Any, name: str) -> Any:
     found = getattr(obj, name)
     if isinstance(obj, types.ModuleType):
         note_name(vars(obj), name, found)
-    note_data((id(obj), name), lambda: getattr(obj, name, None), _whole_structure)
     return found
 
 

@@ -41,13 +41,11 @@ from ..ad.specialize.inner_functions import with_inner_functions
 from ..ad.specialize.known_callees import KnownCallees
 from ..ad.specialize.methods import Methods
 from ..ad.specialize.plain_functions import PlainFunctions
-from ..ad.specialize.written_out_calls import unless_shared
 from ..analysis.activity import active_names, refuse_unknown, useful_names, varied_names
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_callees import refuse_cut_callees
 from ..analysis.cut_paths import refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
-from ..analysis.entangled import entangled_names, refuse_twice
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
@@ -344,25 +342,9 @@ class Builder:
         given: Mapping[str, Kind],
         shared: tuple[str, ...],
     ) -> tuple[Primal, Context]:
-        """`_primal_of`; where it is refused for sharing, once more with calls written out."""
+        """Everything the reverse transform needs to know of one function."""
         if self.reading.by_identity:
             return self._primal_by_identity(lowered, wrt, given, shared)
-        return unless_shared(
-            lambda lowered: self._primal_of(lowered, wrt, given, shared),
-            lowered,
-            self.callees,
-            functools.partial(self._kinds, given=given),
-            functools.partial(self.methods.resolved, given=given),
-        )
-
-    def _primal_of(
-        self,
-        lowered: Lowered,
-        wrt: tuple[str, ...],
-        given: Mapping[str, Kind],
-        shared: tuple[str, ...],
-    ) -> tuple[Primal, Context]:
-        """Everything the reverse transform needs to know of one function."""
         if has_shadow(lowered.function):
             raise SharingError(
                 "adjoints are found by identity here",
@@ -376,9 +358,6 @@ class Builder:
         function, aliases, counters = self._prepared(function, wrt, shared, context)
         with self.record.stage("called") as run:
             active = self._active(function, wrt, shared, context)
-            severed = frozenset(wrt) - set(function.param_names)
-            sources = context.sources()
-            aliases.entangled = entangled_names(function, aliases, active, severed, sources)
             written = tuple(p for p in function.param_names if aliases.is_written(p))
             conversion = CallConversion(active, aliases, context, counters)
             run.made = function = conversion.function(function)
@@ -424,7 +403,6 @@ class Builder:
             run.made = shared_loads = share_loads(function, context)
             if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
                 context.kinds.update(infer_kinds(shared_loads, given, self.book))
-            refuse_twice(shared_loads)
             self._check_outside(shared_loads, wrt, context, restores=True)
             check_bound(shared_loads, read, "spell")
             return shared_loads

@@ -26,7 +26,7 @@ from ..codegen.print.module import scopes_of
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
-from ..frontend.meanings import Meanings, counting_data, noting
+from ..frontend.meanings import Meanings, noting
 from ..frontend.structures import as_asked
 from ..frontend.verify import check
 from ..ir.kind import UNKNOWN, Deciding, Kind, described
@@ -114,23 +114,25 @@ class Derived:
 @dataclass(frozen=True)
 class Asked:
     """What is differentiated: a function by a request. `reversible` gives the same function over
-    derivatives that were made for reverse mode; `meanings` is what was read so far."""
+    derivatives that were made for reverse mode; `meanings` is what was read so far; `cuts` is what
+    was cut out of the program."""
 
     function: Callable[..., Any]
     request: Request
     book: RuleBook | None
     reversible: Callable[[], Callable[..., Any]] | None
     meanings: Meanings
+    cuts: Cuts | None = None
 
 
 @dataclass(frozen=True)
 class Form:
     """A form that a derivative can have: what makes it, and whether it may serve what the forms
-    before it refused. `speaks`: its refusal says more than that of those."""
+    before it refused. `general`: what it refuses is refused for a better reason than theirs."""
 
     make: Callable[[Asked], Derived]
     serves: Callable[[Asked, UnsupportedError], bool]
-    speaks: bool = False
+    general: bool = True
 
 
 def _by_name(asked: Asked) -> Derived:
@@ -183,10 +185,10 @@ def _in_part(asked: Asked) -> Derived:
     statement than the one before.
     """
     cuts = Cuts()
+    asked = replace(asked, cuts=cuts)
     while True:
-        cuts.again()
         try:
-            return _read(asked, asked.request, cuts)
+            return _first(asked, _FOR_MEMORY)
         except InternalError:
             if cuts.made:  # (of what is left of a program nothing more can be said)
                 raise next(iter(cuts.made.values())) from None
@@ -194,20 +196,43 @@ def _in_part(asked: Asked) -> Derived:
         except UnsupportedError as refusal:
             if refusal in cuts.made.values() or isinstance(refusal, WrtError):
                 raise
-            if isinstance(refusal, UnknownClassError) and not asked.request.settled:
-                raise  # (the arguments of a call may tell)
+            if _may_tell(refusal, asked.request):
+                raise
             if not cuts.cut(refusal):
                 raise (cuts.always or [refusal])[0] from None
 
 
 # The order in which they are asked for.
+_FOR_MEMORY = (
+    Form(_by_name, lambda asked, refusal: True),
+    Form(_by_identity, _may_find_by_identity),
+)
 _WHOLE = (
     Form(_by_name, lambda asked, refusal: True),
     Form(_by_identity, _serves_identity),
-    Form(_of_reversible, _serves_reversible),
+    Form(_of_reversible, _serves_reversible, general=False),
     Form(_by_identity, _serves_identity_again),
 )
-_FORMS = (*_WHOLE, Form(_in_part, lambda asked, refusal: not asked.request.strict, speaks=True))
+_FORMS = (*_WHOLE, Form(_in_part, lambda asked, refusal: not asked.request.strict))
+
+
+def _first(asked: Asked, forms: tuple[Form, ...]) -> Derived:
+    """The derivative in the first of these forms that is not refused."""
+    refused: UnsupportedError | None = None
+    for form in forms:
+        if refused is None or form.serves(asked, refused):
+            try:
+                return form.make(asked)
+            except UnsupportedError as refusal:
+                if refused is None or (form.general and not _may_tell(refused, asked.request)):
+                    refused = refusal
+    assert refused is not None
+    raise refused
+
+
+def _may_tell(refusal: UnsupportedError, request: Request) -> bool:
+    """Whether the arguments of a call may tell what is refused as not known."""
+    return isinstance(refusal, UnknownClassError) and not request.settled
 
 
 def derive(
@@ -217,20 +242,9 @@ def derive(
     reversible: Callable[[], Callable[..., Any]] | None = None,
     forms: tuple[Form, ...] = _WHOLE,
 ) -> Derived:
-    """Differentiate a function in the first of these forms that is not refused; raises
-    `UnsupportedError`, that of the first form, where all are."""
-    refused: UnsupportedError | None = None
+    """Differentiate a function; raises `UnsupportedError` where all of these forms are refused."""
     with noting() as meanings:
-        asked = Asked(fn, request, book, reversible, meanings)
-        for form in forms:
-            if refused is not None and not form.serves(asked, refused):
-                continue
-            try:
-                return form.make(asked)
-            except UnsupportedError as refusal:
-                refused = refusal if refused is None or form.speaks else refused
-    assert refused is not None
-    raise refused
+        return _first(Asked(fn, request, book, reversible, meanings), forms)
 
 
 def derive_in_any_form(
@@ -252,17 +266,18 @@ def _programs(
     return records[-1].programs(derived.lowered.function.name)
 
 
-def _read(asked: Asked, request: Request, cuts: Cuts | None = None) -> Derived:
+def _read(asked: Asked, request: Request) -> Derived:
     """One form, of the program read the plain way, or the longer way that a refusal asks for."""
     reading = Reading(namespace=request.namespace, by_identity=request.by_identity)
     shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
     while True:
-        data = counting_data() if reading.data else contextlib.nullcontext()
-        with noting() as meanings, recording(), cutting(cuts), data:
+        if asked.cuts is not None and not shorter:
+            asked.cuts.again()
+        with noting() as meanings, recording(), cutting(asked.cuts):
             try:
                 return _derive(asked.function, request, asked.book, meanings, reading)
             except UnsupportedError as refusal:
-                longer = reading.longer(refusal.needs, meanings.of_data)
+                longer = reading.longer(refusal.needs)
                 if longer is None:
                     raise _spoken(refusal, shorter, request) from None
                 shorter[refusal.needs] = refusal
@@ -273,7 +288,6 @@ def _spoken(
     refusal: UnsupportedError, shorter: Mapping[str, UnsupportedError], request: Request
 ) -> UnsupportedError:
     """The refusal of the longest reading, or that of a shorter one which says more."""
-    refusal = shorter.get("memory", refusal)
     if isinstance(refusal, UnknownClassError) and "objects" in shorter:
         kept = shorter["objects"]
         return UnknownClassError(kept.message, kept.place, kept.hint)

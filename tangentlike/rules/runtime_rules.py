@@ -286,23 +286,6 @@ def updated(y, x, new):
     new_bar = y_bar
 
 
-@rule(runtime.adjoint_of, view="view", kind=same_as(1))
-def adjoint_of(y, shared, x):
-    # Found by the memory of x, and laid out as it is; tangents are found in the same way.
-    # (Reverse mode refuses such programs: analysis/entangled.py.)
-    y_dot = adjoint_of(shared_dot, x)
-    shared_bar = 0
-    x_bar = 0
-
-
-@rule(runtime.take_adjoint, kind=same_as(1))
-def take_adjoint(y, shared, x, others=()):
-    y_dot = take_adjoint(shared_dot, x, others)
-    shared_bar = 0
-    x_bar = 0
-    others_bar = 0
-
-
 nondifferentiable(
     runtime.survivors,
     runtime.places_left,

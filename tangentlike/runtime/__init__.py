@@ -298,7 +298,7 @@ from .shapes import (
     untile,
     untrim,
 )
-from .sharing import SharedAdjoints, adjoint_of, mirrored_view, take_adjoint
+from .sharing import mirrored_view
 from .signals import cropped, lagged_products, uncropped
 from .special import bessel_i, polygamma
 from .statements import (
@@ -341,8 +341,8 @@ from .undoing import (
 )
 
 __all__ = [
-    "Mirror", "NotDifferentiated", "Record", "Shadow", "SharedAdjoints", "Unsuppressed",
-    "accumulate", "accumulate_items", "add_at", "add_repeats", "adjoint_matrix", "adjoint_of",
+    "Mirror", "NotDifferentiated", "Record", "Shadow", "Unsuppressed",
+    "accumulate", "accumulate_items", "add_at", "add_repeats", "adjoint_matrix",
     "adjoint_of_imag", "adjoint_of_real", "align_weights", "along_axis", "along_levels",
     "apply_matrix", "asked_of_none", "attributes_bar", "banded_outer", "banded_product",
     "banded_transpose", "bessel_i", "broadcast_like", "by_level", "cast_like", "chain_items",
@@ -385,7 +385,7 @@ __all__ = [
     "shared_zeros", "sinc_derivative", "slice_bounds", "slice_items", "slogdet_bar",
     "slogdet_sign_dot", "solve_bar_a", "solve_dot_b", "solve_seed", "sorting_order",
     "spaced_gradient", "split_like", "steps", "stop_gradient", "sum_items_bar", "sum_trailing",
-    "survivors", "svd_bar", "svd_dot", "swap_last", "swapped_pair", "take_adjoint", "take_items",
+    "survivors", "svd_bar", "svd_dot", "swap_last", "swapped_pair", "take_items",
     "takewhile_items", "tangent_of", "tensordot_bar_a", "tensordot_bar_b", "tensorsolve_seed",
     "tie_shares", "transposed_inverse", "trapezoid", "trapezoid_bar", "trapezoid_bar_x", "triangle",
     "trimmed", "unalign_weights", "unbincount", "unblock", "unbroadcast", "unbroadcast_each",

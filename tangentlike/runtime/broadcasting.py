@@ -9,7 +9,7 @@ import numpy as np
 
 from .records import Entries, is_array_class, like_dict, mirror
 from .refused import written_for
-from .sharing import SharedAdjoints, same_view
+from .sharing import Buffers, same_view
 
 __all__ = [
     *("broadcast_like", "conj", "ones_like", "scalar_seed", "shared_zeros", "unbroadcast"),
@@ -188,7 +188,7 @@ def shared_zeros(x: Any) -> Any:
     >>> zeros
     array([0., 1., 1.])
     """
-    buffers = SharedAdjoints()
+    buffers: Buffers = {}
     made: dict[Any, Any] = {}
 
     def zeros(item: Any) -> Any:
@@ -223,8 +223,6 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
         return like_dict(x, lambda item: _like(item, number, array, inside))
     if is_array_class(type(x)):
         return array(x) if x.dtype.kind in "fc" else array(x, dtype=adjoint_dtype(x.dtype))
-    if isinstance(x, SharedAdjoints):
-        return SharedAdjoints()
     made = mirror(x, lambda item: _like(item, number, array, inside))
     if made is not None:
         return made

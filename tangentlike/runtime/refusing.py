@@ -14,6 +14,7 @@ from . import (
     record_forms,
     records,
     sequences,
+    shadow,
     sharing,
     statements,
 )
@@ -60,6 +61,7 @@ REFUSING = frozenset(
             statements.lost_statements,
         ),
         *(statements.Unsuppressed.__exit__, buffers.require_read_first),
+        *shadow.REFUSALS,
         *(linalg.refuse_phases, linalg.refuse_further_vectors, linalg.refuse_full_factors),
         *sharing.REFUSALS,
     )

@@ -61,8 +61,7 @@ class Shadow:
     def _view(self, x: np.ndarray) -> np.ndarray:
         if x.dtype.kind not in "fc" or not x.size:
             return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else float)
-        if type(x) is not np.ndarray:
-            raise TypeError(f"adjoints of a {type(x).__name__} are not found by its memory")
+        _require_plain(x)
         owner = memory_owner(x)
         if id(owner) not in self.blocks:
             low, high = memory_extent(owner)
@@ -205,6 +204,14 @@ def _pairs(x: Any, g: Any) -> Iterator[tuple[Any, Any]]:
             yield from _pairs(item, part)
 
 
+def _require_plain(x: np.ndarray) -> None:
+    if type(x) is not np.ndarray:
+        raise TypeError(
+            f"the adjoint of a {type(x).__name__} is not found by its memory: use NumPy arrays, "
+            "for which this is tracked"
+        )
+
+
 def _add(view: np.ndarray, g: Any) -> None:
     g = fitting(g, view)
     if _is_plain(view):
@@ -268,3 +275,6 @@ def _identities(values: Any) -> set[int]:
         else:
             found |= _identities((fields_of(x) or {}).values())
     return found
+
+
+REFUSALS = (_require_plain,)

@@ -1,20 +1,12 @@
-"""Tangents and adjoints share memory exactly where their values do.
-
->>> grid, shared = np.zeros((2, 2)), SharedAdjoints()
->>> adjoint_of(shared, grid[1])[...] += 3.0
->>> adjoint_of(shared, grid.T)
-array([[0., 3.],
-       [0., 3.]])
-"""
+"""Tangents and adjoints share memory exactly where their values do."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["SharedAdjoints", "adjoint_of", "mirrored_view", "take_adjoint"]
+__all__ = ["mirrored_view"]
 
 
 _NUMBERS = (float, int, complex, np.generic)  # nobody writes them in place
@@ -50,68 +42,22 @@ def _shares(a: Any, b: Any) -> bool:
     return bool(np.may_share_memory(a, b))
 
 
-class SharedAdjoints:
-    """Adjoints of arrays of which only the run can say how they share memory.
-
-    Each piece of memory that such arrays are views of has one adjoint buffer, laid out as it is.
-    """
-
-    def __init__(self) -> None:
-        # By the identity of the array that owns the memory, which is kept alive with it.
-        self.buffers: dict[int, tuple[np.ndarray, int, np.ndarray]] = {}
+# By the identity of the array that owns some memory, which is kept alive: where that memory begins,
+# and as many bytes of zeros.
+Buffers = dict[int, tuple[np.ndarray, int, np.ndarray]]
 
 
-def adjoint_of(shared: SharedAdjoints, x: Any) -> Any:
-    """The adjoint of `x`, to be read and written in place: where `x` is a view of an array, this
-    is the same view of that array's adjoint.
-    """
-    _owner(x)  # (it refuses what is not an array of NumPy's)
-    if any(step == 0 and n > 1 for step, n in zip(x.strides, x.shape, strict=True)):
-        _refuse_repeated(x)
-    return same_view(shared, x)
-
-
-def same_view(shared: SharedAdjoints, x: Any) -> Any:
-    """The view of the buffer of zeros of its owner that `x` is of its owner."""
-    owner = _owner(x)
-    if id(owner) not in shared.buffers:
+def same_view(buffers: Buffers, x: np.ndarray) -> np.ndarray:
+    """The view of the buffer of its owner that `x` is of its owner."""
+    owner = memory_owner(x)
+    if id(owner) not in buffers:
         low, high = memory_extent(owner)
-        shared.buffers[id(owner)] = owner, low, np.zeros(high - low, np.uint8)
-    _, start, buffer = shared.buffers[id(owner)]
+        buffers[id(owner)] = owner, low, np.zeros(high - low, np.uint8)
+    _, start, buffer = buffers[id(owner)]
     if not x.size:
         return np.zeros_like(x)
     # (Outside of the owner's memory NumPy refuses to make the array.)
     return np.ndarray(x.shape, x.dtype, buffer, _address(x) - start, x.strides)
-
-
-def take_adjoint(shared: SharedAdjoints, x: Any, others: Iterable[Any] = ()) -> Any:
-    """The adjoint of `x`, reversing the statement that made it of `others`, and forget it.
-
-    Zeros where `x` is a view of one of the others: what was added to it was added to theirs.
-    """
-    owner = _owner(x)
-    if any(owner is _owner(other) for other in others):
-        return np.zeros_like(x)
-    adjoint = adjoint_of(shared, x).copy(order="K")
-    shared.buffers.pop(id(owner), None)
-    return adjoint
-
-
-def _refuse_repeated(x: np.ndarray) -> None:
-    raise ValueError(
-        f"arrays that may share memory are written in place here, and one of shape {x.shape} holds "
-        "the same entries several times, as np.broadcast_to gives: copy it"
-    )
-
-
-def _owner(x: Any) -> np.ndarray:
-    """The array at the bottom of a view."""
-    if type(x) is not np.ndarray:
-        raise TypeError(
-            "arrays that may share memory are written in place here, and one of them is a "
-            f"{type(x).__name__}: use NumPy arrays, for which this is tracked"
-        )
-    return memory_owner(x)
 
 
 def memory_owner(x: np.ndarray) -> np.ndarray:
@@ -138,4 +84,4 @@ def memory_extent(x: np.ndarray) -> tuple[int, int]:
     return low, _address(x) + sum(step for step in steps if step > 0) + x.itemsize
 
 
-REFUSALS = (mirrored_view, _owner, _refuse_repeated)  # what raises where sharing is not followed
+REFUSALS = (mirrored_view,)  # what raises where sharing is not followed

@@ -45,10 +45,10 @@ def suggested_ranks(
 
 
 def seeming_kinds(
-    function: ir.Function, names: Collection[str], context: Context, numbers: bool
+    function: ir.Function, names: Collection[str], context: Context
 ) -> dict[str, int | None]:
     """Name -> None for those that are updated as a whole (`t += v`) and that are used or made as
-    only arrays are; 0, if `numbers` are asked for, for those nowhere used as arrays."""
+    only arrays are; 0 for those nowhere used as arrays."""
     found = _arrays(function, context)
     updated = {
         getattr(s.target, "name", "")
@@ -57,7 +57,7 @@ def seeming_kinds(
     }
     unsure = [n for n in sorted(names) if context.kind_of(ir.Var(n)).form in _OPEN]
     arrays: dict[str, int | None] = dict.fromkeys(n for n in unsure if n in found & updated)
-    return arrays | ({n: 0 for n in unsure if n not in found} if numbers else {})
+    return arrays | {n: 0 for n in unsure if n not in found}
 
 
 def indexed_names(function: ir.Function) -> frozenset[str]:

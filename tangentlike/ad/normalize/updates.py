@@ -15,11 +15,11 @@ from ...analysis.memory import key_parts
 from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
 from ...errors import SharingError
+from ...frontend.lower import names_of, reaching, renamed_webs
 from ...ir.kind import UNKNOWN, Kind
 from ..context import BECOMES, BINARY_OF, Context
 from ..loops import leaves
 from .assumptions import indexed_names, seeming_kinds, suggested_ranks
-from .separate_items import separate_items, split_again
 from .unpacking import items_of_unpacked
 
 _OPEN = ("unknown", "value")  # forms that may be a number or an array
@@ -28,23 +28,10 @@ _OPEN = ("unknown", "value")  # forms that may be a number or an array
 def rebind_updates(
     function: ir.Function, context: Context, shared: frozenset[str] = frozenset()
 ) -> tuple[ir.Function, Structure, Aliases]:
-    """`_rebind_updates`; where it is refused for sharing, once more with names for the items of
-    containers."""
-    try:
-        return _rebind_updates(function, context, shared, seeming=False)
-    except SharingError:
-        separate = separate_items(function, context)
-        return _rebind_updates(separate, context, shared)
-
-
-def _rebind_updates(
-    function: ir.Function, context: Context, shared: frozenset[str], seeming: bool = True
-) -> tuple[ir.Function, Structure, Aliases]:
     """Turn `a += b` into `a = a + b` wherever nobody can tell the difference.
 
     That is where `a` is a number, or an array that is written in no other way and that no live
-    name shares memory with. `shared` are parameters that a caller sees written; `seeming` says that
-    names which nothing else tells of are taken for numbers, if they are used as such.
+    name shares memory with. `shared` are parameters that a caller sees written.
     """
     assumed: dict[str, int | None] = {}
     function = items_of_unpacked(function, context, shared)
@@ -62,7 +49,7 @@ def _rebind_updates(
                 if refusal.together:
                     ranks = suggested_ranks(function, refusal.together, context)
                 else:
-                    ranks = seeming_kinds(function, refusal.names, context, numbers=seeming)
+                    ranks = seeming_kinds(function, refusal.names, context)
                 more = {p: n for p, n in ranks.items() if p not in assumed}
             if not more:
                 raise
@@ -85,6 +72,16 @@ def _rebind_private(
             _require_arrays(function, sharing, context)
             return function, facts, analyse_aliases(sharing)
         function = rebound(function, private, context)
+
+
+def _split_again(function: ir.Function, context: Context) -> ir.Function:
+    """A function that binds names anew, with a name for each web again, and kinds of these."""
+    function, before = renamed_webs(function, reaching(function), names_of(function))
+    context.original.update({n: context.original.get(b, b) for n, b in before.items()})
+    given = {p: context.kinds[p] for p in function.param_names if p in context.kinds}
+    context.infer_again(function, given)
+    context.names.take(n for s in ir.statements(function.body) for n in ir.binds(s))
+    return function
 
 
 def _updated(function: ir.Function) -> dict[str, ir.Stmt]:
@@ -328,4 +325,6 @@ def rebound(function: ir.Function, names: set[str], context: Context) -> ir.Func
         return None
 
     body = ir.rewrite(function.body, statement)
-    return function if body is function.body else split_again(ir.with_body(function, body), context)
+    return (
+        function if body is function.body else _split_again(ir.with_body(function, body), context)
+    )

@@ -11,7 +11,7 @@ full array of that value (the adjoint of `np.sum`), until somebody needs the arr
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,6 @@ from ...analysis.aliases import SHARED, Aliases, rebased
 from ...analysis.memory import VIEW_ATTRIBUTES, base_names, surely_basic
 from ...errors import Place
 from ...frontend.owners import is_numerical, is_ours
-from ...ir.kind import UNKNOWN
 from ...runtime.records import attribute_of
 from ..context import ADD, IADD, Context
 from ..contributions import BROADCAST
@@ -60,7 +59,6 @@ class Adjoints:
         self.masks: dict[str, ir.Expr] = {}  # see masks.py
         self.bars: dict[str, str] = {}
         self.out: list[ir.Stmt] = []
-        self.shared = ""  # the variable that holds the adjoints of entangled arrays
         self.origin = ir.Origin(Place("", 0), "adjoint")
 
     # ------------------------------------------------------------------------------- names
@@ -72,11 +70,7 @@ class Adjoints:
         return ir.Var(self.bars[name])
 
     def adjoint(self, name: str) -> ir.Expr:
-        """The adjoint of a name: its variable, or a view of its base's for a path; found by its
-        memory for an entangled array."""
-        if name in self.aliases.entangled:
-            helper = self.context.helper("adjoint_of")
-            return ir.Call(helper, (ir.Var(self.shared), ir.Var(name)))
+        """The adjoint of a name: its variable, or a view of its base's for a path."""
         if name not in self.aliases.paths:
             return self.bar(name)
         view = self.aliases.paths[name]
@@ -153,26 +147,8 @@ class Adjoints:
         computed = status == OWNED and name in self.scalars and value != self.zeros(name)
         return COMPUTED if computed else status
 
-    def share(self) -> None:
-        """Begin with adjoints of zero for all entangled arrays."""
-        if self.aliases.entangled and not self.shared:
-            self.shared = self.context.fresh("shared", UNKNOWN)
-            self.state[SHARED] = OWNED
-            self.assign(self.shared, ir.Call(self.context.helper("SharedAdjoints")))
-
-    def sharing(self, names: Iterable[str]) -> list[str]:
-        """Those of the names whose adjoints are found by memory, be it as views of others."""
-        return sorted(name for name in names if self.aliases.root(name) == SHARED)
-
-    def take(self, name: str, makers: Iterable[str] = ()) -> None:
-        """Give an entangled array's adjoint, when the statement that made the array of `makers`
-        is reversed, to the variable of the name."""
-        operands: tuple[ir.Expr, ...] = (ir.Var(self.shared), ir.Var(name))
-        sources = tuple(ir.Var(maker) for maker in makers)
-        if sources:
-            operands = (*operands, ir.Display("tuple", sources))
-        self.assign(self.bar(name).name, ir.Call(self.context.helper("take_adjoint"), operands))
-        self.state[name] = OWNED
+    def begin(self) -> None:
+        """Make what the sweep needs from its first statement on."""
 
     def update(self, target: ir.Expr, value: ir.Expr, op: ir.Ref = IADD) -> None:
         assert isinstance(target, ir.Var | ir.Index | ir.Attribute | ir.Call)

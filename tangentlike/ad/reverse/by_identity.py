@@ -71,7 +71,7 @@ def one_memory(function: ir.Function, writes: bool, context: Context) -> OneMemo
     private = private_names(function, context)
     memory = (n for n in names - private if kinds.get(n, UNKNOWN).form not in _BY_NAME)
     sources = context.sources()
-    aliases = OneMemory(kinds=kinds, entangled=frozenset(memory), private=private)
+    aliases = OneMemory(kinds=kinds, found=frozenset(memory), private=private)
     aliases.direct = frozenset(
         node.removesuffix("[*]")
         for stmt in ir.statements(function.body)
@@ -129,6 +129,8 @@ def _handed_on(stmt: ir.Stmt, context: Context) -> frozenset[str]:
 class IdentityAdjoints(Adjoints):
     """Adjoints of numbers are variables; all others are in `bars`."""
 
+    shared = ""  # the name of the shadow
+
     def call(self, method: str, *operands: ir.Expr) -> ir.Call:
         """A call of a method of the shadow."""
         return ir.Call(ir.Attribute(ir.Var(self.shared), method), operands)
@@ -157,7 +159,7 @@ class IdentityAdjoints(Adjoints):
                 return value.args[0]
         return value
 
-    def share(self) -> None:
+    def begin(self) -> None:
         if not self.shared:
             self.name_shadow()
             self.assign(self.shared, ir.Call(self.context.helper("Shadow")))
@@ -244,13 +246,21 @@ def moves(value: ir.Expr, context: Context) -> bool:
     if not isinstance(value, ir.Call):
         return False
     if isinstance(value.fn, ir.Attribute):
-        return context.kind_of(value.fn.base).form in CONTAINERS
+        return context.kind_of(value.fn.base).form in CONTAINERS or takes_item(value, context)
     obj = rule_object(value, context.kinds)
     if obj is runtime.updated:
         return True
     collected = any(obj is made for made in _COLLECTING) or joins_lists(value, context.kinds)
     forms = {context.kind_of(e).form for e in value.args}
     return collected and forms <= {*CONTAINERS, "number"}
+
+
+def takes_item(value: ir.Expr, context: Context) -> bool:
+    """Whether a call takes an item out of what is a container, if it has this method."""
+    match value:
+        case ir.Call(fn=ir.Attribute(base, "pop" | "popleft"), args=()):
+            return context.kind_of(base).form == "unknown"
+    return False
 
 
 def may_be_operand(value: ir.Expr, context: Context) -> bool:
@@ -398,7 +408,7 @@ class IdentityStatements(Statements):
         assert isinstance(stmt.target, str)  # (others are unpacked in steps)
         if isinstance(value, ir.Index):
             present = stmt.target in self.adjoints.state
-            self.item(stmt.target, value.base, as_value(value.key), present)
+            self.item(stmt.target, value.base, value.key, present)
         elif self.adjoints.by_name(stmt.target):
             self.adjoints.do("add", ir.Var(stmt.target), self.adjoints.bar(stmt.target))
 
@@ -418,9 +428,9 @@ class IdentityStatements(Statements):
             if form in CONTAINERS:
                 adjoints.do("add", ir.Var(name), adjoints.bar(name))
             else:
-                adjoints.do("add_at", base, key, ir.Var(name), adjoints.bar(name))
+                adjoints.do("add_at", base, as_value(key), ir.Var(name), adjoints.bar(name))
         elif form not in CONTAINERS and not self._is_view(name, form, key):
-            adjoints.do("add_at", base, key, ir.Var(name))
+            adjoints.do("add_at", base, as_value(key), ir.Var(name))
 
     def _is_view(self, name: str, form: str, key: ir.Expr) -> bool:
         array = form == "array" and self.context.kind_of(ir.Var(name)).form == "array"

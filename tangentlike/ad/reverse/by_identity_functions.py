@@ -22,7 +22,7 @@ from ..loops import sources_of
 from ..normalize.shadow_calls import shadow_method
 from ..specialize.callees import Pair
 from .adjoints import Adjoints, as_value
-from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep
+from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep, takes_item
 from .calls import CallConversion
 from .functions import Primal, Reverse, bundle, seed_name
 from .overlaps import checked_overlap
@@ -47,6 +47,12 @@ class IdentityPreparation(Preparation):
                 return [*named, *checked]
             case ir.Update():
                 return self._update(stmt)
+            case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call) if takes_item(
+                call, self.context
+            ):
+                helper = self.context.helper("require_container")
+                check = ir.Call(helper, (base, ir.Const(method)), at=call.at)
+                return [ir.Do(check, stmt.origin), stmt]
             case ir.Assign(target=tuple(), value=ir.Index() | ir.Attribute() as value):
                 part = self._fresh("part", self.context.kind_of(value))
                 named = [ir.Assign(part, value, stmt.origin)]
@@ -81,6 +87,17 @@ class IdentityPreparation(Preparation):
             array = kind_of(target.base).form == "array"
             if array and stmt.op.obj in ACCUMULATING and surely_basic(target.key, kind_of):
                 return [*named, stmt]
+            if array:  # (what is at an entry is no object of its own)
+                old = ir.Var(self._fresh("old", kind_of(target)))
+                text, op = BINARY_OF[stmt.op.obj]
+                call = ir.Call(ir.Ref(text, op), (old, stmt.value), at=stmt.origin.place)
+                new = ir.Var(self._fresh("new", kind_of(call)))
+                return [
+                    *named,
+                    ir.Assign(old.name, target, stmt.origin),
+                    ir.Assign(new.name, call, stmt.origin),
+                    ir.Store(target, new, stmt.origin),
+                ]
         old = ir.Var(self._fresh("old", kind_of(target)))
         read = ir.Assign(old.name, target, stmt.origin)
         store = ir.Store(target, old, stmt.origin)

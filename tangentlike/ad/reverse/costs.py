@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ... import ir
-from ...analysis.aliases import Aliases, is_sure_view
+from ...analysis.aliases import Aliases
 from ...analysis.memory import surely_basic
 from ...analysis.recompute import Costs as Predicates
 from ..context import Context
@@ -24,12 +24,9 @@ class Costs:
         return Predicates(self._free, self._light, self._is_reference, self._is_same)
 
     def _free(self, stmt: ir.Assign) -> bool:
-        """Aliases, items, attributes, integers and tests: as good as a push (but an array whose
-        adjoint is found by its memory must be the same array again)."""
+        """Aliases, items, attributes, integers and tests: as good as a push."""
         if self.context.copies and any(map(self.aliases.contents, ir.reads(stmt))):
             return False  # (what is written would be restored for it)
-        if stmt.target in self.aliases.entangled:
-            return is_sure_view(stmt.value, self.context.sources())
         match stmt.value:
             case ir.Var() | ir.Index() | ir.Attribute() | ir.Const():
                 return True

@@ -138,28 +138,12 @@ class Reverse:
                 adjoints.out = out
         return out
 
-    def seed_shared(self, written: Iterable[str]) -> list[ir.Stmt]:
-        """Start the adjoints of entangled parameters from the buffers that the caller gives."""
-        adjoints, out = self._begin()
-        for name in written:
-            if name in self.primal.aliases.entangled:
-                whole = ir.Index(adjoints.adjoint(name), ir.Const(Ellipsis))
-                adjoints.store(whole, adjoints.bar(name))
-        return out
-
-    def _give_back(self, written: Iterable[str]) -> None:
-        """Hand the adjoints of entangled parameters back in the caller's buffers."""
-        for name in written:
-            if name in self.primal.aliases.entangled:
-                bar = self.adjoints.bar(name)
-                self.adjoints.store(ir.Index(bar, ir.Const(Ellipsis)), self.adjoints.adjoint(name))
-
     def _begin(self) -> tuple[Adjoints, list[ir.Stmt]]:
         out: list[ir.Stmt] = []
         self.adjoints.out = out
         if self.result is not None:
             self.adjoints.place(self.result.origin.place)
-        self.adjoints.share()
+        self.adjoints.begin()
         return self.adjoints, out
 
     # ------------------------------------------------------------------------------ the sweep
@@ -190,12 +174,9 @@ class Reverse:
     def _finish(self, results: Iterable[str], written: Iterable[str]) -> None:
         """What the sweep ends with: the adjoints of `results`, and those in a caller's buffers."""
         for name in results:
-            if name in self.primal.aliases.entangled:
-                self.adjoints.take(name)
             self.adjoints.materialise(name)
             if not self.adjoints.present(name):
                 self.adjoints.zero(name)
-        self._give_back(written)
 
     def _reads(self, tree: ReversedBlock, parts: Parts | None) -> Reads:
         """What the adjoint statements read of the primal."""
@@ -259,7 +240,6 @@ class Reverse:
         for again in (*recomputed.entry.values(), *recomputed.exit.values()):
             looked.update(*map(ir.reads, again))
         looked.update(*places.values())
-        looked |= self.primal.aliases.entangled  # (of these it asks where they lie)
         return frozenset(n for n in read - looked if self._has_one_shape(n))
 
     def _has_one_shape(self, name: str) -> bool:
@@ -337,8 +317,7 @@ class Reverse:
 
     def result_adjoint(self, name: str) -> ir.Expr:
         """The adjoint of a parameter, when the sweep has ended."""
-        entangled = name in self.primal.aliases.entangled
-        return self.adjoints.bar(name) if entangled else self.adjoints.adjoint(name)
+        return self.adjoints.adjoint(name)
 
     def protect(self) -> ir.Block:
         """Copies of the parameters the function writes: the caller's arrays are left alone."""

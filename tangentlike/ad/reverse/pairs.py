@@ -51,9 +51,8 @@ def reverse_pair(
         if primal.aliases.has_variable(formal):
             transform.adjoints.state[formal] = OWNED
         params.append(ir.Param(transform.adjoints.bar(formal).name))
-    given = transform.seed_shared(written)
     seeds = transform.seed(value, ir.Var(seed)) if takes_seed and depends else []
-    before, after = transform.run(given + seeds, returned, written)
+    before, after = transform.run(seeds, returned)
     origin = ir.Origin(primal.function.place, "adjoint")
     bars = tuple(map(transform.result_adjoint, returned))
     answer = ir.Return(bundle(bars, bare) if bars else None, origin)

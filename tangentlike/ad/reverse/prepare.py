@@ -169,8 +169,8 @@ class Preparation(ir.Rewriter):
             return [stmt]
         if isinstance(stmt.target, tuple) and not all(isinstance(t, str) for t in stmt.target):
             return self._unpack_in_steps(stmt, stmt.target)
-        entangled = bool(targets & operands & self.aliases.entangled)
-        if not targets & operands or not (entangled or self._reads_result(stmt.value)):
+        found = bool(targets & operands & self.aliases.found)
+        if not targets & operands or not (found or self._reads_result(stmt.value)):
             return [stmt]
         if isinstance(stmt.target, str):
             new = self._fresh("new", self.context.kinds[stmt.target])

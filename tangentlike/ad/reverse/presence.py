@@ -56,8 +56,8 @@ class Presence:
 
     def result_bar(self, target: ir.Target) -> ir.Expr:
         if isinstance(target, str):
-            entangled = target in self.adjoints.aliases.entangled
-            return self.adjoints.bar(target) if entangled else self.adjoints.adjoint(target)
+            found = target in self.adjoints.aliases.found
+            return self.adjoints.bar(target) if found else self.adjoints.adjoint(target)
         return ir.Display("tuple", tuple(map(self.result_bar, target)))
 
     def roots(self, names: frozenset[str] | tuple[str, ...]) -> frozenset[str]:

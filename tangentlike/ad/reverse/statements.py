@@ -9,7 +9,6 @@ from typing import TypeGuard
 import numpy as np
 
 from ... import ir
-from ...analysis.aliases import is_sure_view
 from ...analysis.memory import surely_basic, surely_fancy
 from ...analysis.operations import MUTATING_METHODS
 from ...analysis.refusals import unknown_class
@@ -76,10 +75,8 @@ class Statements:
             adjoints.zero(names[0])  # its place in the list's adjoint
         if self._cut_off(names) or not any(adjoints.present(n) for n in names):
             return
-        if all(n in adjoints.aliases.paths for n in names):  # (entangled ones: see `_take`)
+        if all(n in adjoints.aliases.paths for n in names):
             return  # its adjoint is a view of the base's: everything is there already
-        if adjoints.aliases.entangled & set(names) and not self._take(stmt, names):
-            return
         if self.context.is_part(stmt.value):
             self._read_part(stmt)
         elif isinstance(stmt.target, tuple) and isinstance(stmt.value, ir.Var):
@@ -91,19 +88,6 @@ class Statements:
             return
         for name in names:
             adjoints.state.pop(name, None)
-
-    def _take(self, stmt: ir.Assign, names: tuple[str, ...]) -> bool:
-        """The adjoint of an entangled array at its definition; False where there is nothing to
-        hand on: a view's adjoint is in that of its base."""
-        entangled = self.adjoints.aliases.entangled
-        sources = self.context.sources()
-        if not self.active & set(names) or is_sure_view(stmt.value, sources):
-            return False
-        made_of = self.adjoints.sharing(sources.nodes(stmt.value))
-        for name in names:
-            if name in entangled:
-                self.adjoints.take(name, made_of)
-        return True
 
     def _cut_off(self, names: tuple[str, ...]) -> bool:
         """Whether an adjoint is wanted here and goes no further; then it is complete."""
@@ -421,9 +405,6 @@ class Statements:
                 self._restored_by(site)
             return
         arguments: list[ir.Expr] = [ir.Var(site.tape)]
-        for name in site.results:
-            if name in adjoints.aliases.entangled:
-                adjoints.take(name, adjoints.sharing(ir.names_in(stmt.value)))
         if site.pair.result_active:
             for name in site.results:
                 if name not in adjoints.state:

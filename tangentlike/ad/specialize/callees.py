@@ -201,14 +201,6 @@ class Callees:
     bind = staticmethod(bind)
     bind_loosely = staticmethod(bind_loosely)
 
-    def state(self) -> tuple[Any, ...]:
-        """What has been made so far, for `restore`."""
-        return list(self.functions), dict(self._pairs), dict(self._tangents), list(self._unfinished)
-
-    def restore(self, state: tuple[Any, ...]) -> None:
-        """Forget what has been made since."""
-        self.functions[:], self._pairs, self._tangents, self._unfinished = state
-
     def _annotations_of(self, obj: Any) -> dict[str, str]:
         return self._annotations.get(id(self.variants.original.get(id(obj), obj)), {})
 

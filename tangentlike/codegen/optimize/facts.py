@@ -176,16 +176,13 @@ _CHECKING_RUNTIME = frozenset(
     )
 )
 # What depends on which array an argument is, not on its entries alone.
-_SHARING_RUNTIME = frozenset(("adjoint_of", "take_adjoint"))
-ASKING_RUNTIME = (*_SHARING_RUNTIME, "mirrored_view")
+ASKING_RUNTIME = ("mirrored_view",)
 # What leaves a context.
 _LEAVING_RUNTIME = frozenset(("leave_raising",))
 # What keeps states and gives them back.
 _KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk"))
 # All of the runtime that is called for more than a value.
-EFFECTS = (
-    WRITING_RUNTIME | _CHECKING_RUNTIME | _SHARING_RUNTIME | _KEEPING_RUNTIME | _LEAVING_RUNTIME
-)
+EFFECTS = WRITING_RUNTIME | _CHECKING_RUNTIME | _KEEPING_RUNTIME | _LEAVING_RUNTIME
 # Whose result is an object of its own, and whose shares memory with the first argument only.
 FRESH_RUNTIME = words(
     "zeros_like ones_like copy scalar_seed ratio_or_zero matmul_bar_a matmul_bar_b"
