@@ -246,3 +246,69 @@ def test_what_a_call_may_reach_raises_there_and_only_there(loss: Callable[..., A
         df(X, True)
     with pytest.raises(tl.UnsupportedError):
         tl.jvp(loss, (X, True), (X, None))
+
+
+# ---------------------------------------------- calls of the same functions without derivatives
+
+
+def fill(buf, x, flag):
+    if flag:
+        buf[:] = medfilt(x)
+    return np.sum(x)
+
+
+def fill_through(buf, x, flag):
+    return fill(buf, x, flag)
+
+
+def a_buffer_that_is_read_again(x):
+    buf = np.arange(4.0)
+    a = x * buf * x
+    fill_through(buf, np.array([3.0, 1.0, 4.0, 1.0]), True)
+    return np.sum(a) + fill_through(buf, x, False)
+
+
+class Filled:
+    def __init__(self):
+        self.buf = np.arange(4.0)
+
+    def fill(self, x, flag):
+        if flag:
+            self.buf[:] = medfilt(x)
+        return np.sum(x)
+
+    def through(self, x, flag):
+        return self.fill(x, flag)
+
+
+def an_attribute_that_is_read_again(x):
+    o = Filled()
+    a = x * o.buf * x
+    o.through(np.array([3.0, 1.0, 4.0, 1.0]), True)
+    return np.sum(a) + o.through(x, False)
+
+
+@pytest.mark.parametrize("loss", [a_buffer_that_is_read_again, an_attribute_that_is_read_again])
+def test_what_was_cut_out_may_write(loss: Callable[..., Any]) -> None:
+    with pytest.raises(tl.UnsupportedError):
+        tl.grad(loss)(X)
+
+
+def shares(x, smooth=False):
+    y = x
+    if smooth:
+        y = x - medfilt(x)
+    return y / np.sum(y)
+
+
+def shares_through(x, smooth=False):
+    return shares(x, smooth)
+
+
+@pytest.mark.parametrize("smooth", [False, True])
+def test_what_was_cut_out_runs_for_constants(smooth: bool) -> None:
+    def loss(x):
+        reference = shares_through(np.array([3.0, 1.0, 4.0, 1.0]), smooth)
+        return np.sum((shares_through(x**2) - reference) ** 2)
+
+    tl.check_grads(loss, (X,))

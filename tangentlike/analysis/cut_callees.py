@@ -1,12 +1,15 @@
 """Calls that stay as they stand, of functions out of which something was cut.
 
 What is left of such a function may give nothing back and write nothing, so that its call seems to
-carry no derivative; but the call runs the function as the user wrote it, all of it.
+carry no derivative and to leave its arguments alone; but the call runs the function as the user
+wrote it, all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 from .. import ir
 from ..frontend.cuts import Cuts
@@ -14,29 +17,42 @@ from .operations import is_python_function
 
 __all__ = ["refuse_cut_callees"]
 
+_TO_BE_MADE_AND_GIVEN = 2  # uses of a name
+
 
 def refuse_cut_callees(
-    function: ir.Function, varied: Collection[str], active: Collection[str], cuts: Cuts
+    function: ir.Function,
+    varied: Collection[str],
+    active: Collection[str],
+    cuts: Cuts,
+    keeps_effects: Callable[[Any], bool],
 ) -> None:
-    """Refuse a call that is given what varies and stays as it stands, if something was cut out of
-    what it runs."""
-    for stmt in ir.statements(function.body):
-        parts = [part for expr in ir.expressions(stmt) for part in ir.walk(expr)]
-        if not any(isinstance(part, ir.Call | ir.Opaque) for part in parts):
+    """Refuse a call that stays as it stands, if something was cut out of what it runs: one that is
+    given what varies, or what is used elsewhere and may be written or given back by the whole of
+    the function as it is not by what is left of it (`keeps_effects` says that there is no such)."""
+    every = list(ir.statements(function.body))
+    used = Counter(name for stmt in every for name in {*ir.reads(stmt), *ir.binds(stmt)})
+    for stmt in every:
+        if not set(active).isdisjoint(ir.binds(stmt)):
             continue
-        if ir.reads(stmt).isdisjoint(varied) or not set(active).isdisjoint(ir.binds(stmt)):
+        called = [found for expr in ir.expressions(stmt) for found in _called(expr)]
+        refusal = cuts.behind([name for _, names in called for name in names])
+        if refusal is None:
             continue
-        refusal = cuts.behind(_called(parts))
-        if refusal is not None:
+        if not ir.reads(stmt).isdisjoint(varied):
             raise refusal
+        if all(used[name] <= _TO_BE_MADE_AND_GIVEN for name in ir.reads(stmt)):
+            continue
+        for obj, names in called:
+            if cuts.behind(names) and not keeps_effects(obj):
+                raise refusal
 
 
-def _called(parts: list[ir.Expr]) -> Iterator[str]:
-    """The names of the functions that an expression may call."""
-    for part in parts:
+def _called(expr: ir.Expr) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    """The functions that an expression may call, with their names (a method by its name)."""
+    for part in ir.walk(expr):
         match part:
             case ir.Ref(text, obj) if is_python_function(obj):
-                yield text.rpartition(".")[2]
-                yield obj.__name__
+                yield obj, (text.rpartition(".")[2], obj.__name__)
             case ir.Attribute(name=name):
-                yield name
+                yield None, (name,)

@@ -58,7 +58,7 @@ from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplify
 from ..codegen.optimize.facts import is_computation, shares_memory
 from ..errors import SharingError, UnsupportedError
-from ..frontend.cuts import cuts_made
+from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
 from ..ir.kind import OTHER, UNKNOWN, Kind
@@ -106,6 +106,7 @@ class Builder:
             lambda obj: self.callees.lowered(obj).function, self._sources_of, self.book
         )
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
+        self._whole: Builder | None = None  # reads functions with nothing cut out
 
     def lower(self, fn: Any) -> Lowered:
         """A live function in the normal form."""
@@ -383,9 +384,18 @@ class Builder:
         cuts = cuts_made()
         if cuts is not None and cuts.made:
             varied = varied_names(function, wrt, context.kinds, self.book, effects)
-            refuse_cut_callees(function, varied, active, cuts)
+            refuse_cut_callees(function, varied, active, cuts, self._keeps_effects)
         context.alike = depends_on_layout(function, self._body)
         return active
+
+    def _keeps_effects(self, obj: Any) -> bool:
+        """Whether the whole of a function does no more to its arguments than what is left of it
+        where something was cut out."""
+        if self._whole is None:
+            self._whole = Builder(self.book.book, keeps=False)
+        with cutting(None):
+            whole = self._whole.callees.effects(obj)
+        return whole is not None and whole == self.callees.effects(obj)
 
     def _stored(
         self,

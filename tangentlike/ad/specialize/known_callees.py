@@ -19,26 +19,26 @@ class KnownCallees:
     """A rule book with the kinds of results that follow from the source of functions."""
 
     def __init__(self, book: RuleBook | ForeignBook, callees: Callees) -> None:
-        self._book = book
+        self.book = book
         self._callees = callees
         self.methods = MethodLookup(callees.made)
 
     def __getattr__(self, name: str) -> Any:
-        found = self.__dict__[name] = getattr(self._book, name)  # (looked up once: asked often)
+        found = self.__dict__[name] = getattr(self.book, name)  # (looked up once: asked often)
         return found
 
     def is_callee(self, obj: Any) -> bool:
         """Whether an object is a function of the user's whose source says what it does."""
         if not is_python_function(obj) or mark_of(obj, "derives"):
             return False
-        return not self._book.knows(obj) and self._callees.effects(obj) is not None
+        return not self.book.knows(obj) and self._callees.effects(obj) is not None
 
     def result_kind(self, call: ir.Call, kind_of: Callable[[ir.Expr], Kind]) -> Kind:
         fn = call.fn
         if not isinstance(fn, ir.Ref) or not is_python_function(fn.obj):
-            return self._book.result_kind(call, kind_of)
-        if self._book.knows(fn.obj):
-            return self._book.result_kind(call, kind_of)
+            return self.book.result_kind(call, kind_of)
+        if self.book.knows(fn.obj):
+            return self.book.result_kind(call, kind_of)
         return self._callees.result_kind(call, kind_of)
 
     def method_kind(self, expr: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> Kind | None:
