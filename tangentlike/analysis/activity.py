@@ -6,6 +6,7 @@ differentiably on it; only names that are both get tangents and adjoints.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -79,7 +80,27 @@ def _carrying(
         targets = written_parameters(function, flow)
     varied = _reachable(wrt, flow.successors, kinds)
     wanted = (*_returned(function, kinds, book), *targets, OUTSIDE)
-    return varied & _reachable(wanted, flow.predecessors, kinds)
+    found = varied & _reachable(wanted, flow.predecessors, kinds)
+    return found - _functions_for_constants(function, book)
+
+
+def _functions_for_constants(function: ir.Function, book: Any) -> set[str]:
+    """Function values that only calls without a derivative take, `found = solved(partial(f, a))`:
+    what they capture is a constant there."""
+    made: set[str] = set()
+    others: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=functools.partial))):
+                others.update(ir.reads(stmt), made & {name})
+                made.add(name)
+            case ir.Assign(target=target, value=ir.Call(fn=ir.Ref(obj=obj))) if (
+                book is not None and book.is_nondifferentiable(obj)
+            ):
+                others.update(ir.target_names(target))
+            case _:
+                others.update((*ir.reads(stmt), *ir.binds(stmt)))
+    return made - others
 
 
 def varied_names(

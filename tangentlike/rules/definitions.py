@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..runtime.records import attribute_of
-from . import options, polynomials, programs
+from . import options, polynomials, programs, solver_programs
 from .book import default_book, resolve
 from .decisions import is_literal, literal
 from .dispatching import dispatch_spelled
@@ -50,7 +50,14 @@ _OURS = ("multi_dot_dot", "multi_dot_bar")  # (of the runtime)
 _SCIPY = (
     *("stats.multivariate_normal.logpdf", "stats.multivariate_normal.pdf"),
     *("stats.multivariate_normal.entropy", "stats.dirichlet.logpdf", "stats.dirichlet.pdf"),
-    *("linalg.cho_factor", "linalg.cho_solve"),
+    *("linalg.cho_factor", "linalg.cho_solve", "linalg.block_diag"),
+    *("spatial.distance.cdist", "spatial.distance.pdist"),
+    *("integrate.trapezoid", "integrate.cumulative_trapezoid", "integrate.simpson"),
+)
+_SOLVERS = (
+    *("optimize.brentq", "optimize.brenth", "optimize.bisect", "optimize.ridder"),
+    *("optimize.newton", "optimize.root_scalar", "optimize.fsolve", "optimize.root"),
+    *("integrate.quad", "integrate.fixed_quad", "integrate.odeint", "integrate.solve_ivp"),
 )
 _POWERS = (
     *("polyadd", "polysub", "polymulx", "polymul", "polydiv", "polypow", "polyder", "polyint"),
@@ -96,6 +103,8 @@ def definition(obj: Any) -> Callable[..., Any] | None:
             known = importlib.import_module(f"{__package__}.scipy_programs")
             short = name.removeprefix("stats.").replace(".", "_")
             _found[resolve(f"scipy.{name}")] = getattr(known, short)
+        for name in (name for name in _SOLVERS if resolve(f"scipy.{name}") is not None):
+            _found[resolve(f"scipy.{name}")] = getattr(solver_programs, name.replace(".", "_"))
         _seen[0] = len(sys.modules)
         _found.pop(None, None)  # parts of NumPy that are not loaded yet
     try:

@@ -247,6 +247,22 @@ def array(object: Any, dtype: Any = None, copy: Any = True) -> Any:
     return np.asarray(object, dtype)  # (the same array where it can be)
 
 
+# ------------------------------------------------------------------------- sums of exponentials
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: Any = False, return_sign: Any = False
+) -> Any:
+    weights = 1.0 if b is None else b
+    top = runtime.greatest_weighed(a, weights, axis)
+    total = np.sum(weights * np.exp(a - top), axis=axis, keepdims=keepdims)
+    if not keepdims:
+        top = np.squeeze(top, axis=axis)
+    if return_sign:
+        return np.log(np.abs(total)) + top, np.sign(total)
+    return np.log(total) + top
+
+
 # ---------------------------------------------------------------------- Python's own functions
 
 
@@ -276,6 +292,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Usual]] = {
     "numpy.ediff1d": (ediff1d, Usual(1, frozenset(("to_end", "to_begin")))),
     "numpy.cumulative_sum": (cumulative_sum, Usual(1, frozenset(("include_initial",)))),
     "numpy.cumulative_prod": (cumulative_prod, Usual(1, frozenset(("include_initial",)))),
+    "scipy.special._logsumexp.logsumexp": (logsumexp, Usual(2, frozenset(("b", "return_sign")))),
     "numpy.pad": (
         pad,
         Usual(

@@ -600,7 +600,7 @@ def unbincount(y, g, x, weights):
 # Piecewise constant, or a count.
 nondifferentiable(
     runtime.reduced_size,
-    runtime.reduced_count,
+    *(runtime.reduced_count, runtime.greatest_weighed),
     runtime.extremum_share,
     runtime.interval,
     runtime.cov_count,

@@ -328,6 +328,7 @@ def method_of(y, x, name):
 
 # (Where the function itself carries derivatives, `analysis.refusals` says so.)
 nondifferentiable(runtime.asked_of_none, kind=unknown)
+nondifferentiable(runtime.solved_equation, runtime.solved_motion, runtime.quadrature, kind=unknown)
 nondifferentiable(runtime.plain_function, runtime.pair_of, runtime.tangent_of, kind=other)
 nondifferentiable(runtime.with_items, runtime.derivative_of, runtime.jvp_of, kind=other)
 

@@ -116,6 +116,56 @@ def solve_sylvester(x, a, b, q):
     q_bar = seed
 
 
+@rule("scipy.linalg.solve_continuous_lyapunov", kind=first)
+def solve_continuous_lyapunov(x, a, q):
+    seed = scipy.linalg.solve_continuous_lyapunov(conj(a).T, x_bar)
+    change = a_dot @ x + x @ conj(a_dot).T
+    x_dot = scipy.linalg.solve_continuous_lyapunov(a, q_dot - change)
+    a_bar = -(seed @ conj(x).T + conj(seed).T @ x)
+    q_bar = seed
+
+
+@rule("scipy.linalg.solve_discrete_lyapunov", kind=first)
+def solve_discrete_lyapunov(x, a, q, method=None):
+    seed = scipy.linalg.solve_discrete_lyapunov(conj(a).T, x_bar, method)
+    change = a_dot @ x @ conj(a).T + a @ x @ conj(a_dot).T
+    x_dot = scipy.linalg.solve_discrete_lyapunov(a, q_dot + change, method)
+    a_bar = seed @ a @ conj(x).T + conj(seed).T @ a @ x
+    q_bar = seed
+
+
+@rule("scipy.linalg.solve_discrete_are", kind=first)
+def solve_discrete_are(x, a, b, q, r):
+    """Riccati's equation, linear for changes: those of the closed loop `a - b @ gain`."""
+    gain = np.linalg.solve(r + conj(b).T @ x @ b, conj(b).T @ x @ a)
+    loop = a - b @ gain
+    change = conj(loop).T @ x @ (a_dot - b_dot @ gain)
+    kept = q_dot + conj(gain).T @ r_dot @ gain
+    x_dot = scipy.linalg.solve_discrete_lyapunov(conj(loop).T, change + conj(change).T + kept)
+    seed = scipy.linalg.solve_discrete_lyapunov(loop, x_bar)
+    along = x @ loop @ (seed + conj(seed).T)
+    a_bar = along
+    b_bar = -along @ conj(gain).T
+    q_bar = seed
+    r_bar = gain @ seed @ conj(gain).T
+
+
+@rule("scipy.linalg.solve_continuous_are", kind=first)
+def solve_continuous_are(x, a, b, q, r):
+    """(See `solve_discrete_are`.)"""
+    gain = np.linalg.solve(r, conj(b).T @ x)
+    loop = a - b @ gain
+    change = x @ (a_dot - b_dot @ gain)
+    kept = q_dot + conj(gain).T @ r_dot @ gain
+    x_dot = scipy.linalg.solve_continuous_lyapunov(conj(loop).T, -(change + conj(change).T + kept))
+    seed = scipy.linalg.solve_continuous_lyapunov(loop, -x_bar)
+    along = x @ (seed + conj(seed).T)
+    a_bar = along
+    b_bar = -along @ conj(gain).T
+    q_bar = seed
+    r_bar = gain @ seed @ conj(gain).T
+
+
 @rule("scipy.linalg.inv", kind=first)
 def inv(y, a):
     y_dot = -(y @ a_dot @ y)

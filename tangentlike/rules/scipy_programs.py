@@ -1,6 +1,6 @@
 """Operations of SciPy written as programs (see `programs.py`).
 
-Imported only when a program that has imported `scipy.stats` or `scipy.linalg` is differentiated.
+Imported only when a program that has imported one of these parts of SciPy is differentiated.
 """
 
 from __future__ import annotations
@@ -11,9 +11,14 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
+from ..runtime import NotDifferentiated, trapezoid
 
-def multivariate_normal_logpdf(x: Any, mean: Any = None, cov: Any = 1) -> Any:
-    """(SciPy takes a number or a vector for a diagonal matrix.)"""
+
+def multivariate_normal_logpdf(
+    x: Any, mean: Any = None, cov: Any = 1, allow_singular: Any = False
+) -> Any:
+    """(SciPy takes a number or a vector for a diagonal matrix. One that is singular has no
+    Cholesky factor, here or there: `LinAlgError`.)"""
     centred = np.atleast_1d(x) if mean is None else np.atleast_1d(x - mean)
     matrix = cov
     if np.ndim(cov) < 2:
@@ -27,7 +32,9 @@ def multivariate_normal_logpdf(x: Any, mean: Any = None, cov: Any = 1) -> Any:
     return np.reshape(found, centred.shape[:-1])[()]
 
 
-def multivariate_normal_pdf(x: Any, mean: Any = None, cov: Any = 1) -> Any:
+def multivariate_normal_pdf(
+    x: Any, mean: Any = None, cov: Any = 1, allow_singular: Any = False
+) -> Any:
     return np.exp(multivariate_normal_logpdf(x, mean, cov))
 
 
@@ -63,3 +70,98 @@ def linalg_cho_solve(c_and_lower: Any, b: Any) -> Any:
         return scipy.linalg.solve_triangular(c, half, trans="C", lower=True)
     half = scipy.linalg.solve_triangular(c, b, trans="C", lower=False)
     return scipy.linalg.solve_triangular(c, half, lower=False)
+
+
+def linalg_block_diag(*arrs: Any) -> Any:
+    blocks = [np.atleast_2d(block) for block in arrs]
+    rows, columns = 0, 0
+    for block in blocks:
+        rows += block.shape[0]
+        columns += block.shape[1]
+    result = np.zeros((rows, columns), np.result_type(*blocks))
+    row, column = 0, 0
+    for block in blocks:
+        result[row : row + block.shape[0], column : column + block.shape[1]] = block
+        row += block.shape[0]
+        column += block.shape[1]
+    return result
+
+
+# ------------------------------------------------------------------------------- distances
+
+
+def spatial_distance_cdist(XA: Any, XB: Any, metric: Any = "euclidean", *, p: Any = 2) -> Any:
+    return _distances(XA[:, None, :], XB[None, :, :], metric, p)
+
+
+def spatial_distance_pdist(X: Any, metric: Any = "euclidean", *, p: Any = 2) -> Any:
+    first, second = np.triu_indices(len(X), 1)
+    return _distances(X[first], X[second], metric, p)
+
+
+def _distances(a: Any, b: Any, metric: Any, p: Any) -> Any:
+    if metric == "euclidean":
+        return np.linalg.norm(a - b, axis=-1)
+    if metric == "sqeuclidean":
+        return np.sum((a - b) ** 2, axis=-1)
+    if metric == "cityblock":
+        return np.sum(np.abs(a - b), axis=-1)
+    if metric == "chebyshev":
+        return np.max(np.abs(a - b), axis=-1)
+    if metric == "minkowski":
+        return np.linalg.norm(a - b, p, axis=-1)
+    if metric == "cosine":
+        return 1.0 - _cosine(a, b)
+    if metric == "correlation":
+        centred = a - np.mean(a, axis=-1, keepdims=True)
+        return 1.0 - _cosine(centred, b - np.mean(b, axis=-1, keepdims=True))
+    raise NotDifferentiated(f"distances of the metric {metric!r} have no derivative rule")
+
+
+def _cosine(a: Any, b: Any) -> Any:
+    return np.sum(a * b, axis=-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)
+
+
+# -------------------------------------------------------------------------------- integrals
+
+
+def integrate_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    if x is None:
+        return trapezoid(y, None, dx, axis)
+    return trapezoid(y, x, axis=axis)
+
+
+def integrate_cumulative_trapezoid(
+    y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
+) -> Any:
+    values = np.moveaxis(np.asarray(y), axis, -1)
+    steps = dx
+    if x is not None:
+        steps = np.diff(x) if np.ndim(x) == 1 else np.moveaxis(np.diff(x, axis=axis), axis, -1)
+    sums = np.cumsum(0.5 * steps * (values[..., 1:] + values[..., :-1]), axis=-1)
+    if initial is not None:
+        sums = np.concatenate([np.zeros_like(sums[..., :1]) + initial, sums], axis=-1)
+    return np.moveaxis(sums, -1, axis)
+
+
+def integrate_simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+    """(With an even number of points, the last interval by Cartwright's formula, as SciPy does.)"""
+    values = np.moveaxis(np.asarray(y), axis, -1)
+    size = values.shape[-1]
+    steps = dx * np.ones(size - 1)
+    if x is not None:
+        steps = np.diff(x) if np.ndim(x) == 1 else np.moveaxis(np.diff(x, axis=axis), axis, -1)
+    if size == 2:
+        return np.sum(0.5 * steps * (values[..., 1:] + values[..., :-1]), axis=-1)[()]
+    odd = size - 1 + size % 2  # so many points are taken by parabolas
+    h0, h1 = steps[..., : odd - 1 : 2], steps[..., 1 : odd - 1 : 2]
+    y0, y1, y2 = values[..., : odd - 2 : 2], values[..., 1 : odd - 1 : 2], values[..., 2:odd:2]
+    both = h0 + h1
+    weighted = y0 * (2.0 - h1 / h0) + y1 * (both * both / (h0 * h1)) + y2 * (2.0 - h0 / h1)
+    total = np.sum(both / 6.0 * weighted, axis=-1)
+    if odd < size:
+        h, k = steps[..., -1], steps[..., -2]
+        total = total + values[..., -1] * (2.0 * h * h + 3.0 * h * k) / (6.0 * (k + h))
+        total = total + values[..., -2] * (h * h + 3.0 * h * k) / (6.0 * k)
+        total = total - values[..., -3] * h**3 / (6.0 * k * (k + h))
+    return total[()]

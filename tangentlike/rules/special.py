@@ -7,14 +7,20 @@ other special functions take them from SciPy when a program that uses it is diff
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from .book import nondifferentiable, rule
 from .deferred import Deferred
-from .kinds_of import reduction
+from .kinds_of import elementwise, reduction
 
 scipy = Deferred("scipy")
+
+
+def _complex(call, kind_of):
+    """What is complex for real arguments, too."""
+    return replace(elementwise(call, kind_of), dtype="complex")
 
 
 @rule("scipy.special.expit")
@@ -213,6 +219,16 @@ def i1e(y, x):
 
 
 # ------------------------------------------------------------------------- normalisations
+
+
+@rule("scipy.special.wofz", kind=_complex)
+def wofz(y, z):
+    dy_dz = 2j / math.sqrt(math.pi) - 2.0 * z * y
+
+
+@rule("scipy.special.lambertw", kind=_complex)
+def lambertw(y, z, k=0, tol=1e-8):
+    dy_dz = np.exp(-y) / (1.0 + y)
 
 
 @rule("scipy.special.logsumexp", kind=reduction)

@@ -48,6 +48,17 @@ def reduced_size(x: Any, axis: Any = None) -> int:
     return math.prod(shape[i] for i in axes)
 
 
+def greatest_weighed(a: Any, weights: Any, axis: Any = None) -> Any:
+    """The greatest entry with a weight, reduced axes kept; 0 where it is infinite.
+
+    >>> greatest_weighed(np.array([1.0, 5.0]), np.array([2.0, 0.0]))
+    array([1.])
+    """
+    seen = np.where(np.equal(weights, 0.0), -math.inf, np.real(a))
+    top = np.max(seen, axis=axis, keepdims=True)
+    return np.where(np.isfinite(top), top, 0.0)
+
+
 def reduced_count(x: Any, axis: Any, where: Any) -> Any:
     """The number of entries under the mask `where`, reduced axes kept.
 
