@@ -803,6 +803,27 @@ DIFFERENTIATED: list[tuple[str, str, tuple[int, ...], str, str]] = [
         "absent",
     ),
     (
+        "scipy.integrate.quad",
+        "scipy.integrate.quad(lambda t: np.exp(-x[0] * t), 0.0, y[0])[0]",
+        (5,),
+        "absent",
+        "absent",
+    ),
+    (
+        "scipy.integrate.odeint",
+        "scipy.integrate.odeint(lambda v, t: -v, x[:2], y[:2], rtol=1e-11, atol=1e-11)",
+        (5,),
+        "yes",
+        "absent",
+    ),
+    (
+        "scipy.optimize.brentq",
+        "scipy.optimize.brentq(lambda t: t**3 - x[0] * y[0], 0.0, 5.0, xtol=1e-14)",
+        (5,),
+        "absent",
+        "absent",
+    ),
+    (
         "scipy.integrate.simpson",
         "scipy.integrate.simpson(x, x=np.cumsum(y, axis=1))",
         (3, 4),
@@ -1204,11 +1225,4 @@ REFUSED: list[tuple[str, str, str, str, str]] = [
     ("ndarray.setfield", "x.setfield(y, float)", "pass", "pass", "reads memory as another type"),
     ("ndarray.getfield", "x.getfield(float)", "pass", "pass", "reads memory as another type"),
     ("ndarray.byteswap", "x.byteswap()", "pass", "pass", "reads memory as another type"),
-    (
-        "scipy.integrate.odeint",
-        "scipy.integrate.odeint(lambda v, t: -v, x, GX)",
-        "yes",
-        "absent",
-        "write the steps of the solver as a loop",
-    ),
 ]
