@@ -151,6 +151,11 @@ class Again:
         found = self._derivation.for_reversal
         return replace(self, derive=lambda: found)
 
+    @property
+    def for_identity(self) -> Again:
+        found = self._derivation.for_identity
+        return self if found is self._derivation else replace(self, derive=lambda: found)
+
     @cached_property
     def by_identity(self) -> Again:
         found = self._derivation.by_identity

@@ -118,8 +118,7 @@ class Derivation:
         function = inner.emitted if self.primal.waits else self.primal.function
         with noting() as meanings:
             try:
-                reversible = None if inner is None else lambda: inner.for_reversal.emitted
-                return derive_in_any_form(function, request, reversible=reversible)
+                return derive_in_any_form(function, request, inner=inner)
             except UnknownClassError as refusal:  # (asked again at each call)
                 self._waiting = refusal, meanings
                 raise
@@ -324,6 +323,15 @@ class Derivation:
             return self.by_identity is not self and bool(self.by_identity.derived)
         except TangentlikeError:
             return False
+
+    @property
+    def for_identity(self) -> Derivation:
+        """The same derivative as one that finds adjoints by identity can follow: by identity
+        itself, where that is not refused."""
+        with contextlib.suppress(TangentlikeError):
+            self.by_identity.derived  # noqa: B018
+            return self.by_identity
+        return self
 
     @cached_property
     def for_reversal(self) -> Derivation:

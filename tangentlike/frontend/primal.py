@@ -164,12 +164,13 @@ def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None
 
 
 def emitted_of(
-    fn: Any, for_reversal: bool = False, for_complex: bool = False
+    fn: Any, for_reversal: bool = False, for_complex: bool = False, for_identity: bool = False
 ) -> types.FunctionType | None:
     """The emitted function inside one of our derivatives, None for anything else.
 
     `for_reversal` asks for the variant that reverse mode may follow where it cannot follow this,
-    `for_complex` for the one that allows for complex values.
+    `for_complex` for the one that allows for complex values, `for_identity` for the one that
+    reverse mode by identity may follow.
     """
     operator = mark_of(fn, "tangentlike")
     if operator is None:
@@ -185,6 +186,7 @@ def emitted_of(
     inner = operator.inner
     inner = inner.for_complex if for_complex else inner
     inner = inner.for_reversal if for_reversal else inner
+    inner = inner.for_identity if for_identity else inner
     note_derivative(inner)
     emitted: types.FunctionType = inner.emitted
     return emitted

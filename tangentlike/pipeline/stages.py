@@ -113,14 +113,14 @@ class Derived:
 
 @dataclass(frozen=True)
 class Asked:
-    """What is differentiated: a function by a request. `reversible` gives the same function over
-    derivatives that were made for reverse mode; `meanings` is what was read so far; `cuts` is what
-    was cut out of the program."""
+    """What is differentiated: a function by a request. `inner` is the derivation that it is the
+    text of, if it is a derivative itself; `meanings` is what was read so far; `cuts` is what was
+    cut out of the program."""
 
     function: Callable[..., Any]
     request: Request
     book: RuleBook | None
-    reversible: Callable[[], Callable[..., Any]] | None
+    inner: Any
     meanings: Meanings
     cuts: Cuts | None = None
 
@@ -141,6 +141,8 @@ def _by_name(asked: Asked) -> Derived:
 
 def _by_identity(asked: Asked) -> Derived:
     """With the adjoints of memory found by identity."""
+    if asked.inner is not None:
+        asked = replace(asked, function=asked.inner.for_identity.emitted)
     return _read(asked, replace(asked.request, by_identity=True))
 
 
@@ -167,7 +169,7 @@ def _is_of_derivatives(asked: Asked) -> bool:
 
 def _of_reversible(asked: Asked) -> Derived:
     """The reverse sweep over derivatives that were made for that."""
-    function = asked.function if asked.reversible is None else asked.reversible()
+    function = asked.function if asked.inner is None else asked.inner.for_reversal.emitted
     return _read(replace(asked, function=function), replace(asked.request, inside=True))
 
 
@@ -175,7 +177,7 @@ def _serves_reversible(asked: Asked, refusal: UnsupportedError) -> bool:
     request = asked.request
     if request.inside or request.mode in ("tangent", "change"):
         return False
-    return asked.reversible is not None or asked.meanings.of_derivatives
+    return asked.inner is not None or asked.meanings.of_derivatives
 
 
 def _in_part(asked: Asked) -> Derived:
@@ -239,22 +241,22 @@ def derive(
     fn: Callable[..., Any],
     request: Request,
     book: RuleBook | None = None,
-    reversible: Callable[[], Callable[..., Any]] | None = None,
+    inner: Any = None,
     forms: tuple[Form, ...] = _WHOLE,
 ) -> Derived:
     """Differentiate a function; raises `UnsupportedError` where all of these forms are refused."""
     with noting() as meanings:
-        return _first(Asked(fn, request, book, reversible, meanings), forms)
+        return _first(Asked(fn, request, book, inner, meanings), forms)
 
 
 def derive_in_any_form(
     fn: Callable[..., Any],
     request: Request,
     book: RuleBook | None = None,
-    reversible: Callable[[], Callable[..., Any]] | None = None,
+    inner: Any = None,
 ) -> Derived:
     """Differentiate a function, as a whole if that can be done, else in part."""
-    return derive(fn, request, book, reversible, _FORMS)
+    return derive(fn, request, book, inner, _FORMS)
 
 
 def _programs(
