@@ -186,3 +186,19 @@ def test_transposed_operations_of_the_shadow(n: int) -> None:
     assert np.isclose(after, np.vdot(g, duals.of(base)))
     bars.add(base, item)
     assert np.allclose(duals.like(base, item), duals.of(base).sum(axis=0))
+
+
+def product_in_place(x: Any, y: Any) -> Any:
+    rows = [x]
+    rows[0] @= y
+    z = rows[0]
+    z @= y
+    return np.sum(rows[0] * x)
+
+
+def test_an_update_in_forward_mode_of_a_number_or_an_array() -> None:
+    m, n = np.array([[0.3, -0.8], [1.1, 0.4]]), np.array([[0.5, 0.2], [-0.3, 0.9]])
+    directions = agreement.directions_for((m, n), (0, 1), 3)
+    _, change = tl.jvp(product_in_place, (m.copy(), n), tuple(directions))
+    expected = agreement.slope(product_in_place, (m, n), directions, 1e-5)
+    assert agreement.close(float(change), expected, 1e-6)

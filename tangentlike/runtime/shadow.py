@@ -10,11 +10,11 @@ array([[0., 3.],
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from .broadcasting import broadcast_like, unbroadcast
+from .broadcasting import _is_complex, broadcast_like, unbroadcast
 from .buffers import survivors
 from .mutation import add_at, copy, fitting
 from .records import Mirror, fields_of, mirror
@@ -38,7 +38,7 @@ class Shadow:
     )
 
     def __init__(self) -> None:
-        self.blocks: dict[int, tuple[Any, int, Any]] = {}
+        self.blocks: dict[int, tuple[Any, int, Any, Any]] = {}
         self.numbers: dict[int, tuple[Any, Any]] = {}
         self.shadows: dict[int, tuple[Shadow, Shadow]] = {}
 
@@ -58,38 +58,64 @@ class Shadow:
             return [self.of(item) for item in x]
         return 0.0 if found is None else found
 
-    def _view(self, x: np.ndarray) -> np.ndarray:
-        if x.dtype.kind not in "fc" or not x.size:
-            return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else float)
-        _require_plain(x)
+    def _view(self, x: np.ndarray) -> Any:
+        found = self.blocks.get(id(x))
+        if found is not None and found[2].shape == x.shape:
+            return found[2]  # (all of the memory)
+        return self._part(x) if x.dtype.kind in "fc" and x.size else _nothing_of(x)
+
+    def _part(self, x: np.ndarray) -> Any:
+        if type(x) is not np.ndarray:
+            refuse_memory(f"a {type(x).__name__}")
         owner = memory_owner(x)
-        if id(owner) not in self.blocks:
+        found = self.blocks.get(id(owner))
+        if found is None:
             low, high = memory_extent(owner)
-            self.blocks[id(owner)] = owner, low, np.zeros(high - low, np.uint8)
-        _, low, block = self.blocks[id(owner)]
-        start = int(x.__array_interface__["data"][0]) - low
-        return np.ndarray(x.shape, x.dtype, block, start, x.strides)
+            block = np.zeros(high - low, np.uint8)
+            start = _address(owner) - low
+            whole = np.ndarray(owner.shape, owner.dtype, block, start, owner.strides)
+            found = self.blocks[id(owner)] = owner, low, whole, block
+        if owner is x and found[2].shape == x.shape:
+            return found[2]
+        return np.ndarray(x.shape, x.dtype, found[3], _address(x) - found[1], x.strides)
 
     def add(self, x: Any, g: Any) -> None:
         """Add `g` to the adjoint of `x`, summed over axes along which `x` was broadcast; entry by
         entry in containers."""
-        for leaf, part in _pairs(x, g):
-            if not isinstance(leaf, np.ndarray):
-                self.numbers[id(leaf)] = leaf, self.of(leaf) + unbroadcast(part, leaf)
-            elif leaf.dtype.kind in "fc" and leaf.size:
-                larger = np.ndim(part) > leaf.ndim or np.size(part) > leaf.size
-                _add(self._view(leaf), unbroadcast(part, leaf) if larger else part)
+        if isinstance(x, _NUMBERS):
+            if g is not None:
+                known = self.numbers.get(id(x))
+                g = unbroadcast(g, x)
+                self.numbers[id(x)] = x, _own(g) if known is None else known[1] + g
+        elif type(x) is np.ndarray and type(g) is np.ndarray and g.shape == x.shape:
+            if x.base is None and id(x) not in self.blocks and _is_laid_out_alike(g, x):
+                whole = g.copy()
+                self.blocks[id(x)] = x, _address(x), whole, whole.reshape(-1).view(np.uint8)
+            else:
+                _add(self._view(x), g)
+        elif isinstance(x, np.ndarray):
+            if g is not None and x.dtype.kind in "fc" and x.size:
+                larger = np.ndim(g) > x.ndim or np.size(g) > x.size
+                _add(self._view(x), unbroadcast(g, x) if larger else g)
+        else:
+            for item, part in _pairs(x, g):
+                self.add(item, part)
 
     def take(self, x: Any, *made_of: Any) -> Any:
         """The adjoint of what a statement made, which is then forgotten. Zeros for what is, or is
         a view of, what it was made of: the adjoint is in place there."""
+        if type(x) is np.ndarray and x.base is None and not made_of:
+            found = self.blocks.get(id(x))
+            if found is not None and found[2].shape == x.shape:
+                del self.blocks[id(x)]
+                return found[2]
         return self._take(x, _identities(made_of))
 
     def _take(self, x: Any, known: set[int]) -> Any:
         if isinstance(x, np.ndarray):
             owner = memory_owner(x)
             if id(owner) in known or id(owner) not in self.blocks:
-                return np.zeros_like(x, dtype=None if x.dtype.kind in "fc" else float)
+                return _nothing_of(x)
             view = self._view(x)
             plain = _is_plain(view)
             g = view.copy(order="K") if plain else _divided(view)
@@ -144,6 +170,11 @@ class Shadow:
         if not isinstance(base, np.ndarray):
             if g is not None:
                 self.add(item, g)
+        elif g is not None and (type(key) is int or type(key) is slice):
+            view = self._view(base)
+            if type(g) is not float and base.dtype.kind == "f" and _is_complex(g):
+                g = g.real
+            view[key] += g
         elif g is not None:
             add_at(self._view(base), key, g)
         elif not isinstance(item, np.ndarray) or memory_owner(item) is not memory_owner(base):
@@ -156,9 +187,12 @@ class Shadow:
             return self.take(value) if isinstance(value, _NUMBERS) else None
         whole = self._view(base)
         part = whole[key]
-        if isinstance(part, np.ndarray) and not _is_plain(part):
-            raise ValueError("an array whose entries share memory with each other is written")
-        g = part * survivors(whole, key)
+        if not isinstance(part, np.ndarray):
+            whole[key] = 0.0
+            return None if value is None else unbroadcast(part, value)
+        if not _is_plain(part):
+            refuse_memory("entries that lie on each other in memory")
+        g = part.copy() if type(key) is slice or key is ... else part * survivors(whole, key)
         whole[key] = 0.0
         return None if value is None else unbroadcast(g, value)
 
@@ -204,15 +238,33 @@ def _pairs(x: Any, g: Any) -> Iterator[tuple[Any, Any]]:
             yield from _pairs(item, part)
 
 
-def _require_plain(x: np.ndarray) -> None:
-    if type(x) is not np.ndarray:
-        raise TypeError(
-            f"the adjoint of a {type(x).__name__} is not found by its memory: use NumPy arrays, "
-            "for which this is tracked"
-        )
+def refuse_memory(what: str) -> NoReturn:
+    """Refuse what has no memory of numbers of its own."""
+    raise TypeError(
+        f"the adjoint of {what} is not found by its memory: use NumPy arrays, for which this is "
+        "tracked"
+    )
 
 
-def _add(view: np.ndarray, g: Any) -> None:
+REFUSALS = (refuse_memory,)
+
+
+def _nothing_of(x: np.ndarray) -> Any:
+    """Zeros for an array that carries no adjoint, or has none."""
+    if x.dtype.kind in "OV":
+        refuse_memory(f"an array of dtype {x.dtype}")
+    return np.zeros_like(x, dtype=None if x.dtype.kind in "fc" else float, subok=False)
+
+
+def _is_laid_out_alike(g: np.ndarray, x: np.ndarray) -> bool:
+    return g.dtype is x.dtype and g.ndim > 0 and bool(x.flags.c_contiguous) and x.size > 0
+
+
+def _address(x: np.ndarray) -> int:
+    return int(x.__array_interface__["data"][0])
+
+
+def _add(view: Any, g: Any) -> None:
     g = fitting(g, view)
     if _is_plain(view):
         view += g
@@ -223,7 +275,7 @@ def _add(view: np.ndarray, g: Any) -> None:
 def _divided(view: np.ndarray) -> Any:
     """The adjoint of a place in memory, in equal parts for all entries that lie there."""
     low, high = memory_extent(view)
-    start = int(view.__array_interface__["data"][0]) - low
+    start = _address(view) - low
     shape, block = view.shape, np.zeros(high - low, np.uint8)
     times = np.ndarray(shape, view.dtype, block, start, view.strides)
     _add(times, np.ones(shape))
@@ -275,6 +327,3 @@ def _identities(values: Any) -> set[int]:
         else:
             found |= _identities((fields_of(x) or {}).values())
     return found
-
-
-REFUSALS = (_require_plain,)

@@ -15,7 +15,6 @@ from ...analysis.operations import (
     rule_object,
     written_position,
 )
-from ...errors import SharingError
 from ...frontend.owners import is_ours
 from ...ir.kind import UNKNOWN
 from ...rules.bind import Instance
@@ -119,14 +118,7 @@ def _replaced(
     if either and instance.partials:
         lines += _scaled_and_moved(dot, values, state)
     elif either:
-        raise SharingError(
-            f"`{_written_name(stmt)}` may be a number (rebound here) or an array (written "
-            "in place)",
-            stmt.origin.place,
-            "Another name may share its memory, so the two differ. Annotate the parameter it "
-            "comes from (`x: float` or `x: np.ndarray`), of the function you derive, "
-            "not of one that it calls, or pass `example=` arguments.",
-        )
+        lines += _as_it_turns_out(dot, values[0] or state.zeros(stmt.target), state)
     else:
         lines.append(_put(stmt, dot, values[0] or state.zeros(stmt.target), state))
     return [*lines, stmt, *_grown(stmt, dot, state)]
@@ -176,6 +168,25 @@ def _scaled_and_moved(
     if term is not None:
         lines.append(ir.Update(dot, IADD, ir.Var(name), origin))
     return lines
+
+
+def _as_it_turns_out(
+    dot: ir.Var | ir.Index | ir.Attribute, tangent: ir.Expr, state: Tangents
+) -> list[ir.Stmt]:
+    """`new_dot = ...; update_in_place(a_dot, new_dot); a_dot = updated(a_dot, new_dot)`: the
+    tangent of an array is written in place, that of a number rebound."""
+    new, origin = ir.Var(state.fresh("new_dot", UNKNOWN)), state.tangent_origin()
+    found = state.call("updated", dot, new)
+    rebound: ir.Stmt
+    if isinstance(dot, ir.Var):
+        rebound = state.assign(dot.name, found)
+    else:
+        rebound = ir.Store(dot, found, origin)
+    return [
+        state.assign(new.name, tangent),
+        ir.Do(state.call("update_in_place", dot, new), origin),
+        rebound,
+    ]
 
 
 def _prepared(
