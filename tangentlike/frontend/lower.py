@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir import Function
 from ..ir.names import Names
+from ..runtime.recent import Recent
 from .attempts import refuse_contents
 from .cuts import cuts_made
 from .expressions import expression
@@ -30,7 +32,7 @@ from .lifting import lift_definitions, lifted_of
 from .loopvars import copied_with, fix_headers, spread_headers
 from .naming import names_of
 from .nested import Refused
-from .resolve import Scope
+from .resolve import Looked, Scope, noting_lookups, still_means
 from .source import find_definition
 from .survey import survey
 from .webs import reaching, renamed_webs, split_names
@@ -50,6 +52,54 @@ class Lowered:
     scope: Scope
     temporaries: frozenset[str] = frozenset()
     original: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A function as it was read once, and what that rests on."""
+
+    lowered: Lowered
+    own: tuple[Any, ...]
+    looked: Looked
+
+    def serves(self, fn: types.FunctionType) -> bool:
+        same = all(a is b for a, b in zip(self.own, _own(fn), strict=True))
+        return same and still_means(self.looked)
+
+
+_READ: Recent[int, _Reading] = Recent(256)  # by the id of the function, which is kept alive
+
+
+def _own(fn: types.FunctionType) -> tuple[Any, ...]:
+    """What a function is made of, that may be replaced."""
+    return fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__, sys.modules.get(fn.__module__ or "")
+
+
+def read_once(fn: Callable[..., Any], managers: bool = False) -> Lowered:
+    """What `lower` gives, for one function the same object while its names mean the same: its
+    versions for types of arguments, both modes and what is tried again begin with it."""
+    plain = isinstance(fn, types.FunctionType) and lifted_of(fn) is None
+    if not plain or managers or cuts_made() is not None:
+        return lower(fn, managers)
+    assert isinstance(fn, types.FunctionType)
+    known = _READ.get(id(fn))
+    if known is not None and known.serves(fn):
+        return known.lowered
+    with noting_lookups() as looked:
+        found = lower(fn)
+    if not found.scope.imports and not _holds_lifted(found.function):
+        _READ.put(id(fn), _Reading(found, _own(fn), looked))
+    return found
+
+
+def _holds_lifted(function: Function) -> bool:
+    """Whether functions were made for some that are defined inside it."""
+    return any(
+        isinstance(part, ir.Ref) and lifted_of(part.obj) is not None
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+    )
 
 
 def lower(fn: Callable[..., Any], managers: bool = False) -> Lowered:
@@ -153,6 +203,7 @@ __all__ = [
     "reaching",
     "read_block",
     "read_function",
+    "read_once",
     "renamed_webs",
     "split_names",
 ]

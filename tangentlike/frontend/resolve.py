@@ -7,7 +7,9 @@ import difflib
 import inspect
 import sys
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +56,15 @@ class Scope:
 
     def lookup(self, name: str) -> Any:
         """The object a name means now; raises `KeyError` if it means nothing."""
+        looked = _LOOKED.get()
+        if looked is None:
+            return self._looked_up(name)
+        looked[id(self), name] = self.lookup, (name,), ABSENT
+        found = self._looked_up(name)
+        looked[id(self), name] = self.lookup, (name,), found
+        return found
+
+    def _looked_up(self, name: str) -> Any:
         if name in self.imports:
             return self.imports[name].obj
         name = self.renamed.get(name, name)
@@ -105,6 +116,37 @@ class Scope:
         return self.array_module.text
 
 
+# ------------------------------------------------------------------ what was looked up, again
+
+ABSENT = object()  # what a name means that means nothing
+Looked = dict[tuple[int, str], tuple[Callable[..., Any], tuple[Any, ...], Any]]
+_LOOKED: ContextVar[Looked | None] = ContextVar("looked", default=None)
+
+
+@contextmanager
+def noting_lookups() -> Iterator[Looked]:
+    """Collect what is looked up inside, each with how to look it up again."""
+    found: Looked = {}
+    token = _LOOKED.set(found)
+    try:
+        yield found
+    finally:
+        _LOOKED.reset(token)
+
+
+def still_means(looked: Looked) -> bool:
+    """Whether everything that was looked up is still the same object. It is looked up again for
+    that, so that whoever notes what names mean (`meanings`) notes it now."""
+    for look, given, found in looked.values():
+        try:
+            now = look(*given)
+        except (KeyError, AttributeError):
+            now = ABSENT
+        if now is not found:
+            return False
+    return True
+
+
 def is_namespace(obj: Any) -> bool:
     """Whether what hangs on an object is its for good: the functions of a module, the methods
     of a class or of one of SciPy's distributions."""
@@ -116,7 +158,12 @@ def is_namespace(obj: Any) -> bool:
 
 def live_attribute(obj: Any, name: str) -> Any:
     """What an attribute of a module or a class means now; raises `AttributeError`."""
+    looked = _LOOKED.get()
+    if looked is not None:
+        looked[id(obj), name] = live_attribute, (obj, name), ABSENT
     found = getattr(obj, name)
+    if looked is not None:
+        looked[id(obj), name] = live_attribute, (obj, name), found
     if isinstance(obj, types.ModuleType):
         note_name(vars(obj), name, found)
     return found

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..frontend.lower import Lowered, Scope, lower
+from ..frontend.lower import Lowered, Scope, read_once
 from .book import RuleBook
 from .definitions import as_defined
 from .foreign import ForeignBook
@@ -38,7 +38,7 @@ def lower_ruled(
     managers are written out. `namespace` is the module that arrays name as theirs.
     """
     ruled = isinstance(fn, types.FunctionType) and book.find(fn) is not None
-    lowered = _call_of(fn) if ruled else lower(fn, managers)  # type: ignore[arg-type]
+    lowered = _call_of(fn) if ruled else read_once(fn, managers)  # type: ignore[arg-type]
     return as_defined(as_numpy(with_namespace(lowered, namespace)))
 
 
