@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import types
 from dataclasses import dataclass
 from typing import Any
@@ -148,3 +149,69 @@ def test_a_gradient_that_is_an_argument_is_a_copy() -> None:
         found = tl.grad(loss)(np.ones(2), parts)
         found[0] = -1.0
         assert weights.tolist() == [2.0, 3.0]
+
+
+def calls_of_python(call: Any) -> int:
+    """How many functions of Python and C are called."""
+    count = 0
+
+    def counted(frame: Any, event: str, arg: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counted)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def first_two(values: Any, x: Any) -> Any:
+    return values[0] * values[1] * x
+
+
+@pytest.mark.parametrize("kind", [list, tuple, dict], ids=lambda k: k.__name__)
+@pytest.mark.parametrize("wrt", ["values", "x"])
+def test_no_function_is_called_for_each_item(kind: Any, wrt: str) -> None:
+    """The overhead of a call grows by far less than a function call for each number."""
+
+    def given(n: int) -> Any:
+        numbers = [0.5 + i for i in range(n)]
+        return dict(enumerate(numbers)) if kind is dict else kind(numbers)
+
+    gradient = tl.grad(first_two, wrt=wrt)
+    few, many = given(10), given(1000)
+    for values in (few, many, few, many):
+        found = gradient(values, 2.0)
+        wanted = 1.5 if wrt == "values" else 0.75
+        assert (found[0] / 2.0 if wrt == "values" else found) == wanted
+    if wrt == "x" or kind in (list, tuple):
+        more = calls_of_python(lambda: gradient(many, 2.0))
+        assert more <= calls_of_python(lambda: gradient(few, 2.0)) + 5
+
+
+def test_a_plain_call_takes_few_steps() -> None:
+    gradient = tl.grad(lambda x: x * x)
+    gradient(1.5)
+    assert calls_of_python(lambda: gradient(1.5)) < 60
+
+
+def test_what_is_refused_is_refused_in_every_call() -> None:
+    """What is checked once for each types of arguments is checked for those that are new."""
+    gradient = tl.grad(lambda x, n=3: np.sum(x) * n, wrt=(0,))
+    other = tl.grad(lambda x, n=3: np.sum(x) * n, wrt=(0, 1))
+    for _ in range(2):
+        assert gradient(V, 2)[0].tolist() == [2.0] * 3
+        gradient.source_for(3, 2)
+        with pytest.raises(tl.TangentlikeError, match="int"):
+            gradient(3, 2)
+        other(V, 2.0)
+        with pytest.raises(tl.TangentlikeError, match="int"):
+            other(V)
+        table: dict[str, Any] = {"w": 1.0}
+        table["all"] = table
+        with pytest.raises(tl.TangentlikeError, match="itself"):
+            tl.grad(lambda t: t["w"] ** 2)(table)
+        with pytest.raises(tl.TangentlikeError, match="no float"):
+            tl.grad(lambda t: t["w"] ** 2)({"w": 1})

@@ -255,8 +255,7 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
             return _gradient(mode, called, wrt, **options)(*args)
         if bound:
             args, kwargs = _complete(primal, args, kwargs)
-        values = derivation.values(args, kwargs)
-        chosen = derivation.specialized_for(args, kwargs)
+        values, chosen = derivation.received(args, kwargs)
         result = chosen.call(args, kwargs)
         finish(gradient, chosen)
         if check_finite and not leaves.is_finite(_parts(result, mode, has_aux)[:2]):
@@ -382,8 +381,7 @@ def autodiff(
     def derivative(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         args, kwargs = _complete(primal, args, kwargs)
-        values = derivation.values(args, kwargs)
-        chosen = derivation.specialized_for(args, kwargs)
+        values, chosen = derivation.received(args, kwargs)
         result = chosen.call(args, kwargs)
         finish(derivative, chosen)
         return shaped(args, kwargs, result, values)

@@ -30,7 +30,7 @@ def standard_arrays_too(function: F) -> F:
 
     def called(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        if HOMES.keys().isdisjoint(sys.modules):
+        if sys.modules.keys().isdisjoint(HOMES):  # (the other way round it looks at each module)
             return function(*args, **kwargs)
         homes: set[str] = set()
         given = _changed((args, kwargs), lambda value: _wrapped(value, homes))

@@ -8,6 +8,7 @@ emitted code the line of the user's that it comes from.
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import os
 import threading
@@ -70,6 +71,7 @@ class Derivation:
         self._waiting: tuple[UnknownClassError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._versions: Recent[tuple[Any, ...], Derivation] = Recent(_VERSIONS)  # of other forms
+        self._checked: list[Any] | None = None  # forms of arguments that may be differentiated by
         self._asked: Deciding = frozenset()  # what the versions ask of arguments
         self._of_types: Recent[Structures, Derivation] = Recent(_VERSIONS)
 
@@ -169,6 +171,26 @@ class Derivation:
         called_with = forms(args, kwargs)
         if called_with is None:
             return self._suited(args, kwargs)
+        return self._specialized(called_with, args, kwargs)
+
+    def received(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[list[Any], Derivation]:
+        """The arguments at `wrt` of a call, and the derivation for it. What is required of these
+        arguments depends on their types alone: it is checked where these are not those before."""
+        found = forms(args, kwargs) if self.holds() else None
+        if found is None:
+            return self.values(args, kwargs), self.specialized_for(args, kwargs)
+        if found == self._checked:
+            values = self._picked(args, kwargs)
+        else:
+            values, self._checked = self.values(args, kwargs), list(found)
+        return values, self._specialized(found, args, kwargs)
+
+    def _specialized(
+        self, called_with: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Derivation:
+        """The derivation for arguments of these forms."""
         known, chosen = self._latest
         values = self._deciding_values(args, kwargs) if self._asked else []
         if called_with + values != known:
@@ -187,7 +209,7 @@ class Derivation:
 
     def _deciding_values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
         """The strings and truth values among the arguments that tests ask for."""
-        names = sorted(name for name, what in self._asked if what == VALUE)
+        names = _asked_values(self._asked)
         given = self._by_name(args, kwargs) if names else None
         values = [] if given is None else [given.get(name) for name in names]
         return [value if type(value) in (str, bool) else None for value in values]
@@ -468,22 +490,26 @@ class Derivation:
         bound.apply_defaults()
         return dict(bound.arguments)
 
-    def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
-        """The arguments at `wrt` in a call, checked to be differentiable."""
-        found, plain = [], False
-        value: Any
+    def _picked(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The arguments at `wrt` in a call."""
+        found = []
         for name, position, default, starred in self._slots:
             if position is not None and (starred or position < len(args)):
-                value = args[position:] if starred else args[position]
+                found.append(args[position:] if starred else args[position])
             else:
-                value = kwargs.get(name, default)
+                found.append(kwargs.get(name, default))
+        return found
+
+    def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The arguments at `wrt` in a call, checked to be differentiable."""
+        found, plain = self._picked(args, kwargs), False
+        for value, (name, *_) in zip(found, self._slots, strict=True):
             kind = type(value)
             if kind is float or (kind is np.ndarray and value.dtype.kind == "f"):
                 plain = True
             else:
                 leaves.refuse_integer(name, self.primal.name, value)
                 leaves.refuse_cycle(name, self.primal.name, value)
-            found.append(value)
         if not plain:
             leaves.refuse_no_leaf([name for name, *_ in self._slots], self.primal.name, found)
         return found
@@ -598,6 +624,12 @@ def restores_arrays(derived: Derived) -> bool:
     # (A stack that is appended to is a list, and each run has its own.)
     stores = [line.partition("=")[0] for line in restored if ".append(" not in line]
     return any(mark in target for target in stores for mark in "[.") or "out=" in derived.source
+
+
+@functools.lru_cache(maxsize=256)
+def _asked_values(asked: Deciding) -> tuple[str, ...]:
+    """The arguments whose values are asked for."""
+    return tuple(sorted(name for name, what in asked if what == VALUE))
 
 
 def derivation_of(primal: Primal, request: Request) -> Derivation:

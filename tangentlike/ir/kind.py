@@ -186,7 +186,7 @@ class Kind:
             if kind.cls is None:
                 return UNKNOWN
             known = classes.get(kind.cls, kind)
-            classes[kind.cls] = known if known is kind else known._joined_object(kind)
+            classes[kind.cls] = known if known == kind else known._joined_object(kind)
         if len(classes) > MOST_CLASSES:
             return UNKNOWN
         names = sorted(

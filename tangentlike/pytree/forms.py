@@ -66,7 +66,7 @@ def _describe(value: Any, found: list[Any], depth: int) -> bool:
         return _describe_items(value, found, depth)
     if kind is dict:
         found.append(tuple(value))
-        return _describe_all(value.values(), found, depth)
+        return _describe_items(list(value.values()), found, depth)
     if isinstance(value, _BY_IDENTITY):
         found.append(value)
         return True
@@ -79,7 +79,7 @@ def _describe(value: Any, found: list[Any], depth: int) -> bool:
     return _describe_all(attributes.values(), found, depth)
 
 
-def _describe_items(value: Any, found: list[Any], depth: int) -> bool:
+def _describe_items(value: list[Any] | tuple[Any, ...], found: list[Any], depth: int) -> bool:
     kinds = set(map(type, value))
     found.append(len(value))
     if not PLAIN.issuperset(kinds):

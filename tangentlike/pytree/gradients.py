@@ -18,6 +18,7 @@ from .leaves import (
     dtype_class,
     filled,
     is_array,
+    is_flat,
     is_number,
     is_zero,
     items_of,
@@ -26,6 +27,8 @@ from .leaves import (
 )
 
 __all__ = ["like"]
+
+_FLOAT = frozenset((float,))
 
 
 def like(value: Any, bar: Any) -> Any:
@@ -42,6 +45,8 @@ def like(value: Any, bar: Any) -> Any:
         return _array_like(value, bar)
     if is_number(value):
         return _number_like(value, bar)
+    if is_flat(value, _FLOAT) and is_flat(bar, _FLOAT) and len(value) == len(bar):
+        return type(value)(bar)
     inside = items_of(value)
     if inside is None:
         return None

@@ -87,6 +87,8 @@ def items_of(value: Any) -> list[Any] | None:
 
 def held_by(value: Any) -> list[Any] | None:
     """What `contents` finds, without the texts."""
+    if type(value) in PLAIN:
+        return None
     if isinstance(value, (list, tuple)):
         return list(value)
     if isinstance(value, dict):
@@ -97,11 +99,11 @@ def held_by(value: Any) -> list[Any] | None:
     return None if fields is None else list(fields.values())
 
 
-def is_flat(value: Any) -> bool:
+def is_flat(value: Any, classes: frozenset[Any] = PLAIN) -> bool:
     """Whether it is a list or tuple of nothing but numbers, strings and None: it need not be
     walked to know that it holds no arrays and no further containers."""
     kind = type(value)
-    return (kind is list or kind is tuple) and PLAIN.issuperset(set(map(type, value)))
+    return (kind is list or kind is tuple) and classes.issuperset(set(map(type, value)))
 
 
 def named_children(value: Any) -> dict[str, Any] | None:
@@ -125,9 +127,14 @@ def leaves(
             yield from leaves(item, path + step, above | {id(value)})
 
 
-def has_leaf(value: Any) -> bool:
+def has_leaf(value: Any, above: tuple[Any, ...] = ()) -> bool:
     """Whether anything inside carries a derivative."""
-    return next(leaves(value), None) is not None
+    if is_leaf(value):
+        return True
+    if type(value) in PLAIN or any(value is outer for outer in above):
+        return False
+    inside, around = items_of(value), (*above, value)
+    return inside is not None and any(has_leaf(item, around) for item in inside)
 
 
 def contains_itself(value: Any, above: tuple[Any, ...] = ()) -> bool:
@@ -148,10 +155,14 @@ def contains_itself(value: Any, above: tuple[Any, ...] = ()) -> bool:
 def is_complex(value: Any, above: tuple[Any, ...] = ()) -> bool:
     """Whether a number or an array is complex, or anything in a container (`above` are those that
     it is in: one may contain itself)."""
-    if type(value) is float:
+    kind = type(value)
+    if kind is float:
         return False
-    if type(value) is np.ndarray:  # the usual case first: every call comes through here
+    if kind is np.ndarray:  # the usual case first: every call comes through here
         return bool(value.dtype.kind == "c")
+    if kind is dict and not any(value is outer for outer in above):
+        around = (*above, value)
+        return any(is_complex(item, around) for item in value.values())
     if is_array(value) or isinstance(value, np.generic):
         return dtype_class(value) == "c"
     if isinstance(value, (complex, int, str, type(None))):
@@ -160,7 +171,8 @@ def is_complex(value: Any, above: tuple[Any, ...] = ()) -> bool:
         return complex in set(map(type, value))
     if any(value is outer for outer in above):
         return False
-    return any(is_complex(item, (*above, value)) for item in held_by(value) or ())
+    around = (*above, value)
+    return any(is_complex(item, around) for item in held_by(value) or ())
 
 
 def is_foreign(value: Any) -> bool:
@@ -170,13 +182,20 @@ def is_foreign(value: Any) -> bool:
     return any(not isinstance(array, np.ndarray) for array in arrays(value))
 
 
-def arrays(value: Any, above: frozenset[int] = frozenset()) -> Iterator[Any]:
+def arrays(value: Any) -> list[Any]:
     """All arrays inside a value, of whatever dtype."""
+    found: list[Any] = []
+    _add_arrays(value, found, ())
+    return found
+
+
+def _add_arrays(value: Any, found: list[Any], above: tuple[Any, ...]) -> None:
     if is_array(value):
-        yield value
-    elif id(value) not in above and not is_flat(value):
+        found.append(value)
+    elif not is_flat(value) and not any(value is outer for outer in above):
+        around = (*above, value)
         for item in held_by(value) or ():
-            yield from arrays(item, above | {id(value)})
+            _add_arrays(item, found, around)
 
 
 def rebuild(value: Any, items: list[Any]) -> Any:

@@ -211,6 +211,9 @@ def shared_zeros(x: Any) -> Any:
     return zeros(x)
 
 
+_PLAIN = frozenset((float, int, bool, complex, str, type(None)))
+
+
 def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     if isinstance(x, np.inexact):
         return x.dtype.type(number)
@@ -218,6 +221,8 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
         return float(number)
     if any(x is outer for outer in above):
         return float(number)  # an object that holds itself
+    if type(x) in (list, tuple) and _PLAIN.issuperset(set(map(type, x))):
+        return [float(number)] * len(x)
     inside = (*above, x)
     if isinstance(x, dict):
         return like_dict(x, lambda item: _like(item, number, array, inside))
