@@ -57,7 +57,40 @@ def sorted_columns(x: Any, k: Any) -> Any:
     return np.sum(x[k][:, None] * x[:, None, k])
 
 
+def sums_of_products(x: Any, v: Any, s: Any) -> Any:
+    rows = np.sum(x * v[:, None], axis=1) + np.sum(v[:, None] / (2.0 + x**2), axis=1)
+    columns = np.sum(x * s * v[:, None], axis=0, keepdims=True)
+    return np.sum(rows * v) + np.sum(columns * x) + np.sum(s * x) + np.sum(np.hypot(x, v[:, None]))
+
+
+def sums_in_a_loop(x: Any, v: Any, s: Any) -> Any:
+    for _ in range(2):
+        d = x[:, None, :] - x[None, :, :]
+        weights = v[None, :] / (np.sum(d**2, axis=2) + s)
+        x = x - 0.1 * np.sum(d * weights[:, :, None], axis=1)
+        v = v + np.sum(x * v[:, None], axis=1)
+    return np.sum(x * x)
+
+
+def sums_of_what_is_read_again(x: Any, v: Any) -> Any:
+    y = x * v[:, None]
+    z = np.sum(y, axis=1)
+    y[0] = 2.0
+    return np.sum(z * v) + np.sum(y * x) + np.mean(np.mean(x * v[:, None], axis=1) * v)
+
+
+def sums_of_new_axes(x: Any, v: Any) -> Any:
+    rows = np.sum(x[:, :, None], axis=(1, 2)) * v + np.sum(x[None] * 1.0, axis=(0, 2)) * v**2
+    return np.sum(rows) + np.sum(np.sum(v[:, None], axis=1) * v) + np.sum(x[..., None])
+
+
 PROGRAMS = {
+    "sums of new axes": (sums_of_new_axes, (X, V)),
+    "sums of products": (sums_of_products, (X, V, np.array(0.7))),
+    "sums of products with one row": (sums_of_products, (X[:1], V[:1], np.array(0.7))),
+    "sums of products with rows of one": (sums_of_products, (X, V[:1], np.array(0.7))),
+    "sums in a loop": (sums_in_a_loop, (X, V, np.array(0.7))),
+    "sums of what is read again": (sums_of_what_is_read_again, (X, V)),
     "pairs": (pairs, (X,)),
     "outer": (outer, (X, V)),
     "only read": (only_read, (X,)),
@@ -91,6 +124,12 @@ def test_no_zeros_are_added_to() -> None:
     gradient(X)
     assert "zeros" not in gradient.source and "keepdims" not in gradient.source
     assert "np.where" not in gradient.source  # (every entry is used: nothing is masked)
+
+
+def test_nothing_is_saved_for_a_sum_over_an_axis() -> None:
+    gradient = tl.grad(sums_in_a_loop)
+    gradient(X, V, np.array(0.7))
+    assert "d * weights[:, :, None]" in gradient.source and "full_like" not in gradient.source
 
 
 def test_what_the_adjoint_is_handed_is_not_shared() -> None:

@@ -29,7 +29,8 @@ class Contribution:
     """`name_bar += value`.
 
     `whole`: the operand has the result's shape, entry for entry, so that a result adjoint that is
-    still a scalar standing for a full array will do; `full`: the value has that shape even then.
+    still a scalar (or lacks axes that a sum took away) and stands for a full array will do;
+    `full`: what it is multiplied by has the result's shape, so that the value is right even then.
     `narrow`: what else to add, where such a scalar will do although shapes differ.
     """
 
@@ -175,11 +176,12 @@ def _merge(first: Contribution | None, second: Contribution) -> Contribution:
     if first is None:
         return second
     total = ir.Call(ADD, (first.value, second.value))
+    whole = first.whole and second.whole
     return Contribution(
         first.name,
         total,
-        first.whole and second.whole,
-        first.full or second.full,
+        whole,
+        (first.full or second.full) if whole else (first.full and second.full),
         first.elementwise and second.elementwise,
     )
 
@@ -194,7 +196,7 @@ def _one(
     value = _shaped_like(value, context)
     partial = instance.partials.get(param)
     whole = partial is not None and not is_call(value, context.helper("unbroadcast").obj)
-    full = whole and partial is not None and _is_full(partial, name, stmt, context)
+    full = partial is not None and _is_full(partial, name if whole else "", stmt, context)
     shared = {f"${n}": expr for n, expr in instance.temporaries}
     narrow = None if whole else _spread_scalar(value, name, shared, context)
     return Contribution(name, value, whole, full, partial is not None, narrow)

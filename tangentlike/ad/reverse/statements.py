@@ -107,7 +107,7 @@ class Statements:
                     adjoints.zero(name)
         chain = self._narrowed(chain, names)
         for name in names:
-            if not all(c.whole for c in chain.contributions):
+            if not all(c.whole or c.full for c in chain.contributions):
                 adjoints.materialise(name)
         for name, value in chain.temporaries:
             adjoints.assign(name, value)
@@ -142,7 +142,7 @@ class Statements:
     def _narrowed(self, chain: Chain, names: tuple[str, ...]) -> Chain:
         """The chain with what it adds while the result's adjoint is a scalar for all entries."""
         scalar = len(names) == 1 and self.adjoints.state.get(names[0]) == NARROW
-        sure = all(c.whole or c.narrow is not None for c in chain.contributions)
+        sure = all(c.whole or c.full or c.narrow is not None for c in chain.contributions)
         bar = self.adjoints.bar(names[0]).name
         if not scalar or not sure or any(bar in ir.names_in(e) for _, e in chain.temporaries):
             return chain
@@ -202,15 +202,16 @@ class Statements:
 
     def _without_new_axes(self, base: str, key: ir.Expr, name: str) -> None:
         """`t = A[:, None]` reversed: `A_bar = t_bar[:, 0]`."""
-        adjoints, status = self.adjoints, self.adjoints.state.get(name, "")
+        adjoints = self.adjoints
         value: ir.Expr = adjoints.bar(name)
         taken = [ir.Const(0) if p == ir.Const(None) else p for p in key_parts(key)]
         while taken and taken[-1] == ir.Slice():
             taken.pop()
-        if taken and status != NARROW:
+        if taken:
+            adjoints.materialise(name)
             whole = taken[0] if len(taken) == 1 else ir.Display("tuple", tuple(taken))
             value = ir.Index(value, whole)
-        adjoints.contribute(base, value, status)
+        adjoints.contribute(base, value, adjoints.state.get(name, ""))
 
     def _is_in_place(self, base: str, key: Step) -> bool:
         """Whether `A_bar[key]` is a part of the adjoint itself, no copy of entries: what is added
