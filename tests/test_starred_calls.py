@@ -155,3 +155,37 @@ def test_what_has_no_length_is_refused_when_it_runs():
 
     with pytest.raises(tl.UnsupportedError, match="unpacked in a call"):
         tl.grad(f)(X, iter([1.0, 2.0]))
+
+
+class Cubic:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+    def __call__(self, t, *others):
+        return t**3 * self.a - self.b * sum(others)
+
+
+def applied(f, args, t):
+    return f(t, *args)
+
+
+def applied_through(f, t, args=()):
+    return applied(f, args, t)
+
+
+def of_an_object(a, b):
+    return applied_through(Cubic(a, b), 0.3, (0.5, 2.0 * a))
+
+
+def of_an_object_twice(a, b):
+    f = Cubic(a, b)
+    t = 0.3
+    for _ in range(2):
+        t = t - applied_through(f, t, (t,))
+    return t * f(t)
+
+
+@pytest.mark.parametrize("fn", [of_an_object, of_an_object_twice])
+def test_an_object_that_carries_derivatives_is_called(fn) -> None:
+    """What the object carries is an argument of its method."""
+    tl.check_grads(fn, (1.5, 0.7))

@@ -15,6 +15,8 @@ from collections.abc import Iterator
 
 from ... import ir
 from ...analysis.activity import varied_names
+from ...analysis.operations import is_python_function
+from ...analysis.refusals import unknown_class
 from ...ir.kind import OTHER
 from ..context import Context
 
@@ -32,11 +34,24 @@ def starred_calls(function: ir.Function, wrt: tuple[str, ...], context: Context)
             yield stmt
             return
         assert isinstance(stmt, ir.Assign)
+        if isinstance(call.fn, ir.Var) and call.fn.name in varied:
+            call = _of_object(call, call.fn, stmt, context)
         held, called = _of_containers(call, context)
         yield ir.Assign(held[0], held[1], stmt.origin)
         yield dataclasses.replace(stmt, value=called)
 
     return ir.with_body(function, ir.rewrite(function.body, after=statement))
+
+
+def _of_object(call: ir.Call, fn: ir.Var, stmt: ir.Stmt, context: Context) -> ir.Call:
+    """The call of a callable object as one of its method, which is given the object: what it
+    carries is an argument then. `model(*xs)` -> `type(model).__call__(model, *xs)`."""
+    kind = context.kind_of(fn)
+    of_class = vars(kind.cls).get("__call__") if kind.form == "object" and kind.cls else None
+    if not is_python_function(of_class):
+        raise unknown_class(fn, call.at or stmt.origin.place)
+    method = ir.Attribute(ir.Call(ir.Ref("type", type), (fn,)), "__call__")
+    return dataclasses.replace(call, fn=method, args=(fn, *call.args))
 
 
 def _starred(stmt: ir.Stmt) -> ir.Call | None:
@@ -74,6 +89,7 @@ def _of_containers(call: ir.Call, context: Context) -> tuple[tuple[str, ir.Call]
         else:
             layout.append(ir.Const(None) if found is None else found)
     text = call.fn.text if isinstance(call.fn, ir.Ref) else call.fn.name  # type: ignore[union-attr]
+    text = text.strip("_")
     name = context.names.fresh(f"{text.replace('.', '_')}_of")
     named = tuple(ir.Const(word) for word, _ in call.kwargs)
     options = [ir.Display("tuple", tuple(layout)), *(words or [ir.Const(None)] if named else words)]
