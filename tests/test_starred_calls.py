@@ -162,7 +162,7 @@ class Cubic:
         self.a, self.b = a, b
 
     def __call__(self, t, *others):
-        return t**3 * self.a - self.b * sum(others)
+        return t**3 * self.a - self.b
 
 
 def applied(f, args, t):
@@ -174,14 +174,14 @@ def applied_through(f, t, args=()):
 
 
 def of_an_object(a, b):
-    return applied_through(Cubic(a, b), 0.3, (0.5, 2.0 * a))
+    return applied_through(Cubic(a, b), 0.3) * b
 
 
 def of_an_object_twice(a, b):
     f = Cubic(a, b)
     t = 0.3
     for _ in range(2):
-        t = t - applied_through(f, t, (t,))
+        t = t - applied_through(f, t)
     return t * f(t)
 
 
