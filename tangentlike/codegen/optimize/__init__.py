@@ -22,6 +22,7 @@ from .copies import remove_needless_copies
 from .dead import remove_dead_code
 from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
+from .invariants import keep_invariants
 from .nest import nest_single_uses
 from .propagate import propagate_copies
 from .quotients import share_quotients
@@ -40,6 +41,7 @@ PASSES: tuple[tuple[Pass, int], ...] = (
     (propagate_copies, patterns.COPY),
     (fold_algebra, 0),
     (remove_dead_code, 0),
+    (keep_invariants, patterns.NEW_LIST),
     (remove_unread_stacks, patterns.NEW_LIST),
     (delay_restores, patterns.COPY),
     (sink_zeros, patterns.BRANCH | patterns.ZERO),
