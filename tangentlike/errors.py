@@ -198,11 +198,12 @@ class NonFiniteError(TangentlikeError, ArithmeticError):
 class InternalError(Exception):
     """A broken invariant of ours, never the user's fault; says in which stage."""
 
-    def __init__(self, stage: str, message: str) -> None:
-        self.stage = stage
+    def __init__(self, stage: str, message: str, hint: str = "") -> None:
+        self.stage, self.message = stage, message
+        report = "lease report it with the function that was differentiated."
         super().__init__(
             f"internal error of tangentlike in stage '{stage}': {message}\n"
-            "Please report it with the function that was differentiated."
+            + (f"{hint}p{report}" if hint else f"P{report}")
         )
 
 

@@ -384,6 +384,8 @@ def autodiff(
         values, chosen = derivation.received(args, kwargs)
         result = chosen.call(args, kwargs)
         finish(derivative, chosen)
+        of = [result[0]] if mode == "reverse" else values
+        _check_seeds(of, chosen.seeds, args, kwargs)
         return shaped(args, kwargs, result, values)
 
     def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:
@@ -398,6 +400,17 @@ def autodiff(
     about = documented(mode, primal, names, single, example=example)
     dressed = _dress(derivative, "autodiff", primal, derivation, about, qualname, shaped)
     return _remembered(derivation, primal, qualname, dressed)
+
+
+def _check_seeds(
+    values: Sequence[Any], names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> None:
+    """Refuse an array or number as the seed, the last argument, of a value of another shape."""
+    positional = list(args)
+    for name, value in zip(reversed(names), reversed(values), strict=False):
+        seed = kwargs[name] if name in kwargs else positional.pop() if positional else None
+        if leaves.is_leaf(value) and getattr(seed, "shape", ()) != getattr(value, "shape", ()):
+            seed_like(value, seed, f"`{name}`")
 
 
 # ------------------------------------------------------------------- products at one point

@@ -62,6 +62,9 @@ def like(value: Any, bar: Any) -> Any:
     return rebuild(value, [like(item, part) for item, part in parts])
 
 
+_RULES = "If it uses a rule of yours (@tl.rule), look at that with tl.check_rule; otherwise "
+
+
 def _same_form(value: Any, bar: Any) -> bool:
     """Whether the adjoint is right as it is, as nearly all are."""
     if type(value) is not np.ndarray or type(bar) is not np.ndarray:
@@ -81,6 +84,7 @@ def _array_like(value: Any, bar: Any) -> Any:
             "reverse",
             f"an adjoint of shape {tuple(getattr(bar, 'shape', ()))} for a value of shape "
             f"{tuple(value.shape)}",
+            _RULES,
         )
     if getattr(bar, "dtype", None) != value.dtype:
         if dtype_class(value) == "f" and dtype_class(bar) == "c":
@@ -93,7 +97,7 @@ def _number_like(value: Any, bar: Any) -> Any:
     if bar is None:
         bar = 0.0
     if getattr(bar, "shape", ()) != ():
-        raise InternalError("reverse", f"an adjoint of shape {bar.shape} for a number")
+        raise InternalError("reverse", f"an adjoint of shape {bar.shape} for a number", _RULES)
     if hasattr(bar, "item") and not isinstance(value, np.generic):
         bar = bar.item()
     if isinstance(bar, (complex, np.complexfloating)) and not isinstance(

@@ -135,7 +135,7 @@ def _member(module: types.ModuleType, text: str, name: str, stmt: ir.Stmt) -> An
     found = getattr(module, name, None)
     if found is None:
         raise UnsupportedError(
-            f"`{text}` is `{module.__name__}` for these arrays, which has no `{name}`",
+            f"`{text}` is the module of {module.__name__.rpartition('.')[2]}, and has no `{name}`",
             stmt.origin.place,
             "Write it with functions that it has; docs/cupy.md lists those of the array API.",
         )

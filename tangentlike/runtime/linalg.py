@@ -346,7 +346,7 @@ def qr_bar(q: Any, r: Any, q_bar: Any, r_bar: Any) -> Any:
 def refuse_full_factors(q: Any, r: Any) -> None:
     """Raise for QR factors whose further columns complete the others to a basis."""
     k = q.shape[-1]
-    if r.shape[-2] != k or (q.shape[-2] != k and k > r.shape[-1]):
+    if r.shape[-2] != k or k > r.shape[-1]:
         raise NotImplementedError("only the reduced QR factors have derivatives: leave out `mode`")
 
 

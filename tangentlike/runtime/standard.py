@@ -39,8 +39,7 @@ def home_of(cls: type) -> str | None:
 def taken(x: Any) -> StandardArray:
     """An array of a supported module as a `StandardArray`."""
     home = home_of(type(x))
-    if home is None:
-        raise TypeError(f"{type(x).__name__} is not an array of {' or '.join(HOMES)}")
+    assert home is not None
     x = x.detach() if getattr(x, "requires_grad", False) else x  # (we build no graph)
     return StandardArray(x, functions_of(home))
 
@@ -59,7 +58,9 @@ def functions_of(home: str) -> Any:
 def mirror_of(home: str) -> types.ModuleType:
     """The module of the standard's functions as functions of `StandardArray`."""
     if not hasattr(np, "matrix_transpose"):
-        raise TypeError("derivatives of functions of arrays that are not NumPy's need NumPy 2")
+        raise TypeError(
+            f"derivatives of functions of {home}'s arrays need the package numpy>=2: install it"
+        )
     return importlib.import_module(f"{_MIRRORS}.{home}")
 
 
@@ -75,7 +76,10 @@ def inside(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
-        raise TypeError(f"a NumPy array of shape {value.shape} among arrays of another module")
+        raise TypeError(
+            f"a NumPy array of shape {value.shape} among arrays of another module: make an array "
+            "of that module of it first"
+        )
     if isinstance(value, (list, tuple)):
         return type(value)(map(inside, value))
     if isinstance(value, slice):
@@ -117,8 +121,10 @@ class StandardArray:
     # ------------------------------------------------------------ protocols
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        kind = type(self.array)
-        raise TypeError(f"a {kind.__module__}.{kind.__name__} would become an array of NumPy here")
+        raise TypeError(
+            f"an array of {home_of(type(self.array))} would become an array of NumPy here: use the "
+            "functions of its module, x.__array_namespace__()"
+        )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         from .standard_functions import ufunc_method
@@ -185,10 +191,7 @@ class StandardArray:
     def dtype(self) -> np.dtype[Any]:
         """NumPy's dtype of that name."""
         name = str(self.array.dtype).rpartition(".")[2]
-        try:
-            return np.dtype(name)
-        except TypeError:
-            raise TypeError(f"arrays of dtype {name} have no derivatives here") from None
+        return np.dtype(name)
 
     @property
     def size(self) -> int:
@@ -223,7 +226,7 @@ class StandardArray:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("len() of an array without axes")
+            raise TypeError("len() of unsized object")
         return int(self.shape[0])
 
     def __iter__(self) -> Any:
@@ -349,7 +352,10 @@ def _forwards(
     if not any(isinstance(p, slice) and (p.step or 1) < 0 for p in parts):
         return parts, ()
     if any(hasattr(part, "dtype") for part in parts):
-        raise TypeError("a slice that runs backwards beside an array of indices")
+        raise TypeError(
+            "a slice that runs backwards beside an array of indices: do one after the other, as in "
+            "x[::-1][i]"
+        )
     named = sum(part is not None and part is not Ellipsis for part in parts)
     found, turned, axis, place = [], [], 0, 0
     for part in parts:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import TangentlikeError
+from ..errors import InternalError, TangentlikeError
 from ..frontend.library import library_path, one_line_function
 from ..pytree import leaves
 from .differences import Mismatch, directional, double, inner, random_like, unit_direction
@@ -76,6 +76,10 @@ def check_rule(
                 _check_orders(fn, values, rtol, atol, check_seed, check_order)
         except Mismatch as error:
             raise Mismatch(f"{error.message}\n\n{_context(fn, op, chosen)}") from None
+        except InternalError as error:
+            raise Mismatch(
+                f"the rule gives {error.message}\n\n{_context(fn, op, chosen)}"
+            ) from None
         except Exception as error:
             _annotate(error, _context(fn, op, chosen))
             raise
@@ -181,15 +185,11 @@ def _check_modes(
             "reverse disagrees with forward in the dot product "
             f"<y_bar, y_dot> = {forward:.12g} != <x_bar, x_dot> = {reverse:.12g}"
         )
-    for i, (v, bar) in enumerate(zip(values, bars, strict=True)):
-        _check_form(f"the gradient of active argument {i}", v, bar)
 
 
 def _compare_entries(what: str, expected: Any, got: Any, rtol: float, atol: float) -> None:
     pairs = zip(leaves.leaves(expected), leaves.leaves(got), strict=True)
     for (path, a), (_, b) in pairs:
-        if np.shape(a) != np.shape(b):
-            raise Mismatch(f"{what}{path} has shape {np.shape(b)}, the value has {np.shape(a)}")
         if not np.allclose(b, a, rtol=rtol, atol=atol, equal_nan=True):
             error = np.abs(np.asarray(b) - np.asarray(a))
             worst = np.unravel_index(int(np.argmax(error)), np.shape(a))
@@ -203,10 +203,9 @@ def _compare_entries(what: str, expected: Any, got: Any, rtol: float, atol: floa
 def _check_form(what: str, value: Any, found: Any) -> None:
     pairs = zip(leaves.leaves(value), leaves.leaves(found), strict=True)
     for (path, a), (_, b) in pairs:
-        wanted = (np.shape(a), getattr(a, "dtype", type(a)))
-        given = (np.shape(b), getattr(b, "dtype", type(b)))
+        wanted, given = getattr(a, "dtype", type(a)), getattr(b, "dtype", type(b))
         if wanted != given:
-            raise Mismatch(f"{what}{path} has shape and dtype {given}, expected {wanted}")
+            raise Mismatch(f"{what}{path} has dtype {given}, expected {wanted}")
 
 
 def _check_single_precision(
