@@ -600,3 +600,20 @@ def test_a_library_that_is_given_a_function_says_so() -> None:
 
     with pytest.raises(tl.UnsupportedError, match="a function that uses `x` is stored"):
         tl.grad(nearest)(X)
+
+
+@pytest.mark.parametrize("seed", [np.ones(3), np.ones((2, 2)), [1.0, 1.0], 1.0])
+@pytest.mark.parametrize("f", [lambda x, y: x + y, lambda x, y: np.sin(x) * y])
+def test_seeds_of_autodiff_have_the_shape_of_the_value(f, seed):
+    with pytest.raises(tl.TangentlikeError, match="must (have shape|be a number)"):
+        tl.autodiff(f)(np.ones(2), np.ones(2), seed)
+    with pytest.raises(tl.TangentlikeError, match="must (have shape|be a number)"):
+        tl.autodiff(f, mode="forward")(np.ones(2), np.ones(2), seed)
+
+
+def test_seeds_of_autodiff_that_fit():
+    df = tl.autodiff(lambda x, y: x * y, wrt=("x", "y"), mode="forward")
+    assert df(2.0, 3.0, 1.0, 0.5) == (6.0, 4.0)
+    assert df(2.0, 3.0, y_dot=1, x_dot=0.0) == (6.0, 2.0)
+    with pytest.raises(tl.TangentlikeError, match="must have shape"):
+        tl.autodiff(lambda x: np.sum(x))(np.ones(3), np.ones(3))  # (it would broadcast)

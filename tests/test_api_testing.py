@@ -190,3 +190,16 @@ def test_unit_directions_have_length_one() -> None:
     values = [X, 2.0, {"z": 1.0 + 2.0j, "n": 3}]
     drawn = unit_direction(values, rng)
     assert sum(inner(d, d) for d in drawn) == pytest.approx(1.0)
+
+
+def test_a_rule_of_another_shape_is_wrong_and_no_error_of_ours() -> None:
+    def doubled(x):
+        return 2.0 * x
+
+    @tl.rule(doubled)
+    def doubled_rule(y, x):
+        y_dot = 2.0 * x_dot
+        x_bar = 2.0 * np.sum(y_bar)
+
+    with pytest.raises(AssertionError, match=r"the rule gives an adjoint of shape \(\)"):
+        tl.check_rule(doubled, np.ones(3))

@@ -138,7 +138,7 @@ def test_containers_come_back_as_they_were():
 def test_errors():
     with pytest.raises(ValueError, match=r"shape \(\) came back"):
         tl.grad(wrong_shape)(X)
-    with pytest.raises(TypeError, match="on_adjoint takes a function, got a int"):
+    with pytest.raises(TypeError, match="on_adjoint takes a function, not 3"):
         given(X, 3)
 
 

@@ -192,3 +192,18 @@ def test_full_singular_vectors_are_refused_where_not_unique() -> None:
 
     with pytest.raises(tl.UnsupportedError, match="full_matrices=False"):
         tl.grad(f)(signed(4, 2))
+
+
+@pytest.mark.parametrize("of", ["q", "r"])
+def test_complete_factors_of_tall_matrices_are_refused(of):
+    """Further columns of `q` complete it to a basis, and have no derivative."""
+
+    def f(x):
+        q, r = np.linalg.qr(x, mode="complete")
+        return np.sum((q if of == "q" else r) ** 3)
+
+    tall = np.random.default_rng(0).normal(size=(3, 2))
+    for derivative in (lambda x: tl.grad(f)(x), lambda x: tl.jvp(f, (x,), (x,))):
+        with pytest.raises(tl.UnsupportedError, match="only the reduced QR factors"):
+            derivative(tall)
+    tl.check_grads(f, (tall.T,))

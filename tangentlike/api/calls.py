@@ -382,7 +382,13 @@ def autodiff(
         __tracebackhide__ = True
         args, kwargs = _complete(primal, args, kwargs)
         values, chosen = derivation.received(args, kwargs)
-        result = chosen.call(args, kwargs)
+        try:
+            result = chosen.call(args, kwargs)
+        except (TypeError, ValueError):
+            if mode == "reverse":
+                own = args[: len(chosen.names)], {n: kwargs[n] for n in chosen.names if n in kwargs}
+                _check_seeds([_plain_value(primal, *own)], chosen.seeds, args, kwargs)
+            raise
         finish(derivative, chosen)
         of = [result[0]] if mode == "reverse" else values
         _check_seeds(of, chosen.seeds, args, kwargs)

@@ -40,7 +40,7 @@ def on_adjoint(x: Any, fn: Callable[[Any], Any]) -> Any:
     2.0
     """
     if not callable(fn):
-        raise TypeError(f"on_adjoint takes a function, got a {type(fn).__name__}")
+        raise TypeError(f"on_adjoint takes a function, not {fn!r}")
     return x
 
 

@@ -168,16 +168,17 @@ def _to_disk(path: Path) -> None:
 
 def read(path: Path, specs: list[Any]) -> list[np.ndarray]:
     """The arrays of a file, as copies in memory."""
-    file = np.memmap(path, np.uint8, "r")
-    found, start = [], 0
-    for shape, dtype in (spec for spec in specs if spec is not None):
-        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-        part = np.array(file[start : start + size]).view(dtype).reshape(shape)
-        found.append(part)
-        start += size
-    if max(start, 1) != file.size:
+    known = [spec for spec in specs if spec is not None]
+    sizes = [int(np.prod(shape, dtype=np.int64)) * dtype.itemsize for shape, dtype in known]
+    length = path.stat().st_size
+    if max(sum(sizes), 1) != length:
         raise TangentlikeError(
-            f"{path} has {file.size} bytes and not {start}: it belongs to something else",
+            f"{path} has {length} bytes, and its states have {sum(sizes)}",
             hint="Remove the directory, or name another one in to=.",
         )
+    file = np.memmap(path, np.uint8, "r")
+    found, start = [], 0
+    for (shape, dtype), size in zip(known, sizes, strict=True):
+        found.append(np.array(file[start : start + size]).view(dtype).reshape(shape))
+        start += size
     return found

@@ -77,9 +77,8 @@ def check_rule(
         except Mismatch as error:
             raise Mismatch(f"{error.message}\n\n{_context(fn, op, chosen)}") from None
         except InternalError as error:
-            raise Mismatch(
-                f"the rule gives {error.message}\n\n{_context(fn, op, chosen)}"
-            ) from None
+            message = f"the rule gives {error.message}"
+            raise Mismatch(f"{message}\n\n{_context(fn, op, chosen)}") from None
         except Exception as error:
             _annotate(error, _context(fn, op, chosen))
             raise

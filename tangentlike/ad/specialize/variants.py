@@ -20,7 +20,7 @@ from typing import Any
 from ... import ir
 from ...analysis.memory import Effects
 from ...analysis.operations import is_python_function
-from ...errors import UnsupportedError
+from ...errors import UnsupportedError, called_at
 from ...frontend.lifting import PARAMETER_KINDS, signature_of
 from ...frontend.lower import Lowered, names_of
 from ...ir.names import Names
@@ -97,7 +97,8 @@ class Variants:
         if key not in self._made:
             if not self._has_source(fn):
                 return call  # (refused where derivatives go into it)
-            self._make(key, call.fn, starred, functions)
+            with called_at(call.at):
+                self._make(key, call.fn, starred, functions)
         variant = self._made[key]
         called = _without_arguments(call, signature, self.given[id(variant)])
         captured = [v for name, _, vs in shapes if name in self.given[id(variant)] for v in vs]
