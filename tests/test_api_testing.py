@@ -198,8 +198,8 @@ def test_a_rule_of_another_shape_is_wrong_and_no_error_of_ours() -> None:
 
     @tl.rule(doubled)
     def doubled_rule(y, x):
-        y_dot = 2.0 * x_dot
-        x_bar = 2.0 * np.sum(y_bar)
+        y_dot = 2.0 * x_dot  # noqa: F821, F841
+        x_bar = 2.0 * np.sum(y_bar)  # noqa: F821, F841
 
     with pytest.raises(AssertionError, match=r"the rule gives an adjoint of shape \(\)"):
         tl.check_rule(doubled, np.ones(3))

@@ -382,16 +382,18 @@ def autodiff(
         __tracebackhide__ = True
         args, kwargs = _complete(primal, args, kwargs)
         values, chosen = derivation.received(args, kwargs)
+        if mode == "forward":
+            _check_seeds(values, chosen.seeds, args, kwargs)
         try:
             result = chosen.call(args, kwargs)
         except (TypeError, ValueError):
-            if mode == "reverse":
+            if mode == "reverse":  # (the seed may be what does not fit)
                 own = args[: len(chosen.names)], {n: kwargs[n] for n in chosen.names if n in kwargs}
                 _check_seeds([_plain_value(primal, *own)], chosen.seeds, args, kwargs)
             raise
         finish(derivative, chosen)
-        of = [result[0]] if mode == "reverse" else values
-        _check_seeds(of, chosen.seeds, args, kwargs)
+        if mode == "reverse":
+            _check_seeds([result[0]], chosen.seeds, args, kwargs)
         return shaped(args, kwargs, result, values)
 
     def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:
