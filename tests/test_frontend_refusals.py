@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 from tangentlike import UnsupportedError
+from tangentlike.errors import InternalError
 from tangentlike.frontend.lower import lower, lower_nested, program, read_function
 
 REFUSED = {
@@ -72,7 +73,7 @@ def test_names_must_exist() -> None:
 
 
 def test_one_function_is_wanted() -> None:
-    with pytest.raises(UnsupportedError, match="2 functions"):
+    with pytest.raises(InternalError, match="2 functions"):
         read_function("def f(x): return x\ndef g(x): return x")
 
 

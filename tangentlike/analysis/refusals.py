@@ -269,12 +269,11 @@ class _Check:
         """`State(*values)`: which fields get what is not written."""
         starred = [arg for arg in call.args if isinstance(arg, ir.Opaque) and ir.is_starred(arg)]
         if starred:
+            name = _qualified(call, record_class(call))
             raise UnsupportedError(
-                f"how many arguments `{starred[0].text}` gives this call is not known until run "
-                "time",
+                f"how many arguments this call gives `{name}` is not known until run time",
                 place,
-                f"{self._reason(culprit)} Unpack them first: `a, b = values`, and then "
-                f"`{_qualified(call, record_class(call))}(a, b)`.",
+                f"{self._reason(culprit)} Unpack them first: `a, b = values`, then `{name}(a, b)`.",
             )
 
     def _no_rule(self, call: ir.Call, obj: Any, culprit: str, place: Place) -> UnsupportedError:

@@ -316,10 +316,6 @@ def along(stats_bar: Any, rows: Sequence[Any]) -> list[Any]:
         for _, leaf in leaves.leaves(stats_bar)
         for number in (leaf.ravel() if leaves.is_array(leaf) else [leaf])
     ]
-    if len(seeds) != len(rows):
-        raise TangentlikeError(
-            f"the head gave adjoints of {len(seeds)} numbers, and the statistics have {len(rows)}"
-        )
     scaled = [
         zipped(lambda x, seed=seed: None if x is None else _like(x, x * seed), row)
         for seed, row in zip(seeds, rows, strict=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import ir
-from ..errors import UnsupportedError
+from ..errors import InternalError, UnsupportedError
 from ..ir import (
     Assign,
     Attribute,
@@ -359,9 +359,7 @@ class _Flattener:
     def inlined(self, call: Call, name: str) -> Expr:
         """The value of a call of a local function, its statements put before this one."""
         if name in self.calling:
-            raise UnsupportedError(
-                f"the inner function `{name}` calls itself", call.at, "Define it outside."
-            )
+            raise InternalError("lower", f"the inner function `{name}` calls itself")
         local = self.special.functions[name]
         given = matched(call, local)
         values = dict(zip(given, self.operands(tuple(given.values())), strict=True))

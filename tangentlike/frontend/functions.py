@@ -10,7 +10,7 @@ from typing import Any
 import gast
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import InternalError, UnsupportedError
 from ..ir import Expr, Function, Opaque, Origin, Param, Ref, Return, Var
 from ..ir.names import Names
 from .cuts import cuts_made, raising, spot_of
@@ -75,10 +75,7 @@ def read_function(
     text = textwrap.dedent(text)
     found = [n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
     if len(found) != 1:
-        raise UnsupportedError(
-            f"the text has {len(found)} functions where one is expected",
-            hint="Pass the text of one `def`.",
-        )
+        raise InternalError("lower", f"the text has {len(found)} functions where one is expected")
     scope = Scope.of_names(default_names() if namespace is None else namespace)
     node = gast.ast_to_gast(found[0])
     source = Source(file, text.splitlines())

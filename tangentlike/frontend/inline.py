@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from .. import ir
-from ..errors import UnsupportedError
+from ..errors import InternalError, UnsupportedError
 from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var, is_starred
 from ..ir.names import Names
 from .comprehensions import Comprehension, becomes_loop, consumed
@@ -196,11 +196,7 @@ def matched(call: Call, local: Local) -> dict[str, Expr]:
     params = local.function.params
     name = local.function.name
     if any(is_starred(arg) for arg in call.args) or any(p.kind in ("*", "**") for p in params):
-        raise UnsupportedError(
-            f"star arguments of the inner function `{name}` are not supported",
-            call.at,
-            "Define the function outside.",
-        )
+        raise InternalError("lower", f"star arguments of the inner function `{name}`")
     positional = [p.name for p in params if p.kind != "keyword"]
     found = dict(zip(positional, call.args, strict=False))
     words = {p.name for p in params if p.kind != "positional"}

@@ -14,7 +14,7 @@ from typing import Any
 import gast
 
 from .. import ir
-from ..errors import UnsupportedError
+from ..errors import InternalError, UnsupportedError
 from ..ir import (
     Block,
     Break,
@@ -202,11 +202,7 @@ class StatementReader:
             return str(node.id)
         if isinstance(node, gast.Tuple | gast.List):
             return tuple(self._loop_target(part, line) for part in node.elts)
-        raise UnsupportedError(
-            "a loop can only bind names",
-            line.place(node),
-            "Loop over a plain name and assign from it in the body.",
-        )
+        raise InternalError("lower", f"a loop binds {type(node).__name__}")
 
     def while_loop(self, node: gast.While, line: Line, reader: Reader) -> Sequence[Any]:
         loop = While(reader.read(node.test), self._round(node.body), Origin(line.whole()))

@@ -447,7 +447,12 @@ class Builder:
         function = writes_as_stores(lowered.function, context)
         self._check_outside(function, wrt, context, restores=True)
         for name in set(wrt) - set(function.param_names):
-            raise UnsupportedError(f"`{name}` is a local name", function.place, "Name a parameter.")
+            raise UnsupportedError(
+                f"the adjoint of `{name}`, a local variable, is not known where arrays may share "
+                "memory",
+                function.place,
+                "Name a parameter in wrt=, or copy the arrays where they differ.",
+            )
         numbers = {n for n, k in context.kinds.items() if k.form in ("number", "other")}
         function = rebound(function, numbers, context)
         writes = any(map(context.sources().written, ir.statements(function.body)))

@@ -182,8 +182,6 @@ def plain_function(f: Any) -> Any:
 
 
 def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str) -> Any:
-    if not _derive:
-        raise RuntimeError("import tangentlike: it makes the derivatives of functions at run time")
     derive, described = _derive[0]
     f = _with_its_object(f)
     method = isinstance(f, Method)

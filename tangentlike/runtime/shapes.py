@@ -277,9 +277,7 @@ def unpad(g: Any, like: Any, pad_width: Any, mode: str = "constant") -> Any:
         inner = zip(widths, shape, strict=True)
         return g[tuple(slice(before, before + n) for (before, _), n in inner)]
     if mode not in _COPYING_MODES:
-        raise NotImplementedError(
-            f"np.pad with mode={mode!r} is differentiated if the mode is a literal in the call"
-        )
+        raise NotImplementedError(f"np.pad has no mode {mode!r} that is differentiated")
     places = arange(math.prod(shape), g).reshape(shape)
     source = np.pad(places, pad_width, mode=mode)
     total = np.zeros_like(g, shape=(math.prod(shape),))
@@ -338,9 +336,7 @@ def each_broadcast(parts: Sequence[Any], likes: Sequence[Any]) -> tuple[Any, ...
 def pad_entries(x: Any, pad_width: Any, mode: str) -> Any:
     """`np.pad` in a mode that copies entries into the border (others are refused)."""
     if mode not in _COPYING_MODES:
-        raise NotImplementedError(
-            f"np.pad with mode={mode!r} is differentiated if the mode is a literal in the call"
-        )
+        raise NotImplementedError(f"np.pad has no mode {mode!r} that is differentiated")
     return np.pad(x, pad_width, mode=mode)
 
 

@@ -77,8 +77,8 @@ def inside(value: Any) -> Any:
         return value.item()
     if isinstance(value, np.ndarray):
         raise TypeError(
-            f"a NumPy array of shape {value.shape} among arrays of another module: make an array "
-            "of that module of it first"
+            "an array of NumPy among arrays of another module: make an array of that module of it "
+            "first"
         )
     if isinstance(value, (list, tuple)):
         return type(value)(map(inside, value))
