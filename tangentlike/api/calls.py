@@ -382,18 +382,8 @@ def autodiff(
         __tracebackhide__ = True
         args, kwargs = _complete(primal, args, kwargs)
         values, chosen = derivation.received(args, kwargs)
-        if mode == "forward":
-            _check_seeds(values, chosen.seeds, args, kwargs)
-        try:
-            result = chosen.call(args, kwargs)
-        except (TypeError, ValueError):
-            if mode == "reverse":  # (the seed may be what does not fit)
-                own = args[: len(chosen.names)], {n: kwargs[n] for n in chosen.names if n in kwargs}
-                _check_seeds([_plain_value(primal, *own)], chosen.seeds, args, kwargs)
-            raise
+        result = _with_seeds(chosen, args, kwargs, values if mode == "forward" else None)
         finish(derivative, chosen)
-        if mode == "reverse":
-            _check_seeds([result[0]], chosen.seeds, args, kwargs)
         return shaped(args, kwargs, result, values)
 
     def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:
@@ -408,6 +398,27 @@ def autodiff(
     about = documented(mode, primal, names, single, example=example)
     dressed = _dress(derivative, "autodiff", primal, derivation, about, qualname, shaped)
     return _remembered(derivation, primal, qualname, dressed)
+
+
+def _with_seeds(
+    derivation: Derivation, args: Any, kwargs: Mapping[str, Any], values: Sequence[Any] | None
+) -> Any:
+    """What the emitted function returns, if its seeds have the shapes of `values`, or (None) of the
+    value, which only the call itself makes."""
+    __tracebackhide__ = True
+    if values is not None:
+        _check_seeds(values, derivation.seeds, args, kwargs)
+        return derivation.call(args, kwargs)
+    names = derivation.names
+    try:
+        result = derivation.call(args, kwargs)
+    except (TypeError, ValueError):  # (the seed may be what does not fit)
+        own = args[: len(names)], {name: kwargs[name] for name in names if name in kwargs}
+        found = _plain_value(derivation.primal, *own)
+        _check_seeds([found], derivation.seeds, args, kwargs)
+        raise
+    _check_seeds([result[0]], derivation.seeds, args, kwargs)
+    return result
 
 
 def _check_seeds(
