@@ -77,8 +77,8 @@ def on_shadow(stmt: ir.Assign | ir.Do, state: Tangents) -> list[ir.Stmt]:
     call = stmt.value
     assert isinstance(call, ir.Call)
     dot = state.tangent(call.args[0])
-    if dot is None:
-        return [stmt]
+    if dot is None:  # (nothing is ever added there)
+        return [stmt] if isinstance(stmt, ir.Do) else [stmt, *state.zeros_of(stmt.target)]
     args, position = [dot, *call.args[1:]], written_position(getattr(call.fn, "obj", None))
     if position is not None and position < len(args) and args[position] != ir.Const(None):
         g = state.tangent(args[position])

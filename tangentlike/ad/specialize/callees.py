@@ -25,6 +25,7 @@ from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Kind, is_many
 from ...ir.names import Names
 from ...runtime.records import attribute_of
 from ..request import Reading
+from ..normalize.shadow_calls import as_functions
 from .arguments import bind, bind_loosely
 from .class_cases import checked_classes, of_class
 from .effects import CalleeEffects
@@ -183,7 +184,7 @@ class Callees:
             function = dataclasses.replace(
                 found.function, params=params, empties=empties, shadows=shadows
             )
-            found = dataclasses.replace(found, function=function)
+            found = dataclasses.replace(found, function=as_functions(function))
             self._lowered[id(obj)] = found  # (what reads it may come back to it)
             try:
                 self._lowered[id(obj)] = self.read(found)
