@@ -84,9 +84,12 @@ class Rematerialisation:
             again = ir.Assign(name, store.target, store.origin)
             self._repeat(again, store, at_entry=True)
 
+    def _operands(self, stmt: ir.Assign) -> Needed:
+        """What repeating a definition reads."""
+        return needs_of(stmt.value, self.aliases, self.facts.home.__contains__, self.parts)
+
     def _repeat(self, stmt: ir.Assign, reader: ir.Stmt, at_entry: bool) -> None:
-        known = self.facts.home.__contains__
-        operands = needs_of(stmt.value, self.aliases, known, self.parts)
+        operands = self._operands(stmt)
         reads, made = self.reads.exit, self.found.exit
         if at_entry:
             reads, made = self.reads.entry, self.found.entry

@@ -164,7 +164,7 @@ class Shadow:
             return _like(self.of(x), g)
         return sum((self.like(leaf, g) for leaf, _ in _pairs(x, 0.0)), 0.0)  # (a number for all)
 
-    def add_at(self, base: Any, key: Any, item: Any, g: Any = None) -> None:
+    def add_at(self, base: Any, key: Any, item: Any = None, g: Any = None) -> None:
         """Reverse `item = base[key]`: add to the entries of an array what was added to the copy of
         them that `item` is, or `g`. An item of a container, like a view, is itself."""
         if not isinstance(base, np.ndarray):
@@ -189,12 +189,12 @@ class Shadow:
         part = whole[key]
         if not isinstance(part, np.ndarray):
             whole[key] = 0.0
-            return None if value is None else unbroadcast(part, value)
+            return part if value is None else unbroadcast(part, value)
         if not _is_plain(part):
             refuse_memory("entries that lie on each other in memory")
         g = part.copy() if type(key) is slice or key is ... else part * survivors(whole, key)
         whole[key] = 0.0
-        return None if value is None else unbroadcast(g, value)
+        return g if value is None else unbroadcast(g, value)
 
     def like_at(self, base: Any, key: Any, item: Any, g: Any = None) -> Any:
         """`add_at` transposed: the adjoint of the entries is that of `item`, or of `g`."""

@@ -72,10 +72,12 @@ def as_functions(function: ir.Function) -> ir.Function:
         match expr:
             case ir.Call(fn=ir.Attribute(ir.Var(name) as base, method)) if name in names:
                 fn, args = ir.Ref(f"Shadow.{method}", _METHODS[method]), expr.args
+                for _, g in expr.kwargs:  # (of `add_at`)
+                    args = (*args, ir.Const(None), g)
                 held = _MADE_OF.get(method)
                 if held is not None:
                     args = (*args[:held], ir.Display("tuple", args[held:]))
-                return dataclasses.replace(expr, fn=fn, args=(base, *args))
+                return dataclasses.replace(expr, fn=fn, args=(base, *args), kwargs=())
         return expr
 
     return ir.with_body(function, ir.rewrite(function.body, expression=named))
@@ -91,6 +93,9 @@ def as_methods(function: ir.Function) -> ir.Function:
             return expr
         assert isinstance(expr, ir.Call)
         base, *args = expr.args
+        if name == "add_at" and len(args) == 4 and args[2] == ir.Const(None):
+            fn = ir.Attribute(base, name)
+            return dataclasses.replace(expr, fn=fn, args=tuple(args[:2]), kwargs=(("g", args[3]),))
         if name in _MADE_OF and isinstance(args[-1], ir.Display):
             args[-1:] = args[-1].items
         return dataclasses.replace(expr, fn=ir.Attribute(base, name), args=tuple(args))

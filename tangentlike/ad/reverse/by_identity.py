@@ -15,6 +15,7 @@ the statement's reversal takes back what was added to it there.
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -427,6 +428,10 @@ class IdentityStatements(Statements):
                 return
             if form in CONTAINERS:
                 adjoints.do("add", ir.Var(name), adjoints.bar(name))
+            elif form == "array":
+                added = adjoints.call("add_at", base, as_value(key))
+                added = dataclasses.replace(added, kwargs=(("g", adjoints.bar(name)),))
+                adjoints.out.append(ir.Do(added, adjoints.origin))
             else:
                 adjoints.do("add_at", base, as_value(key), ir.Var(name), adjoints.bar(name))
         elif form not in CONTAINERS and not self._is_view(name, form, key):
@@ -454,7 +459,12 @@ class IdentityStatements(Statements):
         active = isinstance(value, ir.Var) and value.name in self.active
         if active:
             assert isinstance(value, ir.Var)
-            taken = self.adjoints.call("take_at", *place, value)
+            entry, kind = (
+                self.context.kind_of(ir.Index(target.base, target.key)),
+                self.context.kind_of(value),
+            )
+            alike = entry.form == kind.form == "number" and kind.dtype == entry.dtype == "float"
+            taken = self.adjoints.call("take_at", *place, *(() if alike else (value,)))
             self.adjoints.contribute(value.name, taken)
         else:
             self.adjoints.do("take_at", *place)

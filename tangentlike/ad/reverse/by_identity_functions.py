@@ -12,9 +12,9 @@ from ...analysis.memory import surely_basic
 from ...analysis.newly_made import NewlyMade
 from ...analysis.operations import is_python_function, rule_object, written_position
 from ...analysis.parts import Parts
-from ...analysis.recompute import Recomputed
+from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
-from ...analysis.saving import Recording, Saves, is_scatter
+from ...analysis.saving import Needed, Recording, Saves, is_scatter
 from ...errors import UnsupportedError
 from ...ir.kind import Kind
 from ..context import BINARY_OF, Context
@@ -24,6 +24,7 @@ from ..specialize.callees import Pair
 from .adjoints import Adjoints, as_value
 from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep, takes_item
 from .calls import CallConversion
+from .costs import IdentityCosts
 from .functions import Primal, Reverse, bundle, seed_name
 from .overlaps import checked_overlap
 from .pairs import bind_everywhere, taped_names, unpack_tape
@@ -236,6 +237,13 @@ class _NeverKnown(NewlyMade):
         return None
 
 
+class _SameMemory(Rematerialisation):
+    """Views are made again; whoever reads their entries needs these in any case."""
+
+    def _operands(self, stmt: ir.Assign) -> Needed:
+        return ir.names_in(stmt.value)
+
+
 class IdentityReverse(Reverse):
     """One function's reverse transform with adjoints by identity."""
 
@@ -287,10 +295,13 @@ class IdentityReverse(Reverse):
         parts = Parts(Regions(self.facts, self.context.kind_of), aliases, self._writes)
         restored = self.primal.shared
         made = _NeverKnown(self.facts, self.context.sources())
+        costs = IdentityCosts(aliases, self.context).predicates()
+        recomputed = _SameMemory(self.facts, aliases, reads, costs, None).run()
+        virtual = frozenset(recomputed.names)
         recording = Recording(
-            self.facts, aliases, reads, frozenset(), self._written, restored, parts, made
+            self.facts, aliases, reads, virtual, self._written, restored, parts, made
         )
-        return recording.run(), Recomputed()
+        return recording.run(), recomputed
 
     def protect(self) -> ir.Block:
         """The arguments as objects of their own."""

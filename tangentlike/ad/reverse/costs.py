@@ -58,3 +58,22 @@ class Costs:
         value, entries = self.context.kind_of(ir.Var(str(stmt.target))), self.context.kind_of(place)
         alike = value.form == entries.form and value.dtype == entries.dtype == "float"
         return alike and (value.form == "number" or value.same_shape(entries))
+
+
+@dataclass(frozen=True)
+class IdentityCosts(Costs):
+    """Where adjoints are found by identity: what is computed again is the same memory, or an
+    integer."""
+
+    def _free(self, stmt: ir.Assign) -> bool:
+        kind, value = self.context.kind_of(stmt.value), stmt.value
+        if isinstance(value, ir.Index):
+            of_array = self.context.kind_of(value.base).form == "array"
+            return of_array and kind.form == "array" and self._is_reference(stmt)
+        return self._is_arithmetic(value) and kind.form == "number" and kind.discrete
+
+    def _light(self, stmt: ir.Assign) -> bool:
+        return False
+
+    def _is_same(self, stmt: ir.Assign, place: ir.Index) -> bool:
+        return False

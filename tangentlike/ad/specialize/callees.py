@@ -24,8 +24,8 @@ from ...frontend.primal import emitted_of
 from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Kind, is_many
 from ...ir.names import Names
 from ...runtime.records import attribute_of
-from ..request import Reading
 from ..normalize.shadow_calls import as_functions
+from ..request import Reading
 from .arguments import bind, bind_loosely
 from .class_cases import checked_classes, of_class
 from .effects import CalleeEffects
