@@ -74,7 +74,6 @@ def push(rows: Any, row: Any) -> Any:
     return rows[0]
 
 
-@pytest.mark.thorough
 def test_a_callee_gives_back_what_it_was_given() -> None:
     def f(a, b):
         rows = [a]

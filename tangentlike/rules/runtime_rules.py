@@ -274,7 +274,12 @@ def shadow_take(y, bars, x, made_of):
     y_dot = Shadow.take(bars_dot, x, made_of)
 
 
-@rule(runtime.Shadow.take_at, kind=same_as(3))
+def _taken(call: ir.Call, kind_of: KindOf) -> Kind:
+    """The adjoint of a value that was stored is like that; of none that is named, like entries."""
+    return kind_of(call.args[3]) if len(call.args) > 3 else UNKNOWN
+
+
+@rule(runtime.Shadow.take_at, kind=_taken)
 def shadow_take_at(y, bars, base, key, value=None):
     y_dot = Shadow.take_at(bars_dot, base, key, value)
 
