@@ -90,8 +90,18 @@ def kind_of(expr: ir.Expr, kinds: Mapping[str, Kind], book: Any) -> Kind:
         case ir.Call() | ir.Attribute() | ir.Index() if _may_be_method(expr, kinds):
             found = _of_method(expr, kinds, book)
             return _plain(expr, kinds, book) if found is None else found
+        case ir.Call(fn=ir.Ref(obj=obj), kwargs=()) if _only_computes(obj, expr.args):
+            return _by_rule(expr, kinds, book)
         case _:
             return _plain(expr, kinds, book)
+
+
+def _only_computes(obj: Any, args: tuple[ir.Expr, ...]) -> bool:
+    """Whether a call is of an arithmetic operator, or of a ufunc that makes a new array, as most
+    calls are: their rules say all that there is to say."""
+    if type(obj) is np.ufunc:
+        return len(args) <= obj.nin and not any(map(ir.is_starred, args))
+    return id(obj) in _ARITHMETIC
 
 
 def _may_be_method(expr: ir.Call | ir.Attribute | ir.Index, kinds: Mapping[str, Kind]) -> bool:
@@ -313,12 +323,20 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
     if isinstance(expr, ir.Call) and not _is_of_array(expr, obj, kinds):
         return UNKNOWN  # (an object's own method of that name gives anything)
     call = expr if isinstance(expr, ir.Call) else ir.Call(ir.Ref(expr.name, obj), (expr.base,))
-    known: dict[ir.Expr, Kind] = {}
-    if _is_numeric(call, obj, kinds, book):
-        for arg in call.args:
-            kind = kind_of(arg, kinds, book)
-            known[arg] = replace(kind, form="value") if kind.form == "unknown" else kind
-    result: Kind = book.result_kind(call, lambda e: known.get(e) or kind_of(e, kinds, book))
+    known: dict[str | int, Kind] = {}  # of what it is given: each is asked for several times
+    if isinstance(obj, np.ufunc) or id(obj) in _ARITHMETIC:
+        kinds_given = [kind_of(arg, kinds, book) for arg in call.args]
+        numeric = _is_numeric(obj, kinds_given)
+        for arg, kind in zip(call.args, kinds_given, strict=True):
+            if numeric and kind.form == "unknown":
+                kind = replace(kind, form="value")
+            known[arg.name if type(arg) is ir.Var else id(arg)] = kind
+
+    def given(e: ir.Expr) -> Kind:
+        kind = known.get(e.name if type(e) is ir.Var else id(e))
+        return kind_of(e, kinds, book) if kind is None else kind
+
+    result: Kind = book.result_kind(call, given)
     if result.holds_objects and module_of(obj).startswith(_OURS):
         return UNKNOWN  # the adjoint of an object is a mirror of it, and has another class
     return result
@@ -332,12 +350,18 @@ def _is_of_array(call: ir.Call, obj: Any, kinds: Mapping[str, Kind]) -> bool:
     return is_array_method(fn, kinds) or obj is not getattr(np.ndarray, fn.name, None)
 
 
-_ARITHMETIC = (operator.sub, operator.truediv, operator.pow, operator.floordiv, operator.neg)
-_IN_PLACE = (operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv)
 _REPEATING = (operator.add, operator.mul, operator.iadd, operator.imul)
+_ARITHMETIC = frozenset(
+    id(op)
+    for op in (
+        *_REPEATING,
+        *(operator.sub, operator.truediv, operator.pow, operator.floordiv, operator.neg),
+        *(operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv),
+    )
+)
 
 
-def _is_numeric(call: ir.Call, obj: Any, kinds: Mapping[str, Kind], book: Any) -> bool:
+def _is_numeric(obj: Any, operands: list[Kind]) -> bool:
     """Whether an elementwise operation has a numeric result whatever its operands are.
 
     `x - y` has, since no list can be subtracted, unless a set is: `x + y` may join lists,
@@ -345,9 +369,6 @@ def _is_numeric(call: ir.Call, obj: Any, kinds: Mapping[str, Kind], book: Any) -
     """
     if isinstance(obj, np.ufunc):
         return obj.signature is None
-    if obj not in (*_ARITHMETIC, *_IN_PLACE, *_REPEATING):
-        return False
-    operands = [kind_of(arg, kinds, book) for arg in call.args]
     if obj not in _REPEATING:
         return all(kind.form != "set" for kind in operands)
     return any(

@@ -13,7 +13,6 @@ import inspect
 import os
 import threading
 import types
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -644,8 +643,8 @@ class Derivations:
 
     def __init__(self, most: int = 1024) -> None:
         self.most = most
-        self._known: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
-        self._of_code: OrderedDict[tuple[Any, ...], Derivation] = OrderedDict()
+        self._known: Recent[tuple[Any, ...], Derivation] = Recent(most)
+        self._of_code: Recent[tuple[Any, ...], Derivation] = Recent(most)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -653,21 +652,14 @@ class Derivations:
     def get(self, primal: Primal, request: Request) -> Derivation:
         """The derivation that is known for these, or a new one."""
         code, closure = _keys(primal, request)
-        key = (*code, closure)
-        found = self._known.get(key)
+        found, alike = self._known.get((*code, closure)), self._of_code.get(code)
         if found is None or not found.holds():
             # The derivation keeps alive whatever the key names by id.
-            bare = replace(primal, origin=None, args=(), kwargs={})
-            found = self._known[key] = Derivation(bare, request)
-            alike = self._of_code.get(code)
+            found = Derivation(replace(primal, origin=None, args=(), kwargs={}), request)
             if not closure or alike is None or not found.take(alike):
-                self._of_code[code] = found
-        self._known.move_to_end(key)
-        self._of_code.move_to_end(code)
-        for table in (self._known, self._of_code):
-            while len(table) > self.most:
-                table.popitem(last=False)
-        return found
+                alike = found
+        self._of_code.put(code, alike or found)
+        return self._known.put((*code, closure), found)
 
 
 _DERIVATIONS = Derivations()

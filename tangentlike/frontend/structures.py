@@ -45,15 +45,14 @@ def structures_of(given: Mapping[str, Any]) -> Structures:
     found = []
     for name, value in given.items():
         if value is None:
-            found.append((name, NOTHING))
+            kind = NOTHING
         elif leaves.is_leaf(value) or isinstance(value, (str, int)):
-            if (kind := _rank_of(value)) != UNKNOWN:
-                found.append((name, kind))
+            kind = _rank_of(value)
         else:
             refuse_fields_like_arrays(name, value)
-            if (kind := structure_of(value, ranks=True)) != UNKNOWN:
-                found.append((name, kind))
-    return tuple(found)
+            kind = structure_of(value, ranks=True)
+        found.append((name, kind))
+    return tuple((name, kind) for name, kind in found if kind != UNKNOWN)
 
 
 def with_exact(required: Structures, given: Mapping[str, Any]) -> Structures:

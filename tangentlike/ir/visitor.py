@@ -153,7 +153,6 @@ def names_in(expr: Expr | None) -> frozenset[str]:
 
 _EXPRESSIONS = ByType(
     {
-        Assign: lambda s: (s.value,),
         Do: lambda s: (s.value,),
         Store: lambda s: (s.value, *children(s.target)),
         Update: lambda s: (s.target, s.value),
@@ -174,6 +173,8 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 
     The base and key of a written `Index` count: they are read to find the place.
     """
+    if type(stmt) is Assign:  # (as most are)
+        return (stmt.value,)
     found = _EXPRESSIONS[type(stmt)]
     return () if found is None else found(stmt)
 
@@ -196,7 +197,6 @@ def target_names(target: Target) -> tuple[str, ...]:
 
 _BINDS = ByType(
     {
-        Assign: lambda s: (s.target,) if type(s.target) is str else target_names(s.target),
         For: lambda s: target_names(s.target),
         Update: lambda s: (s.target.name,) if isinstance(s.target, Var) else (),
         OpaqueStmt: lambda s: s.writes,
@@ -212,6 +212,8 @@ def binds(stmt: Stmt) -> tuple[str, ...]:
 
     An `Update` of a bare name may rebind it (a number), so it counts.
     """
+    if type(stmt) is Assign:
+        return (stmt.target,) if type(stmt.target) is str else target_names(stmt.target)
     found = _BINDS[type(stmt)]
     return () if found is None else found(stmt)
 
