@@ -69,7 +69,7 @@ def test_indices_and_loop_variables_are_integers() -> None:
         ("a[..., 0]", "array", ("n",)),
         ("a[None]", "array", (1, "n", "m")),
         ("a[1:, :]", "array", ("n-1", "m")),
-        ("a[[0, 1]]", "array", "y"),
+        ("a[[0, 1]]", "array", (2, "m")),
         ("a.T", "array", ("m", "n")),
     ],
 )

@@ -6,7 +6,15 @@ from .. import ir, runtime
 from ..ir.kind import Kind
 from ..runtime import making
 from .book import nondifferentiable, rule
-from .kinds_of import argument, array_of_rank, dtype_class, first, shape_from_argument, unknown
+from .kinds_of import (
+    argument,
+    array_of_rank,
+    dim,
+    dtype_class,
+    first,
+    shape_from_argument,
+    unknown,
+)
 
 
 def _converted(call, kind_of):
@@ -50,6 +58,9 @@ def array(y, object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     elif dtype is None:
         y_dot = np.array(object_dot)
         object_bar = nest_like(y_bar, object)
+    elif is_array(object):
+        y_dot = np.array(object_dot, dtype=float_dtype(dtype))
+        object_bar = uncast(y_bar, dtype)
     else:
         y_dot = np.array(object_dot, dtype=float_dtype(dtype))
         object_bar = nest_like(uncast(y_bar, dtype), object)
@@ -67,6 +78,9 @@ def asarray(y, a, dtype=None, order=None, *, copy=None):
     elif dtype is None:
         y_dot = np.asarray(a_dot)
         a_bar = nest_like(y_bar, a)
+    elif is_array(a):
+        y_dot = np.asarray(a_dot, dtype=float_dtype(dtype))
+        a_bar = uncast(y_bar, dtype)
     else:
         y_dot = np.asarray(a_dot, dtype=float_dtype(dtype))
         a_bar = nest_like(uncast(y_bar, dtype), a)
@@ -135,7 +149,19 @@ def full_like(y, a, fill_value, dtype=None, order="K", subok=True, shape=None):
     fill_value_bar = unbroadcast(uncast(y_bar, y.dtype), fill_value)
 
 
-@rule(np.linspace, kind=unknown)
+def _spaced(call, kind_of):
+    """Of numbers a vector as long as the third argument says."""
+    ends = [argument(call, 0, "start"), argument(call, 1, "stop")]
+    kinds = [kind_of(end) for end in ends]
+    words = set(dict(call.kwargs)) - {"start", "stop", "num", "endpoint"}
+    if words or len(call.args) > 4 or any(kind.form != "number" for kind in kinds):
+        return unknown(call, kind_of)
+    dtype = "complex" if any(k.dtype == "complex" for k in kinds) else "float"
+    dtype = "?" if any(k.dtype == "?" for k in kinds) else dtype
+    return Kind("array", dtype, (dim(argument(call, 2, "num", 50), kind_of),))
+
+
+@rule(np.linspace, kind=_spaced)
 def linspace(y, start, stop, num=50, endpoint=True, *, dtype=None, axis=0):
     if dtype is None:
         along = steps(y, endpoint, axis)

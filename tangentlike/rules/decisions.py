@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -199,6 +199,18 @@ def _same(facts: Facts, a: str, b: str) -> bool:
     return isinstance(left, ir.Var) and left == right
 
 
+def _stacked_alike(facts: Facts, a: str, b: str) -> bool:
+    """Whether `a @ b` is one product of two matrices for each place in front of their axes."""
+    left, right = facts.kind(a), facts.kind(b)
+    if left.rank != right.rank or _rank(facts, a) < 3:
+        raise _Unknown
+    first, second = (
+        replace(k, shape=k.shape[:-2] if isinstance(k.shape, tuple) else None)
+        for k in (left, right)
+    )
+    return _known((first.spans(second) and second.spans(first)) or None)
+
+
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "rank": _rank,
     "is_number": lambda facts, name: _form(facts, name, ("number",)),
@@ -211,5 +223,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "is_real": lambda facts, name: not _is_complex(facts, name),
     "is_literal": lambda facts, name: is_literal(facts.arguments[name]),
     "same": _same,
+    "spans": lambda facts, a, b: _known(facts.kind(a).spans(facts.kind(b)) or None),
+    "stacked_alike": _stacked_alike,
     "same_shape": lambda facts, a, b: _known(facts.kind(a).same_shape(facts.kind(b)) or None),
 }

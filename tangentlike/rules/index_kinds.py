@@ -103,14 +103,29 @@ def _is_basic(part: ir.Expr, kind_of: KindOf) -> bool:
 def _fancy(base: Kind, parts: tuple[ir.Expr, ...], kind_of: KindOf) -> Kind:
     """Some part is an array, a list or of unknown kind."""
     part_kinds = [kind_of(p) for p in parts]
+    if len(parts) == 1 and isinstance(base.shape, tuple):
+        taken = _taken(parts[0], part_kinds[0], kind_of)
+        if taken is not None and taken[1] <= len(base.shape):
+            return Kind("array", base.dtype, (*taken[0], *base.shape[taken[1] :]))
     if any(k.form in ("array", "list") for k in part_kinds):
-        index = part_kinds[0]
-        single = len(parts) == 1 and index.form == "array" and index.dtype == "int"
-        if single and isinstance(index.shape, tuple) and isinstance(base.shape, tuple):
-            return Kind("array", base.dtype, (*index.shape, *base.shape[1:]))
         return Kind("array", base.dtype)
     has_slice = any(isinstance(p, ir.Slice) for p in parts)
     return Kind("array" if has_slice else "value", base.dtype)
+
+
+def _taken(part: ir.Expr, kind: Kind, kind_of: KindOf) -> tuple[tuple[Dim, ...], int] | None:
+    """The sizes of what one list or array of places selects, and of how many axes; None where
+    that is not known."""
+    if isinstance(part, ir.Display) and part.form == "list" and part.items:
+        whole = all(kind_of(item).integer for item in part.items)
+        return ((len(part.items),), 1) if whole else None
+    if kind.form == "list" and kind.item is not None and kind.item.integer:
+        return (None,), 1
+    if kind.form != "array" or not isinstance(kind.shape, tuple) or not kind.shape:
+        return None
+    if kind.dtype == "bool":
+        return (None,), len(kind.shape)
+    return (kind.shape, 1) if kind.dtype == "int" else None
 
 
 def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...]) -> tuple[Dim, ...] | None:

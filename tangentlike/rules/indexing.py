@@ -111,11 +111,11 @@ def where(z, condition, x, y):
     else:
         # A constant operand leaves a plain 0.0, which does not give its shape to the result.
         z_dot = np.where(condition, broadcast_like(x_dot, z), broadcast_like(y_dot, z))
-    if same_shape(condition, x) and (same_shape(x, y) or is_number(y)):
+    if spans(condition, x) and spans(x, condition) and (spans(x, y) or is_number(y)):
         x_bar = np.where(condition, z_bar, 0.0)
     else:
         x_bar = unbroadcast(np.where(condition, z_bar, 0.0), x)
-    if same_shape(condition, y) and (same_shape(x, y) or is_number(x)):
+    if spans(condition, y) and spans(y, condition) and (spans(y, x) or is_number(x)):
         y_bar = np.where(condition, 0.0, z_bar)
     else:
         y_bar = unbroadcast(np.where(condition, 0.0, z_bar), y)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -342,6 +343,39 @@ def matmul(call: ir.Call, kind_of: KindOf) -> Kind:
     return Kind("array", dtype, head + (left[-2], right[-1]))
 
 
+def flattened(kind: Kind) -> Kind:
+    """All entries in one axis. (Of sizes of which one is not 1 the product is not 1.)"""
+    if not isinstance(kind.shape, tuple):
+        return Kind("array", kind.dtype, (None,))
+    if len(kind.shape) == 1:
+        return Kind("array", kind.dtype, kind.shape)
+    sizes = kind.shape
+    whole: Dim = 1 if all(n == 1 for n in sizes) else MANY if any(map(is_many, sizes)) else None
+    return Kind("array", kind.dtype, (whole,))
+
+
+def equal_sizes(sizes: Iterable[Dim]) -> Dim:
+    """A size that all of these are, since the operation asks for that."""
+    known = [n for n in dict.fromkeys(sizes) if n is not None]
+    known.sort(key=lambda n: (isinstance(n, str), not is_many(n), n == MANY, str(n)))
+    return known[0] if known else None
+
+
+def added_sizes(sizes: Sequence[Dim]) -> Dim:
+    """The size of what is joined. (Sizes that are not 1 add up to one that is not.)"""
+    if len(sizes) == 1:
+        return sizes[0]
+    if all(isinstance(n, int) for n in sizes):
+        return sum(n for n in sizes if isinstance(n, int))
+    return MANY if all(map(is_many, sizes)) else None
+
+
+def common_dtype(kinds: Iterable[Kind]) -> str:
+    """The dtype class of an array of values of these kinds."""
+    dtypes = {kind.dtype for kind in kinds}
+    return dtypes.pop() if len(dtypes) == 1 else functools.reduce(promote, sorted(dtypes), "bool")
+
+
 def transpose(call: ir.Call, kind_of: KindOf) -> Kind:
     """All axes reversed (`x.T`, `np.transpose(x)`); only the rank where axes are given."""
     kind = kind_of(call.args[0])
@@ -364,7 +398,7 @@ def shape_from_argument(
     def kind(call: ir.Call, kind_of: KindOf) -> Kind:
         shape = argument(call, place, name)
         given = argument(call, dtype_place if dtype_place >= 0 else len(call.args), "dtype")
-        return Kind("array", dtype_class(given, dtype), _shape(shape, kind_of))
+        return Kind("array", dtype_class(given, dtype), shape_given(shape, kind_of))
 
     return kind
 
@@ -383,7 +417,8 @@ def dtype_class(expr: ir.Expr | None, default: str = "?") -> str:
     return {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}.get(code, "?")
 
 
-def _shape(expr: ir.Expr | None, kind_of: KindOf) -> Shape:
+def shape_given(expr: ir.Expr | None, kind_of: KindOf) -> Shape:
+    """The shape that an argument asks for."""
     if isinstance(expr, ir.Display):
         return tuple(dim(item, kind_of) for item in expr.items)
     if expr is None:

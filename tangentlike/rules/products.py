@@ -9,6 +9,7 @@ import operator
 import numpy as np
 
 from .. import ir, runtime
+from ..ir.kind import is_many
 from . import kinds_of
 from .book import rule
 from .kinds_of import array_of_rank, matmul, same_as, unknown
@@ -188,13 +189,27 @@ def _einsum_kind(call, kind_of):
     subscripts = getattr(call.args[0], "value", None) if call.args else None
     if not isinstance(subscripts, str) or "." in subscripts or "->" not in subscripts:
         return unknown(call, kind_of)
-    rank = len(subscripts.partition("->")[2].strip())
+    inputs, _, output = subscripts.replace(" ", "").partition("->")
     dtype = "bool"
-    for operand in call.args[1:]:
-        dtype = kinds_of.promote(dtype, kind_of(operand).dtype)
-    if rank == 0:
+    sizes = {}
+    for labels, operand in zip(inputs.split(","), call.args[1:], strict=False):
+        kind = kind_of(operand)
+        dtype = kinds_of.promote(dtype, kind.dtype)
+        shape = kind.shape if kind.rank == len(labels) else None
+        for place, label in enumerate(labels):
+            size = shape[place] if isinstance(shape, tuple) else None
+            sizes.setdefault(label, []).append(size)
+    if not output:
         return kinds_of.Kind("number", dtype, ())
-    return array_of_rank(rank, dtype)(call, kind_of)
+    return kinds_of.Kind("array", dtype, tuple(map(_label_size, map(sizes.get, output))))
+
+
+def _label_size(sizes):
+    """The size of an axis of the result. (An axis of length 1 fits any other of its label.)"""
+    long = [size for size in sizes or () if is_many(size)]
+    if long:
+        return kinds_of.equal_sizes(long)
+    return sizes[0] if sizes and len(set(sizes)) == 1 else None
 
 
 @rule(np.einsum, builder=True, view="alone", kind=_einsum_kind)

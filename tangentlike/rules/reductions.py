@@ -9,7 +9,15 @@ import numpy as np
 
 from .. import runtime
 from .book import nondifferentiable, rule
-from .kinds_of import array_of_rank, first, real_reduction, reduction, same_as, unknown
+from .kinds_of import (
+    array_of_rank,
+    first,
+    flattened,
+    real_reduction,
+    reduction,
+    same_as,
+    unknown,
+)
 
 # ----------------------------------------------------------------------- sums and means
 
@@ -253,9 +261,15 @@ def nanstd(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
 def _cumulative(call, kind_of):
     """The kind of the argument where an axis is given, otherwise a vector."""
     if len(call.args) > 1 or any(key == "axis" for key, _ in call.kwargs):
-        kind = kind_of(call.args[0])
+        kind = _summed(kind_of(call.args[0]), call)
         return kind if kind.form == "array" else unknown(call, kind_of)
-    return array_of_rank(1, kind_of(call.args[0]).dtype)(call, kind_of)
+    return flattened(_summed(kind_of(call.args[0]), call))
+
+
+def _summed(kind, call):
+    """A kind with the dtype of sums of its entries."""
+    plain = kind.dtype != "bool" and "dtype" not in dict(call.kwargs) and len(call.args) < 3
+    return kind if plain else replace(kind, dtype="?")
 
 
 @rule(np.cumsum, np.ndarray.cumsum, kind=_cumulative)

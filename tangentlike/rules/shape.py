@@ -6,10 +6,22 @@
 import numpy as np
 
 from .. import ir, runtime
-from ..ir.kind import Kind
+from ..ir.kind import MANY, Kind, is_many, is_named
 from .book import nondifferentiable, rule
 from .decisions import is_literal, literal
-from .kinds_of import argument, array_of_rank, first, same_as, transpose, unknown
+from .kinds_of import (
+    added_sizes,
+    argument,
+    array_of_rank,
+    common_dtype,
+    equal_sizes,
+    first,
+    flattened,
+    same_as,
+    shape_given,
+    transpose,
+    unknown,
+)
 
 
 def _any_rank(call, kind_of):
@@ -19,45 +31,75 @@ def _any_rank(call, kind_of):
 
 
 def _vector(call, kind_of):
-    return array_of_rank(1, kind_of(call.args[0]).dtype)(call, kind_of)
+    return flattened(kind_of(call.args[0]))
 
 
-def _joined(call, kind_of):
-    """Joined arrays have the rank of each, where that is known of one."""
-    parts = kind_of(call.args[0]).items or ()
-    ranks = {part.rank for part in parts}
-    if len(ranks) == 1 and None not in ranks and 0 not in ranks and len(call.args) == 1:
-        return Kind("array", "?", (None,) * ranks.pop())
-    return Kind("array")
+def _parts(call, kind_of):
+    """The kinds of what is joined, and whether these are all (of a list one stands for all)."""
+    kind = kind_of(call.args[0])
+    if kind.items is not None:
+        return kind.items, True
+    return ((), False) if kind.item is None or kind.form == "dict" else ((kind.item,), False)
+
+
+def _axis(call, default, rank):
+    """The axis that a call names, from the front; None where it is not literal."""
+    axis = argument(call, 1, "axis", default)
+    axis = literal(axis) if is_literal(axis) else None
+    plain = set(dict(call.kwargs)) <= {"axis"} and len(call.args) <= 2
+    known = plain and isinstance(axis, int) and -rank <= axis < rank
+    return axis % rank if known else None
+
+
+def _joined_along(default):
+    """Joined arrays have the rank of each, and the sizes of each along the other axes."""
+
+    def kind(call, kind_of):
+        parts, counted = _parts(call, kind_of)
+        rank = next((part.rank for part in parts if part.rank is not None), 0)
+        if not rank:
+            return Kind("array")
+        sizes = [part.shape for part in parts if part.rank == rank]
+        dims = [equal_sizes(each) for each in zip(*sizes, strict=True)]
+        axis = _axis(call, min(default, rank - 1), rank)
+        if axis is None:  # (`axis=None` is one axis for all)
+            return Kind("array")
+        if len(sizes) < len(parts):
+            dims[axis] = None
+        elif counted or not is_many(sizes[0][axis]):
+            dims[axis] = added_sizes([size[axis] for size in sizes]) if counted else None
+        else:
+            dims[axis] = MANY
+        return Kind("array", common_dtype(parts), tuple(dims))
+
+    return kind
 
 
 def _stacked(call, kind_of):
-    ranks = {part.rank for part in kind_of(call.args[0]).items or ()}
-    if len(ranks) == 1 and None not in ranks:
-        return Kind("array", "?", (None,) * (ranks.pop() + 1))
-    return Kind("array")
-
-
-def _sizes(items):
-    """Dimensions as far as they are literal (-1 is worked out by NumPy)."""
-    found = []
-    for item in items:
-        size = item.value if isinstance(item, ir.Const) else None
-        found.append(size if isinstance(size, int) and size >= 0 else None)
-    return tuple(found)
+    parts, counted = _parts(call, kind_of)
+    ranks = {part.rank for part in parts}
+    rank = next(iter(ranks - {None}), None)
+    if rank is None:
+        return Kind("array")
+    sizes = [part.shape or () for part in parts if part.rank == rank]
+    dims = [equal_sizes(each) for each in zip(*sizes, strict=True)]
+    axis = _axis(call, 0, rank + 1)
+    if axis is None:
+        return Kind("array", "?", (None,) * (rank + 1))
+    dims.insert(axis, len(parts) if counted else None)
+    return Kind("array", common_dtype(parts), tuple(dims))
 
 
 def _reshaped(call, kind_of):
-    dtype = kind_of(call.args[0]).dtype
+    kind = kind_of(call.args[0])
     shape = argument(call, 1, "shape")
-    sizes = call.args[1:] if len(call.args) > 2 else (shape,)
-    if len(sizes) == 1 and isinstance(shape, ir.Display):
-        sizes = shape.items
-    elif len(sizes) == 1 and isinstance(shape, ir.Attribute) and shape.name == "shape":
-        return Kind("array", dtype, kind_of(shape.base).shape)
-    elif len(sizes) == 1 and not isinstance(shape, ir.Const):
-        return Kind("array", dtype)
-    return Kind("array", dtype, _sizes(sizes))
+    if len(call.args) > 2 and all(kind_of(size).integer for size in call.args[1:]):
+        shape = ir.Display("tuple", call.args[1:])
+    elif isinstance(shape, ir.Display) and shape.form == "list":
+        shape = ir.Display("tuple", shape.items)
+    if shape in (ir.Const(-1), ir.Display("tuple", (ir.Const(-1),))):
+        return flattened(kind)
+    return Kind("array", kind.dtype, shape_given(shape, kind_of))
 
 
 # ------------------------------------------------------------------------ reshape, ravel
@@ -250,7 +292,11 @@ def _at_least(rank):
         found = kind_of(call.args[0])
         if len(call.args) != 1 or found.rank is None:
             return Kind("array", found.dtype) if len(call.args) == 1 else Kind("unknown")
-        return Kind("array", found.dtype, (None,) * max(rank, found.rank))
+        if not isinstance(found.shape, tuple):
+            return Kind("array", found.dtype, (1,) * rank)
+        if found.rank >= rank or not found.rank or rank == 2:
+            return Kind("array", found.dtype, (1,) * (rank - found.rank) + found.shape)
+        return Kind("array", found.dtype, (None,) * rank)
 
     return kind
 
@@ -308,7 +354,7 @@ def broadcast_arrays(y, *args):
 # ------------------------------------------------------------------------------ joining
 
 
-@rule(np.concatenate, "numpy.concat", kind=_joined)
+@rule(np.concatenate, "numpy.concat", kind=_joined_along(0))
 def concatenate(y, arrays, axis=0, *, dtype=None, casting="same_kind"):
     if dtype is None:
         y_dot = np.concatenate(arrays_dot, axis=axis)
@@ -338,7 +384,7 @@ def vstack(y, tup, *, dtype=None, casting="same_kind"):
         tup_bar = split_like(uncast(y_bar, dtype), tup, 0)
 
 
-@rule(np.hstack, kind=_joined)
+@rule(np.hstack, kind=_joined_along(1))
 def hstack(y, tup, *, dtype=None, casting="same_kind"):
     if dtype is None:
         y_dot = np.hstack(tup_dot)
@@ -457,29 +503,56 @@ def unstack(y, x, axis=0):
 # ------------------------------------------------------------------------------- splitting
 
 
-def _pieces(call, kind_of):
-    return Kind("list", item=Kind("array", kind_of(call.args[0]).dtype))
+def _pieces(axis):
+    """A list of arrays as long as the whole along all axes but one (None: that of a call)."""
+
+    def kind(call, kind_of):
+        whole = kind_of(call.args[0])
+        if not whole.rank:
+            return Kind("list", item=Kind("array", whole.dtype))
+        sizes = list(whole.shape)
+        if axis is None:
+            given = argument(call, 2, "axis", 0)
+            given = literal(given) if is_literal(given) else None
+        else:
+            given = axis if whole.rank > 1 or axis == 2 else 0
+        known = isinstance(given, int) and -whole.rank <= given < whole.rank
+        if known:
+            count = call.args[1] if len(call.args) > 1 else None
+            sizes[given] = _part_of(sizes[given], call.fn, count)
+        shape = tuple(sizes) if known else (None,) * whole.rank
+        return Kind("list", item=Kind("array", whole.dtype, shape))
+
+    return kind
 
 
-@rule(np.split, np.array_split, view="view", kind=_pieces)
+def _part_of(size, fn, count):
+    """The size of equal parts."""
+    equal = isinstance(fn, ir.Ref) and fn.obj is np.split and isinstance(count, ir.Const)
+    if not equal or type(count.value) is not int or not is_named(size):
+        return None
+    return size // count.value if isinstance(size, int) else f"{size}/{count.value}"
+
+
+@rule(np.split, np.array_split, view="view", kind=_pieces(None))
 def split(y, ary, indices_or_sections, axis=0):
     y_dot = np.array_split(ary_dot, indices_or_sections, axis=axis)
     ary_bar = np.concatenate(y_bar, axis=axis)
 
 
-@rule(np.hsplit, view="view", kind=_pieces)
+@rule(np.hsplit, view="view", kind=_pieces(1))
 def hsplit(y, ary, indices_or_sections):
     y_dot = np.hsplit(ary_dot, indices_or_sections)
     ary_bar = np.concatenate(y_bar, axis=0 if ary.ndim == 1 else 1)
 
 
-@rule(np.vsplit, view="view", kind=_pieces)
+@rule(np.vsplit, view="view", kind=_pieces(0))
 def vsplit(y, ary, indices_or_sections):
     y_dot = np.vsplit(ary_dot, indices_or_sections)
     ary_bar = np.concatenate(y_bar)
 
 
-@rule(np.dsplit, view="view", kind=_pieces)
+@rule(np.dsplit, view="view", kind=_pieces(2))
 def dsplit(y, ary, indices_or_sections):
     y_dot = np.dsplit(ary_dot, indices_or_sections)
     ary_bar = np.concatenate(y_bar, axis=2)

@@ -164,6 +164,10 @@ def matmul_bar_a(y, g, a, b):
         text = conj(b) @ g
     elif rank(a) == 1 and rank(b) == 1:
         text = g * conj(b)
+    elif rank(a) == 3 and rank(b) == 2:
+        text = g @ conj(b).T
+    elif stacked_alike(a, b):
+        text = g @ np.swapaxes(conj(b), -1, -2)
 
 
 @shorter(runtime.matmul_bar_b)
@@ -174,6 +178,16 @@ def matmul_bar_b(y, g, a, b):
         text = np.outer(conj(a), g)
     elif rank(a) == 1 and rank(b) == 1:
         text = g * conj(a)
+    elif rank(a) == 3 and rank(b) == 2:
+        text = np.tensordot(conj(a), g, ((0, 1), (0, 1)))
+    elif stacked_alike(a, b):
+        text = np.swapaxes(conj(a), -1, -2) @ g
+
+
+@shorter(runtime.unbroadcast)
+def unbroadcast(y, g, like):
+    if spans(like, g) and is_real(g):
+        text = g
 
 
 @shorter(runtime.dot_bar_a)

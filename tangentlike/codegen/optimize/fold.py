@@ -131,8 +131,8 @@ class _Fold(ir.Rewriter):
         new = self.expr(value)
         if new is value or sources(value, self.facts, True) or not sources(new, self.facts, True):
             return new
-        if isinstance(value, ir.Call):  # its operands at least
-            return ir.rebuild(value, self.expr)
+        if isinstance(value, ir.Call):  # its operands at least (of a view they are its memory)
+            return ir.rebuild(value, self.owned)
         return value
 
     def expr(self, expr: ir.Expr) -> ir.Expr:

@@ -1,0 +1,189 @@
+"""Ranks and axes of length 1 stay known through what joins, splits, reshapes and selects."""
+
+import copy
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tests.test_claims_hold import false_claims
+
+RNG = np.random.default_rng(11)
+HELPERS = re.compile(r"\b(unbroadcast|matmul_bar_[ab]|broadcast_like|reshape_like|nest_like)\(")
+
+
+def joined(x, y):
+    z = np.concatenate([x, y])
+    w = np.concatenate((y, x), axis=0)
+    return np.sum(z * w**2)
+
+
+def joined_across(x, y):
+    z = np.concatenate([x, y, x], axis=-1)
+    w = np.hstack((x, y))
+    return np.sum(z**2) + np.sum(w * w) * np.sum(z)
+
+
+def stacked(x, y):
+    z = np.stack([x, y])
+    w = np.stack((x, y, x), axis=-1)
+    return np.sum(z * x) + np.sum(np.tanh(w) * y[..., None])
+
+
+def collected(x, y):
+    rows = []
+    for k in range(2):
+        rows.append(x * y + k)
+    z, w = np.stack(rows), np.concatenate(rows)
+    return np.sum(z * x) + np.sum(w**2 * w)
+
+
+def summed_up(x, y):
+    z = np.cumsum(x)
+    w = np.cumsum(x, axis=0) * y
+    return np.sum(z * np.ravel(x)) + np.sum(w * x)
+
+
+def reshaped(x, y):
+    z = x.reshape(-1) * y.ravel()
+    n = x.shape[0]
+    w = np.reshape(x, (n, -1)) * y.flatten()[0]
+    v = np.reshape(y, x.shape) * x
+    return np.sum(z * z) + np.sum(w * w) + np.sum(v)
+
+
+def selected(x, y):
+    places, mask = np.array([0, -1, 0]), y > 0.0
+    z = x[[0, -1]] * y[[0, 0]]
+    w = x[places] * y[places]
+    v = x[mask] * y[mask]
+    return np.sum(z * z) + np.sum(w * w) + np.sum(v * v)
+
+
+def chosen(x, y):
+    z = np.where(x > 0.0, x * y, y)
+    w = np.where(y > 0.0, x, 0.5)
+    return np.sum(z * x) + np.sum(w * w * y)
+
+
+def at_least(x, y):
+    z = np.atleast_2d(x) * y
+    w = np.atleast_1d(y) * x
+    v = np.asarray(x, dtype=float) * np.array(y, dtype=float)
+    return np.sum(z * z) + np.sum(w * w) + np.sum(v)
+
+
+def in_halves(x, y):
+    a, b = np.split(np.concatenate((x, x)), 2)
+    parts = np.array_split(y, 2)
+    return np.sum(a * b * x) + np.sum(parts[0] ** 2) + np.sum(parts[1] * 3.0)
+
+
+def spaced(x, y):
+    t = np.linspace(0.0, 1.0, x.shape[0])
+    u = np.linspace(np.sum(x), np.sum(y), 4)
+    return np.sum(np.sin(t) * np.sum(x)) + np.sum(u * u * t[0])
+
+
+SHAPES = [(1,), (2,), (1, 1), (2, 1), (1, 3), (2, 3)]
+PROGRAMS = (
+    *(joined, joined_across, stacked, collected, summed_up, reshaped, selected, chosen),
+    *(at_least, in_halves, spaced),
+)
+
+
+def runs(program, args):
+    try:
+        program(*copy.deepcopy(args))
+    except (ValueError, IndexError, np.exceptions.AxisError):
+        return False
+    return True
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_in_all_shapes(program):
+    """What is claimed of names is true of the values, and the gradient is right, also where axes
+    have length 1 in one call only."""
+    gradient = tl.grad(program, wrt=(0, 1))
+    ran = 0
+    for left, right in itertools.product(SHAPES[::2], SHAPES):
+        args = RNG.normal(size=left), RNG.normal(size=right)
+        if not runs(program, args):
+            continue
+        ran += 1
+        assert false_claims(program, args) == [], (left, right)
+        direction = [RNG.normal(size=a.shape) for a in args]
+        ends = [
+            program(*(a + step * d for a, d in zip(args, direction, strict=True)))
+            for step in (1e-6, -1e-6)
+        ]
+        slope = (ends[0] - ends[1]) / 2e-6
+        got = gradient(*args)
+        assert [g.shape for g in got] == [left, right]
+        along = sum(np.sum(g * d) for g, d in zip(got, direction, strict=True))
+        np.testing.assert_allclose(along, slope, rtol=1e-5, atol=1e-6, err_msg=f"{left} {right}")
+        _, change = tl.jvp(program, args, tuple(direction))
+        np.testing.assert_allclose(change, slope, rtol=1e-5, atol=1e-6)
+    assert ran >= 3
+
+
+@pytest.mark.parametrize("program", (*PROGRAMS[:3], *PROGRAMS[7:9]), ids=lambda f: f.__name__)
+def test_plain_text_for_vectors(program):
+    gradient = tl.grad(program, wrt=(0, 1))
+    gradient(RNG.normal(size=4), RNG.normal(size=4))
+    assert HELPERS.findall(gradient.source) == []
+
+
+def products(a, b):
+    return np.sum(np.tanh(a @ b) * 2.0)
+
+
+def einsums(a, b):
+    c = np.einsum("...ij,...jk->...ik", a, b) if a.ndim > 3 else np.einsum("bij,bjk->bik", a, b)
+    return np.sum(c * c)
+
+
+@pytest.mark.parametrize("program", [products, einsums], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        *[((2, 3, 4), (2, 4, 2)), ((2, 3, 4), (1, 4, 2)), ((1, 3, 4), (2, 4, 2))],
+        *[((1, 3, 4), (1, 4, 2)), ((2, 3, 4), (4, 2)), ((1, 3, 4), (4, 1)), ((3, 4), (2, 4, 2))],
+        *[((2, 3, 4), (4,)), ((2, 2, 3, 4), (2, 2, 4, 2)), ((2, 1, 3, 4), (1, 2, 4, 2))],
+    ],
+    ids=str,
+)
+def test_products_of_stacks(program, left, right):
+    args = RNG.normal(size=left), RNG.normal(size=right)
+    if not runs(program, args) or (program is einsums and 1 in (left[0], right[0])):
+        pytest.skip("not of these ranks")
+    assert false_claims(program, args) == []
+    tl.check_grads(program, args, wrt=(0, 1))
+
+
+def test_no_helper_for_products_of_stacks():
+    gradient = tl.grad(products, wrt=(0, 1))
+    for right in ((2, 4, 2), (4, 2)):
+        gradient(RNG.normal(size=(2, 3, 4)), RNG.normal(size=right))
+        assert HELPERS.findall(gradient.source) == []
+    gradient(RNG.normal(size=(2, 3, 4)), RNG.normal(size=(1, 4, 2)))
+    assert "matmul_bar_b" in gradient.source
+
+
+def seen_otherwise(x, y):
+    z = y * y
+    v = np.reshape(y, (3,)) * x + np.transpose(y) * x
+    return np.sum(z) + np.sum(v) + np.sum(np.ravel(y) * x)
+
+
+def test_an_adjoint_is_no_view_of_an_argument():
+    """`np.reshape(1.0 * x, ..)` stays an array of its own, which is added to in place."""
+    x, y = np.array([0.5, 0.7, 0.9]), np.array([1.0, 2.0, 3.0])
+    for _ in range(2):
+        x_bar, y_bar = tl.grad(seen_otherwise, wrt=(0, 1))(x, y)
+        assert x.tolist() == [0.5, 0.7, 0.9]
+        assert y.tolist() == [1.0, 2.0, 3.0]
+        np.testing.assert_allclose(x_bar, 3 * y)
+        np.testing.assert_allclose(y_bar, 2 * y + 3 * x)
