@@ -21,7 +21,7 @@ PAGES = sorted((ROOT / "docs").glob("errors*.md"))
 # What is raised to somebody who called us. `AttributeError` and `KeyError` are how Python's own
 # protocols are answered (`hasattr`, look-ups), `InternalError` is a bug of ours.
 RAISED = ("TypeError", "ValueError", "NotImplementedError", "RuntimeError", "ImportError",
-          "TangentlikeError", "UnsupportedError", "UnknownClassError", "SharingError",
+          "TangentlikeError", "UnsupportedError", "WrtError", "UnknownClassError", "SharingError",
           "NonFiniteError", "BadUsage", "Mismatch", "Malformed", "UsageError")  # fmt: skip
 WITHOUT_EXAMPLE = Path(__file__).with_name("messages_without_example.txt")
 HEADER = "# Messages without an example in docs/errors*.md: python -m tests.messages --accept"

@@ -66,7 +66,7 @@ def translated_error(
                 "an object is iterated over, and the `__iter__` or `__getitem__` of its class is "
                 "not tracked",
                 place,
-                "Loop over an attribute that holds the items, as in `for item in row.held`, or "
+                "Loop over an attribute that holds the items, as in `for item in row.items`, or "
                 "let `__iter__` return `iter(...)` of a list.",
             )
         return UnsupportedError(

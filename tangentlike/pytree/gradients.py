@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InternalError, TangentlikeError
+from ..errors import InternalError
 from .containers import is_registered
 from .layouts import parts_of, registered_parts
 from .leaves import (
@@ -52,12 +52,8 @@ def like(value: Any, bar: Any) -> Any:
         return None
     found = registered_parts(value, bar) if is_registered(value) else parts_of(value, bar)
     if len(found) != len(inside):
-        raise TangentlikeError(
-            f"the adjoint of a {type(value).__name__} of {len(inside)} came out with "
-            f"{len(found)} items",
-            hint="The derivative was made without knowing that an argument is a "
-            f"{type(value).__name__}: annotate the parameter, or pass `example=` arguments.",
-        )
+        form = f"{type(value).__name__} of {len(inside)} items"
+        raise InternalError("reverse", f"an adjoint of {len(found)} items for a {form}", _RULES)
     parts = zip(inside, found, strict=True)
     return rebuild(value, [like(item, part) for item, part in parts])
 
