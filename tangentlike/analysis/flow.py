@@ -24,7 +24,7 @@ from .operations import (
     bind_actuals,
     is_constant,
     is_container_method,
-    joins_lists,
+    may_join_lists,
     operands,
     rule_object,
     written_position,
@@ -299,10 +299,10 @@ class _Reader:
                 for name in names[1:]:
                     self._hold(name, names[0])
                     self._hold(names[0], name)
-        elif joins_lists(call, self.kinds):
+        elif may_join_lists(call, self.kinds):
             for name in names:
                 for operand in self.operands(call):
-                    if self.inside(operand) != operand:
+                    if self._kind(operand).form in ("unknown", "list", "tuple", "dict"):
                         self.flow.share(self.inside(name), self.inside(operand))
                         self._link(name)
         elif rule.view_of(call) != "no":

@@ -15,7 +15,13 @@ import numpy as np
 from .. import ir, runtime
 from ..frontend.owners import is_operation
 from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
-from .operations import MUTATING_METHODS, joins_lists, may_write, rule_object, written_position
+from .operations import (
+    MUTATING_METHODS,
+    may_join_lists,
+    may_write,
+    rule_object,
+    written_position,
+)
 from .outputs import outputs
 from .record_types import record_values
 
@@ -132,7 +138,7 @@ class Sources:
                 made = self._put_into_record(expr)
                 if made is not None:
                     return self._all(made)
-                if self.joins_lists(expr):
+                if may_join_lists(expr, self.kinds):
                     return self._all(expr.args)
                 if self._collects(expr):
                     return self._item_of(expr.args[0])
@@ -158,10 +164,6 @@ class Sources:
         made = record_values(call)
         return None if made is None else tuple(made.values())
 
-    def joins_lists(self, call: ir.Call) -> bool:
-        """Whether a call is `xs + ys` or `2 * xs`, whose result holds the same items again."""
-        return joins_lists(call, self.kinds)
-
     def items(self, expr: ir.Expr) -> tuple[frozenset[str], ...]:
         """What each item of a new container, or of one in it, may share memory with; an item that
         a repetition holds several times comes twice."""
@@ -175,7 +177,7 @@ class Sources:
                 return found
             case ir.Call() if (made := self._put_into_record(expr)) is not None:
                 return tuple(self.nodes(v) | self.elements(v) for v in made)
-            case ir.Call(args=args) if self.joins_lists(expr):
+            case ir.Call(args=args) if may_join_lists(expr, self.kinds):
                 found = tuple(self.elements(a) for a in args)
                 repeats = rule_object(expr, self.kinds) is operator.mul
                 return found * 2 if repeats else found

@@ -60,6 +60,26 @@ def joins_lists(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     return forms is not None and any(_form(arg, kinds) in forms for arg in call.args)
 
 
+def may_join_lists(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
+    """Whether a call `joins_lists`, or may turn out to when it runs: nothing is known of operands
+    that may be lists or dicts."""
+    if joins_lists(call, kinds):
+        return True
+    if not isinstance(call.fn, ir.Ref) or id(call.fn.obj) not in _JOINING:
+        return False
+    forms = [_form(arg, kinds) for arg in call.args]
+    if call.fn.obj is operator.mul:
+        # (Of two operands of which nothing is known, neither is taken for a count.)
+        return "unknown" in forms and any(_is_count(arg, kinds) for arg in call.args)
+    return set(forms) <= {"unknown", "list", "tuple", "dict"}
+
+
+def _is_count(expr: ir.Expr, kinds: Mapping[str, Kind]) -> bool:
+    if isinstance(expr, ir.Var):
+        return kinds.get(expr.name, UNKNOWN).integer
+    return isinstance(expr, ir.Const) and isinstance(expr.value, int)
+
+
 _SEQUENCES = ("list", "tuple")
 _JOINING = {  # by the id of the operator
     id(operator.add): _SEQUENCES,

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from .making import arange
+from .records import fields_of
 from .refused import written_for
+from .sharing import memory_owner
 
 __all__ = [
     "places_left",
@@ -90,14 +92,46 @@ def require_ndim(x: Any, ndim: int) -> None:
 
 
 def require_apart(a: Any, b: Any) -> None:
-    """Check that two arrays share no memory; the function called next writes one of them.
+    """Check that two arrays share no memory, nor what containers and objects hold; the function
+    called next writes one of them.
 
     Raises `ValueError` otherwise: a write to one would be a write to the other.
     """
-    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.shares_memory(a, b):
+    if isinstance(a, _PLAIN) or isinstance(b, _PLAIN):
+        return
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        shared = np.shares_memory(a, b)
+    else:
+        held: tuple[dict[int, list[Any]], ...] = ({}, {})
+        _collect(a, held[0])
+        _collect(b, held[1])
+        shared = any(_meet(held[0][key], held[1][key]) for key in held[0].keys() & held[1].keys())
+    if shared:
         raise ValueError(
             "two arguments of a function that writes one of them share memory: pass a copy of one"
         )
+
+
+_PLAIN = (int, float, complex, str, bytes, np.generic, type(None))
+
+
+def _collect(x: Any, found: dict[int, list[Any]]) -> None:
+    """The arrays in a value, by the id of what owns their memory, and the containers by theirs."""
+    if isinstance(x, np.ndarray):
+        found.setdefault(id(memory_owner(x)), []).append(x)
+    elif not isinstance(x, _PLAIN) and id(x) not in found:
+        items = x.values() if isinstance(x, dict) else x
+        if not isinstance(x, (list, tuple, dict, deque)):
+            items = (fields_of(x) or {}).values()
+        if not isinstance(x, tuple):
+            found[id(x)] = []
+        for item in items:
+            _collect(item, found)
+
+
+def _meet(first: list[Any], second: list[Any]) -> bool:
+    """Whether two containers are one, or two arrays over the memory of one share some of it."""
+    return not first or any(np.shares_memory(x, y) for x in first for y in second)
 
 
 def require_read_first(a: Any, key: Any, value: Any) -> None:

@@ -230,6 +230,7 @@ def _pairs(x: Any, g: Any) -> Iterator[tuple[Any, Any]]:
         parts = [g] * len(x) if _is_number(g) else g
         if isinstance(g, np.ndarray):  # (it was taken for an array)
             parts = unbroadcast(g, x)
+        _require_as_many(x, parts)
         for item, part in zip(x, parts, strict=True):
             yield from _pairs(item, part)
     else:
@@ -246,7 +247,15 @@ def refuse_memory(what: str) -> NoReturn:
     )
 
 
-REFUSALS = (refuse_memory,)
+def _require_as_many(x: Any, parts: Any) -> None:
+    if len(x) != len(parts):
+        raise ValueError(
+            "lists are joined or repeated that this derivative takes for arrays: build the new "
+            "list item by item, as in `[*xs, *ys]`"
+        )
+
+
+REFUSALS = (refuse_memory, _require_as_many)
 
 
 def _nothing_of(x: np.ndarray) -> Any:

@@ -9,6 +9,7 @@ from ...analysis.operations import (
     is_constant,
     is_container_method,
     is_python_function,
+    joins_lists,
     rule_object,
     written_position,
 )
@@ -42,7 +43,7 @@ def assignment(stmt: ir.Assign, state: Tangents) -> list[ir.Stmt]:
     if not any(name in state.active for name in ir.target_names(stmt.target)):
         return _inactive(stmt, value, state)
     if not state.operands(value) and not isinstance(value, ir.Display):
-        if isinstance(value, ir.Call) and state.context.sources().joins_lists(value):
+        if isinstance(value, ir.Call) and joins_lists(value, state.context.kinds):
             return _joined(stmt, value, state)
         return [stmt, *state.zeros_of(stmt.target)]
     match value:
@@ -295,7 +296,7 @@ def tangent_of(
 ) -> tuple[ir.Expr | None, list[tuple[str, ir.Expr]]]:
     """The rule's tangent (`$y` still in it) and the shared temporaries it reads, by new names."""
     dots = {param: state.tangent(actual) for param, actual in instance.arguments.items()}
-    if any(dots.values()) and state.context.sources().joins_lists(instance.call):
+    if any(dots.values()) and joins_lists(instance.call, state.context.kinds):
         for param, actual in instance.arguments.items():  # an item without tangent has a place too
             if dots[param] is None and state.kind_of(actual).form != "number":
                 dots[param] = state.zeros(actual)

@@ -6,7 +6,7 @@ import dataclasses
 
 from ... import ir
 from ...analysis.aliases import Aliases
-from ...analysis.memory import Effects
+from ...analysis.memory import Effects, element
 from ...analysis.operations import is_python_function, rule_object, written_position
 from ...errors import SharingError
 from ...ir.kind import OTHER
@@ -97,7 +97,11 @@ class CallConversion(ir.Rewriter):
         kinds = (self.context.kind_of(first).form, self.context.kind_of(second).form)
         if "number" in kinds or "other" in kinds:
             return False
-        return self.aliases.class_of(first.name) == self.aliases.class_of(second.name)
+        held = [
+            {self.aliases.class_of(node) for node in (name, element(name))}
+            for name in (first.name, second.name)
+        ]
+        return bool(held[0] & held[1])
 
     def _convert(self, stmt: ir.Assign | ir.Do, call: ir.Call) -> ir.Assign:
         context = self.context

@@ -77,10 +77,10 @@ def _of_call(call: ir.Call, facts: Facts, trusted: bool) -> frozenset[str]:
         return _of_method(fn, arguments, facts, trusted)
     if not isinstance(fn, ir.Ref):
         return _of_all((fn, *arguments), facts, trusted) | _OUTSIDE_ONLY
-    if fn.text in ("+", "*"):
+    if fn.text in ("+", "*", "|"):
         if is_numeric(call, facts, trusted):
             return NOTHING
-        return _of_all(arguments, facts, trusted)  # of lists: the same elements
+        return _of_all(arguments, facts, trusted)  # of lists and dicts: the same items
     if any(name == "out" for name, _ in call.kwargs):
         return _of_all(arguments, facts, trusted)
     about = facts.about(fn)
@@ -116,13 +116,13 @@ def is_numeric(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
         case ir.Const(value):
             return isinstance(value, (int, float, complex))
         case ir.Var(name):
-            return name in facts.floating or facts.kind(name).form in NUMERIC
+            return facts.kind(name).form in NUMERIC or _is_adjoint(name, facts, trusted)
         case ir.Call(fn=ir.Ref(text="+"), args=args):
             numeric = any(is_numeric(a, facts, trusted) for a in args)
             return numeric and not any(_is_container(a, facts) for a in args)
         case ir.Call(fn=ir.Ref(text="*"), args=args):
             return all(is_numeric(a, facts, trusted) for a in args) or any(
-                is_float(a, facts) for a in args
+                _is_inexact(a, facts, trusted) for a in args
             )
         case ir.Call(fn=ir.Ref(text=text)) if not text.replace(".", "").isidentifier():
             return text not in ("%", "|", "&")
@@ -132,6 +132,30 @@ def is_numeric(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
             return is_numeric(base, facts, trusted)
         case _:
             return False
+
+
+def _is_adjoint(name: str, facts: Facts, trusted: bool) -> bool:
+    """Whether a name is an adjoint in a statement of ours, where containers are added up by name,
+    not by `+`."""
+    return trusted and name.rstrip("0123456789").endswith(("_bar", "_seed"))
+
+
+def _is_inexact(expr: ir.Expr, facts: Facts, trusted: bool) -> bool:
+    """Whether a factor surely is an array or no integer: a list cannot be repeated by it."""
+    match expr:
+        case ir.Const(value):
+            return isinstance(value, (float, complex))
+        case ir.Var(name):
+            kind = facts.kind(name)
+            number = kind.form in NUMERIC and kind.dtype in ("float", "complex")
+            return number or kind.form == "array" or _is_adjoint(name, facts, trusted)
+        case ir.Call(fn=ir.Ref(text="/")):
+            return True
+        case ir.Call(fn=ir.Ref(text=text), args=args) if text in ("+", "-", "*", "@", "**"):
+            return any(_is_inexact(arg, facts, trusted) for arg in args)
+        case ir.Call(fn=ir.Ref(obj=obj)):
+            return _makes_floats(obj)
+    return False
 
 
 def _is_container(expr: ir.Expr, facts: Facts) -> bool:
@@ -145,7 +169,7 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
         case ir.Const(value):
             return isinstance(value, (float, complex))
         case ir.Var(name):
-            return name in facts.floating
+            return name in facts.floating and facts.kind(name).form not in CONTAINERS
         case ir.Index(base, _) | ir.Attribute(base, "T"):
             return is_float(base, facts)
         case ir.Call(fn=ir.Ref(text=text), args=args) if text in ("+", "-", "*", "@"):
