@@ -87,10 +87,17 @@ def spaced(x, y):
     return np.sum(np.sin(t) * np.sum(x)) + np.sum(u * u * t[0])
 
 
+def spread(x, y):
+    n = x.shape[0]
+    z = np.broadcast_to(x, (2, *x.shape)) * y
+    w = np.broadcast_to(np.sum(y), (n, 3)) * np.broadcast_to(np.sum(x), n)[:, None]
+    return np.sum(z * z) + np.sum(w) + np.sum(np.broadcast_to(y, [2, *y.shape]) ** 2)
+
+
 SHAPES = [(1,), (2,), (1, 1), (2, 1), (1, 3), (2, 3)]
 PROGRAMS = (
     *(joined, joined_across, stacked, collected, summed_up, reshaped, selected, chosen),
-    *(at_least, in_halves, spaced),
+    *(at_least, in_halves, spaced, spread),
 )
 
 

@@ -330,13 +330,8 @@ def reshape_like(y, g, like):
 
 
 def _broadcast_shape(call, kind_of):
-    dtype = kind_of(call.args[0]).dtype
     shape = argument(call, 1, "shape")
-    if isinstance(shape, ir.Display):
-        return Kind("array", dtype, _sizes(shape.items))
-    if isinstance(shape, ir.Attribute) and shape.name == "shape":
-        return Kind("array", dtype, kind_of(shape.base).shape)
-    return Kind("array", dtype)
+    return Kind("array", kind_of(call.args[0]).dtype, shape_given(shape, kind_of))
 
 
 @rule(np.broadcast_to, view="view", kind=_broadcast_shape)
