@@ -84,7 +84,21 @@ def sums_of_new_axes(x: Any, v: Any) -> Any:
     return np.sum(rows) + np.sum(np.sum(v[:, None], axis=1) * v) + np.sum(x[..., None])
 
 
+def relax(a: Any, b: Any) -> None:
+    for _ in range(2):
+        b[1:-1] = 0.5 * a[1:-1] * a[1:-1]
+        a[1:-1] = 0.2 * (b[2:3] + a[:1])
+
+
+def stored_wider(x: Any, v: Any) -> Any:
+    a, b = v * 1.0, x * 2.0
+    relax(a, b)
+    return np.sum(a**3) + np.sum(b**2)
+
+
 PROGRAMS = {
+    "one entry stored in several": (stored_wider, (RNG.normal(size=5), V)),
+    "entries stored in as many": (stored_wider, (RNG.normal(size=3), V)),
     "sums of new axes": (sums_of_new_axes, (X, V)),
     "sums of products": (sums_of_products, (X, V, np.array(0.7))),
     "sums of products with one row": (sums_of_products, (X[:1], V[:1], np.array(0.7))),

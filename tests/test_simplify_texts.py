@@ -288,3 +288,20 @@ def test_size_of_what_an_expression_is_made_of():
     for kept in ("3 * r", "r + s", "np.sum(r)", "r @ r"):  # a list repeated, a broadcast, others
         text = f"# adjoint\nr_bar = 2.0 * r / np.size({kept})\nreturn r_bar\n"
         assert f"np.size({kept})" in simplified(text, kinds="r:A s:A")
+
+
+def test_entries_that_are_summed_are_taken_without_a_copy() -> None:
+    """And what was added to them just before is summed with them."""
+    text = """\
+# adjoint
+A_bar[k] += s
+v_bar = unbroadcast(A_bar[k].copy(), v)
+A_bar[k] = 0.0
+x_bar = 0.5 * v_bar
+A_bar[j] += x_bar
+return A_bar, v_bar, x_bar
+"""
+    found = simplified(text)
+    assert "A_bar[k] += s" in found and "unbroadcast(A_bar[k].copy(), v)" in found
+    alone = simplified(text.replace("A_bar, v_bar, x_bar", "A_bar, x_bar"))
+    assert "unbroadcast(A_bar[k], v)\nx_bar = 0.5 * v_bar\nA_bar[k] = 0.0\n" in alone

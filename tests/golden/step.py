@@ -38,9 +38,8 @@ def relax_bwd(tape, p_bar):
         p_bar[1] += p_1_bar
         # p[1:-1] = (pn[:-2] * pn[2:] + b[1:-1]) / 3.0
         p[1:-1] = p_saved.pop()
-        ratio_bar = unbroadcast(p_bar[1:-1].copy(), ratio)
+        total_bar = unbroadcast(p_bar[1:-1], ratio) / 3.0
         p_bar[1:-1] = 0.0
-        total_bar = ratio_bar / 3.0
         product_bar = unbroadcast(total_bar, product)
         b_bar[1:-1] += unbroadcast(total_bar, b[1:-1])
         pn_bar = np.zeros_like(pn)
@@ -77,10 +76,10 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
         relax_tape = relax_tape_saved.pop()  # relax(p, b, 2)
         b_bar += relax_bwd(relax_tape, p_bar)
         b[1:-1] = b_saved.pop()              # b[1:-1] = c * p[2:] * p[:-2]
-        product2_bar = unbroadcast(b_bar[1:-1].copy(), product2)
-        b_bar[1:-1] = 0.0
+        product2_bar = unbroadcast(b_bar[1:-1], product2)
         product_bar = product2_bar * p[:-2]
         p_bar[:-2] += product2_bar * product
         c_bar += unbroadcast(product_bar * p[2:], c)
         p_bar[2:] += product_bar * c
+        b_bar[1:-1] = 0.0
     return p_bar, b_bar, c_bar

@@ -33,8 +33,10 @@ def swap_buffers_grad(a: np.ndarray, n):
         b_bar = a_bar
         a_bar = a_old_bar
         b[1:] = b_saved.pop()                # b[1:] = a[:-1] * a[1:]
-        product_bar = unbroadcast(b_bar[1:].copy(), product)
+        product_bar = unbroadcast(b_bar[1:], product)
+        a_part_bar = unbroadcast(product_bar * a[1:], a[:-1])
+        a_part2_bar = unbroadcast(product_bar * a[:-1], a[1:])
         b_bar[1:] = 0.0
-        a_old_bar[1:] += unbroadcast(product_bar * a[:-1], a[1:])
-        a_old_bar[:-1] += unbroadcast(product_bar * a[1:], a[:-1])
+        a_old_bar[1:] += a_part2_bar
+        a_old_bar[:-1] += a_part_bar
     return a_bar

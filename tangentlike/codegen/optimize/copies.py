@@ -70,8 +70,17 @@ def _operands(expr: ir.Expr) -> ir.Expr:
     """A copy that is an operand of arithmetic is read once and gone."""
     new = ir.rebuild(expr, _operands)
     if isinstance(new, ir.Call) and isinstance(new.fn, ir.Ref) and new.fn.text in _ARITHMETIC:
-        return ir.rebuild(new, lambda part: source_of(part) or part)
+        return ir.rebuild(new, _uncopied)
     return new
+
+
+def _uncopied(operand: ir.Expr) -> ir.Expr:
+    """What an operand is a copy of, or sums a copy of over axes which may have been broadcast."""
+    match operand:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(summed, like)) if runtime_name(obj) == "unbroadcast":
+            source = source_of(summed)
+            return operand if source is None else ir.Call(operand.fn, (source, like))
+    return source_of(operand) or operand
 
 
 def _consumed(stmt: ir.Stmt) -> ir.Stmt:
@@ -89,8 +98,10 @@ def _is_plain_rebinding(stmt: ir.Stmt) -> bool:
 
 
 def _copied(stmt: ir.Stmt) -> ir.Expr | None:
+    """The value of an assignment without the copy that it makes; None where it makes none."""
     if isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
-        return source_of(stmt.value)
+        value = _uncopied(stmt.value)
+        return None if value is stmt.value else value
     return None
 
 

@@ -14,7 +14,7 @@ from ... import ir
 from .analyses import Asking
 from .copies import source_of
 from .effects import effect_of, root_names
-from .facts import Facts
+from .facts import Facts, runtime_name
 
 _BINARY = {operator.iadd: ir.Ref("+", operator.add), operator.isub: ir.Ref("-", operator.sub)}
 _ZERO = ir.Const(0.0)
@@ -70,6 +70,8 @@ class _Taking(Asking):
         """`A[k] += s; ...; t = A[k].copy()` -> `...; t = A[k] + s`."""
         taking = stmts[position]
         assert isinstance(taking, ir.Assign)
+        if place not in (taking.value, source_of(taking.value)):
+            return None  # (its entries are summed)
         for at in range(position - 1, -1, -1):
             stmt = stmts[at]
             match stmt:
@@ -94,7 +96,7 @@ class _Taking(Asking):
         """`t = A[k].copy(); A[k] = 0.0; ...` -> the zero after the last reader of t."""
         taking, zero = stmts[position], stmts[position + 1]
         assert isinstance(taking, ir.Assign) and isinstance(taking.target, str)
-        if source_of(taking.value) is None:
+        if _copied(taking.value) is None:
             return None  # a number: there is nothing to save
         first = at = position + 2
         target = ir.Var(taking.target)
@@ -130,6 +132,14 @@ def _taken(first: ir.Stmt, second: ir.Stmt) -> ir.Index | None:
         case ir.Assign(target=str(), value=value), ir.Store(target=ir.Index() as place) if (
             second.origin.role == "adjoint" and second.value == _ZERO
         ):
-            source = source_of(value)
-            return place if place in (value, source) else None
+            return place if place in (value, _copied(value)) else None
     return None
+
+
+def _copied(value: ir.Expr) -> ir.Expr | None:
+    """`A[k]` of `A[k].copy()`, also where that is summed over axes which may have been broadcast:
+    `unbroadcast(A[k].copy(), x)`."""
+    match value:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(summed, _)) if runtime_name(obj) == "unbroadcast":
+            return source_of(summed)
+    return source_of(value)
