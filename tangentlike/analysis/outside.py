@@ -75,7 +75,7 @@ class Outside:
     def writes(self, function: ir.Function, sources: Sources, called: bool = False) -> OuterWrites:
         """What the body of a function writes outside of it, and what it reads there; of one that
         is `called`, also the parameters whose derivatives go out."""
-        if not _reaches_out(function):
+        if not self._reaches_out(function, sources):
             return OuterWrites()
         arrays: dict[int, ir.Ref] = {}
         read = {id(ref.obj): ref for ref, _ in self._reads(function, sources)}
@@ -113,6 +113,25 @@ class Outside:
         memory = {key: ref for key, ref in arrays.items() if not is_object(ref.obj)}
         return OuterWrites(memory, carried, read, returned, changed, boxes)
 
+    def _reaches_out(self, function: ir.Function, sources: Sources) -> bool:
+        """Whether a function names anything outside of it but operations, classes that it makes
+        objects of, and functions that it calls and that do nothing there."""
+        return any(not self._stays_inside(stmt, sources) for stmt in ir.statements(function.body))
+
+    def _stays_inside(self, stmt: ir.Stmt, sources: Sources) -> bool:
+        named = _named_outside(stmt)
+        if not named:
+            return True
+        calls = _calls_by_name(stmt)
+        called = [_fn(call) for call in calls if _is_read(call, sources)]
+        classes: list[Any] = [_fn(call) for call in calls]
+        classes += [arg for call in calls if is_operation(_callee(call)) for arg in call.args]
+        for ref in named:
+            within = classes if isinstance(ref.obj, type) else called
+            if is_cached(ref) or not any(ref is part for part in within):
+                return False
+        return all(self.of_callee(fn.obj) == OuterWrites() for fn in called)
+
     def given_back(self, function: ir.Function, sources: Sources) -> tuple[str, ...]:
         """What a function may give back of what lies outside of it, by the names it has there."""
         found = self.writes(function, sources)
@@ -141,7 +160,7 @@ class Outside:
     ) -> None:
         """Refuse what a function that is differentiated does with outer arrays, where that cannot
         be right; `restores`: in reverse mode, which must restore what is written."""
-        if not _reaches_out(function):
+        if not self._reaches_out(function, sources):
             return
         self._refuse_carried(function, varied, sources)
         found = self.writes(function, sources)
@@ -154,7 +173,7 @@ class Outside:
         self, function: ir.Function, varied: Callable[[], Collection[str]], sources: Sources
     ) -> None:
         """Refuse what puts derivatives into outer lists and dicts, under whatever name."""
-        if not _reaches_out(function):
+        if not self._reaches_out(function, sources):
             return
         containers = self._containers(function, sources)
         for stmt in ir.statements(function.body):
@@ -273,13 +292,9 @@ class Outside:
                     yield ref, stmt.origin.place
 
 
-def _reaches_out(function: ir.Function) -> bool:
-    """Whether a function names anything outside of it but operations that only compute."""
-    return any(map(_names_outside, ir.statements(function.body)))
-
-
 @ir.of_node
-def _names_outside(stmt: ir.Stmt) -> bool:
+def _named_outside(stmt: ir.Stmt) -> tuple[ir.Ref, ...]:
+    """What a statement names outside of its function but operations, which only compute."""
     refs = (
         ref
         for expr in ir.expressions(stmt)
@@ -287,7 +302,7 @@ def _names_outside(stmt: ir.Stmt) -> bool:
         for ref in (getattr(part, "refs", ()) if not isinstance(part, ir.Ref) else (part,))
     )
     stated = getattr(stmt, "refs", ())
-    return any(not is_operation(ref.obj) for ref in (*refs, *stated))
+    return tuple(ref for ref in (*refs, *stated) if not is_operation(ref.obj))
 
 
 def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:
@@ -305,16 +320,23 @@ def _listed(arrays: Mapping[int, ir.Ref]) -> str:
 
 
 def _callee(call: ir.Call) -> Any:
+    return _fn(call).obj
+
+
+def _fn(call: ir.Call) -> ir.Ref:
     assert isinstance(call.fn, ir.Ref)
-    return call.fn.obj
+    return call.fn
 
 
 def _user_calls(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Call]:
     """The calls of functions with a source in a statement."""
-    for expr in ir.expressions(stmt):
-        for part in ir.walk(expr):
-            if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
-                yield from (part,) if _is_read(part, sources) else ()
+    return (call for call in _calls_by_name(stmt) if _is_read(call, sources))
+
+
+def _calls_by_name(stmt: ir.Stmt) -> list[ir.Call]:
+    """The calls in a statement of what has a name outside of the function."""
+    parts = (part for expr in ir.expressions(stmt) for part in ir.walk(expr))
+    return [part for part in parts if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref)]
 
 
 def _is_read(call: ir.Call, sources: Sources) -> bool:
