@@ -94,6 +94,36 @@ def test_windows_that_overlap() -> None:
     check(f, A, B)
 
 
+def test_entries_that_lie_on_each_other() -> None:
+    def wide(a, s):
+        rows = [np.broadcast_to(s * 1.5, (3,)), a]
+        others = rows
+        others[1][0] = s
+        return np.sum(rows[0] * rows[1] * a)
+
+    def windows(a, b):
+        rows = [np.lib.stride_tricks.sliding_window_view(a * b, 2)]
+        seen = rows[0]
+        return np.sum(seen * seen) * np.sum(seen[0] * b[:2])
+
+    check(wide, A, 0.8)
+    check(windows, A, B)
+
+
+def test_layouts_that_decide_what_is_a_view() -> None:
+    def f(m, b, columns_first=False):
+        turned = np.asfortranarray(m).T if columns_first else m.T
+        flat, columns = turned.ravel(), turned.reshape(-1, order="F")
+        rows = [flat, columns, turned]
+        rows[1][2] = b[0]
+        rows[0][1] *= b[1]
+        rows[2][0, 0] = b[2] * m[1, 1]
+        return np.sum(flat * columns) + np.sum(m * m)
+
+    check(f, M, B)
+    check(lambda m, b: f(m, b, True), M, B)
+
+
 def test_complex_memory_by_its_parts() -> None:
     def f(a, b):
         z = a + 1j * b

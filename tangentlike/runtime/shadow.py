@@ -18,7 +18,7 @@ from .broadcasting import _is_complex, broadcast_like, unbroadcast
 from .buffers import survivors
 from .mutation import add_at, copy, fitting
 from .records import Mirror, fields_of, mirror
-from .sharing import memory_extent, memory_owner
+from .sharing import address, memory_extent, memory_owner
 
 __all__ = ["Shadow"]
 
@@ -72,12 +72,12 @@ class Shadow:
         if found is None:
             low, high = memory_extent(owner)
             block = np.zeros(high - low, np.uint8)
-            start = _address(owner) - low
+            start = address(owner) - low
             whole = np.ndarray(owner.shape, owner.dtype, block, start, owner.strides)
             found = self.blocks[id(owner)] = owner, low, whole, block
         if owner is x and found[2].shape == x.shape:
             return found[2]
-        return np.ndarray(x.shape, x.dtype, found[3], _address(x) - found[1], x.strides)
+        return np.ndarray(x.shape, x.dtype, found[3], address(x) - found[1], x.strides)
 
     def add(self, x: Any, g: Any) -> None:
         """Add `g` to the adjoint of `x`, summed over axes along which `x` was broadcast; entry by
@@ -90,7 +90,7 @@ class Shadow:
         elif type(x) is np.ndarray and type(g) is np.ndarray and g.shape == x.shape:
             if x.base is None and id(x) not in self.blocks and _is_laid_out_alike(g, x):
                 whole = g.copy()
-                self.blocks[id(x)] = x, _address(x), whole, whole.reshape(-1).view(np.uint8)
+                self.blocks[id(x)] = x, address(x), whole, whole.reshape(-1).view(np.uint8)
             else:
                 _add(self._view(x), g)
         elif isinstance(x, np.ndarray):
@@ -269,10 +269,6 @@ def _is_laid_out_alike(g: np.ndarray, x: np.ndarray) -> bool:
     return g.dtype is x.dtype and g.ndim > 0 and bool(x.flags.c_contiguous) and x.size > 0
 
 
-def _address(x: np.ndarray) -> int:
-    return int(x.__array_interface__["data"][0])
-
-
 def _add(view: Any, g: Any) -> None:
     g = fitting(g, view)
     if _is_plain(view):
@@ -284,7 +280,7 @@ def _add(view: Any, g: Any) -> None:
 def _divided(view: np.ndarray) -> Any:
     """The adjoint of a place in memory, in equal parts for all entries that lie there."""
     low, high = memory_extent(view)
-    start = _address(view) - low
+    start = address(view) - low
     shape, block = view.shape, np.zeros(high - low, np.uint8)
     times = np.ndarray(shape, view.dtype, block, start, view.strides)
     _add(times, np.ones(shape))

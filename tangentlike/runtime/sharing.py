@@ -57,7 +57,7 @@ def same_view(buffers: Buffers, x: np.ndarray) -> np.ndarray:
     if not x.size:
         return np.zeros_like(x)
     # (Outside of the owner's memory NumPy refuses to make the array.)
-    return np.ndarray(x.shape, x.dtype, buffer, _address(x) - start, x.strides)
+    return np.ndarray(x.shape, x.dtype, buffer, address(x) - start, x.strides)
 
 
 def memory_owner(x: np.ndarray) -> np.ndarray:
@@ -71,17 +71,18 @@ def memory_owner(x: np.ndarray) -> np.ndarray:
         x = base
 
 
-def _address(x: np.ndarray) -> int:
+def address(x: np.ndarray) -> int:
+    """Where the first entry of an array lies in memory."""
     return int(x.__array_interface__["data"][0])
 
 
 def memory_extent(x: np.ndarray) -> tuple[int, int]:
     """The addresses of the first byte of an array and of the one after its last."""
     if not x.size:
-        return _address(x), _address(x)
+        return address(x), address(x)
     steps = [stride * (n - 1) for stride, n in zip(x.strides, x.shape, strict=True)]
-    low = _address(x) + sum(step for step in steps if step < 0)
-    return low, _address(x) + sum(step for step in steps if step > 0) + x.itemsize
+    low = address(x) + sum(step for step in steps if step < 0)
+    return low, address(x) + sum(step for step in steps if step > 0) + x.itemsize
 
 
 REFUSALS = (mirrored_view,)  # what raises where sharing is not followed
