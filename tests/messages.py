@@ -19,9 +19,10 @@ PACKAGE = ROOT / "tangentlike"
 PAGES = sorted((ROOT / "docs").glob("errors*.md"))
 
 # What is raised to somebody who called us. `AttributeError` and `KeyError` are how Python's own
-# protocols are answered (`hasattr`, look-ups), `InternalError` is a bug of ours.
+# protocols are answered (`hasattr`, look-ups), `InternalError` is a bug of ours, and `SharingError`
+# says why adjoints by name do not do: those by identity are used, or say what they cannot do.
 RAISED = ("TypeError", "ValueError", "NotImplementedError", "RuntimeError", "ImportError",
-          "TangentlikeError", "UnsupportedError", "WrtError", "UnknownClassError", "SharingError",
+          "TangentlikeError", "UnsupportedError", "WrtError", "UnknownClassError",
           "NonFiniteError", "BadUsage", "Mismatch", "Malformed", "UsageError")  # fmt: skip
 WITHOUT_EXAMPLE = Path(__file__).with_name("messages_without_example.txt")
 HEADER = "# Messages without an example in docs/errors*.md: python -m tests.messages --accept"

@@ -346,7 +346,7 @@ def _builder(
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     if foreign and reading.by_identity:
         raise UnsupportedError(
-            "adjoints by identity are found in the memory of NumPy's arrays",
+            "arrays that may share memory are written in place here, and are not NumPy's",
             lowered.function.place,
             "Copy one of the arrays that may share memory.",
         )
