@@ -50,6 +50,7 @@ FEATURES: dict[str, frozenset[str]] = {
     "inside": frozenset({"loops", "branches", "inside"}),
     "classes": FUNCTIONAL | {"writes", "classes"},
     "comprehensions": FUNCTIONAL | {"comprehensions"},
+    "cut": FUNCTIONAL | {"writes", "cut"},
     "everything": FUNCTIONAL | {"writes", "views", "calls that write", "containers", "language"},
 }
 

@@ -617,7 +617,88 @@ COMPREHENSIONS = Subject(
     ),
 )
 
+# What has no derivative, in functions that a call may or may not reach, behind functions that
+# call them; and functions and objects that are handed on and called with starred arguments.
+CUT = Subject(
+    (
+        ("<X> = <V> * 0.5 + reached(<V>, <C>)",),
+        ("<Y> = 0.1 * np.sum(reached_through(<V>, <C>)) + <F>",),
+        ("<Y> = 0.1 * np.sum(reached_through(<V> * <S>, <T> > 9.0)) + <F>",),
+        ("q = named_through(<V>, <C>)", "<Y> = 0.1 * np.sum(q[1]) + <F>"),
+        ("q = nothing_through(<V>, <T> > 9.0)", "<X> = <W> if q is None else q"),
+        ("q = np.zeros(4)", "put_through(q, <V>, <C>)", "<X> = q + 0.5 * <W>"),
+        ("q = np.ones(4)", "<X> = q * <V>", "put_through(q, np.ones(4) * 0.3, True)"),
+        ("q = {'u': <V>}", "hold_through(q, <W>, <C>)", "<X> = q['u'] * 0.9"),
+        ("q = Kept(<V>)", "q.change_through(<W>, <C>)", "<X> = q.u * 0.9"),
+        ("q = Kept(<V>)", "<Y> = 0.2 * q.summed_through(<C>)"),
+        ("<Y> = 0.1 * np.sum(given(lambda x1: x1 * <V>, <S>))",),
+        ("<Y> = 0.1 * np.sum(given_through(lambda x1: x1 * <V>, <S>, <C>))",),
+        ("<Y> = 0.3 * sum([np.mean(reached_through(<V> * k1, <C>)) for k1 in range(2)]) + <F>",),
+        # nothing is cut out of these
+        ("<X> = starred_through(lambda x1, *x2: np.sin(x1 * <V>), <S>)",),
+        ("<X> = starred_through(lambda x1, x2: np.sin(x1 * x2), <S>, (<V>,))",),
+        ("<X> = starred_through(Kept(<V>), <S>)",),
+        ("q = Kept(<V>)", "<X> = starred_through(q, <S>) * q.u"),
+        ("<X> = starred_through({'f': Kept(<V>)}['f'], <S>)",),
+        ("<X> = repeated(Kept(<V>), <S>, ())",),
+        ("<X> = repeated(lambda x1: np.sin(x1 * <V>), <S>, ())",),
+    ),
+    (
+        (
+            "reached",
+            "def reached(p, flag):\n    if flag:\n        return p.getfield(float) * 0.9\n    return 0\n\n"
+            "def reached_through(p, flag):\n    return reached(p, flag)\n",
+        ),
+        (
+            "named_through(",
+            "def named(p, flag):\n    if flag:\n        return 'u', p.getfield(float)\n    return 'w', 0\n\n"
+            "def named_through(p, flag):\n    return named(p, flag)\n",
+        ),
+        (
+            "nothing_through(",
+            "def nothing(p, flag):\n    if flag:\n        return p.getfield(float)\n    return None\n\n"
+            "def nothing_through(p, flag):\n    return nothing(p, flag)\n",
+        ),
+        (
+            "put_through(",
+            "def put(q, p, flag):\n    if flag:\n        q[1:] = p.getfield(float)[1:] * 0.7\n\n"
+            "def put_through(q, p, flag):\n    put(q, p, flag)\n",
+        ),
+        (
+            "hold_through(",
+            "def hold(q, p, flag):\n    if flag:\n        q['u'] = p.getfield(float)\n\n"
+            "def hold_through(q, p, flag):\n    hold(q, p, flag)\n",
+        ),
+        (
+            "given",
+            "def given(f, c, flag=False):\n    p = f(c)\n    return p.getfield(float) if flag else p * 0.9\n\n"
+            "def given_through(f, c, flag):\n    return given(f, c, flag)\n",
+        ),
+        (
+            "starred_through(",
+            "def starred(f, c, rest):\n    return f(c, *rest)\n\n"
+            "def starred_through(f, c, rest=()):\n    return starred(f, c, rest)\n",
+        ),
+        (
+            "repeated(",
+            "def repeated(f, c, rest):\n    p = c\n    for _ in range(2):\n"
+            "        p = p - 0.3 * f(c, *rest)\n    return p\n",
+        ),
+        (
+            "Kept(",
+            "class Kept:\n    def __init__(self, u):\n        self.u = u\n\n"
+            "    def __call__(self, c, *rest):\n        return np.sin(self.u * c)\n\n"
+            "    def change(self, p, flag):\n        if flag:\n            self.u = p.getfield(float)\n\n"
+            "    def change_through(self, p, flag):\n        self.change(p, flag)\n\n"
+            "    def summed(self, flag):\n        p = self.u\n        if flag:\n"
+            "            p = p.getfield(float)\n        return np.sum(p)\n\n"
+            "    def summed_through(self, flag):\n        return self.summed(flag)\n",
+        ),
+    ),
+)
+
 SUBJECTS: dict[str, Subject] = {
+    "cut": CUT,
     "modules": MODULES,
     "unknown": UNKNOWN,
     "taken": TAKEN,

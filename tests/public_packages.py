@@ -229,11 +229,16 @@ def outcome(case: Case, mode: str, seconds: int = 60) -> tuple[str, str]:
     return "wrong", f"{found} != {case.slope}"
 
 
-def survey(seed: int, packages: int, functions: int) -> Iterator[tuple[str, str, str, str]]:
-    """Name, mode, outcome and more about it, for so many functions of so many packages."""
-    rng = random.Random(seed)
+def drawn_packages(seed: int, count: int) -> list[str]:
+    """So many of the packages that are installed."""
     names = installed(CANDIDATES)
-    for package in sorted(rng.sample(names, min(packages, len(names)))):
+    return sorted(random.Random(seed).sample(names, min(count, len(names))))
+
+
+def survey(seed: int, packages: list[str], functions: int) -> Iterator[tuple[str, str, str, str]]:
+    """Name, mode, outcome and more about it, for so many functions of each package."""
+    for package in packages:
+        rng = random.Random(f"{seed} {package}")
         pool, taken = functions_of(package), 0
         rng.shuffle(pool)
         for fn in pool:
@@ -253,13 +258,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--packages", type=int, default=12)
-    parser.add_argument("--functions", type=int, default=10)
+    parser.add_argument("--functions", type=int, default=10, help="of each package")
+    parser.add_argument("--only", nargs="*", help="these packages, instead of drawn ones")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     counts: dict[str, Counter[str]] = {}
     reasons: Counter[str] = Counter()
-    for name, mode, found, more in survey(options.seed, options.packages, options.functions):
+    packages = options.only or drawn_packages(options.seed, options.packages)
+    for name, mode, found, more in survey(options.seed, packages, options.functions):
         counts.setdefault(name.partition(".")[0], Counter())[found] += 1
         if found != "right":
             print(f"{found:9} {mode:7} {name}: {more}", flush=True)

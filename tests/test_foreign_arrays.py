@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import tangentlike as tl
 from tangentlike.rules import register_array_module
+from tangentlike.runtime import standard
 from tests.strict_array import from_strict, to_strict, xp
 
 register_array_module(xp)
@@ -120,3 +122,11 @@ def test_pullback_runs_as_often_as_asked() -> None:
                 assert "use grad instead of vjp" in str(refusal)
                 continue
             np.testing.assert_allclose(bar, differences(fn), rtol=1e-5)
+
+
+def test_the_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("array_api_compat")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "array_api_compat.torch", raising=False)
+    with pytest.raises(TypeError, match="need the package torch, which"):
+        standard.functions_of("torch")

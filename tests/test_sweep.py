@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.sweep import packing
 from tests.sampled import one_in
 
 
@@ -157,6 +158,7 @@ SCRIPT = """
 import os, signal, sys
 import numpy as np
 import tangentlike as tl
+from tangentlike.sweep import packing
 
 def step(u, rate):
     return u + rate * np.sin(u)
@@ -277,3 +279,14 @@ def test_the_source_is_what_runs() -> None:
     assert "def step_bwd(tape, y_bar):" in df.source and "def step_sweep(state" in df.source
     assert "for keep, start, stop in journal.moves():" in df.source
     assert_same(df(*start(), 5), tl.grad(whole, wrt="params")(*start(), 5))
+
+
+@pytest.mark.parametrize("length", [0, 7, 24, 40])
+def test_a_file_of_another_length_is_refused(length: int, tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    specs = [((3,), np.dtype(float)), None, ((1,), np.dtype(float))]
+    assert packing.write(path, [np.arange(3.0), np.ones(1)]) == 32
+    assert [part.tolist() for part in packing.read(path, specs)] == [[0.0, 1.0, 2.0], [1.0]]
+    path.write_bytes(bytes(length))
+    with pytest.raises(tl.TangentlikeError, match=f"has {length} bytes, and its states have 32"):
+        packing.read(path, specs)

@@ -48,11 +48,12 @@ def functions_of(home: str) -> Any:
     """The module of the standard's functions for the arrays of a module."""
     try:
         return importlib.import_module(HOMES[home])
-    except ImportError:
+    except ImportError as error:
+        missing = (error.name or HOMES[home]).partition(".")[0].replace("_", "-")
         raise TypeError(
-            f"derivatives of functions of {home}'s arrays need the package "
-            f"{HOMES[home].partition('.')[0].replace('_', '-')}: install it"
-        ) from None
+            f"derivatives of functions of {home}'s arrays need the package {missing}, which "
+            "cannot be imported: install it"
+        ) from error
 
 
 def mirror_of(home: str) -> types.ModuleType:
