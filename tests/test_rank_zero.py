@@ -131,3 +131,24 @@ def test_of_an_argument() -> None:
         assert y_bar == pytest.approx(2 * 0.3 * 1.7**2)
         assert a_bar == pytest.approx(2 * 1.7 * 0.3**2)
     assert y == 0.3
+
+
+def test_a_buffer_of_rank_zero_is_written_twice() -> None:
+    def ratio(x, y, out=None):
+        if out is None:
+            out = np.empty(x.shape[1:])
+        if len(x) < 2:
+            out[()] = np.nan
+            return out
+        active = x - y
+        spread = np.nanstd(active, ddof=1, axis=0)
+        with np.errstate(divide="ignore"):
+            out = np.divide(np.nanmean(active, axis=0, out=out), spread, out=out)
+        if x.ndim == 1:
+            out = out.item()
+        return out
+
+    x, y = np.array([0.1, 0.2, -0.1, 0.3]), np.array([0.3, 0.1, 0.0, 0.1])
+    tl.check_grads(ratio, (x, y))
+    _, pull = tl.vjp(ratio, x, y)
+    np.testing.assert_allclose(pull(1.0)[0], tl.grad(ratio)(x, y))

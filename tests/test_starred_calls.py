@@ -189,3 +189,26 @@ def of_an_object_twice(a, b):
 def test_an_object_that_carries_derivatives_is_called(fn) -> None:
     """What the object carries is an argument of its method."""
     tl.check_grads(fn, (1.5, 0.7))
+
+
+def with_last_axis(fn):
+    def fixed(*args, **kwargs):
+        axis = kwargs.get("axis")
+        if axis is None:
+            return fn(*args, **kwargs)
+        x = np.moveaxis(args[0], axis, -1)
+        kwargs["axis"] = -1
+        return np.moveaxis(fn(x, *args[1:], **kwargs), -1, axis)
+
+    return fixed
+
+
+@with_last_axis
+def brightness(x, *, axis=-1):
+    return x * np.sum(x**2, axis=axis, keepdims=True)
+
+
+def test_a_keyword_argument_has_the_name_of_a_local_variable() -> None:
+    x = np.arange(1.0, 7.0).reshape(2, 3)
+    tl.check_grads(lambda x: np.sum(brightness(x, axis=0) ** 2), (x,))
+    tl.check_grads(lambda x: np.sum(brightness(x) ** 2), (x,))

@@ -165,6 +165,8 @@ def added(a: Any, b: Any) -> Any:
             key: added(a[key], b[key]) if key in a and key in b else (a if key in a else b)[key]
             for key in both
         }
+    if isinstance(a, np.ndarray) and a.ndim == 0:
+        return np.asarray(a + b)  # (NumPy gives a number, in which nothing can be zeroed)
     return a + b
 
 

@@ -51,8 +51,7 @@ def functions_of(home: str) -> Any:
     except ImportError as error:
         missing = (error.name or HOMES[home]).partition(".")[0].replace("_", "-")
         raise TypeError(
-            f"derivatives of functions of {home}'s arrays need the package {missing}, which "
-            "cannot be imported: install it"
+            f"derivatives of functions of {home}'s arrays need the package {missing}: install it"
         ) from error
 
 

@@ -333,6 +333,7 @@ def _with_plain_parameters(function: ir.Function, starred: dict[str, Any]) -> ir
     origin = ir.Origin(function.place)
     params: list[ir.Param] = []
     head: list[ir.Stmt] = []
+    body = function.body
     for param in function.params:
         if param.kind == "*":
             count = len(starred.get(param.name, ()))
@@ -341,7 +342,9 @@ def _with_plain_parameters(function: ir.Function, starred: dict[str, Any]) -> ir
             value: ir.Expr = ir.Display("tuple", tuple(map(ir.Var, items)))
         elif param.kind == "**":
             items = list(starred.get(param.name, ()))
-            _refuse_taken(items, function, names)
+            taken = {item: ir.Var(new) for item in items if (new := names.fresh(item)) != item}
+            if taken:  # by variables of the function, which get other names
+                body = ir.renamed(body, taken)
             params += [ir.Param(item, "keyword") for item in items]
             keys = tuple(map(ir.Const, items))
             value = ir.Display("dict", tuple(map(ir.Var, items)), keys)
@@ -352,7 +355,7 @@ def _with_plain_parameters(function: ir.Function, starred: dict[str, Any]) -> ir
     # (What stands before a `*` cannot be left out any more: it is given by position.)
     if any(p.kind == "*" for p in function.params):
         params = _without_early_defaults(params)
-    return dataclasses.replace(function, params=tuple(params), body=(*head, *function.body))
+    return dataclasses.replace(function, params=tuple(params), body=(*head, *body))
 
 
 def _without_early_defaults(params: Sequence[ir.Param]) -> list[ir.Param]:
@@ -362,17 +365,6 @@ def _without_early_defaults(params: Sequence[ir.Param]) -> list[ir.Param]:
         dataclasses.replace(p, default=None) if plain and i < last and p.kind != "keyword" else p
         for i, p in enumerate(params)
     ]
-
-
-def _refuse_taken(items: Sequence[str], function: ir.Function, names: Names) -> None:
-    for item in items:
-        if names.fresh(item) != item:
-            raise UnsupportedError(
-                f"the keyword argument `{item}` has the name of a local variable of "
-                f"{function.name}",
-                function.place,
-                "Rename the variable: derivatives pass each keyword argument by its name.",
-            )
 
 
 def _with_functions(function: ir.Function, functions: dict[str, ir.Ref]) -> ir.Function:
