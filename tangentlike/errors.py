@@ -151,22 +151,9 @@ CLASS_IS_READ = (
 
 
 class SharingError(UnsupportedError):
-    """Memory that may be shared is written in place; `names` are the names it is about, and
-    `together` all those that may share it."""
+    """Memory that may be shared is written in place."""
 
     needs = "memory"
-
-    def __init__(
-        self,
-        message: str,
-        place: Place | None = None,
-        hint: str = "",
-        names: tuple[str, ...] = (),
-        together: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(message, place, hint)
-        self.names = names
-        self.together = together
 
 
 class NonFiniteError(TangentlikeError, ArithmeticError):

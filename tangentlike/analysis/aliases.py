@@ -129,29 +129,19 @@ def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing:
             f"{_spoken(written)} is written in place, and another element may be the same array",
             stmt.origin.place,
             f"Put a copy of each into `{owner(written)}`, as in `[row.copy(), row.copy()]`.",
-            (owner(written),),
         )
     owners = (owner(written), owner(other))
     for name in owners:
         _follow(name, aliases, sharing)
     if aliases.root(owners[0]) == aliases.root(owners[1]):
         return  # (an item of `a` is the same view of `a_bar`, be `a` an array or a list)
-    together = _names_sharing(owners, aliases)
     seen, name = _spoken(other), owner(other)
     raise SharingError(
         f"{_spoken(written)} is written in place while {seen} may share its memory",
         stmt.origin.place,
         f"The write may be seen through {seen}, and through which of its entries is not known "
         f"until run time. Copy one of them where they differ, as in `{name} = {name}.copy()`.",
-        (owner(written), name),
-        tuple(sorted(together)),
     )
-
-
-def _names_sharing(names: tuple[str, str], aliases: Aliases) -> frozenset[str]:
-    """All that may ever share memory with one of the names; `xs[*]` for items of containers."""
-    classes = set(map(aliases.class_of, names))
-    return frozenset(n for n, c in aliases.classes.items() if c in classes)
 
 
 def _spoken(node: str) -> str:

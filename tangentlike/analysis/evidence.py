@@ -22,7 +22,7 @@ VALUE = Kind("value")
 OBJECT = Kind("object")
 DICT = Kind("dict")  # (records of a structured array carry no derivatives)
 _NUMERIC = (operator.sub, operator.truediv, operator.pow, operator.floordiv)
-_CHECKS = (runtime.require_array, runtime.require_ndim, runtime.require_values)
+_CHECKS = (runtime.require_array, runtime.require_values)
 _IN_PLACE = (operator.isub, operator.itruediv, operator.ipow, operator.ifloordiv)
 
 
@@ -139,10 +139,6 @@ def _statement(stmt: ir.Stmt) -> Iterator[tuple[str, Kind]]:
             yield name, ARRAY
         case ir.Do(value=ir.Call(fn=ir.Ref(obj=runtime.require_values), args=(ir.Var(name), _))):
             yield name, VALUE
-        case ir.Do(value=ir.Call(fn=ir.Ref(obj=runtime.require_ndim), args=(ir.Var(name), rank))):
-            if isinstance(rank, ir.Const):
-                form = "array" if rank.value else "number"
-                yield name, Kind(form, shape=(None,) * rank.value)
     for expr in ir.expressions(stmt):
         yield from _expression(expr)
 

@@ -17,7 +17,7 @@ __all__ = ["asks_for_namespace", "asks_for_ranks", "asks_modules"]
 _NAMESPACE = "__array_namespace__"  # the method of the array API standard
 
 _ASKING = (
-    *(runtime.require_array, runtime.require_mutable, runtime.require_ndim),
+    *(runtime.require_array, runtime.require_mutable),
     *(runtime.require_values, runtime.require_sequence, runtime.sorting_order, runtime.Shadow),
 )
 

@@ -16,7 +16,6 @@ from ..ad.normalize.common import share_loads
 from ..ad.normalize.container_changes import changes_as_new
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
-from ..ad.normalize.same_arguments import merge_same_arguments
 from ..ad.normalize.shadow_calls import SHADOW, as_functions, as_methods, has_shadow
 from ..ad.normalize.updates import rebind_updates, rebound
 from ..ad.request import PLAIN_READING, Reading, Request
@@ -407,7 +406,6 @@ class Builder:
         """A function whose writes in place are stores of entries."""
         with self.record.stage("stored") as run:
             read = function
-            function = merge_same_arguments(function, context)
             function = changes_as_new(function, wrt, given, context)
             function = updates_as_stores(writes_as_stores(function, context), context)
             run.made = shared_loads = share_loads(function, context)

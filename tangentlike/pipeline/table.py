@@ -22,7 +22,6 @@ from ..ad.normalize.common import share_loads
 from ..ad.normalize.container_changes import changes_as_new
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
-from ..ad.normalize.same_arguments import merge_same_arguments
 from ..ad.normalize.standard_containers import as_lists_and_dicts
 from ..ad.normalize.unknown_objects import methods_of_unknown_objects
 from ..ad.normalize.updates import rebind_updates
@@ -98,7 +97,6 @@ STAGES: tuple[Stage, ...] = (
         "stored",
         "what calls write (`out=`, `np.put`), as stores and updates of entries",
         passes=(
-            merge_same_arguments,
             changes_as_new,
             writes_as_stores,
             updates_as_stores,

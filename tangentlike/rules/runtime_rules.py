@@ -301,7 +301,6 @@ nondifferentiable(
     runtime.require_module,
     runtime.require_stored,
     runtime.require_as_many,
-    runtime.require_ndim,
     runtime.require_read_first,
     runtime.require_apart,
     runtime.require_items,

@@ -24,7 +24,6 @@ __all__ = [
     "require_listed",
     "require_module",
     "require_mutable",
-    "require_ndim",
     "require_none",
     "require_read_first",
     "require_sequence",
@@ -77,18 +76,6 @@ def places_taken(x: Any, key: Any) -> Any:
 def places_left(x: Any, key: Any) -> Any:
     """Which entries of `x` are not in `x[key]`."""
     return ~places_taken(x, key)
-
-
-def require_ndim(x: Any, ndim: int) -> None:
-    """Check what the derivative was written for: that `x` is an array of that many dimensions,
-    or a number for 0.
-
-    Raises `TypeError` otherwise: what was taken for numbers would be arrays that share memory.
-    """
-    if ndim == 0 and isinstance(x, (int, float, complex, np.generic)):
-        return
-    if ndim == 0 or getattr(x, "ndim", None) != ndim:
-        raise written_for(f"an array of {ndim} dimensions" if ndim else "a number", x)
 
 
 def require_apart(a: Any, b: Any) -> None:

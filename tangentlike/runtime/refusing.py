@@ -26,7 +26,7 @@ GUARDS = frozenset(
     fn.__code__
     for fn in (
         *(buffers.require_apart, buffers.require_array, buffers.require_mutable),
-        *(buffers.require_ndim, buffers.require_values, records.require_same_length),
+        *(buffers.require_values, records.require_same_length),
         *sharing.REFUSALS,
     )
 )
@@ -46,7 +46,7 @@ REFUSING = frozenset(
             buffers.require_class,
             buffers.require_listed,
         ),
-        *(buffers.require_module, buffers.require_ndim, buffers.require_sequence),
+        *(buffers.require_module, buffers.require_sequence),
         *(
             buffers.require_as_many,
             iterators.require_no_dict,

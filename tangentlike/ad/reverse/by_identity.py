@@ -537,7 +537,6 @@ class IdentityStatements(Statements):
                 call.at or self.adjoints.origin.place,
                 "Use forward mode over the gradient, as hvp does, or copy the arrays where they "
                 "differ.",
-                (base.name,),
             )
         if form != "array":
             check = ir.Call(self.context.helper("require_array"), (base,), at=call.at)

@@ -163,7 +163,6 @@ _CHECKING_RUNTIME = frozenset(
         "require_class",
         "require_listed",
         "require_module",
-        "require_ndim",
         "require_read_first",
         "require_scalar",
         "require_no_dict",
