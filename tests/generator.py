@@ -203,6 +203,8 @@ def text_slope(
     try:
         shown = loaded(emitted[-1], "shown text", dict(f.__globals__))[df.__name__]
         return agreement.inner(directions, list(shown(*args)))
+    except tl.UnsupportedError as error:  # (of a text that runs by itself nothing names the line)
+        raise RuntimeError(f"{DECLINED}: {error}") from None
     except (TypeError, ValueError) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         if "runtime" in last.filename and last.name.startswith("require_"):

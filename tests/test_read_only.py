@@ -102,3 +102,13 @@ def test_pullback_called_twice(fn: Callable[..., Any]) -> None:
     expected = agreement.slope(fn, (X,), [V])
     assert pullback(1.0)[0] @ V == pytest.approx(expected, rel=1e-6)
     assert pullback(2.0)[0] @ V == pytest.approx(2.0 * expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("values_of", [np.linalg.eigvalsh, lambda a: np.linalg.svd(a)[1]])
+def test_eigenvalues_are_written(values_of: Any) -> None:
+    def loss(a):
+        w = values_of(a @ a.T)
+        w[w < 1.0] = 0.5
+        return np.sum(np.sqrt(w))
+
+    tl.check_grads(loss, (np.array([[2.0, 0.3, 0.1], [0.3, 0.4, 0.2], [0.0, 0.5, 3.0]]),))

@@ -304,7 +304,7 @@ def diagonal_matrix(y, d):
     d_bar = inner_diagonal(y_bar)
 
 
-@rule(runtime.inner_diagonal, view="maybe", kind=unknown)
+@rule(runtime.inner_diagonal, kind=unknown)
 def inner_diagonal(y, x):
     y_dot = inner_diagonal(x_dot)
     x_bar = diagonal_matrix(y_bar)

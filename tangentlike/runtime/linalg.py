@@ -81,8 +81,8 @@ def diagonal_matrix(d: Any) -> Any:
 
 
 def inner_diagonal(x: Any) -> Any:
-    """The diagonal of each matrix of a stack; the adjoint of `diagonal_matrix`."""
-    return np.diagonal(x, axis1=-2, axis2=-1)
+    """The diagonal of each matrix of a stack, as a new array; the adjoint of `diagonal_matrix`."""
+    return np.diagonal(x, axis1=-2, axis2=-1).copy()
 
 
 def solve_bar_a(b_bar: Any, y: Any, a: Any, b: Any) -> Any:
