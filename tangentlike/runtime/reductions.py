@@ -120,7 +120,7 @@ def product_of_others(x: Any, axis: Any = None) -> Any:
     moved = np.transpose(x, order)
     lanes = np.reshape(moved, (math.prod(shape[i] for i in rest), -1)) if np.size(x) else moved
     if not np.size(x):
-        return x
+        return np.copy(x)
     ones = np.ones_like(lanes[:, :1])
     before = np.cumprod(np.concatenate([ones, lanes[:, :-1]], axis=1), axis=1)
     after = np.cumprod(np.concatenate([ones, lanes[:, :0:-1]], axis=1), axis=1)[:, ::-1]

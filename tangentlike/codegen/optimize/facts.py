@@ -184,7 +184,8 @@ _KEEPING_RUNTIME = frozenset(("put_back", "stack_on_disk"))
 EFFECTS = WRITING_RUNTIME | _CHECKING_RUNTIME | _KEEPING_RUNTIME | _LEAVING_RUNTIME
 # Whose result is an object of its own, and whose shares memory with the first argument only.
 FRESH_RUNTIME = words(
-    "zeros_like ones_like copy scalar_seed ratio_or_zero matmul_bar_a matmul_bar_b"
+    "zeros_like ones_like copy scalar_seed ratio_or_zero matmul_bar_a matmul_bar_b "
+    "product_of_others extremum_share"
 )
 # What makes containers, which hold their arguments, or items of them.
 _HOLDING_RUNTIME = words(
@@ -194,6 +195,8 @@ _HOLDING_RUNTIME = words(
 CONTAINERS = ("list", "tuple", "dict", "object")
 # What sums its first argument over axes that were broadcast.
 SUMMING_RUNTIME = ("matmul_bar_a", "matmul_bar_b")
+# Of the type of their first argument.
+TYPED_BY_FIRST = ("product_of_others", "extremum_share")
 FIRST_ONLY_RUNTIME = words("unbroadcast broadcast_like unreduce swap_last undiag")
 
 

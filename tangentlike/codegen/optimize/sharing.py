@@ -28,6 +28,7 @@ from .facts import (
     CONTAINERS,
     FIRST_ONLY_RUNTIME,
     NUMERIC,
+    TYPED_BY_FIRST,
     Facts,
     numpy_name,
     operation,
@@ -179,7 +180,7 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
         case ir.Call(fn=ir.Ref(text="**"), args=(base, _)):
             return is_float(base, facts)
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *_)):
-            keeps = runtime_name(obj) in FIRST_ONLY_RUNTIME
+            keeps = runtime_name(obj) in (*FIRST_ONLY_RUNTIME, *TYPED_BY_FIRST)
             if _makes_floats(obj):
                 return True
             if numpy_name(obj) == "sum" and expr.args == (first,):
