@@ -69,3 +69,32 @@ def eigen(a):
 @pytest.mark.parametrize("fn", [cholesky_both, eigen])
 def test_symmetric(fn: object) -> None:
     tl.check_grads(fn, (signed(3, 3),))
+
+
+@pytest.mark.parametrize("function", ["sqrtm", "logm"])
+def test_functions_of_matrices_that_turn_complex(function: str) -> None:
+    """A real matrix with a negative eigenvalue has a complex root and logarithm."""
+    of_matrix = getattr(linalg, function)
+
+    def size(a):
+        y = of_matrix(a)
+        return np.sum(np.abs(y) ** 2) + np.sum(np.real(y * y * y))
+
+    for matrix in ([[-1.5, 0.3], [0.2, 2.0]], [[1.5, 0.3], [0.2, 2.0]]):
+        a = np.array(matrix)
+        wanted = np.zeros((2, 2))
+        for place in np.ndindex(2, 2):
+            step = np.zeros((2, 2))
+            step[place] = 1e-6
+            wanted[place] = (size(a + step) - size(a - step)) / 2e-6
+        np.testing.assert_allclose(tl.grad(size)(a), wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_real_systems_with_complex_sides() -> None:
+    a = np.array([[-1.5, 0.3], [0.2, 2.0]])
+    q = np.array([[1.0, 0.2], [0.3, 1.5]]) + 0.5j * np.array([[0.0, 1.0], [2.0, 0.0]])
+
+    def size(a, q):
+        return np.sum(np.abs(linalg.solve_continuous_lyapunov(a, q)) ** 2)
+
+    tl.check_grads(size, (a, q), wrt=(0, 1))

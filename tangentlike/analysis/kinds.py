@@ -97,10 +97,15 @@ def _is_of_complex(ref: ir.Ref) -> bool:
     obj, text = ref.obj, ref.text
     if obj is complex or (isinstance(obj, type) and issubclass(obj, np.complexfloating)):
         return True
-    if holds_complex(obj) or any(word in text for word in ("complex", "fft.", ".eig")):
+    words = ("complex", "fft.", ".eig", "sqrtm", "logm")
+    if holds_complex(obj) or any(word in text for word in words):
         return True
     module, name = module_of(obj), str(attribute_of(obj, "__name__", ""))
-    return is_numerical(obj) and ("fft" in module or "fft" in name or name.startswith("eig"))
+    return is_numerical(obj) and ("fft" in module or "fft" in name or name.startswith(_MAKING))
+
+
+# Functions of libraries that make complex arrays of real ones.
+_MAKING = ("eig", "sqrtm", "logm")
 
 
 class _Inference:

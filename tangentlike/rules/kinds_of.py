@@ -282,6 +282,12 @@ def promoted(place: int) -> ResultKind:
 first = same_as(0)
 
 
+def perhaps_complex(call: ir.Call, kind_of: KindOf) -> Kind:
+    """The kind of the first argument, complex perhaps where that is real (`sqrtm`)."""
+    kind = first(call, kind_of)
+    return kind if kind.dtype == "complex" else replace(kind, dtype="?")
+
+
 def reduction(call: ir.Call, kind_of: KindOf) -> Kind:
     """`f(x, axis=None, keepdims=False)`: a number, or an array of lower rank."""
     kind = kind_of(call.args[0]) if call.args else UNKNOWN

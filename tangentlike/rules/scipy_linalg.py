@@ -6,7 +6,7 @@ from .. import runtime
 from ..ir.kind import Kind
 from .book import nondifferentiable, rule
 from .deferred import Deferred
-from .kinds_of import first, promoted, same_as, unknown
+from .kinds_of import first, perhaps_complex, promoted, same_as, unknown
 
 scipy = Deferred("scipy")
 
@@ -116,7 +116,12 @@ def solve_sylvester(x, a, b, q):
     q_bar = seed
 
 
-@rule("scipy.linalg.solve_continuous_lyapunov", kind=first)
+def _matrix(call, kind_of):
+    """A matrix, complex where an argument is."""
+    return Kind("array", promoted(0)(call, kind_of).dtype, (None, None))
+
+
+@rule("scipy.linalg.solve_continuous_lyapunov", kind=_matrix)
 def solve_continuous_lyapunov(x, a, q):
     seed = scipy.linalg.solve_continuous_lyapunov(conj(a).T, x_bar)
     change = a_dot @ x + x @ conj(a_dot).T
@@ -125,7 +130,7 @@ def solve_continuous_lyapunov(x, a, q):
     q_bar = seed
 
 
-@rule("scipy.linalg.solve_discrete_lyapunov", kind=first)
+@rule("scipy.linalg.solve_discrete_lyapunov", kind=_matrix)
 def solve_discrete_lyapunov(x, a, q, method=None):
     seed = scipy.linalg.solve_discrete_lyapunov(conj(a).T, x_bar, method)
     change = a_dot @ x @ conj(a).T + a @ x @ conj(a_dot).T
@@ -134,7 +139,7 @@ def solve_discrete_lyapunov(x, a, q, method=None):
     q_bar = seed
 
 
-@rule("scipy.linalg.solve_discrete_are", kind=first)
+@rule("scipy.linalg.solve_discrete_are", kind=_matrix)
 def solve_discrete_are(x, a, b, q, r):
     """Riccati's equation, linear for changes: those of the closed loop `a - b @ gain`."""
     gain = np.linalg.solve(r + conj(b).T @ x @ b, conj(b).T @ x @ a)
@@ -150,7 +155,7 @@ def solve_discrete_are(x, a, b, q, r):
     r_bar = gain @ seed @ conj(gain).T
 
 
-@rule("scipy.linalg.solve_continuous_are", kind=first)
+@rule("scipy.linalg.solve_continuous_are", kind=_matrix)
 def solve_continuous_are(x, a, b, q, r):
     """(See `solve_discrete_are`.)"""
     gain = np.linalg.solve(r, conj(b).T @ x)
@@ -195,7 +200,7 @@ def expm(y, A):
     A_bar = scipy.linalg.expm_frechet(conj(A).T, y_bar, compute_expm=False)
 
 
-@rule("scipy.linalg.sqrtm", kind=first)
+@rule("scipy.linalg.sqrtm", kind=perhaps_complex)
 def sqrtm(y, A):
     y_dot = scipy.linalg.solve_sylvester(y, y, A_dot)
     A_bar = scipy.linalg.solve_sylvester(conj(y).T, conj(y).T, y_bar)
@@ -258,7 +263,8 @@ nondifferentiable(runtime.swapped_pair)
 
 
 # The derivative of a function of matrices stands in the corner of that of a block matrix.
-@rule("scipy.linalg.logm", kind=first)
+@rule("scipy.linalg.logm", kind=perhaps_complex)
 def logm(y, A):
     y_dot = corner(scipy.linalg.logm(with_corner(A, A_dot)))
-    A_bar = corner(scipy.linalg.logm(with_corner(conj(A).T, y_bar)))
+    # (Not of the conjugate of A: a negative eigenvalue has one logarithm, that above the axis.)
+    A_bar = conj(corner(scipy.linalg.logm(with_corner(A.T, conj(y_bar)))))

@@ -83,6 +83,7 @@ class Methods:
         self._made: dict[Any, types.FunctionType] = {}
         self._spelled: dict[int, _Method] = {}
         self._deciding: dict[int, frozenset[str]] = {}
+        self._keep: list[Any] = []  # so that ids stay unique
         self.asked: set[tuple[str, str]] = set()  # what tests asked of the arguments of the call
         self.lookup = book.methods
 
@@ -100,6 +101,7 @@ class Methods:
         if module_of(fn).startswith(_OURS):
             return frozenset()
         if id(fn) not in self._deciding:
+            self._keep.append(fn)
             self._deciding[id(fn)] = frozenset()  # (it may call itself)
             with contextlib.suppress(UnsupportedError):
                 function = self.callees.lowered(fn).function
@@ -189,6 +191,7 @@ class Methods:
                 plain = dataclasses.replace(method, name=inside.__name__, original=inside)
                 mark(made, checkpoint=self.variant(inside, plain, name, given, deciding).obj)
             self._made[key] = made
+            self._keep += (fn, made)
             self._spelled[id(made)] = method
             lowered = self.callees.lowered(fn)
             function = dataclasses.replace(lowered.function, name=name)
