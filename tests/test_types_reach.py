@@ -194,3 +194,13 @@ def test_an_adjoint_is_no_view_of_an_argument():
         assert y.tolist() == [1.0, 2.0, 3.0]
         np.testing.assert_allclose(x_bar, 3 * y)
         np.testing.assert_allclose(y_bar, 2 * y + 3 * x)
+
+
+def new_axes(x, y):
+    first, second = x[..., None, :], y[..., None]
+    return np.sum(second * first * y[None, ..., None] * x[None, :])
+
+
+def test_new_axes_beside_an_ellipsis():
+    x, y = RNG.normal(size=2), RNG.normal(size=3)
+    tl.check_grads(new_axes, (x, y), wrt=(0, 1))

@@ -205,8 +205,8 @@ class Statements:
         adjoints = self.adjoints
         value: ir.Expr = adjoints.bar(name)
         taken = [ir.Const(0) if p == ir.Const(None) else p for p in key_parts(key)]
-        while taken and taken[-1] == ir.Slice():
-            taken.pop()
+        while taken and taken[-1] == ir.Slice() and ir.Const(Ellipsis) not in taken:
+            taken.pop()  # (after an ellipsis it says which axis a key is about)
         if taken:
             adjoints.materialise(name)
             whole = taken[0] if len(taken) == 1 else ir.Display("tuple", tuple(taken))
