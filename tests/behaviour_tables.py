@@ -75,10 +75,10 @@ def watched() -> Iterator[tuple[list[Primal], list[tuple[Recording, Saves]]]]:
     """What is found out of each function while derivatives are made."""
     primals: list[Primal] = []
     recordings: list[tuple[Recording, Saves]] = []
-    made: Callable[..., Any] = Builder._primal_of
+    made: Callable[..., Any] = Builder._primal
 
-    def primal_of(self: Builder, *args: Any) -> Any:
-        found = made(self, *args)
+    def primal(self: Builder, *args: Any, **kwargs: Any) -> Any:
+        found = made(self, *args, **kwargs)
         primals.append(found[0])
         return found
 
@@ -88,12 +88,12 @@ def watched() -> Iterator[tuple[list[Primal], list[tuple[Recording, Saves]]]]:
             recordings.append((self, saves))
             return saves
 
-    Builder._primal_of = primal_of  # type: ignore[method-assign]
+    Builder._primal = primal  # type: ignore[method-assign]
     reverse_functions.Recording = Watched  # type: ignore[misc]
     try:
         yield primals, recordings
     finally:
-        Builder._primal_of = made  # type: ignore[method-assign]
+        Builder._primal = made  # type: ignore[method-assign]
         reverse_functions.Recording = Recording  # type: ignore[misc]
 
 
@@ -128,8 +128,6 @@ def _shared(aliases: Aliases) -> Iterator[str]:
             yield f"    {sort}: {' '.join(sorted(names))}"
     for name, view in sorted(aliases.paths.items()):
         yield f"    = view: {name} = {show(view)}"
-    if aliases.entangled:
-        yield f"    ? by memory: {' '.join(sorted(aliases.entangled))}"
 
 
 def _saved(recording: Recording, saves: Saves) -> Iterator[str]:

@@ -158,6 +158,9 @@ class _Decided(ir.Rewriter):
             taken = self.truth(stmt.test)
             if taken is not None:
                 block = stmt.body if taken else stmt.orelse
+                if block and isinstance(block[-1], ir.Break):  # (a break stands in a branch)
+                    always = dataclasses.replace(stmt, test=ir.Const(True), body=block, orelse=())
+                    return self.inside(always)
                 if not (block and isinstance(block[-1], ir.OpaqueStmt) and ends_by_raising(block)):
                     return self.block(block)
             elif (test := self.shorter(stmt.test)) is not stmt.test:

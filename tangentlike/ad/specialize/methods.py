@@ -29,7 +29,7 @@ from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
 from ...frontend.marks import carry_over, mark
-from ...frontend.owners import module_of
+from ...frontend.owners import is_library, is_pythons, module_of
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...runtime import asked_of_none
@@ -98,8 +98,8 @@ class Methods:
         """The parameters of a function that its tests, or those of what it calls, may be about."""
         if not is_python_function(fn) or self.callees.variants.is_operation(fn):
             return frozenset()
-        if module_of(fn).startswith(_OURS):
-            return frozenset()
+        if module_of(fn).startswith(_OURS) or is_pythons(fn) or is_library(fn):
+            return frozenset()  # (what is known by its object must stay that object)
         if id(fn) not in self._deciding:
             self._keep.append(fn)
             self._deciding[id(fn)] = frozenset()  # (it may call itself)
