@@ -105,6 +105,9 @@ class UnsupportedError(TangentlikeError):
     ----------
     message, place, hint
         As for `TangentlikeError`.
+    needs
+        What may not refuse it: a function read with its "objects" or context "managers", or the
+        other treatment of "memory"; "" if nothing is known to help.
 
     Examples
     --------

@@ -166,7 +166,7 @@ def of_a_class_not_seen(x):
 
 
 def test_objects_of_a_class_not_seen_are_refused() -> None:
-    message = "takes `dot` for the method of an array and got a Point"
+    message = "written for an array, of which `dot` is a method, and got a Point"
     for derivative in (
         tl.grad(of_a_class_not_seen),
         lambda x: tl.jvp(of_a_class_not_seen, (x,), (x,)),
