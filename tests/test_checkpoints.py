@@ -495,12 +495,16 @@ REFUSED = {
     bound_inside: "`m` may have no value yet",
     number_or_array: "`u` may be a number .* or an array",
     grows_a_list: "changes the list `xs`",
-    hands_on_a_view: "may pass on a part of",
-    swapped_and_seen: "in place and binds it to another object",
     swapped_outside: "which is defined outside swapped_outside",
     length_unknown: "not known beforehand",
     two_schedules: "one of every=, snapshots= and schedule=",
 }
+
+
+def test_what_is_found_by_identity_is_saved_in_every_iteration() -> None:
+    for fn in (hands_on_a_view, swapped_and_seen):
+        tl.check_grads(fn, (np.linspace(0.1, 0.9, 5),))
+        assert "Shadow()" in tl.grad(fn).source_for(np.ones(5))
 
 
 def test_what_is_swapped_for_the_caller() -> None:

@@ -137,7 +137,7 @@ def test_product_with_the_hessian(f: Callable[..., Any]) -> None:
     np.testing.assert_allclose(product, tl.hvp(f)(X, v), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("f", [squares, branches], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", [squares, branches, views], ids=lambda f: f.__name__)
 def test_third_order(f: Callable[..., Any]) -> None:
     """Each reading of a gradient makes that of the next order readable."""
     v = np.array([0.2, 0.9, -0.5, 0.4])
@@ -148,8 +148,14 @@ def test_third_order(f: Callable[..., Any]) -> None:
     def slope(x: Any) -> Any:
         return np.sum(tl.grad(f)(x) * v)
 
-    third = tl.grad(curvature)(X)
     expected = agreement.slope(curvature, (X,), [v])
+    ahead = tl.grad(lambda x: np.sum(tl.hvp(f)(x, v=v) * v))(X)
+    assert agreement.close(float(ahead @ v), expected, 1e-6)
+    if f is squares:  # (by identity from the second order on)
+        with pytest.raises(tl.UnsupportedError, match="reverse mode is applied three times"):
+            tl.grad(curvature)(X)
+        return
+    third = tl.grad(curvature)(X)
     assert agreement.close(float(third @ v), expected, 1e-6)
 
 
