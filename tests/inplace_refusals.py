@@ -83,10 +83,7 @@ REFUSED: dict[str, dict[str, str]] = {
         _WAYS, "carries derivatives into `G`, which is defined outside"
     ),
     "by_getattr": _each(_WAYS, "`__setitem__` is called by its name"),
-    "by_kept_method": {
-        "reverse": "`fill` may write what it is given",
-        "example": "`fill` is written in place while `w` may share its memory",
-    },
+    "by_kept_method": _each(_REVERSE, "`fill` may write what it is given"),
     "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),
     "by_exec": _each(_WAYS, "`exec` depends on the function it is called in"),
     "by_memset": _each(_REVERSE, "`ctypes.memset` may write what it is given"),
