@@ -57,7 +57,6 @@ CASES: dict[str, tuple[str, tuple[Any, ...]]] = {
     "solve_triangular": ("linalg.solve_triangular", (LOWER, signed(3), 0, True)),
     "inv": ("linalg.inv", (spd(3),)),
     "toeplitz": ("linalg.toeplitz", (signed(3), signed(4, seed=1))),
-    "block_diag": ("linalg.block_diag", (signed(2, 2), signed(1, 3))),
     "kron": ("linalg.kron", (signed(2, 2), signed(2, 3))),
     "expm": ("linalg.expm", (0.3 * signed(3, 3),)),
     "convolve": ("signal.convolve", (signed(5), signed(3))),

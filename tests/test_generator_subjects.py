@@ -16,6 +16,7 @@ WAITING = ("np.exp(np.exp(<V>[1:] + 9.0))", "<V> * 1j, <W>)", "np.exp(1j * <W>))
 WAITING += (
     "(<M> * 1j + <M>.T)",
     "np.stack([<V>, <W> * 1j])",
+    "q *= np.exp(q * q * 9.0 + 300.0)",
 )  # complex adjoints in real buffers; NaN of what is not used
 
 

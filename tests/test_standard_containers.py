@@ -12,23 +12,11 @@ from tests.sampled import one_in
 X = np.array([0.3, 0.7, 1.1])
 
 
-# Lists and dicts in dicts that grow: reverse mode of their gradients is refused.
-ONCE = (programs.grouped, programs.dicts_by_default)
-
-
 @pytest.mark.parametrize(
     "fn", one_in(3, [p.fn for p in programs.PROGRAMS]), ids=lambda fn: fn.__name__
 )
 def test_second_order(fn):
-    if fn in ONCE:
-        tl.check_grads(tl.grad(fn), (X.copy(),), modes=("fwd",))
-        with pytest.raises(
-            tl.UnsupportedError,
-            match="how is not known|which is not tracked|may be held elsewhere|may share its memory",
-        ):
-            tl.grad(lambda x: np.sum(tl.grad(fn)(x)))(X.copy())
-    else:
-        tl.check_grads(fn, (X.copy(),), order=2)
+    tl.check_grads(fn, (X.copy(),), order=2)
 
 
 def returned(x):

@@ -30,6 +30,8 @@ STRICT_ONLY = {
     "checkpoints.three_snapshots": "a sum may be a number or an array that is written",
     "checkpoints.on_disk": "files are of NumPy's arrays",
     "standard_containers.item_of_a_list_replaced": "by identity only NumPy's arrays are followed",
+    "standard_containers.item_replaced_while_named": "by identity only NumPy's arrays are followed",
+    "container_calls.lists_joined_after_append": "by identity only NumPy's arrays are followed",
     "object_operators.items_updated": "an item may be an array that is written",
 }
 # And by both modes.

@@ -32,7 +32,7 @@ def forms(args: Iterable[Any], kwargs: Mapping[str, Any]) -> list[Any] | None:
     Calls with equal forms are alike in all that a derivative depends on.
 
     >>> forms(([1, 2], {"w": np.zeros(2)}), {})
-    [<class 'list'>, 2, <class 'int'>, <class 'dict'>, ('w',), (2,), dtype('float64')]
+    [<class 'list'>, 2, <class 'int'>, <class 'dict'>, ('w',), 1, (2,), dtype('float64')]
     """
     found: list[Any] = []
     for value in args:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,7 +23,10 @@ def _joined(call: ir.Call, kind_of: KindOf) -> Kind:
         return Kind("list", item=left.item if same else None)
     if left.form == right.form == "tuple" and left.items is not None and right.items is not None:
         return Kind("tuple", items=left.items + right.items)
-    return elementwise(call, kind_of)
+    found = elementwise(call, kind_of)
+    if found.form in ("list", "tuple"):  # (how long the other is, is not known)
+        return replace(found, items=None, item=None)
+    return found
 
 
 @rule(operator.add, operator.iadd, np.add, kind=_joined)

@@ -71,7 +71,7 @@ def put_contents(x: Any, held: Any) -> None:
     elif isinstance(x, (dict, set)):
         x.clear()
         x.update(held)
-    elif held is not None:
+    elif isinstance(held, dict):  # (the fields of an object; a number holds nothing)
         for name in fields_of(x) or {}:
             if name not in held:
                 object.__delattr__(x, name)
