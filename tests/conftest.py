@@ -3,10 +3,12 @@ long and tells little more is left to `pytest --all`, which `.ci/run` runs."""
 
 import gc
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+MOST = 12  # parameters of a test function in the usual run
 ROOT = str(Path(__file__).resolve().parent.parent)
 if ROOT not in sys.path:
     sys.path.insert(0, ROOT)
@@ -25,9 +27,27 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is marked as thorough, unless all is asked for."""
-    if not config.getoption("--all"):
-        items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    """Leaves out what is marked as thorough and, where whole files are run, most of what tests of
+    many parameters are given; unless all is asked for."""
+    if config.getoption("--all"):
+        return
+    items[:] = [item for item in items if not item.get_closest_marker("thorough")]
+    if not config.getoption("-k") and not any("::" in argument for argument in config.args):
+        items[:] = _spread(items)
+
+
+def _spread(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Of each test function at most `MOST` of its parameters, evenly spread."""
+    alike: dict[str, int] = Counter(item.nodeid.partition("[")[0] for item in items)
+    seen: Counter[str] = Counter()
+    chosen = []
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        many, place = max(alike[name], MOST), seen[name]
+        seen[name] += 1
+        if place * MOST // many != (place - 1) * MOST // many:
+            chosen.append(item)
+    return chosen
 
 
 def pytest_collection_finish() -> None:
