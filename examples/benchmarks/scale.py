@@ -268,10 +268,11 @@ def show_runs(constants: Constants, chunks: int, rows: int, members: int) -> Non
     print("| workers | regression s | ratio | of that Dask | simulated s | pendulums s | ratio |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     print(f"| none: a loop | {alone[0]:.2f} | 1.0 | | | {alone[1]:.2f} | 1.0 |")
-    torch = by_torch(w, chunks, rows, starts, expected)
-    if torch is not None:
-        ratios = [f"{t:.2f} | {a / t:.2f}" for t, a in zip(torch, alone, strict=True)]
-        print(f"| none: PyTorch, one process | {ratios[0]} | | | {ratios[1]} |")
+    for name, peer in {"PyTorch": by_torch, "JAX, compiled": by_jax}.items():
+        seconds = peer(w, chunks, rows, starts, expected)
+        if seconds is not None:
+            ratios = [f"{t:.2f} | {a / t:.2f}" for t, a in zip(seconds, alone, strict=True)]
+            print(f"| none: {name}, one process | {ratios[0]} | | | {ratios[1]} |")
     for count in (1, 2, 4):
         with cluster(count) as workers, Client(workers):
 
@@ -321,6 +322,39 @@ def by_torch(w: Any, chunks: int, rows: int, starts: Any, expected: Any) -> Any:
 
     np.testing.assert_allclose(regression(), expected, rtol=1e-10)
     return clocked(regression), clocked(pendulums)
+
+
+def by_jax(w: Any, chunks: int, rows: int, starts: Any, expected: Any) -> Any:
+    """Seconds of the same in JAX, compiled before it is clocked, the loop of a pendulum as
+    `fori_loop` and all pendulums at once by `vmap`; None where it is not installed."""
+    try:
+        import jax
+    except ImportError:
+        return None
+    jax.config.update("jax_enable_x64", True)
+
+    @jax.jit
+    @jax.grad
+    def of_chunk(weights: Any, data: Any) -> Any:
+        z = data[:, -1] * (data[:, :-1] @ weights)
+        return jax.numpy.sum(jax.numpy.log1p(jax.numpy.exp(-z)))
+
+    def regression() -> Any:
+        return np.asarray(sum(of_chunk(w, block(k, rows)) for k in range(chunks)))
+
+    def angle(start: Any) -> Any:
+        def step(_: Any, state: Any) -> Any:
+            q, v = state
+            v = v - 0.01 * (jax.numpy.sin(q) + 0.1 * v)
+            return q + 0.01 * v, v
+
+        q, _ = jax.lax.fori_loop(0, STEPS, step, (start[0], start[1]))
+        return q * q
+
+    ensemble = jax.jit(jax.vmap(jax.grad(angle)))
+    np.testing.assert_allclose(regression(), expected, rtol=1e-10)
+    ensemble(starts).block_until_ready()
+    return clocked(regression), clocked(lambda: ensemble(starts).block_until_ready())
 
 
 def show_limits(rows: int) -> None:

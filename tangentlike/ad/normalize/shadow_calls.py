@@ -15,7 +15,7 @@ import dataclasses
 import numpy as np
 
 from ... import ir, runtime
-from ...errors import UnsupportedError
+from ...errors import UnknownClassError
 from ...ir.kind import Kind
 
 __all__ = ["SHADOW", "as_functions", "as_methods", "has_shadow", "shadow_method", "shadow_names"]
@@ -79,7 +79,7 @@ def _refuse_from_tape(function: ir.Function, names: frozenset[str]) -> None:
             if isinstance(part, ir.Attribute) and isinstance(part.base, ir.Var):
                 place = made.get(part.base.name)
                 if place is not None and part.name in _METHODS.keys() - vars(np.ndarray).keys():
-                    raise UnsupportedError(
+                    raise UnknownClassError(  # (the types of a call may lead to names)
                         "reverse mode is applied three times to a function whose adjoints are "
                         "found by identity",
                         place,
