@@ -390,6 +390,6 @@ def test_what_might_mean_another_thing_is_refused(
 def test_arrays_of_two_modules_are_refused() -> None:
     other = given("array_api_strict", A)
     with pytest.raises(
-        tl.TangentlikeError, match="an array of .* among arrays of (array_api_strict|torch)"
+        tl.TangentlikeError, match="an array of torch among arrays of array_api_strict"
     ):
         tl.grad(lambda x, y: (x * y).sum())(given("torch", A), other)

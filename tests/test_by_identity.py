@@ -283,15 +283,16 @@ def push(rows: Any, row: Any) -> Any:
     return rows[0]
 
 
-def test_a_callee_gives_back_what_it_was_given() -> None:
-    def f(a, b):
-        rows = [a]
-        first = push(rows, b)
-        first *= b
-        again = push(rows, first)
-        return np.sum(again * a) + np.sum(rows[1] ** 2)
+def given_back(a: Any, b: Any) -> Any:
+    rows = [a]
+    first = push(rows, b)
+    first *= b
+    again = push(rows, first)
+    return np.sum(again * a) + np.sum(rows[1] ** 2)
 
-    check(f, A, B)
+
+def test_a_callee_gives_back_what_it_was_given() -> None:
+    check(given_back, A, B)
 
 
 def power(x: Any, n: int, seen: Any) -> Any:

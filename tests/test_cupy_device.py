@@ -19,8 +19,8 @@ from tests.programs import PROGRAMS, Program
 from tests.refusals import REFUSED, REFUSED_FORWARD, REFUSED_REVERSE
 from tests.rule_cases import TABLES, Case, title
 from tests.test_strict_array import STRICT_BOTH, STRICT_ONLY, leaves, rewritten
-from tests.test_strict_rules import direction, ones_like
 from tests.test_strict_rules import program as program_of_call
+from tests.test_strict_rules import same_in_both_modes
 
 cupy = held_by_device()
 if cupy is None:
@@ -44,6 +44,11 @@ def on_device(program: Program) -> Callable[..., Any] | None:
     return fn if same else None  # (an entry is a view there: the program means something else)
 
 
+def assert_same(got: Any, want: Any) -> None:
+    for mine, theirs in zip(leaves(from_device(got)), leaves(want), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
+
+
 @pytest.mark.parametrize(
     "program", [pytest.param(p, id=p.name) for p in PROGRAMS if p.name not in OUTSIDE]
 )
@@ -52,9 +57,7 @@ def test_program(program: Program) -> None:
     if fn is None:
         pytest.skip("CuPy does not run it, or gives it another meaning")
     expected = tl.grad(program.fn, wrt=program.wrt)(*program.arguments())
-    gradient = tl.grad(fn, wrt=program.wrt)(*to_device(program.arguments()))
-    for mine, theirs in zip(leaves(from_device(gradient)), leaves(expected), strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
+    assert_same(tl.grad(fn, wrt=program.wrt)(*to_device(program.arguments())), expected)
     directions = agreement.directions_for(program.arguments(), program.wrt, 1)
     _, slope = tl.jvp(program.fn, program.arguments(), directions)
     _, tangent = tl.jvp(fn, to_device(program.arguments()), to_device(tuple(directions)))
@@ -75,16 +78,4 @@ def test_call(entry: Case) -> None:
         moved(*to_device(args))
     except (TypeError, AttributeError, NotImplementedError, ValueError) as error:
         pytest.skip(f"CuPy: {error}")
-    value, pullback = tl.vjp(plain, *args)
-    seed = ones_like(value)
-    bars = from_device(tl.vjp(moved, *to_device(args))[1](to_device(seed)))
-    for mine, theirs in zip(leaves(bars), leaves(pullback(seed)), strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
-    dots = tuple(map(direction, args))
-    try:
-        _, tangent = tl.jvp(plain, args, dots)
-    except tl.TangentlikeError:
-        return
-    got = from_device(tl.jvp(moved, to_device(args), to_device(dots))[1])
-    for mine, theirs in zip(leaves(got), leaves(tangent), strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-8, atol=1e-10)
+    same_in_both_modes(plain, moved, args, to_device, assert_same)

@@ -37,7 +37,8 @@ def standard_arrays_too(function: F) -> F:
         if not homes:
             return function(*args, **kwargs)
         if len(homes) > 1:
-            raise TangentlikeError(f"an array of {homes.pop()} among arrays of {homes.pop()}")
+            one, other, *_ = sorted(homes)
+            raise TangentlikeError(f"an array of {other} among arrays of {one}")
         return _given_back(called(*given[0], **given[1]))
 
     called.__name__, called.__doc__ = function.__name__, function.__doc__

@@ -16,7 +16,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from ..ad.request import Request
     from ..pipeline.stages import Derived
 
+_T = TypeVar("_T")
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
 _VERSIONS = 64  # forms of arguments for which a derivation knows what suits them
 
@@ -523,11 +524,7 @@ class Derivation:
         try:
             found = self.run(derived.functions[-1], args, kwargs)
         except UnsupportedError as refusal:
-            if not refusal.of_names or not self._has_identity:
-                raise
-            with contextlib.suppress(TangentlikeError):
-                return self.by_identity.run(self.by_identity.emitted, args, kwargs)
-            raise
+            return self._instead(refusal, lambda other: other.run(other.emitted, args, kwargs))
         if derived.real and leaves.is_complex(found):
             self._turned_complex = True
             return self.for_complex.call(args, kwargs)
@@ -542,11 +539,16 @@ class Derivation:
         try:
             return self, *self.run(forward, args, kwargs)
         except UnsupportedError as refusal:
-            if not refusal.of_names or not self._has_identity:
-                raise
+            return self._instead(refusal, lambda other: other.recorded(args, kwargs))
+
+    def _instead(self, refusal: UnsupportedError, run: Callable[[Derivation], _T]) -> _T:
+        """What the derivative by identity gives where a call does not hold what the text by names
+        assumes; any other refusal stays."""
+        __tracebackhide__ = True
+        if refusal.of_names and self._has_identity:
             with contextlib.suppress(TangentlikeError):
-                return self.by_identity.recorded(args, kwargs)
-            raise
+                return run(self.by_identity)
+        raise refusal
 
     def pulled_back(self, backward: Callable[..., Any], tape: Any, seed: Any) -> Any:
         """The adjoints that the backward function finds. They are real where all values are."""

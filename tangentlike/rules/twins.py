@@ -63,21 +63,24 @@ def _mirrors() -> list[tuple[Any, str]]:
     return known + _registered
 
 
-def twin(obj: Any) -> Any:
-    """NumPy's or SciPy's object for the object of a mirror, or None."""
+def _found(obj: Any) -> tuple[Any, str, Any]:
+    """The mirror that an object is of, what it mirrors, and the object there; or nothing."""
     for module, of in _mirrors():
         found = _table(module, of).get(id(obj))
         if found is not None and found[0] is obj:
-            return found[1]
-    return None
+            return module, of, found[1]
+    return None, "", None
+
+
+def twin(obj: Any) -> Any:
+    """NumPy's or SciPy's object for the object of a mirror, or None."""
+    return _found(obj)[2]
 
 
 def scipy_mirror(obj: Any) -> Any:
     """The mirror of SciPy that a function is of, or None."""
-    for module, of in _mirrors():
-        if of == "scipy" and id(obj) in (table := _table(module, of)) and table[id(obj)][0] is obj:
-            return module
-    return None
+    module, of, _ = _found(obj)
+    return module if of == "scipy" else None
 
 
 def mirrored(module: Any, text: str, place: Any = None) -> ir.Ref:
@@ -133,8 +136,8 @@ def as_numpy(lowered: Lowered) -> Lowered:
 
     def expr(e: ir.Expr) -> ir.Expr:
         if isinstance(e, ir.Ref):
-            original = twin(e.obj) if scipy_mirror(e.obj) is None else None
-            return e if original is None else ir.Ref(e.text, original)
+            _, of, original = _found(e.obj)
+            return ir.Ref(e.text, original) if of == "numpy" else e
         return ir.rebuild(e, expr)
 
     function = dataclasses.replace(

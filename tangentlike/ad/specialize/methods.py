@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ... import ir, runtime
+from ... import ir
 from ...analysis.kind_of import kind_of
 from ...analysis.kinds import infer_kinds
 from ...analysis.operations import is_python_function
@@ -29,7 +29,7 @@ from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lower import Lowered
 from ...frontend.marks import carry_over, mark
-from ...frontend.owners import is_library, is_pythons, module_of
+from ...frontend.owners import is_library, is_of_runtime, is_pythons
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...runtime import asked_of_none
@@ -60,7 +60,6 @@ from .updated_objects import updates_as_methods
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _NOTHING = ir.Ref("asked_of_none", asked_of_none)
-_OURS = runtime.__name__
 _MOST_ROUNDS = 100  # each makes the result of one more call known
 
 
@@ -98,7 +97,7 @@ class Methods:
         """The parameters of a function that its tests, or those of what it calls, may be about."""
         if not is_python_function(fn) or self.callees.variants.is_operation(fn):
             return frozenset()
-        if module_of(fn).startswith(_OURS) or is_pythons(fn) or is_library(fn):
+        if is_of_runtime(fn) or is_pythons(fn) or is_library(fn):
             return frozenset()  # (what is known by its object must stay that object)
         if id(fn) not in self._deciding:
             self._keep.append(fn)
