@@ -153,7 +153,20 @@ def another_result(a):
     return y[-1, 0]
 
 
-@pytest.mark.parametrize("fn", [a_singular_integrand, a_jump, another_result])
+def no_root(a):
+    found = so.root(lambda t: t * t + a, 1.0)
+    return found.x[0] if found.success else 100.0 * a
+
+
+def no_root_in_time(a):
+    found = so.root_scalar(lambda t: t**3 - a, bracket=(0.0, 50.0), method="bisect", maxiter=2)
+    return found.root if found.converged else 100.0 * a
+
+
+NOT_SOLVED = (no_root, no_root_in_time)
+
+
+@pytest.mark.parametrize("fn", [a_singular_integrand, a_jump, another_result, *NOT_SOLVED])
 def test_refused(fn: Callable[..., Any]) -> None:
     for derivative in (lambda: tl.grad(fn)(2.0), lambda: tl.jvp(fn, (2.0,), (1.0,))):
         with pytest.raises(tl.UnsupportedError):

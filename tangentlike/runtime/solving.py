@@ -56,6 +56,11 @@ def solved_equation(
         raise NotDifferentiated("`full_output=` of a solver is not differentiated", "Leave it out.")
     solve = getattr(importlib.import_module("scipy.optimize"), solver)
     found = solve(f, *rest, args=args, **options)
+    if not getattr(found, "success", getattr(found, "converged", True)):
+        raise NotDifferentiated(
+            f"the equation is not solved: {getattr(found, 'message', getattr(found, 'flag', ''))}",
+            "Give the solver a better start, or more iterations.",
+        )
     root = getattr(found, "x", getattr(found, "root", found))
     if np.iscomplexobj(root):
         raise NotDifferentiated("a complex root is not differentiated", "Solve for two real ones.")
