@@ -50,15 +50,12 @@ def test_the_index_numbers_statements_in_program_order() -> None:
     assert index.ends == [5, 5, 3, 5, 5, 6, 7]
     assert [index.number(s) for s in index.statements] == list(range(len(index)))
     assert list(index.around(4)) == [3, 1, 0] and list(index.loops(4)) == [3, 0]
-    assert index.is_inside(4, 1) and not index.is_inside(1, 1) and not index.is_inside(5, 0)
 
 
 def test_the_index_knows_definitions_and_uses() -> None:
     index = ProgramIndex(program(NESTED))
     assert index.definitions == {"i": [0], "y": [2, 4], "z": [5]}
     assert index.uses["y"] == [4, 5] and index.uses["i"] == [1, 2, 4]
-    assert index.only_definition("z") == 5
-    assert index.only_definition("y") is None and index.only_definition("n") is None
 
 
 def test_a_statement_in_two_places_has_no_number() -> None:

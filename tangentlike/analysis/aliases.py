@@ -293,24 +293,6 @@ def _is_view_attribute(base: ir.Expr, name: str, sources: Sources) -> bool:
     return name in VIEW_ATTRIBUTES and not complex_only
 
 
-def is_sure_view(value: ir.Expr, sources: Sources) -> bool:
-    """Whether an array made by `value` surely is another one, or a view of it.
-
-    `a`, `a[1:]` and `a.T` are; `a[k]` and `a.reshape(n)` may be copies.
-    """
-    match value:
-        case ir.Var():
-            return True
-        case ir.Index(ir.Var(), key):
-            return surely_basic(key, sources.kind_of)
-        case ir.Attribute(ir.Var() as base, name):
-            return _is_view_attribute(base, name, sources)
-        case ir.Call():
-            return sources.view_of(value) == "view"
-        case _:
-            return False
-
-
 def _is_contiguous(view: ir.Call, sharing: Sharing) -> bool:
     """Whether `b.reshape(...)` or `b.ravel()` is surely a view: `b` was made in C order here.
 

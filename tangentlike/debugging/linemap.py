@@ -26,7 +26,6 @@ from ..runtime.recent import Recent
 
 __all__ = ["LineMap", "Program", "Statement", "UserFunction", "line_map", "program_of"]
 
-_LOOPS = (ast.For, ast.While)
 _COMPOUND = (ast.For, ast.While, ast.If, ast.With, ast.Try)
 
 

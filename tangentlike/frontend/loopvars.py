@@ -12,8 +12,9 @@ from .operands import RESIZING, is_atom, is_shape_query
 from .webs import Reaching, reaching
 
 
-def copy_loop_variables(function: Function, names: Names | None = None) -> Function:
+def copied_with(function: Function, found: Reaching, names: Names) -> tuple[Function, Reaching]:
     """Give a loop variable that is rebound in the body, or read after the loop, a name of its own.
+    `found` are the definitions that reach; those of the result are returned with it.
 
     before::                    after::
         for i in range(n):          for i_it in range(n):
@@ -21,20 +22,12 @@ def copy_loop_variables(function: Function, names: Names | None = None) -> Funct
             s = s + i                   i = i + 1
                                         s = s + i
     """
-    return _copied(function, reaching(function), names_of(function) if names is None else names)
-
-
-def copied_with(function: Function, found: Reaching, names: Names) -> tuple[Function, Reaching]:
-    """`copy_loop_variables` with reaching definitions at hand, and those of the result."""
     if not any(found.escaping):
         return function, found
-    function = _copied(function, found, names)
-    return function, reaching(function)
-
-
-def _copied(function: Function, found: Reaching, names: Names) -> Function:
     escaping = iter(found.escaping)
-    return ir.Loops(lambda loop: (_copy(loop, next(escaping), names),)).rewritten(function)
+    copies = ir.Loops(lambda loop: (_copy(loop, next(escaping), names),))
+    function = copies.rewritten(function)
+    return function, reaching(function)
 
 
 def _copy(loop: For, escaping: frozenset[str], names: Names) -> For:

@@ -111,10 +111,6 @@ class ProgramIndex:
         """The numbers of the loops around a statement, the innermost first."""
         return (n for n in self.around(number) if isinstance(self.statements[n], For | While))
 
-    def is_inside(self, number: int, outer: int) -> bool:
-        """Whether a statement stands somewhere inside another one."""
-        return outer < number < self.ends[outer]
-
     def block(self, stmt: Stmt) -> Block:
         """The block that a statement stands in."""
         number = self.number(stmt)
@@ -129,8 +125,3 @@ class ProgramIndex:
     def following(self, stmt: Stmt) -> Block:
         """The statements after one in its block."""
         return self.block(stmt)[self.positions[self.number(stmt)] + 1 :]
-
-    def only_definition(self, name: str) -> int | None:
-        """The one statement that binds a name; None for parameters and several definitions."""
-        found = self.definitions.get(name, ())
-        return found[0] if len(found) == 1 and name not in self.function.param_names else None

@@ -61,10 +61,6 @@ class Instance:
         """Whether the rule says anything about the derivative by `param`."""
         return param in self.partials or param in self.adjoints
 
-    def params_of(self, name: str) -> tuple[str, ...]:
-        """The parameters whose argument is the local name `name`, in order."""
-        return tuple(p for p, a in self.arguments.items() if name in ir.names_in(a))
-
     def tangent_with(self, dots: Mapping[str, ir.Expr | None]) -> ir.Expr | None:
         """The result's tangent where `dots` are those of the active arguments.
 
@@ -104,10 +100,6 @@ class Instance:
         if shaped and not self._may_gain_imaginary(param):
             return product
         return linear.unbroadcast(product, argument)
-
-    def reverse_partial(self, param: str) -> ir.Expr:
-        """The partial by `param` as the adjoint multiplies it: conjugated where complex."""
-        return self.conj_if_complex(self.partials[param])
 
     def _has_shape_of_result(self, param: str) -> bool:
         """Whether nothing but numbers and the argument itself stands beside `param`."""

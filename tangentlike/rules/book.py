@@ -161,24 +161,9 @@ class RuleBook:
         """Whether the book says anything of an operation."""
         return self.find(obj) is not None or self.is_nondifferentiable(obj)
 
-    def find_call(self, call: ir.Call) -> Rule | None:
-        """The rule of a call of a known function or of an array method."""
-        obj = operation(call.fn)
-        return None if obj is None else self.find(obj)
-
     def find_attribute(self, name: str) -> Rule | None:
         """The rule of reading an array's attribute: `x.T`, `x.real`."""
         return self.find(getattr(np.ndarray, name, None))
-
-    def is_constant_call(self, call: ir.Call) -> bool:
-        """Whether the call's result carries no derivative, function or method."""
-        obj = operation(call.fn)
-        return obj is not None and self.is_nondifferentiable(obj)
-
-    def is_constant_attribute(self, name: str) -> bool:
-        """Whether reading that attribute gives something without derivative: `x.shape`."""
-        obj = getattr(np.ndarray, name, None)
-        return obj is not None and self.is_nondifferentiable(obj)
 
     def result_kind(self, call: ir.Call, kind_of: KindOf) -> Kind:
         """What is known of the result of any call, covered by a rule or marked constant."""

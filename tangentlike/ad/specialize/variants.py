@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ... import ir
@@ -152,25 +152,6 @@ class Variants:
         """Whether a function is no variant, and has no rule of its own."""
         return id(obj) not in self.original and not self.is_operation(obj)
 
-    def of_same(self, call: ir.Call, same: Mapping[str, str], arrays: bool) -> ir.Call:
-        """The call of a variant that has one parameter where this one gives one array to several:
-        `same` says which parameter is which other one; `arrays`: surely arrays, no numbers."""
-        assert isinstance(call.fn, ir.Ref)
-        fn = call.fn.obj
-        key = (id(fn), arrays, tuple(same.items()))
-        if key not in self._made:
-            lowered = self._lowered_of(fn)
-            function = _with_one_parameter(lowered.function, same, arrays)
-            variant = _copy_of(fn, function)
-            self._keep.append(fn)
-            self._made[key] = variant
-            self.original[id(variant)] = fn
-            self.given[id(variant)] = {formal: ir.Var(first) for formal, first in same.items()}
-            self.lowered[id(variant)] = dataclasses.replace(lowered, function=function)
-        signature = inspect.signature(fn, follow_wrapped=False)
-        called = _without_arguments(call, signature, same)
-        return dataclasses.replace(called, fn=ir.Ref(call.fn.text, self._made[key]))
-
     def twin_of(self, variant: Any, original: Any) -> Any:
         """The same variant of another function with the same text (one without its checkpoint)."""
         key = (id(variant), id(original))
@@ -232,22 +213,6 @@ def _copy_of(obj: types.FunctionType, function: ir.Function) -> types.FunctionTy
     made.__kwdefaults__ = obj.__kwdefaults__
     made.__signature__ = signature_of(function)  # type: ignore[attr-defined]
     return made
-
-
-def _with_one_parameter(
-    function: ir.Function, same: Mapping[str, str], arrays: bool
-) -> ir.Function:
-    """`def axpy(y, x): y += x` as `def axpy_same(y): y += y`; with `x = y` at its head where that
-    may bind one of them to something else."""
-    stmts = ir.statements(function.body)
-    bound = {n for s in stmts if not (arrays and isinstance(s, ir.Update)) for n in ir.binds(s)}
-    kept = [formal for formal, first in same.items() if {formal, first} & bound]
-    values: dict[str, ir.Expr] = {f: ir.Var(n) for f, n in same.items() if f not in kept}
-
-    head = (ir.Assign(f, ir.Var(same[f]), ir.Origin(function.place)) for f in kept)
-    params = tuple(p for p in function.params if p.name not in same)
-    name, body = f"{function.name}_same", (*head, *ir.renamed(function.body, values))
-    return dataclasses.replace(function, name=name, params=params, body=body)
 
 
 def _functions_among(

@@ -25,7 +25,6 @@ class Emitted:
     """The text of a file that runs, and where each of its lines comes from.
 
     `origins` maps line numbers, from 1, to the origin of the statement there.
-    `namespace_needs` maps each name of the file that is not its own to the object it means.
     """
 
     source: str
@@ -35,11 +34,6 @@ class Emitted:
     scopes: Mapping[str, Scope]
     tree: ast.Module
     trees: tuple[Any, ...] = dataclasses.field(repr=False)  # of the functions, as they were made
-
-    @property
-    def namespace_needs(self) -> dict[str, Any]:
-        outside = {n: b for n, b in self.bindings.all().items() if b.kind != "emitted"}
-        return {name: binding.obj for name, binding in outside.items()}
 
 
 def emit(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = None) -> Emitted:
