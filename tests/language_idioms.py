@@ -152,7 +152,10 @@ FUNCTIONS = (
         "return max(v, key=lambda a: a * a) * v[0] + min(x, 3.0, key=lambda a: -a)",
     ),
     program(
-        "a generator function", REFUSED, "def g(v):\n    yield v\n\ndef f(x):\n    return sum(g(x))"
+        "a generator function that is called, and gone through at once",
+        DONE,
+        "def g(v):\n    while v > 0.1:\n        yield v\n        v = v * v / 2\n\n"
+        "def f(x):\n    return sum(g(x)) + [y * x for y in g(x / 2)][0]",
     ),
     program("a result that is an iterator", REFUSED, "def f(x):\n    return map(np.sin, [x, x])"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import textwrap
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from ..ir import Expr, Function, Opaque, Origin, Param, Ref, Return, Var
 from ..ir.names import Names
 from .cuts import cuts_made, raising, spot_of
 from .expressions import Reader
+from .generators import filled_list
 from .outer import Outer
 from .places import Source
 from .refusals import reject_generators
@@ -26,11 +28,17 @@ from .targets import split_targets
 
 
 def read_definition(
-    definition: Definition, scope: Scope, names: Names, known: Survey, managers: bool = False
+    definition: Definition,
+    scope: Scope,
+    names: Names,
+    known: Survey,
+    managers: bool = False,
+    listed: bool = False,
 ) -> Function:
     """A gast `FunctionDef` or `Lambda` as nested IR, with its assignments split.
 
-    `known` is the survey of the node; with `managers`, context managers are written out.
+    `known` is the survey of the node; with `managers`, context managers are written out; with
+    `listed`, a generator function gives the list of what it yields.
     """
     node, source = definition.node, definition.source
     place = source.header(node.lineno)
@@ -57,9 +65,16 @@ def read_definition(
         value = Reader(lookup, line.place).read(node.body)
         body = (Return(value, Origin(line.whole())),)
     else:
-        reject_generators(known.yields, source)
         doc = docstring(node.body)
-        body = reader.block(node.body)
+        if known.yields and listed:
+
+            def fill(at_yield: Callable[[Expr], Any]) -> Any:
+                return dataclasses.replace(reader, at_yield=at_yield).block(node.body)
+
+            body = filled_list(fill, names, Origin(place))
+        else:
+            reject_generators(known.yields, source)
+            body = reader.block(node.body)
     free = tuple(sorted(scope.cells))
     return split_targets(Function(definition.name, params, body, place, doc, free), names)
 

@@ -30,6 +30,7 @@ from .inline import inlinable
 from .jumps import structure_jumps
 from .lifting import lift_definitions, lifted_of
 from .loopvars import copied_with, fix_headers, spread_headers
+from .marks import mark_of
 from .naming import names_of
 from .nested import Refused
 from .resolve import Looked, Scope, noting_lookups, still_means
@@ -122,7 +123,8 @@ def lower(fn: Callable[..., Any], managers: bool = False) -> Lowered:
             scope = replace(scope, imports=imported_names(found.node, function.__globals__))
             for name in scope.imports:
                 known.bound.pop(name, None)
-        read = read_definition(found, scope, names, known, managers)
+        listed = mark_of(function, "listed") is True
+        read = read_definition(found, scope, names, known, managers, listed)
         return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:
         code = function.__code__

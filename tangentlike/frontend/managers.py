@@ -29,7 +29,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,7 @@ from ..ir import Attribute, Block, Call, Const, Do, Expr, Origin, Ref, Var
 from ..ir.names import Names
 from .attempts import Attempt
 from .expressions import Lookup
+from .generators import is_generator_function
 from .owners import is_numerical, is_ours, is_pythons
 from .places import Source
 from .resolve import Scope
@@ -64,33 +65,57 @@ class Generator:
     source: Source
     lookup: Lookup
     first: Block
+    code: types.CodeType
 
 
 def generator_of(context: Expr, lookup: Lookup, names: Names, origin: Origin) -> Generator | None:
     """The generator function behind a manager, its names made fresh; None for other managers, and
-    where it is more than one `yield` among plain statements that mean the same here."""
+    where it yields more than once, or is not made of plain statements that mean the same here."""
     match context:
         case Call(fn=Ref(obj=object(__code__=code, __wrapped__=fn))) if code is _HELPER:
-            values = _arguments(fn, context)
-            definition = find_definition(fn)
-            known, outer = survey(definition.node), Scope.of(fn)
-            if values is None or not _is_simple(definition.node, known):
-                return None
-            used = survey(gast.Module(definition.node.body, [])).used.keys() - known.bound.keys()
-            if not all(_same(name, lookup, outer) for name in used):
-                return None
-            names.take(used)
-            own = {name: names.fresh(name) for name in known.bound}
-            node = _Renamed(own).visit(definition.node)
-            first = tuple(ir.Assign(own[n], value, origin) for n, value in values.items())
-            local = frozenset(own.values())
-            return Generator(
-                node,
-                definition.source,
-                lambda name: Var(name) if name in local else lookup(name),
-                first,
-            )
+            return written_here(fn, context, lookup, names, origin, _is_simple)
     return None
+
+
+def loop_generator(call: Expr, lookup: Lookup, names: Names, origin: Origin) -> Generator | None:
+    """The generator function that a loop goes through, its names made fresh; None where it is not
+    made of plain statements that mean the same here."""
+    match call:
+        case Call(fn=Ref(obj=fn)) if is_generator_function(fn):
+            return written_here(fn, call, lookup, names, origin, _is_plain)
+    return None
+
+
+def written_here(
+    fn: types.FunctionType,
+    call: Call,
+    lookup: Lookup,
+    names: Names,
+    origin: Origin,
+    suits: Callable[[Any, Survey], bool],
+) -> Generator | None:
+    """A generator function whose statements may stand where it is called; None where they would
+    mean something else there."""
+    values = _arguments(fn, call)
+    definition = find_definition(fn)
+    known, outer = survey(definition.node), Scope.of(fn)
+    if values is None or not suits(definition.node, known):
+        return None
+    used = survey(gast.Module(definition.node.body, [])).used.keys() - known.bound.keys()
+    if not all(_same(name, lookup, outer) for name in used):
+        return None
+    names.take(used)
+    own = {name: names.fresh(name) for name in known.bound}
+    node = _Renamed(own).visit(definition.node)
+    first = tuple(ir.Assign(own[n], value, origin) for n, value in values.items())
+    local = frozenset(own.values())
+    return Generator(
+        node,
+        definition.source,
+        lambda name: Var(name) if name in local else lookup(name),
+        first,
+        fn.__code__,
+    )
 
 
 def _arguments(fn: types.FunctionType, call: Call) -> dict[str, Expr] | None:
@@ -114,22 +139,43 @@ def _arguments(fn: types.FunctionType, call: Call) -> dict[str, Expr] | None:
 
 
 def _is_simple(node: Any, known: Survey) -> bool:
-    """Whether a generator's one `yield` is a statement that is reached once, within nothing but
+    """Whether each run of a generator reaches one `yield`, a statement within nothing but `if`,
     `try` and `with`, and no other statement leaves it."""
-    if len(known.yields) != 1 or known.outer:
+    if known.outer:
         return False
     inner = list(gast.walk(node))[1:]
     if any(isinstance(part, (*_INNER, gast.Return)) for part in inner):
         return False
-    return known.yields[0] in _standing(node.body)
+    reached: list[Any] = []
+    return _yields_once(node.body, reached) and len(reached) == len(known.yields)
 
 
-def _standing(block: list[Any]) -> Iterator[Any]:
+def _yields_once(block: list[Any], reached: list[Any]) -> bool:
+    """Whether every run of a block comes to one `yield`; those go to `reached`."""
+    count = 0
     for stmt in block:
-        if isinstance(stmt, gast.Expr):
-            yield stmt.value
+        if isinstance(stmt, gast.Expr) and isinstance(stmt.value, gast.Yield):
+            reached.append(stmt.value)
+            count += 1
         elif isinstance(stmt, gast.With | gast.Try):
-            yield from _standing(stmt.body)
+            count += _yields_once(stmt.body, reached)
+        elif isinstance(stmt, gast.If):
+            then, otherwise = _yields_once(stmt.body, reached), _yields_once(stmt.orelse, reached)
+            count += then and otherwise
+    return count == 1
+
+
+def _is_plain(node: Any, known: Survey) -> bool:
+    """Whether each `yield` of a generator is a statement outside of any `try` and `with`, which
+    would be about the body of the loop as well."""
+    inner = list(gast.walk(node))[1:]
+    if known.outer or any(isinstance(part, (*_INNER, gast.Try, gast.With)) for part in inner):
+        return False
+    return all(part in _statements(inner) for part in known.yields)
+
+
+def _statements(parts: list[Any]) -> list[Any]:
+    return [part.value for part in parts if isinstance(part, gast.Expr)]
 
 
 def _same(name: str, here: Lookup, there: Scope) -> bool:

@@ -39,15 +39,16 @@ from .contexts import region, suppressed
 from .cuts import cuts_made, raising, spot_of
 from .exits import without_jumps
 from .expressions import Lookup, Reader
+from .generators import GENERATED, Beside, filled_list, manner_of, run_through, turn
 from .logging_calls import is_logging
 from .loop_else import run_unless_broken
-from .managers import by_protocol, generator_of
+from .managers import by_protocol, generator_of, loop_generator
 from .matches import Patterns, captured, cases, is_taken_apart
 from .operators import UPDATE
 from .outer import NO_OUTER, Outer
 from .places import Line, Source
 from .refusals import STATEMENTS, reject_generators, unsupported
-from .survey import survey
+from .survey import Survey, parameter_names, survey
 from .targets import place_of, split_targets
 
 
@@ -68,6 +69,7 @@ class StatementReader:
     managers: bool = False
     at_yield: Callable[[Expr], Sequence[Any]] | None = None
     tried: bool = False
+    inside: frozenset[Any] = frozenset()  # the generator functions whose statements these are
 
     def block(self, nodes: Sequence[gast.AST]) -> Block:
         """The IR of a list of statements, up to the first one that is cut out."""
@@ -154,7 +156,21 @@ class StatementReader:
         if isinstance(node.value, gast.Yield) and self.at_yield is not None:
             value = node.value.value
             return self.at_yield(Const(None) if value is None else reader.read(value))
+        if isinstance(node.value, gast.YieldFrom) and self.at_yield is not None:
+            item = gast.Name(self.names.fresh("item"), gast.Store(), None, None)
+            taken = gast.Expr(gast.Yield(gast.Name(item.id, gast.Load(), None, None)))
+            loop = gast.For(item, node.value.value, [taken], [], None)
+            for part in gast.walk(loop):
+                if not hasattr(part, "lineno"):
+                    gast.copy_location(part, node)
+            return dataclasses.replace(self, lookup=self._knowing(item.id)).for_loop(
+                loop, line, reader
+            )
         return [Do(reader.read(node.value), Origin(line.whole()))]
+
+    def _knowing(self, name: str) -> Lookup:
+        """The meaning of names where one more is local."""
+        return lambda wanted: ir.Var(wanted) if wanted == name else self.lookup(wanted)
 
     def conditional(self, node: gast.If, line: Line, reader: Reader) -> Sequence[Any]:
         test = reader.read(node.test)
@@ -162,8 +178,11 @@ class StatementReader:
         return [If(test, body, orelse, Origin(line.whole()))]
 
     def for_loop(self, node: gast.For, line: Line, reader: Reader) -> Sequence[Any]:
-        iterable = reader.read(node.iter)
-        body, origin = self._round(node.body), Origin(line.whole())
+        iterable, origin = reader.read(node.iter), Origin(line.whole())
+        through = None if node.orelse else self._through_generator(node, iterable, line)
+        if through is not None:
+            return through
+        body = self._round(node.body)
         if not _binds_names(node.target):  # `for (a, b), [c, *d] in xs`: unpacked in the body
             taken = self.names.fresh("item")
             whole = self._target(node.target, line, reader)
@@ -185,6 +204,37 @@ class StatementReader:
                 target, iterable = clause.target, clause.iter
         loop = For(target, iterable, body, origin)
         return run_unless_broken(loop, self.block(node.orelse), self.names)
+
+    def _through_generator(self, node: gast.For, iterable: Expr, line: Line) -> Block | None:
+        """A loop through the call of a generator function as what that does, the body of the loop
+        in the place of each `yield`; None where its statements cannot stand here."""
+        origin = Origin(line.whole())
+        beside = Beside.of(iterable, self.names, origin)
+        generator = loop_generator(beside.generator, self.lookup, self.names, origin)
+        if generator is None or generator.code in self.inside:
+            return None
+        before: list[Any] = []
+        after: list[Any] = []
+        reader = Reader(self.lookup, line.place, self.tried)
+
+        def at_yield(value: Expr) -> Block:
+            bound: Any = self._bound([node.target], beside.item(value), line, reader)
+            whole = (*beside.ended, *bound, *beside.counted, *self._round(node.body))
+            first, body, last = turn(whole, self.names, origin)
+            before.extend(first)
+            after.extend(last)
+            return body
+
+        inner = dataclasses.replace(
+            self,
+            source=generator.source,
+            lookup=generator.lookup,
+            outer=NO_OUTER,
+            at_yield=at_yield,
+            inside=self.inside | {generator.code},
+        )
+        body = run_through(inner.block(generator.node.body), self.names, origin)
+        return (*beside.first, *generator.first, *before, *body, *after)
 
     def _rebinds(self, body: Sequence[gast.AST], iterable: gast.AST) -> bool:
         """Whether statements bind the name that is the first argument of a call."""
@@ -252,7 +302,7 @@ class StatementReader:
             source=found.source,
             lookup=found.lookup,
             outer=NO_OUTER,
-            at_yield=lambda value: (*bind(value), *body),
+            at_yield=lambda value: (*bind(value), *ir.renamed(body, {})),
         )
         return (*found.first, *inner.block(found.node.body))
 
@@ -329,7 +379,6 @@ class StatementReader:
     def define(self, node: gast.FunctionDef, line: Line, reader: Reader) -> Sequence[Any]:
         """A `def` inside: put where it is called, or a function of its own (`lifting`)."""
         known = survey(node)
-        reject_generators(known.yields, self.source)
 
         def lookup(name: str) -> Expr:
             return ir.Var(name) if name in known.bound else self.lookup(name)
@@ -337,8 +386,10 @@ class StatementReader:
         reader_inside = StatementReader(
             self.source, lookup, self.names, managers=self.managers, tried=self.tried
         )
-        body = reader_inside.block(node.body)
+        body = reader_inside.block(node.body) if not known.yields else ()
         params = reader.parameters(node.args)
+        if known.yields:
+            body = self._generated(node, known, reader_inside, Origin(line.whole()))
         outer = tuple(known.outer)  # (`nonlocal`: what is inlined assigns the outer variable)
         name = self.names.fresh(node.name) if node.decorator_list else node.name
         function = Function(name, params, body, line.whole(), free=outer)
@@ -350,6 +401,42 @@ class StatementReader:
         if node.decorator_list:
             made.append(ir.Assign(node.name, value, Origin(line.whole())))
         return made
+
+    def _generated(
+        self, node: gast.FunctionDef, known: Survey, inside: StatementReader, origin: Origin
+    ) -> Block:
+        """A generator function defined inside, as what gives the list of all that it yields, with
+        what says how it comes to be."""
+        if known.outer or any(
+            isinstance(part, gast.Return) and part.value for part in gast.walk(node)
+        ):
+            reject_generators(known.yields, self.source)
+        manner = manner_of(node, self._object)
+        used = [name for name in known.used if name not in known.bound]
+        read = tuple(ir.Var(name) for name in used if self._is_local(name))
+        params = tuple(map(ir.Var, parameter_names(node.args)))
+        words = tuple((word, Const(value)) for word, value in dataclasses.asdict(manner).items())
+
+        def ended(items: Expr) -> Expr:
+            return ir.Call(GENERATED, (items, *params, *read), words, origin.place)
+
+        def fill(at_yield: Callable[[Expr], Block]) -> Block:
+            return dataclasses.replace(inside, at_yield=at_yield).block(node.body)
+
+        return filled_list(fill, self.names, origin, ended)
+
+    def _object(self, name: str) -> Any:
+        """The object behind an outer name; raises `KeyError`."""
+        found = self.lookup(name)
+        if isinstance(found, Ref):
+            return found.obj
+        raise KeyError(name)
+
+    def _is_local(self, name: str) -> bool:
+        try:
+            return isinstance(self.lookup(name), ir.Var)
+        except KeyError:  # (a built-in, or a name that means nothing yet)
+            return False
 
     def delete(self, node: gast.Delete, line: Line, reader: Reader) -> Sequence[Any]:
         """`del x` only ends a name's life, which changes no value; `del xs[i]` is `xs.pop(i)`

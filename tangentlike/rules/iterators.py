@@ -23,8 +23,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ir, runtime
+from ..errors import UnsupportedError
+from ..frontend.generators import (
+    Manner,
+    generated,
+    is_generator_function,
+    is_pure_method,
+    listed,
+    manner_of_function,
+)
+from ..frontend.marks import mark_of
+from ..frontend.naming import names_of
 from ..ir.facts import fact
 from ..ir.index import ProgramIndex
+from ..ir.names import Names
 from ..runtime.records import attribute_of
 
 if TYPE_CHECKING:
@@ -68,9 +80,10 @@ _NEW = frozenset(
 def iterators_spelled(lowered: Lowered) -> Lowered:
     """A lowered function with lists for the iterators that loops go through and functions take."""
     every = list(ir.statements(lowered.function.body))
-    if not any(_iterator(stmt) for stmt in every):
+    if not any(_iterator(stmt) or generator_call(stmt) for stmt in every):
         return lowered
-    spelling = _Spelling(every, fact(ProgramIndex, lowered.function))
+    index = fact(ProgramIndex, lowered.function)
+    spelling = _Spelling(every, index, names_of(lowered.function))
     body = ir.rewrite(lowered.function.body, spelling.statement)
     function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)
@@ -118,11 +131,89 @@ def _spelled(call: ir.Call) -> ir.Call | None:
     return ir.Call(ir.Ref(made.__name__, made), args, tuple(words.items()), call.at)
 
 
+def generator_call(stmt: ir.Stmt) -> ir.Call | None:
+    """The call of a user's generator function that a statement makes."""
+    match stmt:
+        case (
+            ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj)) as call)
+            | ir.Do(value=ir.Call(fn=ir.Ref(obj=obj)) as call)
+        ):
+            unread = is_generator_function(obj) and not mark_of(obj, "listed")
+            return call if unread or obj is generated else None
+        case ir.Return(value=ir.Call(fn=ir.Ref(obj=obj)) as call) if obj is generated:
+            return call
+    return None
+
+
+def _manner(call: ir.Call) -> Manner:
+    """How the generator runs that a call makes."""
+    assert isinstance(call.fn, ir.Ref)
+    if call.fn.obj is generated:
+        return Manner(**_constants(call))
+    return manner_of_function(call.fn.obj)
+
+
+def _constants(call: ir.Call) -> dict[str, Any]:
+    return {word: value.value for word, value in call.kwargs if isinstance(value, ir.Const)}
+
+
+def _goes_on(header: ir.Expr, name: str) -> bool:
+    """Whether a loop takes all items of a name, whatever else it goes through."""
+    match header:
+        case ir.Var():
+            return True
+        case ir.Call(fn=ir.Ref(obj=obj), args=(inner, *_)) if obj is enumerate:
+            return _goes_on(inner, name)
+    return False
+
+
+def may_leave(body: ir.Block) -> bool:
+    """Whether a loop may be left before its end."""
+    return any(isinstance(stmt, ir.Break | ir.Return) for stmt in ir.statements(body))
+
+
+def _collects(stmt: ir.Stmt) -> bool:
+    """Whether a statement takes all items before it does anything with one."""
+    match stmt:
+        case ir.Assign(target=tuple()):
+            return True
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj))):
+            return obj is list or obj is tuple
+    return False
+
+
+def _refusal(reason: str, call: ir.Call, stmt: ir.Stmt) -> tuple[str, Any, str]:
+    text = call.fn.text if isinstance(call.fn, ir.Ref) and call.fn.obj is not generated else "it"
+    subject = "a generator" if text == "it" else f"the generator `{text}(...)`"
+    place = stmt.origin.place if call.at is None else call.at
+    message, hint = reason.split("|")
+    return message.format(subject), place, hint
+
+
+_PARTLY = (
+    "{} is not gone through at once|Make a list of it first, `items = list(...)`, and use that "
+    "instead of the generator."
+)
+_ENDLESS_GENERATOR = (
+    "{} may have no end, and what goes through it decides where it stops|Go through it by a `for` "
+    "over its call alone, or give the generator its number of rounds."
+)
+_WRITING = (
+    "{} may change what it has yielded, or what others see, between two items|Go through it by a "
+    "`for` over its call alone, or let it make new values (`x = x + dx` for `x += dx`)."
+)
+_CHANGED = (
+    "{} may read what is changed while it is gone through|Make a list of it first, "
+    "`items = list(...)`, or give it a copy of what it reads."
+)
+
+
 class _Spelling:
     """One function's iterators; `every` are its statements."""
 
-    def __init__(self, every: list[ir.Stmt], index: ProgramIndex) -> None:
+    def __init__(self, every: list[ir.Stmt], index: ProgramIndex, names: Names) -> None:
         self.index = index
+        self.names = names
         self.bound = ir.bindings(every)
         self.read: Counter[str] = Counter()
         self.values: dict[str, list[ir.Expr]] = {}
@@ -137,6 +228,9 @@ class _Spelling:
                 self.values.setdefault(stmt.target, []).append(stmt.value)
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        generated = generator_call(stmt)
+        if generated is not None:
+            return self._generated(stmt, generated)
         call = _iterator(stmt)
         if call is None:
             return None
@@ -165,6 +259,44 @@ class _Spelling:
             return stmt
         return dataclasses.replace(stmt, value=listed)
 
+    def _generated(self, stmt: ir.Stmt, call: ir.Call) -> ir.Instead:
+        """The call of a generator function: the list of what it yields is made at once. That is
+        seen where it may have no end, and where it or what goes through it changes anything."""
+        assert isinstance(call.fn, ir.Ref)
+        name = stmt.target if isinstance(stmt, ir.Assign) else ""
+        name = name if isinstance(name, str) else ""
+        inner, manner = call.fn.obj is generated, _manner(call)
+        unpacked = isinstance(stmt, ir.Assign) and isinstance(stmt.target, tuple)
+        rest = self.index.following(stmt)
+        until = self._until_taken(name, rest) if self.bound[name] == 1 else None
+        until = (stmt,) if unpacked else until
+        reason = _PARTLY if until is None else self._seen(manner, name, call, until)
+        if reason:
+            raise UnsupportedError(*_refusal(reason, call, stmt))
+        items = call.args[0] if inner else ir.Call(listed(call.fn), call.args, call.kwargs, call.at)
+        assert isinstance(stmt, ir.Assign)
+        if inner:
+            return dataclasses.replace(stmt, value=items)
+        made = self.names.fresh("generator")
+        whole: ir.Expr = ir.Call(ir.Ref("list", list), (ir.Var(made),))
+        first: tuple[ir.Stmt, ...] = (ir.Assign(made, items, stmt.origin),)
+        if unpacked:
+            every = self.names.fresh("items")
+            first, whole = (*first, ir.Assign(every, whole, stmt.origin)), ir.Var(every)
+        return (*first, dataclasses.replace(stmt, value=whole))
+
+    def _seen(self, manner: Manner, name: str, call: ir.Call, until: ir.Block) -> str:
+        """Why it is seen when what a generator yields is made; "" where it is not."""
+        taker = until[-1]
+        partly = isinstance(taker, ir.For) and (
+            not _goes_on(taker.iter, name) or may_leave(taker.body)
+        )
+        if manner.never_ends or (manner.endless and partly):
+            return _ENDLESS_GENERATOR
+        if manner.writes and not _collects(taker):
+            return _WRITING
+        return _CHANGED if self._may_change(ir.names_in(call), until) else ""
+
     def _beside(self, name: str, stmt: ir.Stmt) -> ir.Expr | None:
         """Something finite that a loop goes through beside an endless iterator."""
         match stmt:
@@ -187,6 +319,8 @@ class _Spelling:
                 continue
             match stmt:
                 case ir.For(iter=header) if name in _gone_through(header):
+                    return rest[: place + 1]
+                case ir.Assign(target=tuple(), value=ir.Var()):
                     return rest[: place + 1]
                 case ir.Assign(target=str(taken), value=ir.Call(fn=ir.Ref(obj=obj))):
                     at_once = self.values[name][0].fn.obj in _AT_ONCE  # type: ignore[union-attr]
@@ -222,7 +356,14 @@ class _Spelling:
                     written: tuple[ir.Expr, ...] = (target,)
                 case ir.Do(value=ir.Call(fn=ir.Attribute(base))):
                     written = (base,)
+                case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name)), args=args)) if (
+                    name in sources and not _reads_only(stmt.value)
+                ):
+                    return True
                 case ir.Do(value=ir.Call(args=args)) | ir.Assign(value=ir.Call(args=args)):
+                    generator = generator_call(stmt)
+                    if generator is not None and not _manner(generator).writes:
+                        continue
                     if set(_names(args)) & sources and _may_write(stmt.value):
                         return True
                     continue
@@ -263,6 +404,11 @@ def _may_write(call: ir.Expr | None) -> bool:
     """Whether a call may write its arguments: one of a function of the user's."""
     fn = call.fn if isinstance(call, ir.Call) else None
     return not isinstance(fn, ir.Ref) or hasattr(fn.obj, "__code__") or fn.obj is functools.partial
+
+
+def _reads_only(call: ir.Expr) -> bool:
+    """Whether a method, of an array or a container, changes nothing."""
+    return isinstance(call, ir.Call) and is_pure_method(getattr(call.fn, "name", ""))
 
 
 def _makes_new(value: ir.Expr) -> bool:

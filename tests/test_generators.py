@@ -1,0 +1,248 @@
+"""Generator functions of the user's: loops through them, lists of them, both modes, order two."""
+
+import contextlib
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+X = np.array([0.3, 1.2, -0.7, 0.9])
+
+
+def steps(x):
+    for i in range(3):
+        x = np.sin(x) + i
+        yield x
+
+
+def pair(x):
+    yield x * 2
+    yield np.exp(x)
+
+
+def parts(x):
+    for i in range(len(x)):
+        if x[i] > 0:
+            yield x[i] ** 2
+        else:
+            yield -x[i]
+
+
+def endless(x):
+    while True:
+        yield x
+        x = np.sin(x)
+
+
+def in_place(x):
+    x = x.copy()
+    for _ in range(3):
+        yield x
+        x *= 1.5
+
+
+def nested(x):
+    for a in steps(x):
+        yield from (b * np.sum(a) for b in parts(a))
+    yield np.sum(x)
+
+
+def stopping(x, most=2):
+    for n, v in enumerate(x):
+        if n > most:
+            return
+        yield v * v
+
+
+def through(x):
+    s = 0.0
+    for y in steps(x):
+        s = s + np.sum(y**2)
+    return s
+
+
+def left(x):
+    s = 0.0
+    for y in steps(x):
+        if np.sum(y) > 4:
+            break
+        for v in y:
+            if v > 0.9:
+                continue
+            s = s + v**2
+        s = s + np.sum(y**3)
+    return s
+
+
+def skipped(x):
+    s = 0.0
+    for v in parts(x):
+        if v < 0.5:
+            continue
+        s = s + v**3
+    return s
+
+
+def returned_inside(x):
+    s = 0.0
+    for y in endless(x):
+        for v in y:
+            s = s + v**2
+            if s > 4:
+                return s * v
+    return s
+
+
+def counted(x):
+    s = 0.0
+    for i, y in enumerate(endless(x), 2):
+        if i > 4:
+            break
+        s = s + i * np.sum(y**2)
+    return s
+
+
+def beside(x):
+    s = 0.0
+    for a, y, b in zip(x, endless(x), [x[0], x[1]], strict=False):
+        s = s + a * b * np.sum(y**2)
+    return s
+
+
+def two_beside(x):
+    s = 0.0
+    for a, b in zip(steps(x), pair(x), strict=False):
+        s = s + np.sum(a * b)
+    return s
+
+
+def changing(x):
+    s = 0.0
+    for y in in_place(x):
+        s = s + np.sum(y**2)
+    return s
+
+
+def changed_between(x):
+    x = x * 1.0
+    s = 0.0
+    for i, v in enumerate(stopping(x)):
+        x[i + 1] = 3.0 * v
+        s = s + v
+    return s
+
+
+def collected(x):
+    ys, (a, b) = list(nested(x)), pair(x)
+    return sum(stopping(x)) * ys[0] + max(parts(x)) * np.sum(a * b) + sum(v * v for v in ys[1:3])
+
+
+def collected_in_place(x):
+    ys = list(in_place(x))
+    return np.sum(ys[0] * ys[1])
+
+
+def inner(x):
+    def made(n, by=2.0):
+        if n > 10:
+            return
+        for i in range(n):
+            yield x[i] * i + by
+
+    return np.prod(np.array([v + x[0] for v in made(4)])) + sum(made(3, by=x[1]))
+
+
+@contextlib.contextmanager
+def by_sign(x):
+    if x[0] > 0:
+        yield x * 2
+    else:
+        yield x * 3
+
+
+def managed(x):
+    with by_sign(x) as y:
+        s = np.sum(y**2)
+    with by_sign(-x) as y:
+        return s * np.sum(y**3)
+
+
+class Net:
+    def __init__(self, weights):
+        self.weights = weights
+
+    def layers(self):
+        for w in self.weights:
+            yield w * 2.0
+
+
+FUNCTIONS = (
+    *(through, left, skipped, returned_inside, counted, beside, two_beside, changing),
+    *(changed_between, collected, collected_in_place, inner, managed),
+)
+
+
+TWICE = (left, beside, collected, inner)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_both_modes_and_order_two(f):
+    tl.check_grads(f, X, order=2 if f in TWICE else 1)
+
+
+def test_a_loop_is_the_statements_of_the_generator():
+    assert "list(" not in tl.grad(through).source
+    assert "items" not in tl.grad(changing).source
+
+
+def rest_of(x):
+    items = stopping(x)
+    s = 0.0
+    for v in items:
+        s = s + v
+        if s > 1:
+            break
+    for v in items:
+        s = s * v
+    return s
+
+
+def asked(x):
+    items = steps(x)
+    return np.sum(next(items))
+
+
+def summed_in_place(x):
+    return np.sum(sum(in_place(x)))
+
+
+def changed_inside(x):
+    def made():
+        for i in range(3):
+            yield y[i] ** 2
+
+    y = x * 1.0
+    s = 0.0
+    for i, v in enumerate(made()):
+        y[i + 1] = v
+        s = s + v
+    return s
+
+
+def without_end(x):
+    return sum(endless(x))
+
+
+@pytest.mark.parametrize(
+    "f", (rest_of, asked, summed_in_place, changed_inside, without_end), ids=lambda f: f.__name__
+)
+def test_where_it_is_seen_when_items_are_made(f):
+    with pytest.raises(tl.UnsupportedError, match="generator") as refusal:
+        tl.grad(f)(X)
+    assert "items" in str(refusal.value) or "for" in str(refusal.value)
+
+
+def test_a_generator_has_no_gradient_itself():
+    with pytest.raises(tl.UnsupportedError, match="generator"):
+        tl.grad(steps)(X)
