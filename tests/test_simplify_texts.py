@@ -5,6 +5,9 @@ from __future__ import annotations
 import gc
 import time
 
+import numpy as np
+
+import tangentlike as tl
 from tangentlike import ir
 from tangentlike.codegen.optimize import simplify
 from tangentlike.codegen.print import show
@@ -305,3 +308,38 @@ return A_bar, v_bar, x_bar
     assert "A_bar[k] += s" in found and "unbroadcast(A_bar[k].copy(), v)" in found
     alone = simplified(text.replace("A_bar, v_bar, x_bar", "A_bar, x_bar"))
     assert "unbroadcast(A_bar[k], v)\nx_bar = 0.5 * v_bar\nA_bar[k] = 0.0\n" in alone
+
+
+def log_likelihood(A, P, H, y):
+    S = H @ P @ H.T + A @ A.T
+    return np.linalg.slogdet(S)[1] + y @ np.linalg.solve(S, y)
+
+
+def test_products_of_matrices():
+    rng = np.random.default_rng(3)
+    A, H = rng.normal(size=(3, 3)), rng.normal(size=(3, 2))
+    args = (A, np.eye(2) + 0.1, H, rng.normal(size=3))
+    tl.check_grads(log_likelihood, args, order=2)
+    made = tl.grad(log_likelihood, wrt=("A", "P", "H", "y"))
+    made(*args)
+    text = made.source_for(*args)
+    assert "H_bar = S_bar.T @ HP" in text  # (not the transpose of a product)
+    assert "S_bar.T @ A" in text
+    assert "sign, logabsdet = np.linalg.slogdet(S)" in text  # (one adjoint, not one of a tuple)
+    assert "_T" not in text
+    assert "unbroadcast" not in text
+
+
+def shapes_of_solutions(a, b, c):
+    x = np.linalg.solve(a, b)
+    return np.sum((x - c) ** 2) + np.sum(np.linalg.solve(a.astype(int), np.ones(2, int)) * b[:, 0])
+
+
+def test_solutions_keep_what_is_known_of_axes():
+    a = np.array([[2.0, 1.0], [0.0, 1.0]])
+    args = (a, np.ones((2, 3)), np.full((2, 3), 0.3))
+    tl.check_grads(shapes_of_solutions, args, wrt=(1, 2))
+    tl.check_grads(lambda a, b: np.sum(np.linalg.solve(a, b) ** 2), (a + 0.5j, np.ones(2)))
+    made = tl.grad(shapes_of_solutions, wrt=("b", "c"))
+    made(*args)
+    assert "unbroadcast" not in made.source_for(*args)

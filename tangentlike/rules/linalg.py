@@ -10,7 +10,7 @@ import numpy as np
 from .. import runtime
 from ..ir.kind import Kind
 from .book import rule
-from .kinds_of import first, unknown
+from .kinds_of import equal_sizes, first, promote, unknown
 
 
 def _parts(*lost):
@@ -22,8 +22,8 @@ def _parts(*lost):
         for fewer in lost:
             known = matrix.rank is not None and fewer is not None
             shape = (None,) * (matrix.rank - fewer) if known else None
-            form = "value" if shape == () or fewer == 2 or fewer is None else "array"
-            items.append(Kind(form, matrix.dtype, shape))
+            form = "value" if fewer == 2 or fewer is None else "array"
+            items.append(Kind("number" if shape == () else form, matrix.dtype, shape))
         return Kind("tuple", items=tuple(items))
 
     return kind
@@ -51,9 +51,11 @@ def _eig(call, kind_of):
 
 def _solution(call, kind_of):
     a, b = (kind_of(arg) for arg in call.args[:2])
-    if a.rank == 2 and b.rank in (1, 2):
-        return Kind("array", b.dtype, (None,) * b.rank)
-    return Kind("array")
+    dtype = promote(promote(a.dtype, b.dtype), "float")  # (of integers, too)
+    if isinstance(a.shape, tuple) and len(a.shape) == 2 and b.rank in (1, 2):
+        sides = b.shape if isinstance(b.shape, tuple) else (None,) * b.rank
+        return Kind("array", dtype, (equal_sizes((*a.shape, sides[0])), *sides[1:]))
+    return Kind("array", dtype)
 
 
 @rule(np.linalg.solve, kind=_solution)

@@ -1,4 +1,4 @@
-"""Fields of the named tuples that NumPy's operations return, spelled as places."""
+"""The named tuples that NumPy's operations return: fields are read by place, items get names."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from .. import ir
+from ..frontend.naming import names_of
 from ..runtime.records import attribute_of
 from .book import resolve
 
@@ -28,11 +29,12 @@ _OTHER_RESULTS = frozenset(("mode", "compute_uv"))  # options that change what i
 
 
 def fields_spelled(lowered: Lowered) -> Lowered:
-    """A lowered function that reads such results by place: tangents of theirs are tuples.
+    """A lowered function that reads such results by place: tangents of theirs are tuples. One of
+    which only items are read is taken apart, so that each item has an adjoint of its own.
 
     before::                                after::
-        found = np.linalg.slogdet(a)            found = np.linalg.slogdet(a)
-        y = found.logabsdet                     y = found[1]
+        found = np.linalg.slogdet(a)            sign, logabsdet = np.linalg.slogdet(a)
+        y = found.logabsdet                     y = logabsdet
     """
     every = list(ir.statements(lowered.function.body))
     made = {name: fields for name, fields in map(_made, every) if fields}
@@ -48,7 +50,53 @@ def fields_spelled(lowered: Lowered) -> Lowered:
         return ir.rebuild(e, expr)
 
     body = ir.rewrite(lowered.function.body, expression=expr)
-    return dataclasses.replace(lowered, function=dataclasses.replace(lowered.function, body=body))
+    function = dataclasses.replace(lowered.function, body=body)
+    items: dict[str, tuple[str, ...]] = {}
+    free = names_of(function)
+    for name, fields in made.items():
+        if _only_items_read(name, len(fields), body):
+            items[name] = tuple(map(free.fresh, fields))
+    introduced = lowered.temporaries.union(*items.values())
+    function = dataclasses.replace(function, body=_taken_apart(body, items))
+    return dataclasses.replace(lowered, function=function, temporaries=introduced)
+
+
+def _only_items_read(name: str, length: int, body: ir.Block) -> bool:
+    """Whether all that is done with a tuple is to read items of it."""
+    for stmt in ir.statements(body):
+        parts = [part for e in ir.expressions(stmt) for part in ir.walk(e)]
+        whole = sum(part == ir.Var(name) for part in parts)
+        if whole != sum(_item(part, name, length) is not None for part in parts):
+            return False
+        if not whole and name in ir.reads(stmt):
+            return False
+    return True
+
+
+def _item(expr: ir.Expr, name: str, length: int) -> int | None:
+    match expr:
+        case ir.Index(base=ir.Var(base), key=ir.Const(int(place))) if base == name:
+            return place % length if -length <= place < length else None
+    return None
+
+
+def _taken_apart(body: ir.Block, items: dict[str, tuple[str, ...]]) -> ir.Block:
+    """Each of these tuples is assigned to names of its items, which are read instead."""
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        match e:
+            case ir.Index(base=ir.Var(name)) if name in items:
+                place = _item(e, name, len(items[name]))
+                return e if place is None else ir.Var(items[name][place])
+        return ir.rebuild(e, expr)
+
+    def stmt(s: ir.Stmt) -> ir.Stmt:
+        match s:
+            case ir.Assign(target=str(name)) if name in items:
+                return dataclasses.replace(s, target=items[name])
+        return s
+
+    return ir.rewrite(body, expression=expr, after=stmt)
 
 
 def _made(stmt: ir.Stmt) -> tuple[str, tuple[str, ...]]:

@@ -26,7 +26,7 @@ from .algebra import (
 )
 from .analyses import Analyses, analyses
 from .effects import is_pure
-from .facts import SUMMING_RUNTIME, Facts, numpy_name, runtime_name
+from .facts import DERIVED_NAME, SUMMING_RUNTIME, Facts, numpy_name, runtime_name
 from .shapes import of_same_shape
 from .sharing import is_float, sources
 
@@ -150,6 +150,8 @@ class _Fold(ir.Rewriter):
                 return without_axes(self.expr(base), key) or expr
             case ir.Attribute(base=ir.Attribute(base=ir.Var(name) as base, name="T"), name="T"):
                 return base if self.facts.kind(name).form == "array" else expr
+            case ir.Attribute(base=ir.Call() as base, name="T"):
+                return self._transposed(self._arguments(base)) or ir.rebuild(expr, self.expr)
             case ir.Attribute(base=ir.Call() as base, name="size" | "shape" | "ndim"):
                 return ir.Attribute(of_same_shape(base, self.facts), expr.name, expr.at)
             case _:
@@ -178,6 +180,35 @@ class _Fold(ir.Rewriter):
         if all(new is old for new, old in zip(args, call.args, strict=True)):
             return call
         return ir.Call(call.fn, args, call.kwargs, call.at)
+
+    def _transposed(self, product: ir.Call) -> ir.Expr | None:
+        """`b.T @ a` for `(a.T @ b).T`, and `np.outer(v, u)` for `np.outer(u, v).T`."""
+        if not isinstance(product.fn, ir.Ref) or len(product.args) != 2 or product.kwargs:
+            return None
+        left, right = product.args
+        if numpy_name(product.fn.obj) == "outer":
+            return ir.Call(product.fn, (right, left), (), product.at)
+        if product.fn.text != "@" or not (self._is_matrix(left) and self._is_matrix(right)):
+            return None
+        match left, right:
+            case (ir.Attribute(a, "T"), ir.Attribute(b, "T")):
+                swapped = (b, a)
+            case (ir.Attribute(a, "T"), _):
+                swapped = (ir.Attribute(right, "T"), a)
+            case (_, ir.Attribute(b, "T")):
+                swapped = (b, ir.Attribute(left, "T"))
+            case _:
+                return None
+        return ir.Call(product.fn, swapped, (), product.at)
+
+    def _is_matrix(self, expr: ir.Expr) -> bool:
+        """(The adjoint of an array has its shape.)"""
+        name = expr.base if isinstance(expr, ir.Attribute) and expr.name == "T" else expr
+        if not isinstance(name, ir.Var):
+            return False
+        derived = DERIVED_NAME.match(name.name)
+        kind = self.facts.kind(derived["primal"] if derived else name.name)
+        return kind.form == "array" and kind.rank == 2
 
     def _sign_first(self, call: ir.Call) -> ir.Expr:
         """`-(a @ b)` for `a @ -b`, so that it may become a difference."""

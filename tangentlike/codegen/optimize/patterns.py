@@ -24,7 +24,7 @@ TAKEN = 16  # `A_bar[k] = 0.0`
 REDUCTION = 32  # `t_bar = unbroadcast(g, t)`
 COPIED = 64  # `A_bar[k].copy()` somewhere in it
 QUOTIENT = 128  # `a_bar = y_bar / b`
-READ = 256  # `t = x[i]`, `n = m - 1`
+READ = 256  # `t = x[i]`, `t = a.T`, `n = m - 1`
 OWN = 512  # `x = x + e`, `A[k] = A[k] * e`
 NEW_LIST = 1024  # `saved = []`
 
@@ -59,7 +59,7 @@ def _of_assignment(stmt: ir.Assign) -> int:
             found |= COPY
         case ir.Display(form="list", items=()):
             found |= NEW_LIST
-        case ir.Index():
+        case ir.Index() | ir.Attribute(name="T"):
             found |= READ
         case ir.Call(fn=ir.Ref(text=text, obj=obj)):
             found |= READ if text in _COUNTING else 0

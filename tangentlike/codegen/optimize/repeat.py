@@ -17,7 +17,7 @@ _COUNTING = ("+", "-", "*", "//", "%")
 
 
 def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
-    """Write `x[i]` or `n - 1` at each of its readers, while its value stays the same.
+    """Write `x[i]`, `a.T` or `n - 1` at each of its readers, while its value stays the same.
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
@@ -66,6 +66,8 @@ class _Repeating(Asking):
             case ir.Index(ir.Var(), key):
                 copies = any(self.facts.kind(n).form in ("array", "list") for n in _named(key))
                 return kind.form != "list" and not copies and _is_position(key)
+            case ir.Attribute(base=ir.Var(base), name="T"):
+                return self.facts.kind(base).form == "array" and not self.facts.by_identity
             case ir.Call(fn=ir.Ref(text=text)) if text in _COUNTING or text == "len":
                 return kind.form == "number" and kind.discrete
             case _:
@@ -75,7 +77,7 @@ class _Repeating(Asking):
         """Where the last statement stands that reads the value; None if it must keep its name."""
         name = str(stmt.target)
         effect = expr_effect(stmt.value, self.facts)
-        loads = isinstance(stmt.value, ir.Index)
+        loads = not isinstance(stmt.value, ir.Call)
         readers, at = 0, position
         last = position
         while self.live.is_live_after(block[at], name):
