@@ -9,7 +9,7 @@ import operator
 import numpy as np
 
 from .. import ir, runtime
-from ..ir.kind import is_many
+from ..ir.kind import is_many, is_named
 from . import kinds_of
 from .book import rule
 from .kinds_of import array_of_rank, matmul, same_as, unknown
@@ -223,17 +223,47 @@ def einsum(call, kind_of):
     lines = [f"y_dot = {_each_dot('np.einsum(subscripts, {})', operands)}"]
     for place, name in enumerate(operands):
         exchanged = swapped(call.args[0].value, place) if literal else None
+        fits = _fitting(call, kind_of, place) if exchanged is not None else "no"
         others = "".join(f", conj({other})" for other in operands if other != name)
         if exchanged is not None and len(operands) == 1:
             # A permutation: einsum would give a view that looks like memory of its own.
             left, _, right = exchanged.partition("->")
             bar = f"np.transpose(y_bar, {tuple(map(left.index, right))})"
-        elif exchanged is None:
+        elif fits == "no":
             bar = f"einsum_bar(y_bar, {place}, subscripts, {', '.join(operands)})"
         else:
             bar = f"np.einsum({exchanged!r}, y_bar{others}, optimize=optimize)"
+            if fits == "summed":
+                bar = f"unbroadcast({bar}, {name})"
         lines.append(f"{name}_bar = {bar}")
     return f"def einsum({head}, *, optimize=False):\n    " + "\n    ".join(lines)
+
+
+def _fitting(call, kind_of, place):
+    """Whether the exchanged einsum has the operand's shape.
+
+    An axis of length 1 fits a longer one of its label: "summed" where the result may be longer
+    than the operand along such an axis, "no" where the operand may be longer than what is left.
+    """
+    left, _, result = call.args[0].value.replace(" ", "").partition("->")
+    terms = left.split(",")
+    shapes = [kind_of(operand).shape for operand in call.args[1:]]
+
+    def size(i, label):
+        known = isinstance(shapes[i], tuple) and len(shapes[i]) == len(terms[i])
+        return shapes[i][terms[i].index(label)] if known else None
+
+    fits = "exactly"
+    for label in terms[place]:
+        own = size(place, label)
+        others = [size(i, label) for i, t in enumerate(terms) if i != place and label in t]
+        same = [is_named(own) and n == own for n in others]
+        reached = label in result or own == 1 or any(same) or any(map(is_many, others))
+        if not reached:
+            return "no"
+        if not is_many(own) and any(n != 1 for n, s in zip(others, same, strict=True) if not s):
+            fits = "summed"
+    return fits
 
 
 @rule(runtime.einsum_bar, builder=True, kind=unknown)
