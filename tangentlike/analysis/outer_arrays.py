@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .. import ir
 from ..ir.kind import FUNCTION
 from ..runtime.records import attribute_of
@@ -191,9 +193,10 @@ def arrays_in(known: ir.Ref, depth: int = _DEPTH) -> dict[int, ir.Ref]:
     >>> [ref.text for ref in arrays_in(outer).values()]
     ["D['a']", "D['b'][0]"]
     """
-    if is_outer_array(known.obj):
+    array = is_outer_array(known.obj)
+    if array and getattr(getattr(known.obj, "dtype", None), "kind", "") != "O":
         return {id(known.obj): known}
-    own = _holds(known.obj) and not isinstance(known.obj, _CONTAINERS)
+    own = array or (_holds(known.obj) and not isinstance(known.obj, _CONTAINERS))
     found: dict[int, ir.Ref] = {id(known.obj): known} if own else {}  # (attributes are assigned)
     if depth:
         for text, item in _items(known.obj):
@@ -206,6 +209,8 @@ def _items(obj: Any) -> list[tuple[str, Any]]:
         pairs = [(f"[{key!r}]", value) for key, value in obj.items()]
     elif isinstance(obj, (list, tuple)):
         pairs = [(f"[{k}]", value) for k, value in enumerate(obj)]
+    elif isinstance(obj, np.ndarray) and obj.dtype.kind == "O":
+        pairs = [(f"{list(k)}", value) for k, value in np.ndenumerate(obj)]
     elif _holds(obj):
         pairs = [(f".{name}", value) for name, value in vars(obj).items()]
     else:

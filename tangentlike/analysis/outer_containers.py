@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSet
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from .. import ir
 from ..runtime.records import attribute_of
 from .memory import Sources, base_names
@@ -228,6 +230,8 @@ def _items(obj: Any) -> list[tuple[str, Any]]:
         pairs = [(f"[{key!r}]", value) for key, value in obj.items()]
     elif isinstance(obj, (list, tuple, deque)):
         pairs = [(f"[{k}]", value) for k, value in enumerate(obj)]
+    elif isinstance(obj, np.ndarray) and obj.dtype.kind == "O":
+        pairs = [(f"{list(k)}", value) for k, value in np.ndenumerate(obj)]
     elif _is_box(obj) and not isinstance(obj, _CHANGING):
         pairs = [(f".{name}", value) for name, value in vars(obj).items()]
     else:

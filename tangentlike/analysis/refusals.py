@@ -8,6 +8,8 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from .. import ir, runtime
 from ..errors import (
     CLASS_IS_READ,
@@ -100,6 +102,7 @@ class _Check:
         self._container(stmt)
         self._function_derived(stmt)
         self._fields_of_array(stmt)
+        self._written_entry(stmt)
         if isinstance(stmt, ir.Enter):
             self._entered(stmt)
         for expr in _operations(stmt, self.active):
@@ -165,6 +168,25 @@ class _Check:
                         getattr(part, "at", None) or stmt.origin.place,
                         "Use a dict with one array for each field.",
                     )
+
+    def _written_entry(self, stmt: ir.Stmt) -> None:
+        """What only a container or an object can be asked for, of what an array gave: an array of
+        objects, through which nothing is followed."""
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Attribute(base, method))):
+                found = method in STORING_METHODS and not hasattr(np.ndarray, method)
+            case ir.Store(target=ir.Attribute(base, name)):
+                found = not hasattr(np.ndarray, name)
+            case ir.Store(target=ir.Index(base)):
+                found = self._form(base) == "number"
+            case _:
+                return
+        if found and self._form(base) in ("number", "array", "value"):
+            raise UnsupportedError(
+                "an entry of an array is used as a container or as an object",
+                stmt.origin.place,
+                "Arrays of objects are not followed: use a list of what they hold.",
+            )
 
     def _form(self, expr: ir.Expr) -> str:
         if isinstance(expr, ir.Display):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .. import ir, runtime
-from ..ir.kind import Kind
+from ..ir.kind import UNKNOWN, Kind
 from ..runtime import making
 from .book import nondifferentiable, rule
 from .kinds_of import (
@@ -12,6 +12,7 @@ from .kinds_of import (
     dim,
     dtype_class,
     first,
+    holds_objects,
     shape_from_argument,
     unknown,
 )
@@ -20,6 +21,8 @@ from .kinds_of import (
 def _converted(call, kind_of):
     kind = kind_of(call.args[0])
     dtype = argument(call, 1, "dtype")
+    if holds_objects(dtype):
+        return UNKNOWN
     found = kind.dtype if dtype is None else dtype_class(dtype, kind.dtype)
     if kind.form in ("number", "array"):
         return Kind("array", found, kind.shape)

@@ -404,6 +404,8 @@ def shape_from_argument(
     def kind(call: ir.Call, kind_of: KindOf) -> Kind:
         shape = argument(call, place, name)
         given = argument(call, dtype_place if dtype_place >= 0 else len(call.args), "dtype")
+        if holds_objects(given):
+            return UNKNOWN
         return Kind("array", dtype_class(given, dtype), shape_given(shape, kind_of))
 
     return kind
@@ -421,6 +423,12 @@ def dtype_class(expr: ir.Expr | None, default: str = "?") -> str:
     except TypeError:
         return "?"
     return {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}.get(code, "?")
+
+
+def holds_objects(dtype: ir.Expr | None) -> bool:
+    """Whether an argument `dtype=` asks for an array of objects, whose items are of any kind."""
+    given = dtype.value if isinstance(dtype, ir.Const) else getattr(dtype, "obj", None)
+    return given is object or given is np.object_ or given in ("O", "object")
 
 
 def shape_given(expr: ir.Expr | None, kind_of: KindOf) -> Shape:

@@ -153,8 +153,14 @@ def broadcast_like(g: Any, y: Any) -> Any:
 def adjoint_dtype(dtype: Any) -> Any:
     """The dtype of the adjoint of an array whose own dtype is not that of floats.
 
-    Raises `TypeError` where the array has fields: its adjoint would have as many.
+    Raises `TypeError` where the array has fields: its adjoint would have as many; and where it
+    is one of objects: what these are is not followed.
     """
+    if dtype.kind == "O":
+        raise TypeError(
+            "an array of objects carries derivatives: use a list of arrays, or an array of numbers "
+            "(dtype=float)"
+        )
     if dtype.names is not None:
         raise TypeError(
             "an array with fields (a structured array) carries derivatives: use a dict with one "

@@ -15,6 +15,7 @@ from . import (
     records,
     sequences,
     shadow,
+    shapes,
     sharing,
     statements,
 )
@@ -60,6 +61,7 @@ REFUSING = frozenset(
             records.require_same_length,
             statements.lost_statements,
         ),
+        *(shapes.float_dtype, shapes.uncast),
         *(statements.Unsuppressed.__exit__, buffers.require_read_first),
         *shadow.REFUSALS,
         *(linalg.refuse_phases, linalg.refuse_further_vectors, linalg.refuse_full_factors),
