@@ -154,9 +154,22 @@ CLASS_IS_READ = (
 
 
 class SharingError(UnsupportedError):
-    """Memory that may be shared is written in place."""
+    """Adjoints by names are refused, since memory that may be shared is written in place; they are
+    then found by identity."""
 
     needs = "memory"
+
+
+def not_by_names(place: Place | None) -> SharingError:
+    """What is raised at the statement that refuses adjoints by names. What is refused by identity
+    as well says its own reason; this one is read where the types of a call may still help."""
+    return SharingError(
+        "memory that may be shared is written in place",
+        place,
+        "Copy arrays where they share memory and are written, annotate the parameter of the "
+        "function you derive that they come from (`x: float` or `x: np.ndarray`), or pass "
+        "`example=` arguments.",
+    )
 
 
 class NonFiniteError(TangentlikeError, ArithmeticError):

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..errors import SharingError
+from ..errors import not_by_names
 from .memory import (
     OVERLAPPING,
     READ_ONLY,
@@ -125,29 +125,13 @@ def analyse_aliases(sharing: Sharing) -> Aliases:
 def _resolve(written: str, other: str, stmt: ir.Stmt, aliases: Aliases, sharing: Sharing) -> None:
     """Make the views among two sharing names paths of their common base, or refuse."""
     if written == other:
-        raise SharingError(
-            f"{_spoken(written)} is written in place, and another element may be the same array",
-            stmt.origin.place,
-            f"Put a copy of each into `{owner(written)}`, as in `[row.copy(), row.copy()]`.",
-        )
+        raise not_by_names(stmt.origin.place)  # (two elements may be the same array)
     owners = (owner(written), owner(other))
     for name in owners:
         _follow(name, aliases, sharing)
-    if aliases.root(owners[0]) == aliases.root(owners[1]):
-        return  # (an item of `a` is the same view of `a_bar`, be `a` an array or a list)
-    seen, name = _spoken(other), owner(other)
-    raise SharingError(
-        f"{_spoken(written)} is written in place while {seen} may share its memory",
-        stmt.origin.place,
-        f"The write may be seen through {seen}, and through which of its entries is not known "
-        f"until run time. Copy one of them where they differ, as in `{name} = {name}.copy()`.",
-    )
-
-
-def _spoken(node: str) -> str:
-    if node.endswith("[*]"):
-        return f"an element of `{owner(node)}`"
-    return f"`{node}`"
+    if aliases.root(owners[0]) != aliases.root(owners[1]):
+        raise not_by_names(stmt.origin.place)
+    # (else an item of `a` is the same view of `a_bar`, be `a` an array or a list)
 
 
 def _follow(name: str, aliases: Aliases, sharing: Sharing) -> None:

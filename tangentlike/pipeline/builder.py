@@ -56,7 +56,7 @@ from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplify
 from ..codegen.optimize.facts import is_computation, shares_memory
-from ..errors import SharingError, UnsupportedError
+from ..errors import UnsupportedError, not_by_names
 from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
@@ -346,11 +346,7 @@ class Builder:
         if self.reading.by_identity:
             return self._primal_by_identity(lowered, wrt, given, shared)
         if has_shadow(lowered.function):
-            raise SharingError(
-                "adjoints are found by identity here",
-                lowered.function.place,
-                "Copy arrays where they share memory and are written.",
-            )
+            raise not_by_names(lowered.function.place)
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
         self._check_outside(lowered.function, wrt, context, containers=True)

@@ -10,7 +10,7 @@ from ... import ir
 from ...analysis.aliases import Aliases, analyse_aliases
 from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
-from ...errors import SharingError
+from ...errors import not_by_names
 from ...frontend.lower import names_of, reaching, renamed_webs
 from ..context import BECOMES, BINARY_OF, Context
 
@@ -30,9 +30,7 @@ def rebind_updates(
         sharing = Sharing(facts, context.sources())
         private = _private_updates(function, sharing, shared, context)
         if not private:
-            _refuse_changed(function, context)
-            _refuse_rebound(facts, shared)
-            _require_arrays(function, sharing, context)
+            _refuse_changed(function, sharing, shared, context)
             return function, facts, analyse_aliases(sharing)
         function = rebound(function, private, context)
 
@@ -87,54 +85,21 @@ def _changed(function: ir.Function) -> dict[str, ir.Stmt]:
     return found
 
 
-def _refuse_changed(function: ir.Function, context: Context) -> None:
-    for name, stmt in _changed(function).items():
-        other_way = (
-            f"Set key by key, build a new dict, as in `{name} = {{**{name}, k: v}}`,"
-            if context.kind_of(ir.Var(name)).form == "dict"
-            else f"Append item by item, build a new list, as in "
-            f"`{name} = {name}[:i] + [v] + {name}[i:]`,"
-        )
-        raise SharingError(
-            f"`{name}` is changed as a whole while another name may refer to it",
-            stmt.origin.place,
-            f"Which item goes where is then not tracked. {other_way} or copy it where the two "
-            "differ.",
-        )
-
-
-def _refuse_rebound(facts: Structure, shared: frozenset[str]) -> None:
-    """A parameter whose writes the caller sees must stay the caller's object throughout."""
-    for name in sorted(shared & facts.definitions.keys()):
-        raise SharingError(
-            f"`{name}` is written in place for the caller, and bound to another object here",
-            facts.definitions[name][0].origin.place,
-            f"Give the new object a name of its own, as in `new_{name} = ...`.",
-        )
-
-
-def _require_arrays(function: ir.Function, sharing: Sharing, context: Context) -> None:
+def _refuse_changed(
+    function: ir.Function, sharing: Sharing, shared: frozenset[str], context: Context
+) -> None:
+    """Refuse adjoints by names of what may be changed under another name as well."""
+    definitions = sharing.facts.definitions
+    changed: list[ir.Stmt] = [*_changed(function).values()]
+    # A parameter whose writes the caller sees must stay the caller's object throughout.
+    changed += [definitions[name][0] for name in sorted(shared & definitions.keys())]
     for name, stmt in _updated(function).items():
-        if context.kind_of(ir.Var(name)).form in ("array", "list"):
-            continue
-        if any(_appends(other, name) for other in ir.statements(function.body)):
-            _refuse_extended(name, stmt)
-        if name not in sharing.indexed:
-            raise SharingError(
-                f"`{name}` may be a number (rebound here) or an array (written in place)",
-                stmt.origin.place,
-                "Another name may share its memory, so the two differ. Annotate the parameter it "
-                "comes from (`x: float` or `x: np.ndarray`), of the function you derive, "
-                "not of one that it calls, or pass `example=` arguments.",
-            )
-
-
-def _refuse_extended(name: str, stmt: ir.Stmt) -> None:
-    raise SharingError(
-        f"`{name}` may be a list (extended here) or an array (added to in place)",
-        stmt.origin.place,
-        "Give the two names of their own, or write `xs.extend(items)` for a list.",
-    )
+        if context.kind_of(ir.Var(name)).form not in ("array", "list"):
+            appends = any(_appends(other, name) for other in ir.statements(function.body))
+            if appends or name not in sharing.indexed:
+                changed.append(stmt)  # (a number, which is bound anew, or what is written)
+    if changed:
+        raise not_by_names(changed[0].origin.place)
 
 
 def _appends(stmt: ir.Stmt, name: str) -> bool:

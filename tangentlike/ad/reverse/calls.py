@@ -8,7 +8,7 @@ from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.memory import Effects, element
 from ...analysis.operations import is_python_function, rule_object, written_position
-from ...errors import SharingError
+from ...errors import not_by_names
 from ...ir.kind import OTHER
 from ..context import Context
 from ..specialize.callees import CallSite, Pair
@@ -81,12 +81,7 @@ class CallConversion(ir.Rewriter):
                 if other == formal or not self._may_share(first, second):
                     continue
                 if first == second:
-                    raise SharingError(
-                        f"`{call.fn.text}` writes its argument `{formal}`, and receives the same "
-                        f"array as `{other}`",
-                        call.at,
-                        "Pass a copy of one of them.",
-                    )
+                    raise not_by_names(call.at)
                 check = ir.Call(self.context.helper("require_apart"), (first, second))
                 guards.append(ir.Do(check, ir.Origin(call.at)))
         return guards

@@ -22,7 +22,7 @@ from ...analysis.memory import Sources, element
 from ...analysis.record_types import record_values
 from ...analysis.sharing import Sharing, container_stores, owner
 from ...analysis.structure import structure
-from ...errors import SharingError, UnsupportedError
+from ...errors import UnsupportedError, not_by_names
 from ...ir.index import ProgramIndex
 from ..context import BINARY_OF, Context
 from .adjoints import Adjoints
@@ -137,11 +137,7 @@ def refuse_array_field(stmt: ir.Store | ir.Update, base: str, context: Context) 
 def refuse_slice_of_list(stmt: ir.Store, target: ir.Index, context: Context) -> None:
     """`xs[1:] = ys` may change the length of a list, and with it where its items are."""
     if context.kind_of(target.base).form == "list" and isinstance(target.key, ir.Slice):
-        raise SharingError(
-            "a slice of a list that carries derivatives is assigned",
-            stmt.origin.place,
-            "Store the items one by one, or use an array.",
-        )
+        raise not_by_names(stmt.origin.place)
 
 
 def reverse_store(

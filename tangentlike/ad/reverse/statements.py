@@ -13,7 +13,7 @@ from ...analysis.memory import surely_basic, surely_fancy
 from ...analysis.operations import MUTATING_METHODS
 from ...analysis.refusals import unknown_class
 from ...analysis.saving import is_scatter
-from ...errors import SharingError, UnsupportedError
+from ...errors import UnsupportedError, not_by_names
 from ...ir.kind import Kind
 from ...rules.index_kinds import key_parts
 from ..context import ISUB, MUL, Context
@@ -359,12 +359,7 @@ class Statements:
                     self.adjoints.out.append(ir.Do(popped, self.adjoints.origin))
             case ir.Call(fn=ir.Attribute(ir.Var(base), method)) if method in MUTATING_METHODS:
                 if base in self.active and method != "pop":
-                    raise SharingError(
-                        f"`{method}` of a container that carries derivatives",
-                        stmt.origin.place,
-                        "Which item goes where is not tracked in reverse. Use `append`, `pop()` "
-                        "and stores to items, or build a new container.",
-                    )
+                    raise not_by_names(stmt.origin.place)
             case ir.Call(fn=ir.Attribute(ir.Var(base), "__setitem__")) if base in self.active:
                 raise UnsupportedError(
                     "`__setitem__` is called by its name",
