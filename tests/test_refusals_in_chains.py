@@ -288,10 +288,13 @@ def an_attribute_that_is_read_again(x):
     return np.sum(a) + o.through(x, False)
 
 
-@pytest.mark.parametrize("loss", [a_buffer_that_is_read_again, an_attribute_that_is_read_again])
-def test_what_was_cut_out_may_write(loss: Callable[..., Any]) -> None:
+def test_what_was_cut_out_may_write() -> None:
+    """The general text is refused; what a call decides may leave nothing of what was cut out."""
     with pytest.raises(tl.UnsupportedError):
-        tl.grad(loss)(X)
+        str(tl.grad(a_buffer_that_is_read_again).source)
+    tl.check_grads(a_buffer_that_is_read_again, (X,))
+    with pytest.raises(tl.UnsupportedError):
+        tl.grad(an_attribute_that_is_read_again)(X)
 
 
 def shares(x, smooth=False):

@@ -381,9 +381,9 @@ def test_a_derivative_that_would_leave_is_refused() -> None:
     assert tl.grad(remembering)(2.0) == 4.0
     assert last == 4.0
     with pytest.raises(tl.UnsupportedError, match="carries derivatives into `last`"):
-        tl.grad(leaking)
+        tl.grad(leaking)(2.0)
 
 
 def test_a_global_that_a_callee_writes_is_refused_where_it_is_read() -> None:
     with pytest.raises(tl.UnsupportedError, match="`calls` is read here"):
-        tl.grad(count_unseen)
+        tl.grad(count_unseen)(2.0)

@@ -22,7 +22,7 @@ from ..pytree.seeds import seed_like, with_all_keys, with_lists
 from ..runtime.functions import derived_by
 from ..runtime.tape import fresh_tape
 from .described import documented
-from .handback import Operator, finish, hand_back
+from .handback import HandedBack, Operator, finish, hand_back
 from .signatures import (
     Derivative,
     DerivativeOf,
@@ -98,8 +98,8 @@ def grad(
         NaN or an infinity in the result raises `tl.NonFiniteError`, which says where it begins
         (the derivative is run a second time for that).
     strict : bool
-        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
-        derivative (docs/semantics.md).
+        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
+        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------
@@ -194,8 +194,8 @@ def value_and_grad(
         NaN or an infinity in the value or the gradient raises `tl.NonFiniteError`, which says
         where it begins (the derivative is run a second time for that).
     strict : bool
-        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
-        derivative (docs/semantics.md).
+        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
+        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------
@@ -247,7 +247,7 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
-    @standard_arrays_too
+    @HandedBack
     def gradient(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         if library and _calls_differently(primal, args, kwargs):
@@ -341,8 +341,8 @@ def autodiff(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
-        derivative (docs/semantics.md).
+        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
+        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------
@@ -377,7 +377,7 @@ def autodiff(
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
-    @standard_arrays_too
+    @HandedBack
     def derivative(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         args, kwargs = _complete(primal, args, kwargs)
@@ -636,7 +636,8 @@ def _dress(
 ) -> types.FunctionType:
     seeds = operator == "autodiff"
     made = Operator(operator, primal, lambda: derivation, about, seeds=seeds, shaped=shaped)
-    dressed = hand_back(function, made, qualname, primal.signature)
+    at_once = target != "numpy"  # (which may not be there, or has nothing to do)
+    dressed = hand_back(function, made, qualname, primal.signature, at_once)
     return _plain(dressed) if target == "numba" else dressed
 
 

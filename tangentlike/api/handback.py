@@ -6,36 +6,92 @@ knows enough of itself to be differentiated again.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import sys
 import types
-from collections import UserString
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+from ..dispatch.array_modules import standard_arrays_too
 from ..dispatch.derivation import Derivation, functions_of
-from ..errors import UnknownClassError, UnsupportedError
+from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from ..frontend.marks import mark
 from ..frontend.primal import Primal, missing_names
+from ..frontend.source import name_in_source
 from ..frontend.structures import Structures
+from ..rules.book import default_book
+from ..runtime.standard import HOMES
 from .composed import Again
 
 if TYPE_CHECKING:
     from .saved import Saved
 
-__all__ = ["Operator", "finish", "hand_back"]
+__all__ = ["HandedBack", "Operator", "finish", "hand_back"]
 
 
-class _LaterText(UserString):
-    """The source of a derivative that waits for names defined further down the module."""
+_MADE = ("source", "stages", "__wrapped__")  # known after the transform
 
-    def __init__(self, derive: Callable[[], Derivation]) -> None:
-        self._derive = derive
 
-    @property
-    def data(self) -> str:  # type: ignore[override]
-        return self._derive().derived.source
+class HandedBack:
+    """A derivative: a plain function in all respects but one, that its text is made on demand.
+
+    It calls the function that it is put on as a decorator. A call makes the text for the types of
+    its arguments; the general one, right for all types, is made when it is asked for.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_plain", "_run", "_served")
+
+    def __init__(self, run: Callable[..., Any]) -> None:
+        self._run = run
+        self._served: Derivation | None = None  # what its latest call was served by
+        self._plain = standard_arrays_too(run)  # the plain function that this stands for
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        # (One call less than through `_plain`, where no array of the standard can be met.)
+        run = self._run if sys.modules.keys().isdisjoint(HOMES) else self._plain
+        return run(*args, **kwargs)
+
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        return self if owner is None else types.MethodType(self, owner)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `inspect`, `pydoc` and all that ask for functions take it for."""
+        return types.FunctionType
+
+    def __repr__(self) -> str:
+        return f"<function {self.__qualname__} at {id(self):#x}>"
+
+    def __reduce__(self) -> str:
+        return str(self.__qualname__)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _MADE or name == "__signature__":
+            return _on_demand(self, name)
+        return getattr(self._plain, name)
+
+
+def _on_demand(function: HandedBack, name: str) -> Any:
+    """What is known of a derivative after the transform: the transform runs now.
+
+    Where it is refused, what any function has is still there."""
+    operator: Operator = function.__tangentlike__
+    try:
+        try:
+            finish(function)
+        except UnknownClassError:  # (the arguments of the first call tell what it needs)
+            finish(function, operator.derive().for_defaults)
+    except TangentlikeError as refusal:
+        if name == "__signature__":
+            return operator.primal.signature
+        if name == "__wrapped__":
+            raise AttributeError(f"no `__wrapped__`: {refusal.message}") from None
+        raise
+    return function.__dict__[name]
 
 
 @dataclass(frozen=True)
@@ -79,15 +135,10 @@ class Operator:
         """The same derivative as `function`, for arguments of these structures."""
         found = self.derive().for_required(required)
         again = None if self.again is None else self.again.for_required(required)
-        made: Any = types.FunctionType(
-            function.__code__, function.__globals__, function.__name__, None, function.__closure__
-        )
-        made.__dict__.update(function.__dict__, __wrapped__=None)
-        made.__signature__ = inspect.signature(function, follow_wrapped=False)
-        made.__module__, made.__qualname__ = function.__module__, function.__qualname__
-        made.__doc__ = function.__doc__
+        made = HandedBack(function._run if type(function) is HandedBack else function)
+        known = (*_MADE, "__signature__") if self.seeds else _MADE
+        made.__dict__.update((k, v) for k, v in function.__dict__.items() if k not in known)
         mark(made, tangentlike=replace(self, derive=lambda: found, again=again))
-        finish(made)
         return cast(types.FunctionType, made)
 
 
@@ -96,42 +147,52 @@ def hand_back(
     operator: Operator,
     qualname: str,
     signature: inspect.Signature,
+    at_once: bool = False,
 ) -> types.FunctionType:
-    """Dress `function` as the derivative: signature, source, stages, a name that pickles, and
-    `saved(*args)`, which says what its reverse sweep saves, `source_for(*args)`, the text for
-    arguments like these, and `versions`, the texts of all types of arguments it was called with.
+    """Dress `function` as the derivative: signature, a name that pickles, `saved(*args)`, which
+    says what its reverse sweep saves, `source_for(*args)`, the text for arguments like these, and
+    `versions`, the texts of all types of arguments it was called with.
 
-    The transform runs now, unless a name the function needs is not there yet.
+    The transform runs when a call or a text is asked for; now where this is wanted `at_once`, or
+    all refusals are (`strict`). A function without source, or a rule, is refused in any case.
     """
+    function.__name__ = _expected_name(operator)
     function.__module__ = "tangentlike.dispatch.derived"
     function.__qualname__ = qualname
     function.__doc__ = operator.about
     mark(function, tangentlike=operator)
-    function.__signature__ = signature
+    if not operator.seeds:  # (their parameters are those of the emitted function)
+        function.__signature__ = signature
     function.saved = functools.partial(_saved, operator)
     function.source_for = functools.partial(_source_for, operator)
     function.versions = Versions(operator)
     function._repr_html_ = functools.partial(_shown, function)
-    if missing_names(operator.primal.function):
-        function.__name__ = f"{operator.primal.name}_{operator.name}"
-        function.source = _LaterText(operator.derive)
-    else:
-        try:
+    if (at_once or operator.primal.strict) and not missing_names(operator.primal.function):
+        with contextlib.suppress(UnknownClassError):
             finish(function)
-        except UnknownClassError:  # the arguments of the first call tell what it needs
-            function.__name__ = f"{operator.primal.name}_{operator.name}"
-            function.source = _LaterText(lambda: operator.derive().for_defaults)
     return cast(types.FunctionType, function)
+
+
+def _expected_name(operator: Operator) -> str:
+    """The name of the emitted function, unless that is taken; refused where there is no source."""
+    primal, suffix = operator.primal.function, operator.name
+    ruled = default_book().find(primal) is not None
+    if operator.seeds:
+        suffix = "vjp" if operator.derive().request.mode == "adjoint" else "jvp"
+    return f"{primal.__name__ if ruled else name_in_source(primal)}_{suffix}"
 
 
 def _shown(function: Any) -> str | None:
     """The derivative as a notebook shows it; None (a plain `repr`) while it is not made yet."""
     from ..codegen.print.html import derivative_page
 
-    source = function.__dict__.get("source")
-    if not isinstance(source, str):
-        return None
     operator: Operator = function.__tangentlike__
+    if "source" not in function.__dict__ and missing_names(operator.primal.function):
+        return None
+    try:
+        source = function.source
+    except UnknownClassError:
+        return None
     wrt = ", ".join(operator.derive().request.wrt)
     what = (
         f"{function.__name__}: tl.{operator.name} of {operator.primal.name} with respect to {wrt}"
@@ -187,16 +248,19 @@ class Versions(Mapping[str, str]):
 
 
 def finish(function: Any, chosen: Derivation | None = None) -> None:
-    """Attach what is known only after the transform; at the first call at the latest, and again
+    """Attach what is known only after the transform: at a call, or when it is asked for; and again
     where another version served a call.
 
     `chosen` is the derivation that served that call."""
+    if chosen is not None and getattr(function, "_served", None) is chosen:
+        return
     known = function.__dict__.get("__wrapped__")
     if known is not None and chosen is None:
         return
     operator: Operator = function.__tangentlike__
     derived = (chosen or operator.derive()).derived
     emitted = functions_of(derived)[-1]
+    function._served = chosen
     if emitted is known:
         return
     function.__name__ = emitted.__name__

@@ -14,7 +14,6 @@ from typing import Any, ParamSpec, overload
 
 import numpy as np
 
-from ..dispatch.array_modules import standard_arrays_too
 from ..dispatch.derivation import Derivation
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import TangentlikeError, UnsupportedError
@@ -25,7 +24,7 @@ from ..pytree.blocks import Blocks, flat, shaped_like, size_of, units
 from .calls import _bound, _complete, _derivation
 from .composed import Again, jacobian_text
 from .described import documented
-from .handback import Operator, finish, hand_back
+from .handback import HandedBack, Operator, finish, hand_back
 from .remembered import Remembered
 from .signatures import Derivative, GradientOf
 from .sweeps import Forward, Reverse
@@ -100,8 +99,8 @@ def jacobian(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
-        derivative (docs/semantics.md).
+        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
+        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------
@@ -135,7 +134,7 @@ def jacobian(
     names, single = wrt_names(primal, wrt)
     task = _Task(primal, names, single, mode, has_aux, holomorphic, example)
 
-    @standard_arrays_too
+    @HandedBack
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
         found = task.at(args, kwargs)
@@ -205,8 +204,8 @@ def jacfwd(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
-        derivative (docs/semantics.md).
+        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
+        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------
@@ -281,8 +280,8 @@ def jacrev(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
-        derivative (docs/semantics.md).
+        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
+        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------
@@ -352,8 +351,8 @@ def hessian(
     example : tuple, optional
         Arguments like those it will be called with: their ranks and shapes make plainer source.
     strict : bool
-        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
-        derivative (docs/semantics.md).
+        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
+        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------
@@ -386,7 +385,7 @@ def hessian(
     def derive(along: tuple[str, ...] = names) -> Derivation:
         return gradient_tangent(primal, names, single, has_aux, along, example=example)
 
-    @standard_arrays_too
+    @HandedBack
     def matrix(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _complete(primal, args, kwargs)
         outer = derive(names).specialized_for(args, kwargs)

@@ -36,7 +36,7 @@ from .calls import (
 )
 from .composed import Again, hvp_text
 from .described import documented
-from .handback import Operator, finish
+from .handback import HandedBack, Operator, finish
 from .jacobians import gradient_tangent, handed
 from .remembered import Remembered
 from .signatures import DerivativeOf, PlainDerivative, TangentMap
@@ -107,8 +107,8 @@ def hvp(
         Arguments like those it will be called with, without `v`: their ranks and shapes make
         plainer source.
     strict : bool
-        Refuse at once also what a call may not reach. Otherwise a `raise` stands for that in the
-        derivative (docs/semantics.md).
+        Refuse all at once, also what a call may not reach. Otherwise a `raise` stands for that in
+        the derivative (docs/semantics.md), and the rest is refused at the first call.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def hvp(
     def derive() -> Derivation:
         return gradient_tangent(primal, names, single, has_aux, names, mode, example)
 
-    @standard_arrays_too
+    @HandedBack
     def product(*args: Any, **kwargs: Any) -> Any:
         args, kwargs, v = _vector(args, kwargs, v_name, v_position, follows_x)
         args, kwargs = _complete(primal, args, kwargs)

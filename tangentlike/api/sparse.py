@@ -23,7 +23,7 @@ from ..pytree.blocks import from_vector, size_of, to_vector
 from .calls import _complete, _derivation
 from .coloring import column_colors, fewest_possible, star_colors
 from .described import documented
-from .handback import Operator, finish, hand_back
+from .handback import HandedBack, Operator, hand_back
 from .jacobians import OF_REAL, gradient_tangent, handed, inputs_for, refuse_unsuited
 from .remembered import Remembered
 from .signatures import SparseDerivative, SparseOf
@@ -252,6 +252,7 @@ def _sparse(
     given = None if sparsity is None else _pattern(sparsity)
     latest: list[Plan] = []
 
+    @HandedBack
     def matrix(*args: Any, **kwargs: Any) -> Any:
         here = point(*_complete(primal, args, kwargs))
         known = latest[0] if latest else None
@@ -275,7 +276,6 @@ def _sparse(
                 "`sparsity` lacks",
                 hint="Add it to the pattern, or leave out `sparsity`: then the pattern is found.",
             )
-        finish(matrix)
         return result
 
     def plan() -> Plan:

@@ -214,6 +214,11 @@ class Derivation:
         values = [] if given is None else [given.get(name) for name in names]
         return [value if type(value) in (str, bool) else None for value in values]
 
+    @property
+    def latest(self) -> Derivation:
+        """The derivation that served the call before."""
+        return self._latest[1]
+
     def made_versions(self) -> list[Derived]:
         """What calls were served by, one for each types of arguments."""
         chosen = dict.fromkeys(self._versions.values())
@@ -226,14 +231,16 @@ class Derivation:
             found = self.for_complex
         if not self.request.has_foreign and any(map(leaves.is_foreign, given)):
             found = found.for_foreign
-        namespace = namespace_of(given)
-        if namespace is not None and (is_mirror(namespace) or found._asks_modules):
-            found = found.for_namespace(namespace)
-        found = found.for_structures(self._by_name(args, kwargs) or {}).settled()
-        if found.primal.inner is None and not found.claims:
+        by_name, namespace = self._by_name(args, kwargs), namespace_of(given)
+        if namespace is not None and is_mirror(namespace):
+            found, namespace = found.for_namespace(namespace), None
+        suited = found.for_structures(by_name or {})
+        if namespace is not None and suited._asks_modules:
+            suited = found.for_namespace(namespace).for_structures(by_name or {})
+        found = suited.settled()
+        if by_name is None or (found.primal.inner is None and not found.claims):
             return found
-        by_name = self._by_name(args, kwargs)
-        return found if by_name is None else found._believing(by_name)
+        return found._believing(by_name)
 
     @cached_property
     def _asks_modules(self) -> bool:
@@ -655,7 +662,7 @@ class Derivations:
         """The derivation that is known for these, or a new one."""
         code, closure = _keys(primal, request)
         found, alike = self._known.get((*code, closure)), self._of_code.get(code)
-        if found is None or not found.holds():
+        if found is None or not (found.holds() and found.latest.holds()):
             # The derivation keeps alive whatever the key names by id.
             found = Derivation(replace(primal, origin=None, args=(), kwargs={}), request)
             if not closure or alike is None or not found.take(alike):

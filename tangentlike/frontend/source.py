@@ -77,6 +77,24 @@ def find_definition(fn: types.FunctionType) -> Definition:
     >>> find_definition(find_definition).name
     'find_definition'
     """
+    file, site = _found(fn)
+    node = gast.ast_to_gast(site.node)
+    if site.owner:
+        _mangle(node, site.owner)
+    return Definition(node, _name(site), Source(fn.__code__.co_filename, file.lines))
+
+
+def name_in_source(fn: types.FunctionType) -> str:
+    """The name of a function where it is defined; refused where no source can be had."""
+    return _name(_found(fn)[1])
+
+
+def _name(site: _Site) -> str:
+    return site.assigned if isinstance(site.node, ast.Lambda) else site.node.name
+
+
+def _found(fn: types.FunctionType) -> tuple[_File, _Site]:
+    """The file of a live function, and where it is defined in it."""
     code = fn.__code__
     file = _parsed(fn)
     there = file.sites.get(code.co_firstlineno, ())
@@ -97,11 +115,7 @@ def find_definition(fn: types.FunctionType) -> Definition:
             place,
             f"{_CHANGED} Of several lambdas, put each on a line of its own.",
         )
-    node = gast.ast_to_gast(site.node)
-    if site.owner:
-        _mangle(node, site.owner)
-    name = site.assigned if isinstance(site.node, ast.Lambda) else site.node.name
-    return Definition(node, name, Source(code.co_filename, file.lines))
+    return file, site
 
 
 def _no_source(fn: types.FunctionType) -> UnsupportedError:

@@ -64,7 +64,9 @@ def with_exact(required: Structures, given: Mapping[str, Any]) -> Structures:
         kind = known.pop(name, UNKNOWN)
         if value is not None and not (kind.cls or kind.has_methods or kind.among):
             shown = value if type(value) in (str, bool) else None
-            kind = replace(kind, exact=Exact(type(value), shown, name))
+            is_plain = isinstance(value, types.FunctionType)  # (or stands for one: a derivative)
+            cls = types.FunctionType if is_plain else type(value)
+            kind = replace(kind, exact=Exact(cls, shown, name))
         if kind != UNKNOWN:
             found.append((name, kind))
     return (*found, *known.items())

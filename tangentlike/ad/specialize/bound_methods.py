@@ -95,7 +95,8 @@ class _Reading:
         if not _operator(call) or not self.is_stable(base):
             return False
         if isinstance(base, ir.Ref):
-            return not isinstance(base.obj, type) and _has_call(type(base.obj))
+            plain = (type, types.FunctionType)
+            return not isinstance(base.obj, plain) and _has_call(type(base.obj))
         assert isinstance(base, ir.Var)
         match self.values.get(base.name):
             case ir.Call(fn=ir.Ref(obj=type() as cls)):

@@ -287,6 +287,7 @@ def _by_object(ref: ir.Ref, root: str) -> Binding:
         return Binding("imported", RUNTIME, root, obj)
     home, name = attribute_of(obj, "__module__", None), attribute_of(obj, "__qualname__", None)
     known = isinstance(home, str) and isinstance(name, str) and home in sys.modules
+    known = known and str(name).replace(".", "_").isidentifier()
     if known and getattr(sys.modules[str(home)], str(name), _ABSENT) is obj:
         return Binding("imported", str(home), str(name), obj)
     return Binding("given", "", root, obj, id(obj))

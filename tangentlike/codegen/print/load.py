@@ -42,8 +42,11 @@ class _Texts:
         """A file name for a text: always the same for the same text."""
         filename = self._filenames.get((name, source))
         if filename is None:
-            number = next(self._numbers.setdefault(name, itertools.count(1)))
-            filename = self._filenames[name, source] = f"<tangentlike {name} {number}>"
+            numbers = self._numbers.setdefault(name, itertools.count(1))
+            names = (f"<tangentlike {name} {number}>" for number in numbers)
+            # (A text that came from another process has its name there.)
+            filename = next(name for name in names if name not in linecache.cache)
+            self._filenames[name, source] = filename
         self._uses[filename] += 1
         linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
         self.origins[filename] = origins
