@@ -343,3 +343,20 @@ def test_solutions_keep_what_is_known_of_axes():
     made = tl.grad(shapes_of_solutions, wrt=("b", "c"))
     made(*args)
     assert "unbroadcast" not in made.source_for(*args)
+
+
+def test_names_have_the_lowest_numbers_that_are_free():
+    def heat(x1, x2, n):
+        x1 = x1.copy()
+        for _ in range(n):
+            x1[1:-1] += x2 * (x1[:-2] - x1[2:])
+        return np.sum(x1**2)
+
+    made = tl.grad(heat, wrt=("x1", "x2"))
+    args = (np.arange(5.0), 0.3, 2)
+    tl.check_grads(heat, args, wrt=(0, 1))
+    made(*args)
+    text = made.source_for(*args)
+    assert "x1_bar = 2.0 * x1" in text  # (the user's own numbers stay)
+    assert "product_bar = x1_bar[1:-1]" in text
+    assert "x2_bar" in text

@@ -20,6 +20,7 @@ from ..analysis.moving import refuse_moving
 from ..analysis.raising import refuse_raising
 from ..analysis.stated_classes import stated_classes
 from ..codegen.fuse import fused, refuse_unfused
+from ..codegen.optimize.plain_names import plainly_named
 from ..codegen.optimize.tapes import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
 from ..codegen.print.module import scopes_of
@@ -408,6 +409,7 @@ def _derived(
         run.made = without_repeats(shorter, len(main))
         if request.target == "cupy-fused":
             run.made = _fused(run.made, lowered.scope, build)
+        run.made = plainly_named(run.made, build.facts)
         asked = frozenset(build.methods.asked)
         structures = as_asked(request.structures, asked)
         types = ((name, described(k)) for name, k in structures if k != UNKNOWN)

@@ -21,8 +21,8 @@ def euler_grad(x0: float, k: float, n: int):
         sin_x = sin_x_saved.pop()
         x = x_saved.pop()
         difference_bar = 0.01 * x_bar
-        product3_bar = -difference_bar
-        x_bar += product3_bar * (x * x) * np.cos(x) + 2.0 * (product3_bar * sin_x) * x
+        product_bar = -difference_bar
+        x_bar += product_bar * (x * x) * np.cos(x) + 2.0 * (product_bar * sin_x) * x
         k_bar += difference_bar * x
         x_bar += difference_bar * k
     return x_bar, k_bar

@@ -40,8 +40,12 @@ def simplified_pairs(
     """
     out = list(map(simplified, functions))
     for at, (fwd, bwd) in enumerate(itertools.pairwise(functions)):
-        names = _unpacked(bwd)
-        if names is None or names != _taped(fwd) or len(names) != len(_taped(out[at]) or ()):
+        names = unpacked_names(bwd)
+        if (
+            names is None
+            or names != taped_names(fwd)
+            or len(names) != len(taped_names(out[at]) or ())
+        ):
             continue
         shorter = _unread(out[at], out[at + 1], facts[bwd.name])
         if shorter is not None:
@@ -103,7 +107,7 @@ def _calling(fn: ir.Function, same: Mapping[str, ir.Ref]) -> ir.Function:
     return ir.with_body(fn, ir.rewrite(fn.body, expression=one))
 
 
-def _unpacked(bwd: ir.Function) -> tuple[str | None, ...] | None:
+def unpacked_names(bwd: ir.Function) -> tuple[str | None, ...] | None:
     """The names that a backward function takes from its tape."""
     if bwd.empties and bwd.body:
         match bwd.body[0]:
@@ -113,7 +117,7 @@ def _unpacked(bwd: ir.Function) -> tuple[str | None, ...] | None:
     return None
 
 
-def _taped(fwd: ir.Function) -> tuple[str | None, ...] | None:
+def taped_names(fwd: ir.Function) -> tuple[str | None, ...] | None:
     """The names that a forward function returns as the tape (None for what has no name)."""
     match fwd.body[-1] if fwd.body else None:
         case ir.Return(value=ir.Display(items=(_, ir.Display(form="tuple", items=items)))):
@@ -126,12 +130,12 @@ def _unread(
 ) -> tuple[frozenset[int], ir.Block] | None:
     """Positions of the tape that are not read, or are stacks whose items are not, and the
     backward function after its first statement without them."""
-    names = _unpacked(bwd)
+    names = unpacked_names(bwd)
     if names is None:  # (nothing was read of it, and the statement is gone)
         return None
     known = frozenset(n for n in names if n is not None and names.count(n) == 1)
     pushed = _only_pushed(fwd)
-    taped = _taped(fwd) or ()
+    taped = taped_names(fwd) or ()
     own = frozenset(
         n for n, item in zip(names, taped, strict=True) if n in known and item in pushed
     )

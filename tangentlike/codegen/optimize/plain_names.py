@@ -1,0 +1,117 @@
+"""Names without numbers that nothing asks for: the last thing done to a finished function.
+
+The adjoint of `u`, of which lowering made `u` and `u2`, is called `u2_bar`; and `product3` may be
+the only product that is left. Where the shorter name is free, a person would use it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from ... import ir
+from ...frontend.naming import names_of
+from ...ir.names import Names
+from .facts import Facts
+from .tapes import taped_names, unpacked_names
+
+_ENDS = ("_bar", "_dot", "_saved", "_seed")
+_DERIVED = re.compile(r"(?P<root>.+?)(?P<end>_(?:bar|dot|saved|seed)\d*)")
+_NUMBERED = re.compile(r"(?P<stem>.*[^\d_])(?P<number>\d+)")
+
+
+def plainly_named(
+    functions: Sequence[ir.Function], facts: Mapping[str, Facts]
+) -> tuple[ir.Function, ...]:
+    """The functions of a module, their own names with the lowest numbers that are free. What
+    stands in a tape has one name in both functions of a pair, so it keeps that."""
+    taped = [unpacked_names(f) or () for f in functions]
+    for at, names in enumerate(taped[1:]):
+        if names:
+            taped[at] = (*taped[at], *(taped_names(functions[at]) or ()))
+    pairs = zip(functions, taped, strict=True)
+    return tuple(renumbered(f, facts[f.name], frozenset(names)) for f, names in pairs)
+
+
+def renumbered(
+    function: ir.Function, facts: Facts, kept: frozenset[str | None] = frozenset()
+) -> ir.Function:
+    """A function with lower numbers in its own names, but for those that are `kept`.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("u2_bar = 2.0 * u; product3_bar = u2_bar * k; return product3_bar"))
+    >>> facts = Facts(original={"u2": "u"}, temporaries=frozenset(["product3"]))
+    >>> print(show(renumbered(f, facts).body))
+    u_bar = 2.0 * u
+    product_bar = u_bar * k
+    return product_bar
+    """
+    families: dict[str, list[str]] = {}
+    for name in dict.fromkeys(_own_names(function)):
+        if _parts(name)[0] not in kept:
+            families.setdefault(_parts(name)[0], []).append(name)
+    free = _Free(names_of(function))
+    roots = {_parts(name)[0] for name in (*families, *function.param_names, *filter(None, kept))}
+    for root, names in families.items():
+        for shorter in _shorter_roots(root, roots, facts, free):
+            if free.give(names, [shorter + _parts(name)[1] for name in names]):
+                break
+    for name in (name for names in families.values() for name in names):
+        numbered = _NUMBERED.fullmatch(free.new.get(name, name))
+        if numbered and _DERIVED.fullmatch(name) and numbered["stem"].endswith(_ENDS):
+            free.give([name], [numbered["stem"]])
+    if not free.new:
+        return function
+    values: dict[str, ir.Expr] = {old: ir.Var(new) for old, new in free.new.items()}
+    return ir.with_body(function, ir.renamed(function.body, values))
+
+
+class _Free:
+    """Names that are free, and what is given for which."""
+
+    def __init__(self, taken: Names) -> None:
+        self.taken = taken
+        self.new: dict[str, str] = {}
+
+    def give(self, names: list[str], new: list[str]) -> bool:
+        """All of these new names, if they are free."""
+        if any(name in self.taken for name in new):
+            return False
+        self.taken.take(new)
+        self.new.update(zip(names, new, strict=True))
+        return True
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """`u2` and `_bar` of `u2_bar`."""
+    derived = _DERIVED.fullmatch(name)
+    return (derived["root"], derived["end"]) if derived else (name, "")
+
+
+def _shorter_roots(root: str, roots: set[str], facts: Facts, free: _Free) -> Iterator[str]:
+    """What a name, and what is derived from it, might be called: the user's name, or a temporary's
+    with a lower number that no other one has."""
+    numbered = _NUMBERED.fullmatch(root)
+    if root in facts.original:
+        if root not in free.taken or facts.original[root] not in free.taken:
+            yield facts.original[root]
+    elif numbered and root in facts.temporaries:
+        lower = (numbered["stem"] + str(n or "") for n in (0, *range(2, int(numbered["number"]))))
+        yield from (name for name in lower if name not in roots)
+
+
+def _own_names(function: ir.Function) -> Iterator[str]:
+    """The names that a function binds, but for those that inner functions and text may read."""
+    stmts = list(ir.statements(function.body))
+    kept = {*function.param_names, *function.free}
+    for stmt in stmts:
+        if isinstance(stmt, ir.OpaqueStmt):
+            return
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                if isinstance(part, ir.Opaque):
+                    kept |= ir.names_in(part)
+    for stmt in stmts:
+        yield from (name for name in ir.binds(stmt) if name not in kept)
