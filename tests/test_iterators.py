@@ -137,3 +137,40 @@ def keys_and_items(x: Any) -> Any:
 def test_keys_are_not_taken_for_values() -> None:
     with pytest.raises(TypeError, match="a dict is passed to a function of itertools"):
         tl.grad(keys_and_items)(X)
+
+
+def grouped_by_key(x):
+    s = 0.0
+    for positive, group in itertools.groupby([x[0], x[1], x[3], x[2]], key=lambda v: v > 0):
+        s = s + (1 + positive) * sum(v**2 for v in group)
+    return s
+
+
+def grouped_places(x):
+    s = 0.0
+    for k, places in itertools.groupby(range(4), key=lambda i: i // 2):
+        for i in places:
+            s = s + (k + 1) * x[i] ** 2
+    return s
+
+
+def grouped_values(x):
+    s = 0.0
+    for v, group in itertools.groupby([x[0], x[0], x[1]]):
+        s = s + v * len(list(group)) ** 2
+    return s
+
+
+def grouped_later(x):
+    groups = list(itertools.groupby([0, 0, 1]))
+    return sum(x[i] for _, group in groups for i in group)
+
+
+@pytest.mark.parametrize("f", (grouped_by_key, grouped_places, grouped_values))
+def test_groups(f):
+    tl.check_grads(f, np.array([0.3, 1.2, -0.7, 0.9]))
+
+
+def test_groups_that_python_has_used_up_are_refused():
+    with pytest.raises(tl.UnsupportedError, match="group"):
+        tl.grad(grouped_later)(np.array([0.3, 1.2]))

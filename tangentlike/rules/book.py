@@ -64,6 +64,7 @@ RULE_MODULES = (
     "fft",
     "scipy_linalg",
     "signal",
+    "image_filters",
 )
 
 

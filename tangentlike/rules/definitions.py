@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import ir, runtime
+from ..errors import UnsupportedError
+from ..frontend.owners import module_of
 from ..runtime.records import attribute_of
 from . import options, polynomials, programs, solver_programs
 from .book import default_book, resolve
@@ -183,9 +185,35 @@ def as_defined(lowered: Lowered) -> Lowered:
     )
 
 
+def is_image_filter(obj: Any) -> bool:
+    """Whether a function is one of `scipy.ndimage`."""
+    return module_of(obj).startswith("scipy.ndimage")
+
+
+def refuse_output(call: ir.Call) -> None:
+    """Refuse an `output=` of a filter: the array that it writes."""
+    assert isinstance(call.fn, ir.Ref)
+    if any(map(ir.is_starred, call.args)):
+        return
+    try:
+        bound = inspect.signature(call.fn.obj).bind(*call.args, **dict(call.kwargs)).arguments
+    except (TypeError, ValueError):
+        return  # (the call raises, and says why)
+    given = bound.get("output", ir.Const(None))
+    if not isinstance(given, ir.Const):
+        raise UnsupportedError(
+            f"`output=` of {call.fn.text} writes an array, or says its type",
+            call.at,
+            "Leave it out, and use what the call returns.",
+        )
+
+
 def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
     def expr(e: ir.Expr) -> ir.Expr:
         match e:
+            case ir.Call(fn=ir.Ref(obj=obj)) if is_image_filter(obj):
+                refuse_output(e)
+                return e
             case ir.Ref(text, obj):
                 program = definition(obj)
                 if program is None or default_book().find(obj) is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import runtime
-from ..runtime import require_no_dicts
+from ..runtime import require_no_dicts, run_bounds
 from ..runtime.records import attribute_of
 
 __all__ = ["PROGRAMS", "program_of"]
@@ -143,6 +143,17 @@ def dropwhile_items(predicate: Callable[[Any], Any], iterable: Any) -> Any:
     return items
 
 
+def group_items(iterable: Any, key: Callable[[Any], Any]) -> Any:
+    items = list(iterable)
+    names = [key(item) for item in items]
+    return [(names[start], items[start:end]) for start, end in run_bounds(names)]
+
+
+def equal_items(iterable: Any) -> Any:
+    items = list(iterable)
+    return [(items[start], items[start:end]) for start, end in run_bounds(items)]
+
+
 def repeated_item(item: Any, times: int) -> Any:
     return [item] * times
 
@@ -174,6 +185,7 @@ PROGRAMS: dict[Any, Callable[..., Any]] = {
         *("dropwhile_items", "flattened_items", "longest_items", "pairwise_items"),
         *("permutation_items", "product_items", "running_sums", "slice_items"),
         *("takewhile_items", "repeated_item", "count_beside", "cycle_beside", "repeat_beside"),
+        *("equal_items", "group_items"),
     )
 }
 _BY_CODE = {program.__code__: program for program in PROGRAMS.values()}

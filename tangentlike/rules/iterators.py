@@ -60,6 +60,7 @@ _LATER = {
     itertools.compress: runtime.compress_items,
     itertools.takewhile: runtime.takewhile_items,
     itertools.dropwhile: runtime.dropwhile_items,
+    itertools.groupby: runtime.group_items,
 }
 # Those without an end.
 _ENDLESS = {
@@ -119,6 +120,8 @@ def _spelled(call: ir.Call) -> ir.Call | None:
     words = dict(call.kwargs)
     if made is runtime.accumulate_items and len(call.args) == 1 and "func" not in words:
         made = runtime.running_sums
+    if made is runtime.group_items and len(call.args) == 1 and "key" not in words:
+        made = runtime.equal_items
     if "func" in words:
         words["function"] = words.pop("func")
     args = call.args
@@ -184,12 +187,18 @@ def _collects(stmt: ir.Stmt) -> bool:
 
 def _refusal(reason: str, call: ir.Call, stmt: ir.Stmt) -> tuple[str, Any, str]:
     text = call.fn.text if isinstance(call.fn, ir.Ref) and call.fn.obj is not generated else "it"
-    subject = "a generator" if text == "it" else f"the generator `{text}(...)`"
+    subject = "a generator" if text == "it" else f"`{text}(...)`"
+    if is_generator_function(getattr(call.fn, "obj", None)):
+        subject = f"the generator {subject}"
     place = stmt.origin.place if call.at is None else call.at
     message, hint = reason.split("|")
     return message.format(subject), place, hint
 
 
+_GROUPS = (
+    "a group of {} is not gone through once, in the round of a loop that it belongs to|Make a list "
+    "of each: `groups = [(key, list(group)) for key, group in itertools.groupby(...)]`."
+)
 _PARTLY = (
     "{} is not gone through at once|Make a list of it first, `items = list(...)`, and use that "
     "instead of the generator."
@@ -239,6 +248,9 @@ class _Spelling:
 
     def _as_list(self, stmt: ir.Assign, name: str, call: ir.Call, rest: ir.Block) -> ir.Stmt:
         until = self._until_taken(name, rest)
+        groups = isinstance(call.fn, ir.Ref) and call.fn.obj is itertools.groupby
+        if groups and not (until and self._once_each(until[-1])):
+            raise UnsupportedError(*_refusal(_GROUPS, call, stmt))
         if until is None or self.bound[name] > 1:
             return stmt
         if _is_endless(call):
@@ -250,14 +262,25 @@ class _Spelling:
             ended = ir.Call(helper, (other, *call.args), call.kwargs, call.at)
             return dataclasses.replace(stmt, value=ended)
         given = not isinstance(until[-1], ir.For) and _may_write(getattr(until[-1], "value", None))
-        if not given and all(map(self._is_number, (*call.args, *(v for _, v in call.kwargs)))):
+        if not (given or groups) and all(
+            map(self._is_number, (*call.args, *(v for _, v in call.kwargs)))
+        ):
             return stmt  # (places, whose loop needs no derivative)
         assert isinstance(call.fn, ir.Ref)
         listed = _spelled(call)
         assert listed is not None
         if call.fn.obj not in _AT_ONCE and self._may_change(ir.names_in(call), until):
+            if groups:
+                raise UnsupportedError(*_refusal(_CHANGED, call, stmt))
             return stmt
         return dataclasses.replace(stmt, value=listed)
+
+    def _once_each(self, stmt: ir.Stmt) -> bool:
+        """Whether a loop goes through each group of `itertools.groupby` once at most."""
+        match stmt:
+            case ir.For(target=(str(), str(group)), iter=ir.Var()):
+                return self.read[group] <= 1 and self.bound[group] == 1
+        return False
 
     def _generated(self, stmt: ir.Stmt, call: ir.Call) -> ir.Instead:
         """The call of a generator function: the list of what it yields is made at once. That is

@@ -294,6 +294,9 @@ def updated(y, x, new):
 nondifferentiable(
     runtime.survivors,
     runtime.places_left,
+    runtime.run_bounds,
+    runtime.reach_of,
+    runtime.gaussian_reach,
     runtime.places_taken,
     runtime.reached,
     runtime.require_class,

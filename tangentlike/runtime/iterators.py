@@ -13,9 +13,11 @@ from .refused import written_for
 
 __all__ = [
     "accumulate_items", "chain_items", "combination_items", "combinations_again", "compress_items",
-    "count_beside", "cycle_beside", "dropwhile_items", "flattened_items", "longest_items",
+    "count_beside", "cycle_beside", "dropwhile_items", "equal_items", "flattened_items",
+    "group_items", "longest_items",
     "pairwise_items", "permutation_items", "product_items", "repeat_beside", "repeated_item",
-    "require_no_dict", "require_no_dicts", "running_sums", "slice_items", "takewhile_items",
+    "require_no_dict", "require_no_dicts", "run_bounds", "running_sums", "slice_items",
+    "takewhile_items",
 ]  # fmt: skip
 
 
@@ -55,6 +57,34 @@ def accumulate_items(
     [2, 6, 24]
     """
     return list(itertools.accumulate(iterable, function, initial=initial))
+
+
+def group_items(iterable: Iterable[Any], key: Callable[[Any], Any]) -> list[tuple[Any, list[Any]]]:
+    """Each run of items with the same key, with that key.
+
+    >>> group_items([1, 3, 2, 5], lambda n: n % 2)
+    [(1, [1, 3]), (0, [2]), (1, [5])]
+    """
+    return [(name, list(group)) for name, group in itertools.groupby(iterable, key)]
+
+
+def equal_items(iterable: Iterable[Any]) -> list[tuple[Any, list[Any]]]:
+    """The same where each item is its own key.
+
+    >>> equal_items([1, 1, 2])
+    [(1, [1, 1]), (2, [2])]
+    """
+    return [(name, list(group)) for name, group in itertools.groupby(iterable)]
+
+
+def run_bounds(names: list[Any]) -> list[tuple[int, int]]:
+    """Where each run of equal items starts and ends.
+
+    >>> run_bounds([1, 1, 0, 1])
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    ends = list(itertools.accumulate(len(list(group)) for _, group in itertools.groupby(names)))
+    return list(zip([0, *ends], ends, strict=False))
 
 
 def product_items(*iterables: Iterable[Any], repeat: int = 1) -> list[tuple[Any, ...]]:

@@ -1,0 +1,87 @@
+"""Edges of images: what a filter sees beyond them, by the modes of `scipy.ndimage`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["folded_edges", "gaussian_reach", "reach_of", "with_edges"]
+
+_MODES = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
+
+
+def reach_of(*sizes: Any) -> int:
+    """How many places beyond an edge a filter of these sizes may look, in any direction.
+
+    >>> reach_of(3, (1, 5)), reach_of(2.2)
+    (5, 3)
+    """
+    return int(np.ceil(max(np.max(np.asarray(size, float), initial=0.0) for size in sizes)))
+
+
+def gaussian_reach(sigma: Any, truncate: float = 4.0, radius: Any = None) -> int:
+    """How many places away a filter of Gaussian weights looks.
+
+    >>> gaussian_reach(1.0), gaussian_reach((1.0, 2.0), 3.0), gaussian_reach(1.0, radius=2)
+    (5, 7, 2)
+    """
+    if radius is not None:
+        return reach_of(radius)
+    return reach_of(truncate * np.asarray(sigma, float)) + 1
+
+
+def _places(size: int, reach: int, mode: str) -> Any:
+    """The entry that stands at each place of an axis with its edges; -1 where there is none."""
+    at = np.arange(-reach, size + reach)
+    mode = _MODES.get(mode, mode)
+    if mode == "nearest":
+        return np.clip(at, 0, size - 1)
+    if mode == "wrap":
+        return at % size
+    if mode == "reflect":
+        at = at % (2 * size)
+        return np.where(at < size, at, 2 * size - 1 - at)
+    if mode == "mirror":
+        at = at % max(2 * size - 2, 1)
+        return np.where(at < size, at, 2 * size - 2 - at)
+    if mode == "constant":
+        return np.where((at >= 0) & (at < size), at, -1)
+    known = "reflect, mirror, nearest, wrap, constant and their names with grid-"
+    raise ValueError(f"the mode {mode!r} of an edge is none of {known}")
+
+
+def _each(mode: str | Sequence[str], rank: int) -> list[str]:
+    return [mode] * rank if isinstance(mode, str) else list(mode)
+
+
+def with_edges(x: Any, reach: int, mode: str | Sequence[str] = "constant") -> Any:
+    """An array with so many places more at each end of each axis, filled by a mode of
+    `scipy.ndimage` (zeros for "constant").
+
+    >>> with_edges(np.array([1, 2, 3]), 1, "reflect")
+    array([1, 1, 2, 3, 3])
+    """
+    for axis, name in enumerate(_each(mode, np.ndim(x))):
+        places = _places(x.shape[axis], reach, name)
+        taken = np.take(x, np.maximum(places, 0), axis)
+        shape = [-1 if k == axis else 1 for k in range(taken.ndim)]
+        x = taken * (places >= 0).reshape(shape) if name in ("constant", "grid-constant") else taken
+    return x
+
+
+def folded_edges(x: Any, reach: int, mode: str | Sequence[str] = "constant") -> Any:
+    """The adjoint of `with_edges`: what stands beyond the edges, added to what it was made of.
+
+    >>> folded_edges(np.array([1, 1, 1, 1, 1]), 1, "reflect")
+    array([2, 1, 2])
+    """
+    for axis, name in enumerate(_each(mode, np.ndim(x))):
+        places = _places(x.shape[axis] - 2 * reach, reach, name)
+        there = places >= 0
+        lines = np.moveaxis(x, axis, 0)
+        whole = np.zeros_like(x, shape=(x.shape[axis] - 2 * reach, *lines.shape[1:]))
+        np.add.at(whole, places[there], lines[there])
+        x = np.moveaxis(whole, 0, axis)
+    return x

@@ -1,0 +1,96 @@
+"""The filters of `scipy.ndimage` that are linear in the image: every mode, sizes, origins."""
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+ndimage = pytest.importorskip("scipy.ndimage")
+MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
+IMAGE = np.random.default_rng(0).normal(size=(4, 3))
+WEIGHTS = np.array([[1.0, 2.0, -0.5, 0.3], [0.2, -1.0, 0.4, 0.1]])
+
+FILTERS = {
+    "gaussian": lambda x, mode: ndimage.gaussian_filter(x, (0.6, 0.9), (0, 1), mode=mode, cval=2.0),
+    "radius": lambda x, mode: ndimage.gaussian_filter(x, 1.0, mode=mode, radius=6),
+    "gaussian1d": lambda x, mode: ndimage.gaussian_filter1d(x, 1.2, 0, mode=mode),
+    "laplacian": lambda x, mode: ndimage.gaussian_laplace(x, 0.7, mode=mode),
+    "uniform": lambda x, mode: ndimage.uniform_filter(x, (2, 5), mode=mode, origin=(0, 1)),
+    "uniform1d": lambda x, mode: ndimage.uniform_filter1d(x, 4, 0, mode=mode, origin=-1),
+    "correlate": lambda x, mode: ndimage.correlate(x, WEIGHTS, mode=mode, origin=(0, 1)),
+    "convolve": lambda x, mode: ndimage.convolve(x, WEIGHTS, mode=mode, cval=1.0, origin=(-1, 0)),
+    "correlate1d": lambda x, mode: ndimage.correlate1d(x, WEIGHTS[0], 0, mode=mode),
+    "convolve1d": lambda x, mode: ndimage.convolve1d(x, WEIGHTS[0], mode=mode, origin=1),
+    "sobel": lambda x, mode: ndimage.sobel(x, 0, mode=mode),
+    "prewitt": lambda x, mode: ndimage.prewitt(x, mode=mode),
+    "laplace": lambda x, mode: ndimage.laplace(x, mode=mode),
+}
+
+
+def cubes(name, mode):
+    f = FILTERS[name]
+
+    def g(x):
+        return np.sum(f(x * x, mode) ** 3)
+
+    return g
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_every_mode(name):
+    f = FILTERS[name]
+    for mode in MODES:
+        pull = tl.vjp(f, IMAGE, mode)[1]
+        zero = f(np.zeros_like(IMAGE), mode)
+        units = np.eye(IMAGE.size).reshape(-1, *IMAGE.shape)
+        matrix = np.array([(f(unit, mode) - zero).ravel() for unit in units])  # the linear map
+        bar = np.cos(np.arange(IMAGE.size)).reshape(IMAGE.shape)
+        found = pull(bar)
+        found = found[0] if isinstance(found, tuple) else found
+        np.testing.assert_allclose(np.ravel(found), matrix @ bar.ravel(), atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "mode"), (("gaussian", "mirror"), ("convolve", "nearest")))
+def test_both_modes_and_order_two(name, mode):
+    tl.check_grads(cubes(name, mode), IMAGE, order=2)
+
+
+def blurred_in_a_loop(x):
+    for _ in range(3):
+        x = np.tanh(ndimage.gaussian_filter(x, sigma=1.0))
+    return np.sum(x**2)
+
+
+def into(x, out):
+    ndimage.sobel(x, output=out)
+    return np.sum(out**2)
+
+
+def into_by_place(x, out):
+    return np.sum(ndimage.gaussian_filter1d(x, 1.0, 0, 0, out) ** 2)
+
+
+def by_weights(x):
+    return np.sum(ndimage.correlate(IMAGE, x[:2, :2], mode="wrap") ** 2)
+
+
+def test_in_a_loop():
+    tl.check_grads(blurred_in_a_loop, IMAGE)
+
+
+def test_weights_that_carry_derivatives():
+    e = np.ones_like(IMAGE)
+    h = 1e-6
+    expected = (by_weights(IMAGE + h * e) - by_weights(IMAGE - h * e)) / (2 * h)
+    np.testing.assert_allclose(tl.jvp(by_weights, (IMAGE,), (e,))[1], expected, rtol=1e-6)
+    with pytest.raises(tl.UnsupportedError):
+        tl.grad(by_weights)(IMAGE)
+
+
+def test_an_unknown_mode_and_an_output_are_not_passed_over():
+    with pytest.raises((ValueError, RuntimeError)):
+        tl.grad(cubes("sobel", "round"))(IMAGE)
+
+    for f in (into, into_by_place):
+        with pytest.raises((tl.UnsupportedError, TypeError)):
+            tl.grad(f)(IMAGE, np.zeros((4, 3)))
