@@ -28,6 +28,7 @@ __all__ = [
     "UnknownClassError",
     "UnsupportedError",
     "WrtError",
+    "again",
     "called_at",
     "users_line_first",
 ]
@@ -135,6 +136,14 @@ class UnsupportedError(TangentlikeError):
         super().__init__(message, place, hint)
         if needs:
             self.needs = needs
+
+
+def again(refusal: UnsupportedError) -> UnsupportedError:
+    """The same refusal, to be raised another time: what is noted of the calls around the one is
+    not noted of the other."""
+    made = type(refusal)(refusal.message, refusal.place, refusal.hint)
+    vars(made).update(vars(refusal))
+    return made
 
 
 class WrtError(UnsupportedError):

@@ -13,7 +13,7 @@ import inspect
 import os
 import threading
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +24,7 @@ from ..errors import (
     TangentlikeError,
     UnknownClassError,
     UnsupportedError,
+    again,
     users_line_first,
 )
 from ..frontend.carried import restore_sources, sources_of
@@ -55,7 +56,19 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _LOCK = threading.RLock()  # one transform at a time: the stages share caches of source files
+_REFUSED: list[dict[Derivation, UnsupportedError]] = []  # what the transforms that run refused
 _VERSIONS = 64  # forms of arguments for which a derivation knows what suits them
+
+
+@contextlib.contextmanager
+def _refusals_kept() -> Iterator[dict[Derivation, UnsupportedError]]:
+    """What is refused until the outermost transform ends: the stages of the others ask for the
+    same derivatives many times, each of which may take a while to be refused."""
+    _REFUSED.append(_REFUSED[-1] if _REFUSED else {})
+    try:
+        yield _REFUSED[-1]
+    finally:
+        _REFUSED.pop()
 
 
 class Derivation:
@@ -115,14 +128,18 @@ class Derivation:
         from ..pipeline.stages import derive_in_any_form
 
         if self._waiting is not None and self._waiting[1].hold():
-            raise self._waiting[0].with_traceback(None)
+            raise again(self._waiting[0])
         inner, request = self.primal.inner, self.request
-        function = inner.emitted if self.primal.waits else self.primal.function
-        with noting() as meanings:
+        with noting() as meanings, _refusals_kept() as refused:
+            if self in refused:
+                raise again(refused[self])
             try:
+                function = inner.emitted if self.primal.waits else self.primal.function
                 return derive_in_any_form(function, request, inner=inner)
-            except UnknownClassError as refusal:  # (asked again at each call)
-                self._waiting = refusal, meanings
+            except UnsupportedError as refusal:
+                refused[self] = again(refusal)
+                if isinstance(refusal, UnknownClassError):  # (asked again at each call)
+                    self._waiting = refused[self], meanings
                 raise
 
     def take(self, other: Derivation) -> bool:
