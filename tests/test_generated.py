@@ -32,7 +32,7 @@ def programs(features: str) -> st.SearchStrategy[tuple[int, str]]:
 
 @pytest.mark.parametrize(
     ("features", "seed"),
-    one_in(3, [pytest.param(*case) for case in SAMPLE]),
+    one_in(7, [pytest.param(*case) for case in SAMPLE]),
     ids=lambda value: str(value),
 )
 def test_sample(features: str, seed: int) -> None:
@@ -41,7 +41,7 @@ def test_sample(features: str, seed: int) -> None:
         pytest.skip(outcome)
 
 
-@settings(max_examples=4, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(programs("inplace"))
 def test_free(drawn: tuple[int, str]) -> None:
     seed, source = drawn

@@ -23,7 +23,7 @@ from tests import operation_options as options
 from tests.operation_options import Case
 from tests.sampled import one_in
 
-EXAMPLES = int(os.environ.get("TANGENTLIKE_VARIANTS", "30"))
+EXAMPLES = os.environ.get("TANGENTLIKE_VARIANTS")
 STEP = 1e-6
 
 
@@ -131,9 +131,11 @@ def is_low(*values: Any) -> bool:
     "family", one_in(3, ["unary", "binary", "reductions", "along", "rearranged", "matrices"], 1)
 )
 @pytest.mark.filterwarnings("ignore")
-def test_options(family: str) -> None:
+def test_options(family: str, pytestconfig: pytest.Config) -> None:
+    examples = int(EXAMPLES or (30 if pytestconfig.getoption("--all") else 10))
+
     @settings(
-        max_examples=EXAMPLES,
+        max_examples=examples,
         deadline=None,
         derandomize=True,
         database=None,
