@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 __all__ = [
     "CLASS_IS_READ",
@@ -138,7 +138,10 @@ class UnsupportedError(TangentlikeError):
             self.needs = needs
 
 
-def again(refusal: UnsupportedError) -> UnsupportedError:
+_Refusal = TypeVar("_Refusal", bound=UnsupportedError)
+
+
+def again(refusal: _Refusal) -> _Refusal:
     """The same refusal, to be raised another time: what is noted of the calls around the one is
     not noted of the other."""
     made = type(refusal)(refusal.message, refusal.place, refusal.hint)

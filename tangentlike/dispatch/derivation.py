@@ -139,7 +139,7 @@ class Derivation:
             except UnsupportedError as refusal:
                 refused[self] = again(refusal)
                 if isinstance(refusal, UnknownClassError):  # (asked again at each call)
-                    self._waiting = refused[self], meanings
+                    self._waiting = again(refusal), meanings
                 raise
 
     def take(self, other: Derivation) -> bool:
