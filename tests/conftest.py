@@ -24,6 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "thorough: run by `pytest --all`, as in .ci/run (tests.sampled)"
     )
+    config.addinivalue_line("markers", "every: run with all its parameters, in the usual run too")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -45,7 +46,8 @@ def _spread(items: list[pytest.Item]) -> list[pytest.Item]:
         name = item.nodeid.partition("[")[0]
         many, place = max(alike[name], MOST), seen[name]
         seen[name] += 1
-        if place * MOST // many != (place - 1) * MOST // many:
+        is_chosen = place * MOST // many != (place - 1) * MOST // many
+        if is_chosen or item.get_closest_marker("every"):
             chosen.append(item)
     return chosen
 

@@ -24,6 +24,7 @@ def derived(name: str) -> Derived:
     return derive(fn, Request(mode, wrt, bare=len(wrt) == 1, example=example))
 
 
+@pytest.mark.every
 @pytest.mark.parametrize("name", GOLDEN)
 def test_emitted_text(name: str, request: pytest.FixtureRequest) -> None:
     source = derived(name).source

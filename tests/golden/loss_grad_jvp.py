@@ -12,7 +12,6 @@ def loss_grad_jvp(w, b, x, y, w_dot, b_dot):
     total_bar_dot = difference * r_bar_dot - 2.0 * r_bar * (p * p_dot)
     b_bar = np.sum(total_bar, axis=0)
     b_bar_dot = np.sum(total_bar_dot, axis=0)
-    x_T = x.T
-    w_bar = x_T @ total_bar
-    w_bar_dot = x_T @ total_bar_dot
+    w_bar = x.T @ total_bar
+    w_bar_dot = x.T @ total_bar_dot
     return (w_bar, b_bar), (w_bar_dot, b_bar_dot)

@@ -7,8 +7,7 @@ from tangentlike.runtime import (
 
 def try_cholesky_grad(a, b, jitter):
     # primal
-    a_T = a.T
-    a2 = a @ a_T + np.diag(b)
+    a2 = a @ a.T + np.diag(b)
     try:
         c = np.linalg.cholesky(a2)
         failed = False
@@ -24,6 +23,6 @@ def try_cholesky_grad(a, b, jitter):
     else:
         # c = np.linalg.cholesky(a + jitter * np.eye(3))
         a2_bar = unbroadcast(cholesky_bar(c, c_bar), a2)
-    a_bar = matmul_bar_a(a2_bar, a, a_T)     # a = a @ a.T + np.diag(b)
-    a_bar += matmul_bar_b(a2_bar, a, a_T).T
+    a_bar = matmul_bar_a(a2_bar, a, a.T)     # a = a @ a.T + np.diag(b)
+    a_bar += matmul_bar_b(a2_bar, a, a.T).T
     return a_bar
