@@ -23,9 +23,9 @@ def cholesky_logdet_grad(a: np.ndarray, n: int):
             a_bar[i, j] = new_bar / a[j, j]
             a_bar[j, j] -= new_bar * (a[i, j] / a[j, j])
             for k in reversed(range(j)):
-                product2_bar = -a_bar[i, j]  # a[i, j] -= a[i, k] * a[j, k]
-                a_bar[j, k] += product2_bar * a[i, k]
-                a_bar[i, k] += product2_bar * a[j, k]
+                product_bar = -a_bar[i, j]   # a[i, j] -= a[i, k] * a[j, k]
+                a_bar[j, k] += product_bar * a[i, k]
+                a_bar[i, k] += product_bar * a[j, k]
         a_bar[j, j] = 0.5 * a_bar[j, j] / a[j, j]  # a[j, j] = np.sqrt(a[j, j])
         for k in reversed(range(j)):
             a_bar[j, k] -= 2.0 * a_bar[j, j] * a[j, k]  # a[j, j] -= a[j, k] * a[j, k]

@@ -19,13 +19,13 @@ def leapfrog_grad(q: float, p: float, n: int):
         product2_saved.append(product2)
         s_saved.append(s)
         s = State(s.q + product2, p)
-    s_q3 = s.q
-    s_p2 = s.p
+    s_q = s.q
+    s_p = s.p
     # adjoint
-    product3_bar = scalar_seed(s_q3 * s_p2)  # return s.q * s.p
+    product3_bar = scalar_seed(s_q * s_p)    # return s.q * s.p
     s_bar = zeros_like(s)
-    s_bar.p = accumulate(s_bar.p, unbroadcast(product3_bar * s_q3, s_p2))
-    s_bar.q = accumulate(s_bar.q, unbroadcast(product3_bar * s_p2, s_q3))
+    s_bar.p = accumulate(s_bar.p, unbroadcast(product3_bar * s_q, s_p))
+    s_bar.q = accumulate(s_bar.q, unbroadcast(product3_bar * s_p, s_q))
     for _ in reversed(range(n)):
         product = product_saved.pop()        # p = s.p - 0.1 * np.sin(s.q)
         product2 = product2_saved.pop()      # s = State(s.q + 0.1 * p, p)

@@ -7,9 +7,9 @@ def smooth_jvp(a: np.ndarray, steps, a_dot: np.ndarray):
     a = a.copy()
     a_dot = a_dot.copy()
     for _ in range(steps):
-        product2_dot = 0.5 * (a[2:] * a_dot[:-2] + a[:-2] * a_dot[2:])
+        product_dot = 0.5 * (a[2:] * a_dot[:-2] + a[:-2] * a_dot[2:])
         a[1:-1] += 0.5 * (a[:-2] * a[2:])
-        a_dot[1:-1] += product2_dot
+        a_dot[1:-1] += product_dot
     sum_a = np.sum(a)
     sum_a_dot = np.sum(a_dot)
     return sum_a, sum_a_dot
