@@ -15,7 +15,7 @@ MADE_ELSEWHERE = {
     "frontend/lifting.py": "caught where it is raised",
     "frontend/statements.py": "frontend/outer.py",
     "pipeline/stages.py": "the same error, of another class",
-    "ad/specialize/effects.py": "a method of that name which raises nothing",
+    "ad/specialize/callees.py": "a method of that name which raises nothing",
     "runtime/tape.py": "a text added up",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +12,11 @@ import numpy as np
 
 from .. import ir
 from ..frontend.owners import is_numerical, module_of
+from ..frontend.structures import is_function
 from ..ir.facts import fact
 from ..ir.kind import BOOL, FUNCTION, INT, NONE, OTHER, UNKNOWN, Kind, is_named
 from ..rules.linear import holds_complex
 from ..runtime.records import attribute_of
-from .called_items import called_items
 from .contents import contents, made_of
 from .declared import kind_from_annotation, kinds_from_example
 from .evidence import evidence, told_apart
@@ -403,3 +403,46 @@ def _spread(target: ir.Target, kind: Kind, book: Any = None) -> list[tuple[str, 
         else:
             found += _spread(part, item_kind(kind, book), book)
     return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Functions that are looked up in a table of the module, and called: `TABLE[key](x)`.
+#
+# Such a name stands for a function, which carries no derivative and shares no memory with anything:
+# where it is called with what carries derivatives the run asks whether it is a plain function.
+
+
+def called_items(function: ir.Function) -> frozenset[str]:
+    """The names that are items of outer dicts and lists of functions wherever they are bound, and
+    of which nothing is asked but to be called."""
+    found: set[str] = set()
+    others = set(function.param_names)
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Index(ir.Ref(obj=table), key)):
+                fits = not isinstance(key, ir.Slice) and _holds_functions(table)
+                (found if fits else others).add(name)
+            case _:
+                others.update(ir.binds(stmt))
+    if not found - others:
+        return frozenset()
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            others.update(_asked(expr))
+    return frozenset(found - others)
+
+
+def _holds_functions(table: Any) -> bool:
+    if not isinstance(table, (dict, list, tuple)) or not table:
+        return False
+    return all(map(is_function, table.values() if isinstance(table, dict) else table))
+
+
+def _asked(expr: ir.Expr) -> Iterator[str]:
+    """The names in an expression that are used otherwise than by a call."""
+    if isinstance(expr, ir.Var):
+        yield expr.name
+        return
+    called = isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Var)
+    for part in ir.children(expr)[1:] if called else ir.children(expr):
+        yield from _asked(part)

@@ -14,6 +14,8 @@ from typing import Any
 import click
 
 from ..errors import InternalError, TangentlikeError
+from ..rules import default_book
+from ..rules.book import Rule, spelling
 from . import debugging
 from .arguments import At, arguments
 from .files import refuse_to_replace, write_file
@@ -300,7 +302,7 @@ def stale(paths: tuple[Path, ...]) -> None:
 @click.option("--like", default="", help="Only operations whose name contains this.")
 def rules(like: str) -> None:
     """List the operations that have derivative rules."""
-    from .rulebook import covered
+    from .main import covered
 
     rows = [row for row in covered() if like.lower() in row[0].lower()]
     columns = [("operation", "left"), ("derivative", "left"), ("written in", "left")]
@@ -309,3 +311,23 @@ def rules(like: str) -> None:
 
 _register()
 debugging.register(main, _at_arguments)
+
+
+# --------------------------------------------------------------------------------------------------
+# What the rulebook covers, read from the book itself.
+
+
+def covered() -> list[list[str]]:
+    """Operation, what is known of its derivative, and where that is written; sorted by name."""
+    book = default_book()
+    rows = {spelling(obj): _described(entry) for obj, entry in book.rules()}
+    for obj in book.constants():
+        rows.setdefault(spelling(obj), ("none: carries no derivative", ""))
+    return [[name, *rows[name]] for name in sorted(rows)]
+
+
+def _described(entry: Rule) -> tuple[str, str]:
+    views = {"no": "", "view": ", a view"}
+    view = views.get(entry.view, ", perhaps a view")
+    place = entry.place
+    return f"forward and reverse{view}", f"{Path(place.file).name}:{place.line}"

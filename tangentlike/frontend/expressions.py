@@ -34,9 +34,14 @@ from ..ir import (
 from . import displays
 from .comprehensions import Clause, Comprehension, is_inert, mapped
 from .cuts import Spot, cuts_made
-from .getters import attribute_read, getter
-from .index_tricks import join_of
-from .introspection import refuse_looking, refuse_running_text, refuse_super
+from .getters import (
+    attribute_read,
+    getter,
+    join_of,
+    refuse_looking,
+    refuse_running_text,
+    refuse_super,
+)
 from .nested import Chain, Closure, Refused, Walrus
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY

@@ -5,8 +5,9 @@ What can carry no derivative stays whole: tests, comparisons, keys, sizes, opaqu
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import ir
@@ -30,6 +31,7 @@ from ..ir import (
     Origin,
     Ref,
     Return,
+    Slice,
     Stmt,
     Store,
     Update,
@@ -43,7 +45,6 @@ from .cuts import is_refusal, raising
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
 from .keeping import Keeping
-from .keys import fixed_key, flat_key
 from .lifting import Lambdas
 from .naming import Variables, names_of
 from .nested import Closure, Define, Refused, Walrus
@@ -57,7 +58,7 @@ from .operands import (
     stays_nested,
     takes_shape,
 )
-from .operators import is_truth
+from .operators import is_arithmetic, is_truth
 from .reductions import is_reduction, reduction
 from .resolve import Scope
 from .targets import unpacked
@@ -422,3 +423,47 @@ def _ends(made: Sequence[Stmt], block: Block) -> Block:
 
 
 __all__ = ["HEADERS", "flatten"]
+
+
+# --------------------------------------------------------------------------------------------------
+# Keys of items: they stay whole, but for what must be evaluated exactly once, or earlier.
+
+
+# Built-ins that give integers from integers, so that they may stay inside a key.
+_KEY_FUNCTIONS = frozenset(
+    map(id, (builtins.int, builtins.len, builtins.abs, builtins.min, builtins.max, slice, round))
+)
+
+
+def flat_key(expr: Expr, operand: Callable[[Expr], Expr], within: Callable[[Expr], bool]) -> Expr:
+    """A key with the calls in it named by `operand`; `within` says what needs statements.
+
+    before::                         after::
+        x[np.argmax(y) + 1, :n]          argmax_y = np.argmax(y)
+                                         x[argmax_y + 1, :n]
+    """
+
+    def key(expr: Expr) -> Expr:
+        match expr:
+            case Call(fn=fn, kwargs=()) if is_arithmetic(fn) or is_truth(fn):
+                return ir.rebuild(expr, key)
+            case Call(fn=Ref(obj=obj), kwargs=()) if id(obj) in _KEY_FUNCTIONS:
+                return ir.rebuild(expr, key)
+            case Call() | Walrus():
+                return operand(expr)
+            case Lazy() if not keeps_whole(expr) or within(expr):
+                return operand(expr)
+            case Opaque() | Lazy():
+                return expr
+        return ir.rebuild(expr, key)
+
+    return key(expr)
+
+
+def fixed_key(key: Expr, named: Callable[[Expr], Expr]) -> Expr:
+    """A key evaluated now: every part of it that is no atom gets a name."""
+    if is_atom(key):
+        return key
+    if isinstance(key, Slice) or (isinstance(key, Display) and key.form == "tuple"):
+        return ir.rebuild(key, lambda part: fixed_key(part, named))
+    return named(key)

@@ -12,8 +12,11 @@ import builtins
 import operator
 from collections.abc import Sequence
 
-from ..errors import Place
-from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Param, Ref, Var
+import numpy as np
+
+from .. import runtime
+from ..errors import Place, UnsupportedError
+from ..ir import Attribute, Call, Const, Display, Expr, Index, Lazy, Param, Ref, Slice, Var
 from .nested import Closure
 
 _ITEM = Var("item")
@@ -68,3 +71,69 @@ def _attribute(path: str, at: Place | None) -> Expr:
     for name in path.split("."):
         found = Attribute(found, name, at)
     return found
+
+
+# --------------------------------------------------------------------------------------------------
+# `np.r_[a, b]` and `np.c_[a, b]`: joins of arrays that are spelled as if they were indexed.
+
+
+def join_of(index: Index) -> Expr:
+    """The call that an indexing of `np.r_` or `np.c_` stands for; other indexings as they are.
+
+    before::                    after::
+        np.r_[0.0, a, b[1:]]        row_join([0.0, a, b[1:]])
+        np.c_[a, b]                 column_join([a, b])
+
+    Parts written as slices (`np.r_[0:3, a]`) or strings stay as they are.
+    """
+    match index.base:
+        case Ref(obj=obj) if obj is np.r_ or obj is np.c_:
+            pass
+        case _:
+            return index
+    parts = index.key.items if isinstance(index.key, Display) else (index.key,)
+    if any(isinstance(part, Slice) or _is_text(part) for part in parts):
+        return index
+    join = runtime.row_join if obj is np.r_ else runtime.column_join
+    return Call(Ref(join.__name__, join), (Display("list", parts),), at=index.at)
+
+
+def _is_text(part: Expr) -> bool:
+    return isinstance(part, Const) and isinstance(part.value, str)
+
+
+# --------------------------------------------------------------------------------------------------
+# Code that looks at the function it stands in, or runs text: neither can be read here.
+
+
+_LOOKING = (builtins.locals, builtins.globals, builtins.dir)
+_RUNNING_TEXT = (builtins.eval, builtins.exec)
+
+
+def refuse_looking(fn: Ref, has_arguments: bool, place: Place | None) -> None:
+    """Refuse a call of what sees the frame it stands in, which is another one in other code."""
+    bare = fn.obj is builtins.vars and not has_arguments
+    if bare or any(fn.obj is looking for looking in _LOOKING):
+        raise _refusal(fn, place)
+
+
+def refuse_running_text(ref: Ref, place: Place | None) -> None:
+    """Refuse `exec` and `eval`, also where they are given another name."""
+    if any(ref.obj is runs for runs in _RUNNING_TEXT):
+        raise _refusal(ref, place)
+
+
+def _refusal(fn: Ref, place: Place | None) -> UnsupportedError:
+    return UnsupportedError(
+        f"`{fn.text}` depends on the function it is called in", place, "Use the names themselves."
+    )
+
+
+def refuse_super(fn: Ref, found: bool, at: Place | None) -> None:
+    """`super()` finds the class it stands in, unless it is told."""
+    if fn.obj is super and not found:
+        raise UnsupportedError(
+            "`super()` without arguments only works inside its class",
+            at,
+            "Name them: `super(Class, self)`.",
+        )

@@ -36,14 +36,12 @@ from ..ad.reverse.prepare import Preparation
 from ..ad.specialize.callees import Callees, Pair, is_checkpointed
 from ..ad.specialize.callees import Request as CalleeRequest
 from ..ad.specialize.function_objects import FunctionClasses
-from ..ad.specialize.inner_functions import with_inner_functions
+from ..ad.specialize.inner_functions import PlainFunctions, with_inner_functions
 from ..ad.specialize.known_callees import KnownCallees
 from ..ad.specialize.methods import Methods
-from ..ad.specialize.plain_functions import PlainFunctions
 from ..analysis.activity import active_names, refuse_unknown, useful_names, varied_names
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
-from ..analysis.cut_callees import refuse_cut_callees
-from ..analysis.cut_paths import refuse_cut_paths
+from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of

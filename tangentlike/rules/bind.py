@@ -8,21 +8,23 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from .. import ir, runtime
-from ..errors import TangentlikeError, UnsupportedError
-from ..ir.kind import Kind
+from ..errors import Place, TangentlikeError, UnsupportedError
+from ..ir.kind import FLOAT, OTHER, UNKNOWN, Kind
 from . import linear
-from .book import KindOf, Rule, as_function_call, default_book, operation
+from .book import KindOf, Rule, RuleBook, as_function_call, default_book, operation
 from .decisions import Facts, asks_values, decide
 from .expressions import Malformed
-from .matching import match_call, spread
-from .real_only import with_real_arguments
+from .index_kinds import index_kind
 from .specialise import specialise, with_placeholders
 from .template import Body, Line, Template, read_template, template_of
 from .twins import scipy_mirror, spelled_module
@@ -299,7 +301,7 @@ def as_kind_of(kinds: Kinds) -> KindOf:
     """Kinds of expressions from kinds of names."""
     if callable(kinds):
         return kinds
-    from .expression_kinds import kind_of_expression
+    from .bind import kind_of_expression
 
     names = kinds
     return lambda expr: kind_of_expression(expr, names, default_book())
@@ -348,3 +350,173 @@ def _decide(body: Body, facts: Facts, rule: Rule, call: ir.Call) -> list[Line]:
             )
         lines += _decide(item.body if known else item.orelse, facts, rule, call)
     return lines
+
+
+# --------------------------------------------------------------------------------------------------
+# Kinds of whole expressions, for callers that know only the kinds of names.
+
+
+def kind_of_expression(expr: ir.Expr, names: Mapping[str, Kind], book: RuleBook) -> Kind:
+    """What is known of an expression when `names` are the kinds of local names."""
+
+    def kind_of(e: ir.Expr) -> Kind:
+        return kind_of_expression(e, names, book)
+
+    match expr:
+        case ir.Var(name):
+            return names.get(name, UNKNOWN)
+        case ir.Const(value):
+            return kind_of_literal(value)
+        case ir.Ref(text=text, obj=obj):
+            # Module constants such as np.pi never change; a user's global may.
+            fixed = text.partition(".")[0] in ("np", "math") and isinstance(obj, float)
+            return FLOAT if fixed else OTHER if callable(obj) else UNKNOWN
+        case ir.Call():
+            return book.result_kind(expr, kind_of)
+        case ir.Index(base=base, key=key):
+            return index_kind(kind_of(base), key, kind_of)
+        case ir.Attribute(name=name):
+            rule = book.find_attribute(name)
+            call = ir.Call(ir.Ref(name, None), (expr.base,))
+            return UNKNOWN if rule is None else rule.result_kind(call, kind_of)
+        case ir.Display(form="tuple", items=items):
+            return Kind("tuple", items=tuple(map(kind_of, items)))
+        case ir.Display(form=form):
+            return Kind(form)
+        case ir.Lazy(form="if", items=(_, then, otherwise)):
+            return kind_of(then).join(kind_of(otherwise))
+    return UNKNOWN
+
+
+def kind_of_literal(value: Any) -> Kind:
+    """The kind of a literal."""
+    for form, dtype in ((bool, "bool"), (int, "int"), (float, "float"), (complex, "complex")):
+        if isinstance(value, form):
+            return Kind("number", dtype, ())
+    return OTHER
+
+
+# --------------------------------------------------------------------------------------------------
+# Operations whose rules hold for real numbers only, though SciPy takes complex ones.
+
+
+# SciPy drops the imaginary part of what a distribution is given; the scaled Bessel functions are
+# multiplied by exp(-|Re x|), which is no analytic function.
+_REAL_ONLY = (
+    *("scipy.stats.", "scipy.special.ive", "scipy.special.i0e", "scipy.special.i1e"),
+    "numpy.polyfit",
+)
+
+
+def is_real_only(rule: Rule) -> bool:
+    """Whether a rule holds for real numbers only."""
+    return rule.name.startswith(_REAL_ONLY)
+
+
+def with_real_arguments(
+    rule: Rule, call: ir.Call, values: dict[str, ir.Expr], kind_of: KindOf, real: bool
+) -> dict[str, ir.Expr]:
+    """The arguments of such an operation, for its lines: refused where one is complex, and asked
+    for in the text where nobody knows.
+
+    before::                            after::
+        dy_dx = i1e(x) - sign(x) * y        dy_dx = i1e(require_real(x)) - ...
+    """
+    if not is_real_only(rule):
+        return values
+
+    def dtype_of(name: str) -> str:
+        return kind_of(ir.Var(name)).dtype
+
+    asked = dict(values)
+    for name, argument in values.items():
+        if linear.may_be_complex(argument, dtype_of, True):
+            raise UnsupportedError(
+                f"{rule.name} of complex numbers",
+                call.at,
+                "Its derivative is known for real numbers: pass np.real(z).",
+            )
+        if linear.may_be_complex(argument, dtype_of, real) and not name.startswith("$"):
+            helper = ir.Ref("require_real", runtime.require_real)
+            asked[name] = ir.Call(helper, (argument,), at=call.at)
+    return asked
+
+
+# --------------------------------------------------------------------------------------------------
+# Which argument of a call each parameter of a rule is.
+
+
+def match_call(
+    rule: Rule, template: Template, call: ir.Call
+) -> tuple[dict[str, ir.Expr], frozenset[str]]:
+    """Parameters to actual arguments, and the parameters left at their defaults."""
+    for arg in call.args:
+        if isinstance(arg, ir.Opaque) and arg.text.startswith("*"):
+            raise UnsupportedError(
+                f"how many arguments this call gives `{rule.name}` is not known until run time",
+                call.at,
+                "Write the arguments one by one.",
+            )
+    params = template.signature.parameters
+    if isinstance(getattr(call.fn, "obj", None), np.ufunc):
+        told = tuple((name, value) for name, value in call.kwargs if name not in _MEMORY)
+        call = dataclasses.replace(call, kwargs=told)
+    for name, _ in call.kwargs:
+        known = params.get(name)
+        if known is None or known.kind is inspect.Parameter.VAR_POSITIONAL:
+            raise _unnamed(rule, f"`{name}`", f"(..., {name}=...)", call.at)
+    try:
+        bound = template.signature.bind(*call.args, **dict(call.kwargs))
+    except TypeError as error:
+        raise _unnamed(rule, f"this call ({error})", "(...)", call.at) from error
+    unsupplied = frozenset(params) - frozenset(bound.arguments)
+    arguments: dict[str, ir.Expr] = {}
+    for name, param in params.items():
+        if param.kind is inspect.Parameter.VAR_POSITIONAL:
+            arguments[name] = ir.Display("tuple", tuple(bound.arguments.get(name, ())))
+        elif name in bound.arguments:
+            arguments[name] = bound.arguments[name]
+        else:
+            arguments[name] = _default(param.default)
+    return arguments, unsupplied
+
+
+# Options of every ufunc that say how the result lies in memory and which types are taken: no rule
+# names them, and none depends on them.
+_MEMORY = ("order", "casting", "subok")
+
+
+def _unnamed(rule: Rule, what: str, form: str, at: Place | None) -> UnsupportedError:
+    noun = "the argument " if what.startswith("`") else ""
+    return UnsupportedError(
+        f"{rule.name}{form} has no rule for {noun}{what}",
+        at,
+        "Write the call without it, or give the operation a rule of your own with @tl.rule.",
+    )
+
+
+def _default(value: Any) -> ir.Expr:
+    if isinstance(value, tuple):
+        return ir.Display("tuple", tuple(map(_default, value)))
+    if isinstance(value, type):
+        return ir.Ref(value.__name__, value)
+    return ir.Const(value)
+
+
+def spread(
+    template: Template, arguments: dict[str, ir.Expr]
+) -> tuple[dict[str, ir.Expr], dict[str, ir.Expr]]:
+    """Give each operand of `*operands` a parameter of its own: `operands0`, `operands1`, ..."""
+    values: dict[str, ir.Expr] = dict(arguments)
+    spread: dict[str, ir.Expr] = {}
+    for name, param in template.signature.parameters.items():
+        actual = arguments[name]
+        if param.kind is not inspect.Parameter.VAR_POSITIONAL:
+            spread[name] = actual
+            continue
+        assert isinstance(actual, ir.Display)
+        for place, item in enumerate(actual.items):
+            spread[f"{name}{place}"] = item
+        dots = tuple(ir.Var(f"${name}{place}_dot") for place in range(len(actual.items)))
+        values[f"${name}_dot"] = ir.Display("tuple", dots)
+    return values, spread

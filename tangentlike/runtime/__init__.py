@@ -136,7 +136,6 @@ from .iterators import (
     slice_items,
     takewhile_items,
 )
-from .joins import column_join, row_join
 from .kinks import (
     exp_of_difference,
     greater_share,
@@ -186,7 +185,6 @@ from .linalg import (
     tensorsolve_seed,
     ungaps,
 )
-from .memory_order import order_of, ravel_as, unravel_as
 from .mutation import accumulate, add_at, copy, fitting, part_like, stop_gradient
 from .norms import cond_slope, matrix_norm_slope, norm_slope, transposed_inverse, vector_norm_slope
 from .products import (
@@ -275,6 +273,7 @@ from .sequences import (
 from .shadow import Shadow
 from .shapes import (
     cast_like,
+    column_join,
     delete_rest,
     each_broadcast,
     float_dtype,
@@ -285,15 +284,19 @@ from .shapes import (
     join_like,
     method_axes,
     nest_like,
+    order_of,
     pad_entries,
     pad_widths,
+    ravel_as,
     reshape_like,
+    row_join,
     split_like,
     swap_last,
     trimmed,
     unblock,
     uncast,
     unpad,
+    unravel_as,
     unrepeat,
     unresize,
     unroll_axis,

@@ -385,3 +385,71 @@ def unslide(g: Any, like: Any, window_shape: Any, axis: Any = None) -> Any:
     total = np.zeros_like(g, shape=(source.size,))
     np.add.at(total, windows.ravel(), np.ravel(g))
     return np.reshape(total, np.shape(like))
+
+
+# --------------------------------------------------------------------------------------------------
+# Entries in the order in which an array holds them: `order="A"` and `order="K"`.
+
+
+def order_of(a: Any, order: str) -> str:
+    """What `order` means for `a`: "A" is "F" for an array in Fortran's order, otherwise "C".
+
+    >>> order_of(np.zeros((2, 3)).T, "A"), order_of(np.zeros((2, 3)), "A")
+    ('F', 'C')
+    """
+    return ("F" if a.flags.fnc else "C") if order == "A" else order
+
+
+def ravel_as(g: Any, a: Any, order: str) -> Any:
+    """The entries of `g` in the order in which `np.ravel(a, order)` takes those of `a`.
+
+    >>> a = np.array([[1.0, 2.0], [3.0, 4.0]]).T
+    >>> ravel_as(a, a, "K")
+    array([1., 2., 3., 4.])
+    """
+    if order != "K":
+        return np.ravel(g, order_of(a, order))
+    return np.ravel(np.transpose(g, _axes_in_memory(a)))
+
+
+def unravel_as(g: Any, a: Any, order: str) -> Any:
+    """The adjoint of `np.ravel(a, order)`.
+
+    >>> a = np.array([[1.0, 2.0], [3.0, 4.0]]).T
+    >>> unravel_as(np.ravel(a, "K"), a, "K")
+    array([[1., 3.],
+           [2., 4.]])
+    """
+    if order != "K":
+        return np.reshape(g, np.shape(a), order=order_of(a, order))
+    axes = _axes_in_memory(a)
+    return np.transpose(np.reshape(g, [a.shape[i] for i in axes]), np.argsort(axes))
+
+
+def _axes_in_memory(a: Any) -> list[int]:
+    """The axes from that of the longest stride to that of the shortest."""
+    strides = np.empty_like(a, order="K", subok=False).strides  # (a copy resolves equal strides)
+    return sorted(range(a.ndim), key=lambda i: (-strides[i], i))
+
+
+# --------------------------------------------------------------------------------------------------
+# `np.r_[a, b]` and `np.c_[a, b]` as functions of a list.
+
+
+def row_join(parts: Sequence[Any]) -> Any:
+    """Numbers and arrays one after the other.
+
+    >>> row_join([0.0, np.ones(2)])
+    array([0., 1., 1.])
+    """
+    return np.r_[tuple(parts)]
+
+
+def column_join(parts: Sequence[Any]) -> Any:
+    """Vectors as columns, matrices side by side.
+
+    >>> column_join([np.zeros(2), np.ones(2)])
+    array([[0., 1.],
+           [0., 1.]])
+    """
+    return np.c_[tuple(parts)]

@@ -9,24 +9,32 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+import random
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeGuard
+
+import numpy as np
 
 from ... import ir
 from ...analysis.memory import Effects, Sources
-from ...errors import UnsupportedError
+from ...analysis.operations import MUTATING_METHODS
+from ...analysis.sharing import Sharing, owner
+from ...analysis.structure import structure
+from ...errors import Place, UnsupportedError
 from ...frontend.checkpoints import checkpoint, inside_checkpoint
 from ...frontend.lower import Lowered
+from ...frontend.owners import is_numerical, is_ours, package_of
 from ...ir.kind import Kind
+from ...runtime.records import attribute_of
 from ..context import Context
 from ..specialize.bound_methods import with_bound_methods
 from ..specialize.callees import Callees, Pair, Request
 from ..specialize.function_values import is_partial
 from .calls import call_pair
 from .loops import LoopPair
-from .outline import Outlines, has_marks, strip
-from .repeatable import require_repeatable
-from .swapped import swapped_arrays
+from .outline import Outlines, has_marks, mark_of, strip
 
 Kinds = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 SourcesOf = Callable[[ir.Function, Mapping[str, Kind]], Sources]
@@ -176,3 +184,149 @@ class Checkpoints:
             return ir.rebuild(e, expr)
 
         return ir.with_body(function, ir.rewrite(function.body, expression=expr))
+
+
+# --------------------------------------------------------------------------------------------------
+# Whether code that a checkpoint runs again does the same again.
+#
+# A random draw, a value taken from an iterator or the time of day would be another one the second
+# time, and the gradient that of another function: refused, with the line.
+
+
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_ORDINARY = frozenset(name for cls in (np.ndarray, list, dict, str, tuple) for name in dir(cls))
+_DRAWS = frozenset(n for cls in _GENERATORS for n in dir(cls) if n[0] != "_") - _ORDINARY | {
+    "choice", "shuffle", "permutation",
+}  # fmt: skip
+_ONCE = frozenset({"next", "iter", "input", "open"})
+_CLOCKS = ("time", "datetime", "random", "secrets", "uuid", "os")
+_METHOD = re.compile(r"\.(\w+)\s*\(")
+
+
+def require_repeatable(lowered: Lowered, callees: Callees) -> None:
+    """Refuse a function that may do something else when it is run again, or call one."""
+    _Search(callees).function(lowered)
+
+
+class _Search:
+    def __init__(self, callees: Callees) -> None:
+        self.callees = callees
+        self.seen: set[int] = set()
+
+    def function(self, lowered: Lowered) -> None:
+        for stmt in ir.statements(lowered.function.body):
+            place = stmt.origin.place
+            for expr in ir.expressions(stmt):
+                for part in ir.walk(expr):
+                    self._part(part, place)
+            if isinstance(stmt, ir.OpaqueStmt):
+                self._text(stmt.text, stmt.refs, place)
+
+    def _part(self, part: ir.Expr, place: Place) -> None:
+        match part:
+            case ir.Ref():
+                self._object(part, place)
+            case ir.Call(fn=ir.Attribute(name=name)) if name in _DRAWS:
+                _refuse(f"`.{name}(...)`", place)
+            case ir.Opaque():
+                self._text(part.text, part.refs, place)
+
+    def _text(self, text: str, refs: tuple[ir.Ref, ...], place: Place) -> None:
+        for ref in refs:
+            self._object(ref, place)
+        for name in _METHOD.findall(text):
+            if name in _DRAWS:
+                _refuse(f"`.{name}(...)`", place)
+
+    def _object(self, ref: ir.Ref, place: Place) -> None:
+        obj = ref.obj
+        owner = attribute_of(obj, "__self__", None)
+        if isinstance(owner, _GENERATORS) or isinstance(obj, types.GeneratorType):
+            _refuse(f"`{ref.text}`", place)
+        changes = isinstance(owner, (list, dict, set)) and ref.text.rpartition(".")[2]
+        if changes in MUTATING_METHODS:
+            _refuse(f"`{ref.text}`", place)
+        module = package_of(obj)
+        if module in _CLOCKS and callable(obj):
+            _refuse(f"`{ref.text}`", place)
+        if ref.text in _ONCE and module in ("builtins", "io", "_io"):
+            _refuse(f"`{ref.text}`", place)
+        if inspect.isfunction(obj):
+            self._callee(obj)
+
+    def _callee(self, obj: Any) -> None:
+        if id(obj) in self.seen or is_numerical(obj) or is_ours(obj):
+            return
+        self.seen.add(id(obj))
+        try:
+            lowered = self.callees.lowered(obj)
+        except UnsupportedError:
+            return  # refused where it is differentiated; else it carries no derivative
+        self.function(lowered)
+
+
+def _refuse(what: str, place: Place) -> None:
+    raise UnsupportedError(
+        f"{what} gives something else when a checkpoint runs it again",
+        place,
+        "Draw (or read) it before the checkpointed call or loop and pass it in.",
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Arrays that a checkpointed loop writes in place and hands on under other names.
+#
+#     for t in tl.checkpointed(range(n)):          a round of the loop begins with
+#         new[1:-1] = f(u)                             u = copy(u)
+#         u, new = new, u                              new = copy(new)
+#
+# so that it writes nothing but arrays of its own, and its state is what it hands on. Nobody can
+# tell the difference as long as no other name sees what the rounds write.
+
+
+Swapped = dict[int, tuple[str, ...]]
+
+
+def swapped_arrays(function: ir.Function, sources: Sources) -> tuple[Swapped, frozenset[str]]:
+    """The names of arrays that each checkpointed loop (by its id) both writes and binds anew, where
+    the rounds may write copies instead; and the parameters that the function changes."""
+    plain = strip(function)
+    sharing = Sharing(structure(plain), sources, function.param_names)
+    seen = {owner(node) for pair in sharing.conflicts for node in pair} | _outer(plain)
+    found: Swapped = {}
+    for loop in ir.statements(function.body):
+        if mark_of(loop) is None or not isinstance(loop, ir.For | ir.While):
+            continue
+        inside = list(ir.statements(loop.body))
+        written = {name for stmt in inside for name in sources.written(stmt)}
+        bound = {n for s in inside if not isinstance(s, ir.Update) for n in ir.binds(s)}
+        classes = {sharing.classes.get(n, n) for n in written}
+        together = {owner(n) for n, c in sharing.classes.items() if c in classes} | written
+        if written & bound and not together & seen:
+            found[id(loop)] = tuple(sorted(together & bound))
+    return found, frozenset(sharing.changed)
+
+
+def _outer(function: ir.Function) -> set[str]:
+    """Names that may stand for an object of no function, or a part of one."""
+    return {
+        name
+        for stmt in ir.statements(function.body)
+        for name in ir.binds(stmt)
+        if any(isinstance(part, ir.Ref) for expr in ir.expressions(stmt) for part in _parts(expr))
+    }
+
+
+def _parts(expr: ir.Expr) -> Iterator[ir.Expr]:
+    """What an expression may hand on as it is: not the functions that it calls."""
+    yield expr
+    match expr:
+        case ir.Call(fn=ir.Ref(), args=args, kwargs=kwargs):
+            inner = (*args, *(value for _, value in kwargs))
+        case _:
+            inner = ir.children(expr)
+    for part in inner:
+        yield from _parts(part)
+
+
+__all__ = ["swapped_arrays"]

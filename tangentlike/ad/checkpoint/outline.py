@@ -95,7 +95,7 @@ class Outlines:
         swapped: Mapping[int, tuple[str, ...]],
     ) -> Lowered:
         """A function with calls in the place of its checkpointed loops; `swapped` are the arrays
-        of which rounds write copies (`transform.checkpointing.swapped`), by the id of the loop."""
+        of which rounds write copies (`ad.checkpoint.choices`), by the id of the loop."""
         if not has_marks(lowered.function):
             return lowered
         function = lowered.function

@@ -13,20 +13,20 @@ has a list. So nothing needs to be saved, and the primal's effects run once, in 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.declared import kind_from_annotation
 from ...analysis.flow import Flow, flow_edges
 from ...analysis.memory import element
 from ...analysis.structure import structure
+from ...frontend.jumps import last_to_raise
 from ...ir.names import Names
 from ..context import Context
 from ..held import Held
 from .assign import assignment
-from .attempts import attempt
 from .discarded import Discarded
-from .loops import loop_header
 from .state import Tangents
 from .writes import effect, store, update
 
@@ -188,3 +188,152 @@ class _WithTangents(ir.Rewriter):
                 both = ir.Display("tuple", (value, state.tangent_or_zeros(value)))
                 return dataclasses.replace(stmt, value=both)
         return None
+
+
+# --------------------------------------------------------------------------------------------------
+# Loops over active values run over values and tangents side by side.
+
+
+ZIP = ir.Ref("zip", zip)
+
+
+def loop_header(target: ir.Target, iterable: ir.Expr, state: Tangents) -> tuple[ir.Target, ir.Expr]:
+    """Target and iterable of a loop, with tangents where the loop variables have one.
+
+    `for x in xs` becomes `for x, x_dot in zip(xs, xs_dot)`, `for i, x in enumerate(xs)`
+    becomes `for i, (x, x_dot) in enumerate(zip(xs, xs_dot))`.
+    """
+    if not _active(target, state):
+        return target, iterable
+    if isinstance(iterable, ir.Call) and isinstance(iterable.fn, ir.Ref):
+        obj, args = iterable.fn.obj, iterable.args
+        if obj is enumerate and isinstance(target, tuple) and not iterable.kwargs:
+            inner, items = loop_header(target[1], args[0], state)
+            return (target[0], inner), ir.Call(iterable.fn, (items, *args[1:]), at=iterable.at)
+        if obj is zip and isinstance(target, tuple) and len(target) == len(args):
+            return _side_by_side(target, iterable, state)
+    both = ir.Call(ZIP, (iterable, _tangents_of(iterable, state)))
+    return (target, state.target(target)), both
+
+
+def _side_by_side(
+    target: tuple[ir.Target, ...], iterable: ir.Call, state: Tangents
+) -> tuple[ir.Target, ir.Expr]:
+    """`for x, y in zip(xs, ys)` becomes `for x, y, x_dot in zip(xs, ys, xs_dot)`."""
+    targets, items = list(target), list(iterable.args)
+    for position, (part, arg) in enumerate(zip(target, iterable.args, strict=True)):
+        if not _active(part, state):
+            continue
+        if isinstance(arg, ir.Atom):
+            targets.append(state.target(part))
+            items.append(_tangents_of(arg, state))
+        else:
+            targets[position], items[position] = loop_header(part, arg, state)
+    return tuple(targets), ir.Call(ZIP, tuple(items), iterable.kwargs, iterable.at)
+
+
+def _active(target: ir.Target, state: Tangents) -> bool:
+    return any(name in state.active for name in ir.target_names(target))
+
+
+def _tangents_of(iterable: ir.Expr, state: Tangents) -> ir.Expr:
+    """What yields the tangents of what `iterable` yields."""
+    if isinstance(iterable, ir.Call) and isinstance(iterable.fn, ir.Ref):
+        if iterable.fn.obj is range:
+            return iterable
+        if iterable.fn.obj is enumerate:
+            first, *rest = iterable.args
+            return ir.Call(iterable.fn, (_tangents_of(first, state), *rest), at=iterable.at)
+        if iterable.fn.obj in (zip, reversed):
+            args = tuple(_tangents_of(arg, state) for arg in iterable.args)
+            return ir.Call(iterable.fn, args, iterable.kwargs, iterable.at)
+    return state.tangent_or_zeros(iterable)
+
+
+# --------------------------------------------------------------------------------------------------
+# `try` in forward mode: what is caught is what the primal raises, not what its tangents raise.
+
+
+Block = Callable[[ir.Block], ir.Block]
+
+
+def attempt(stmt: ir.Try, seen: frozenset[str], context: Context, block: Block) -> ir.Try:
+    """A `try` with tangents: those of a straight body are computed after it.
+
+    before::                             after::
+        try:                                 try:
+            y = a / b                            y = a / b
+        except ZeroDivisionError:            except ZeroDivisionError:
+            y = a                                y = a
+                                                 y_dot = a_dot
+                                             else:
+                                                 y_dot = (a_dot - y * b_dot) / b
+
+    Where tangents stay in the body, `analysis.raising` refuses those that may raise what is caught.
+    `seen` are the names that are live where the exception is caught.
+    """
+    tried, rest = ir.tried_and_rest(stmt)
+    both = block(tried)
+    late: ir.Block = ()
+    if _Straight(seen, context).block(tried):
+        values, tangents = _part(both, tangents=False), _part(both, tangents=True)
+        if not _read(values) & _bound(tangents):  # (a call reads the tangents that it is given)
+            both, late = values, tangents
+    mark, *after = rest
+    body = (*both, mark, *late, *block(tuple(after)))
+    return dataclasses.replace(stmt, body=body, orelse=block(stmt.orelse))
+
+
+def _bound(block: ir.Block) -> set[str]:
+    return {name for stmt in ir.statements(block) for name in ir.binds(stmt)}
+
+
+def _read(block: ir.Block) -> set[str]:
+    return {name for stmt in ir.statements(block) for name in ir.reads(stmt)}
+
+
+@dataclass
+class _Straight:
+    """Whether tangents may be computed when all is done: on each path a name is bound once, before
+    it is read; what is bound before the last statement is not seen if that raises; and nothing is
+    written in place."""
+
+    seen: frozenset[str]
+    context: Context
+    read: set[str] = field(default_factory=set)
+    bound: set[str] = field(default_factory=set)
+
+    def block(self, block: ir.Block, final: bool = True) -> bool:
+        ends = last_to_raise(block) if final else ()
+        return all(self.statement(s, any(s is end for end in ends)) for s in block)
+
+    def statement(self, stmt: ir.Stmt, last: bool) -> bool:
+        new = set(ir.binds(stmt))
+        self.read |= ir.reads(stmt)
+        if type(stmt) is ir.If:
+            before = set(self.bound)
+            first = self.block(stmt.body, last)
+            self.bound, before = before, self.bound
+            second = self.block(stmt.orelse, last)
+            self.bound |= before
+            return first and second
+        simple = isinstance(stmt, ir.Assign | ir.Do | ir.OpaqueStmt)
+        partial = new & self.seen and not last
+        fine = simple and not self.context.sources().written(stmt)
+        fine = fine and not partial and not new & (self.read | self.bound)
+        self.bound |= new
+        return fine
+
+
+def _part(block: ir.Block, tangents: bool) -> ir.Block:
+    """Only the tangent statements of a block, or only the others."""
+
+    def chosen(stmt: ir.Stmt) -> ir.Instead:
+        if type(stmt) is ir.If and stmt.origin.role != "tangent":
+            return None
+        return stmt if (stmt.origin.role == "tangent") == tangents else ()
+
+    def nonempty(stmt: ir.Stmt) -> ir.Instead:
+        return stmt if not tangents or any(ir.blocks(stmt)) else ()
+
+    return ir.rewrite(block, chosen, after=nonempty)

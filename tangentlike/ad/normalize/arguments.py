@@ -6,8 +6,11 @@ import dataclasses
 from collections.abc import Iterator
 
 from ... import ir
+from ...analysis.activity import varied_names
 from ...analysis.operations import is_python_function, rule_object
 from ...analysis.record_types import required_fields
+from ...analysis.refusals import unknown_class
+from ...ir.kind import OTHER
 from ..context import Context
 
 
@@ -89,3 +92,93 @@ def _items(
         before.append(ir.Assign(name, item, origin))
         found.append(ir.Var(name))
     return found
+
+
+# --------------------------------------------------------------------------------------------------
+# Calls with starred arguments whose number only the running program knows.
+#
+# before::                             after::
+#     y = residual(x, *rest)               residual_of = with_items(residual, (None, rest))
+#                                          y = residual_of(x, rest)
+#
+# `with_items` gives a function of the containers themselves, which takes their items and is
+# differentiated when the program comes there, as any function that is not known before.
+
+
+def starred_calls(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir.Function:
+    """A function in which calls that may carry derivatives have no starred arguments."""
+    if not any(_starred(stmt) for stmt in ir.statements(function.body)):
+        return function
+    effects = context.sources().effects
+    varied = varied_names(function, wrt, context.kinds, context.book, effects)
+
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        call = _starred(stmt)
+        if call is None or not ir.names_in(call) & varied:
+            yield stmt
+            return
+        assert isinstance(stmt, ir.Assign)
+        if isinstance(call.fn, ir.Var) and call.fn.name in varied:
+            call = _of_object(call, call.fn, stmt, context)
+        held, called = _of_containers(call, context)
+        yield ir.Assign(held[0], held[1], stmt.origin)
+        yield dataclasses.replace(stmt, value=called)
+
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
+
+
+def _of_object(call: ir.Call, fn: ir.Var, stmt: ir.Stmt, context: Context) -> ir.Call:
+    """The call of a callable object as one of its method, which is given the object: what it
+    carries is an argument then. `model(*xs)` -> `type(model).__call__(model, *xs)`."""
+    kind = context.kind_of(fn)
+    of_class = vars(kind.cls).get("__call__") if kind.form == "object" and kind.cls else None
+    if not is_python_function(of_class):
+        raise unknown_class(fn, call.at or stmt.origin.place)
+    method = ir.Attribute(ir.Call(ir.Ref("type", type), (fn,)), "__call__")
+    return dataclasses.replace(call, fn=method, args=(fn, *call.args))
+
+
+def _starred(stmt: ir.Stmt) -> ir.Call | None:
+    """The call with starred arguments that a statement makes, if these are plain containers."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Ref() | ir.Var(), args=args) as call):
+            stars = [arg for arg in args if ir.is_starred(arg)]
+            maps = [arg for arg in stars if arg.text.startswith("**")]  # type: ignore[union-attr]
+            if stars and len(maps) <= 1 and all(container(arg) is not None for arg in stars):
+                return call
+    return None
+
+
+def container(arg: ir.Expr) -> ir.Expr | None:
+    """The container whose items a starred argument stands for, if that is a name."""
+    assert isinstance(arg, ir.Opaque)
+    text = arg.text.lstrip("*")
+    if text.isidentifier() and len(arg.values) == 1 and arg.names == (text,):
+        return arg.values[0]
+    if not arg.values and len(arg.refs) == 1 and arg.refs[0].text == text:
+        return arg.refs[0]
+    return None
+
+
+def _of_containers(call: ir.Call, context: Context) -> tuple[tuple[str, ir.Call], ir.Call]:
+    """The function that takes the containers, and its call."""
+    layout: list[ir.Expr] = []
+    given: list[ir.Expr] = []
+    words: list[ir.Expr] = []
+    for arg in call.args:
+        found = container(arg) if ir.is_starred(arg) else None
+        given.append(arg if found is None else found)
+        if found is not None and isinstance(arg, ir.Opaque) and arg.text.startswith("**"):
+            words.append(found)
+        else:
+            layout.append(ir.Const(None) if found is None else found)
+    text = call.fn.text if isinstance(call.fn, ir.Ref) else call.fn.name  # type: ignore[union-attr]
+    text = text.strip("_")
+    name = context.names.fresh(f"{text.replace('.', '_')}_of")
+    named = tuple(ir.Const(word) for word, _ in call.kwargs)
+    options = [ir.Display("tuple", tuple(layout)), *(words or [ir.Const(None)] if named else words)]
+    options += [ir.Display("tuple", named)] if named else []
+    made = ir.Call(context.helper("with_items"), (call.fn, *options), at=call.at)
+    context.kinds[name] = OTHER
+    context.temporaries.add(name)
+    return (name, made), ir.Call(ir.Var(name), tuple(given), call.kwargs, call.at)

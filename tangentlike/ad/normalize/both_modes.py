@@ -5,13 +5,12 @@ from __future__ import annotations
 from ... import ir
 from ...analysis.activity import has_fields_like_arrays, refuse_fields_like_arrays, varied_names
 from ..context import Context
-from .arguments import spell_arguments
+from .arguments import spell_arguments, starred_calls
 from .array_operands import operands_as_arrays
 from .container_calls import calls_containers, plain_container_calls
 from .iterated_dicts import no_dicts_for_their_items
 from .late_operators import late_operators
 from .mappings import reads_by_key, reads_dicts
-from .starred_calls import starred_calls
 from .unpacking import named_before_unpacked
 
 

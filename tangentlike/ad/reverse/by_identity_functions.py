@@ -26,9 +26,8 @@ from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep, takes_item
 from .calls import CallConversion
 from .costs import IdentityCosts
 from .functions import Primal, Reverse, bundle, seed_name
-from .overlaps import checked_overlap
 from .pairs import bind_everywhere, taped_names, unpack_tape
-from .prepare import ACCUMULATING, Preparation
+from .prepare import ACCUMULATING, Preparation, checked_overlap
 from .recorded import Recorder
 from .sweep import ReversedBlock
 

@@ -9,7 +9,7 @@ primal and the reverse sweep in it. `transform.reverse.pairs` builds two, with a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from ... import ir
@@ -23,11 +23,11 @@ from ...analysis.saving import Reads, Recording, Saves, content, place_of, state
 from ...analysis.structure import ROOT, Structure, structure
 from ...errors import UnsupportedError
 from ...ir.kind import UNKNOWN, is_named
+from ...runtime import on_adjoint
 from ..context import Context
 from ..specialize.callees import CallSite
 from .adjoints import BORROWED, OWNED, Adjoints
 from .costs import Costs
-from .hooks import without_hooks
 from .recorded import Recorder, condition
 from .results import kept_value, loss_and_aux, named_before
 from .scalars import written_scalars
@@ -395,3 +395,29 @@ def _with_parameter(params: tuple[ir.Param, ...], name: str) -> tuple[ir.Param, 
     if params and params[-1].kind == "**":
         return (*params[:-1], extra, params[-1])
     return (*params, extra)
+
+
+# --------------------------------------------------------------------------------------------------
+# Adjoint hooks, once the sweep has called them.
+#
+# before::                                  after::
+#     # primal                                  # primal
+#     h = tl.on_adjoint(np.sin(x), clip)        h = np.sin(x)
+#     # adjoint                                 # adjoint
+#     h_bar = hooked(h_bar, clip)               h_bar = hooked(h_bar, clip)
+#
+# A hook belongs to the derivative that is made of the function it stands in. Left in the primal, it
+# would be called once more where that derivative is differentiated in reverse mode.
+
+
+def without_hooks(block: ir.Block, active: Collection[str]) -> ir.Block:
+    """The statements of a primal whose adjoints have been hooked."""
+
+    def plain(stmt: ir.Stmt) -> ir.Stmt | None:
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=obj), args=(x, *_))):
+                if obj is on_adjoint and name in active:
+                    return ir.Assign(name, x, stmt.origin)
+        return None
+
+    return ir.rewrite(block, plain)

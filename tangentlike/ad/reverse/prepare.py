@@ -12,13 +12,12 @@ import operator
 
 from ... import ir, runtime
 from ...analysis.aliases import Aliases
-from ...analysis.memory import surely_basic
+from ...analysis.memory import key_parts, surely_basic
 from ...analysis.structure import Structure
 from ...ir.kind import BOOL, INT, UNKNOWN, Kind
 from ..context import BINARY_OF, Context
 from ..loops import indexed, may_break, sources_of
-from .overlaps import checked_overlap
-from .replaced_items import ReplacedItems
+from .adjoints import as_value
 
 ACCUMULATING = (operator.iadd, operator.isub)
 
@@ -223,3 +222,218 @@ def _is_steady(fn: ir.Expr) -> bool:
     asking = (*asking, runtime.is_sequence, runtime.is_mapping)
     operator_ = not fn.text.replace(".", "_").isidentifier()
     return operator_ or any(fn.obj is known for known in asking)
+
+
+# --------------------------------------------------------------------------------------------------
+# Items of lists and dicts that are replaced: zeros like what was there before.
+#
+# before::                      after::
+#     t = xs[0]                     t = xs[0]
+#     xs[0] = v                     xs_0_zero = zeros_like(xs[0])
+#                                   xs[0] = v
+#
+# When `xs[0] = v` has been reversed, the place in the adjoint belongs to the item that was there
+# before, and that may be of another shape, or a list where `v` is an array. A name for its zero is
+# needed only where the earlier item may count: it may have been read, or come from elsewhere.
+
+
+_PLAIN = ("number", "other")
+
+
+class ReplacedItems:
+    """Answers for one function, of which `facts` and `aliases` are known."""
+
+    def __init__(self, facts: Structure, aliases: Aliases, context: Context) -> None:
+        self.facts = facts
+        self.aliases = aliases
+        self.context = context
+
+    def named(self, stmt: ir.Store, original: ir.Stmt, old: str = "") -> list[ir.Stmt]:
+        """The zero that `stmt` needs, as statements that stand before it; `old` is a name of the
+        earlier item, if it has one. (`original` is the statement that the facts know.)"""
+        if not isinstance(stmt.target, ir.Index) or not self._may_differ(stmt.target):
+            return []
+        assert isinstance(stmt.target.base, ir.Var)
+        key = (stmt.target, id(stmt.origin))
+        if old:
+            self.context.held[key] = old
+            return []
+        if not self._may_count(stmt.target.base.name, original):
+            return []
+        name = self.context.fresh(
+            f"{stmt.target.base.name}_zero", self.context.kind_of(stmt.target), temporary=True
+        )
+        self.context.held[key] = name
+        zero = ir.Call(self.context.helper("zeros_like"), (self._item(stmt.target),))
+        return [ir.Assign(name, zero, stmt.origin)]
+
+    def _item(self, item: ir.Index) -> ir.Expr:
+        """The earlier item: a dict may have none yet."""
+        if self.context.kind_of(item.base).form == "list":
+            return item
+        return ir.Call(ir.Attribute(item.base, "get"), (as_value(item.key),))
+
+    def _may_differ(self, item: ir.Index) -> bool:
+        """Whether one item of a container may have another structure than the next."""
+        if self.context.kind_of(item.base).form not in ("list", "dict"):
+            return False
+        kind = self.context.kind_of(item)
+        return kind.form not in _PLAIN and not kind.same_shape(kind)
+
+    def _may_count(self, base: str, stmt: ir.Stmt) -> bool:
+        """Whether derivatives may flow through what an item was before a statement."""
+        facts = self.facts
+        known = {*facts.definitions, *facts.function.param_names}
+        alike = self.aliases.class_of(base)
+        names = {base, *(n for n in known if self.aliases.class_of(n) == alike)}
+        if names.intersection(facts.function.param_names):
+            return True
+        made = (d for name in names for d in facts.definitions.get(name, ()))
+        if not all(_holds_constants(d, names) for d in made):
+            return True
+        uses = (use for name in names for use in facts.used_by.get(name, ()))
+        return any(self._comes_before(use, stmt) for use in uses if not _only_puts(use, names))
+
+    def _comes_before(self, use: ir.Stmt, stmt: ir.Stmt) -> bool:
+        """Whether a statement may run before another one, be it in an earlier round."""
+        facts = self.facts
+        loops = [facts.outer_loop[facts.block_of(s)] for s in (use, stmt)]
+        together = loops[0] == loops[1] != 0
+        return together or facts.number(use) < facts.number(stmt)
+
+
+def _only_puts(stmt: ir.Stmt, names: set[str]) -> bool:
+    """Whether a statement uses a container only to put something into it, or to make another one
+    of it, the making of which tells what that holds."""
+    match stmt:
+        case ir.Store(target=ir.Index(ir.Var(name), key), value=value):
+            return name in names and not names & (ir.names_in(key) | ir.names_in(value))
+        case ir.Do(value=ir.Call(ir.Attribute(ir.Var(name), "append"), (value,))):
+            return name in names and not names & ir.names_in(value)
+        case ir.Assign(target=str(name), value=ir.Call() | ir.Var()):
+            return name in names and _holds_constants(stmt, names)
+    return False
+
+
+def _holds_constants(stmt: ir.Stmt, names: set[str]) -> bool:
+    """Whether a container is made of constants: `[None]`, `parts * n`, where `parts` is one of
+    the names, which are asked as well."""
+    match stmt:
+        case ir.Assign(value=ir.Display(items=items)):
+            return all(isinstance(i, ir.Const) for i in items)
+        case ir.Assign(value=ir.Var(name)):
+            return name in names
+        case ir.Assign(value=ir.Call(ir.Ref(text="*" | "+"), args)):
+            containers = {a.name for a in args if isinstance(a, ir.Var)}
+            return bool(containers & names)
+    return False
+
+
+# --------------------------------------------------------------------------------------------------
+# Slices assigned to overlapping slices of the same array.
+#
+#     a[::2] = v                    require_read_first(a, slice(None, None, 2), v)
+#                                   a[::2] = v
+#
+# The adjoint takes it that the value is read before anything is written, and so it is for most:
+# NumPy copies the value, or writes in a suitable order. Where steps differ it does not, which is
+# checked when the program runs unless the text tells that the steps are equal.
+
+
+_WHOLE = (ir.Slice(), ir.Const(Ellipsis))
+
+
+def checked_overlap(
+    stmt: ir.Store, facts: Structure, aliases: Aliases, context: Context
+) -> list[ir.Stmt]:
+    """A write of entries, after a check where its value may be other entries of the array."""
+    target, value = stmt.target, stmt.value
+    if not isinstance(target, ir.Index) or not isinstance(target.base, ir.Var):
+        return [stmt]
+    base = target.base
+    if not isinstance(value, ir.Var) or aliases.class_of(value.name) != aliases.class_of(base.name):
+        return [stmt]
+    kinds = (context.kind_of(base), context.kind_of(target), context.kind_of(value))
+    if any(kind.form not in ("array", "value", "unknown") for kind in kinds):
+        return [stmt]  # (an item of a list, or a number)
+    if any(kind.rank not in (None, 1) for kind in kinds[1:]) or _is_fancy(target.key, context):
+        return [stmt]
+    if _in_step(_origin(target, facts), _origin(value, facts)):
+        return [stmt]
+    if _is_only_stored(value.name, facts, context):
+        return [stmt]
+    operands = (base, as_value(target.key), value)
+    check = ir.Call(context.helper("require_read_first"), operands)
+    return [ir.Do(check, stmt.origin), stmt]
+
+
+def _is_only_stored(name: str, facts: Structure, context: Context) -> bool:
+    """Whether a name is of memory that was just made, in the block of its one use: that memory has
+    no other name, and what the target already holds cannot be a part of it."""
+    made, uses = facts.single(name), facts.used_by.get(name, [])
+    if not isinstance(made, ir.Assign) or len(uses) != 1:
+        return False
+    if facts.block_of(made) != facts.block_of(uses[0]):
+        return False
+    sources = context.sources()
+    return not (sources.nodes(made.value) | sources.elements(made.value))
+
+
+def _is_fancy(key: ir.Expr, context: Context) -> bool:
+    """Whether a key has index arrays or masks in it, for which NumPy copies what overlaps."""
+    parts = (part for part in key_parts(key) if not isinstance(part, ir.Slice))
+    return any(context.kind_of(part).form in ("array", "list") for part in parts)
+
+
+def _origin(view: ir.Expr, facts: Structure) -> tuple[str, tuple[ir.Expr, ...]]:
+    """The array that a view is of, as far as names bound once tell, and the keys on the way."""
+    keys: tuple[ir.Expr, ...] = ()
+    while True:
+        match view:
+            case ir.Index(base, key):
+                keys = keys if key in _WHOLE else (key, *keys)
+                view = base
+            case ir.Var(name):
+                made = facts.single(name)
+                if not isinstance(made, ir.Assign) or not isinstance(made.target, str):
+                    return name, keys
+                if not isinstance(made.value, ir.Var | ir.Index):
+                    return name, keys
+                view = made.value
+            case _:
+                return "", keys
+
+
+def _in_step(
+    first: tuple[str, tuple[ir.Expr, ...]], second: tuple[str, tuple[ir.Expr, ...]]
+) -> bool:
+    """Whether two views of one array, if they are vectors, surely have equal strides or strides
+    of opposite sign."""
+    if first[0] != second[0] or not first[0]:
+        return False
+    if all(len(keys) <= 1 for _, keys in (first, second)):
+        steps = [_step(keys[0]) if keys else 1 for _, keys in (first, second)]
+        if None not in steps:
+            return steps[0] == steps[1] or steps[0] * steps[1] < 0  # type: ignore[operator]
+    if len(first[1]) != len(second[1]):
+        return False
+    pairs = zip(first[1], second[1], strict=True)
+    return all(_shape_of(one) == _shape_of(other) for one, other in pairs)
+
+
+def _step(key: ir.Expr) -> int | None:
+    """The step of a slice of a vector, if it is written out."""
+    if not isinstance(key, ir.Slice):
+        return None
+    if key.step is None:
+        return 1
+    value = key.step.value if isinstance(key.step, ir.Const) else None
+    return value if type(value) is int else None
+
+
+def _shape_of(key: ir.Expr) -> tuple[object, ...]:
+    """What of a key decides the strides of the view: its slices, by their steps."""
+    return tuple(
+        (part.step or ir.Const(1),) if isinstance(part, ir.Slice) else part in _WHOLE
+        for part in key_parts(key)
+    )

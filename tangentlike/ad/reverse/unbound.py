@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ... import ir
-from ...analysis.assigned import Assigned
+from ...analysis.assigned import Assigned, entry_is_there
 from ...analysis.looking import LIKE_ARGUMENTS
-from ...analysis.present_entries import entry_is_there
 from ...analysis.record_types import record_class, record_names, sets_when_made
 from ...analysis.structure import Structure
 from ..context import Context
-from ..specialize.class_cases import checked_classes
+from ..specialize.object_calls import checked_classes
 from .sweep import ReversedBlock
 
 

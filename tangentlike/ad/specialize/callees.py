@@ -9,6 +9,7 @@ A parameter that `g` writes in place is passed its adjoint buffer instead of hav
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -18,6 +19,7 @@ from ...analysis.evidence import told_apart
 from ...analysis.memory import Effects
 from ...errors import InternalError, Place, UnsupportedError, called_at
 from ...frontend.checkpoints import inside_checkpoint
+from ...frontend.lifting import lifted_of
 from ...frontend.lower import Lowered
 from ...frontend.marks import mark_of
 from ...frontend.primal import emitted_of
@@ -26,11 +28,70 @@ from ...ir.names import Names
 from ...runtime.records import attribute_of
 from ..normalize.shadow_calls import as_functions
 from ..request import Reading
-from .arguments import bind, bind_loosely
-from .class_cases import checked_classes, of_class
-from .effects import CalleeEffects
+from .object_calls import checked_classes, of_class
 from .own_stacks import stacks_by_position
 from .variants import Variants
+
+# --------------------------------------------------------------------------------------------------
+# What a call gives each parameter of the function that it calls.
+
+
+def bind(call: ir.Call) -> dict[str, ir.Expr]:
+    """The actual expression of each formal that a call gives one."""
+    return dict(_bound(call))
+
+
+@ir.of_node
+def _bound(call: ir.Call) -> dict[str, ir.Expr]:
+    assert isinstance(call.fn, ir.Ref)
+    signature = inspect.signature(call.fn.obj, follow_wrapped=False)
+    if any(map(ir.is_starred, call.args)):
+        raise UnsupportedError(
+            f"how many arguments this call gives `{call.fn.text}` is not known until run time",
+            call.at,
+            "Unpack a tuple that is written out, as in `args = (x, y)`, or write the arguments "
+            "one by one.",
+        )
+    try:
+        bound = signature.bind(*call.args, **dict(call.kwargs))
+    except TypeError as error:
+        if lifted_of(call.fn.obj) is not None and "self" in signature.parameters:
+            raise UnsupportedError(
+                f"this call does not fit `{call.fn.text}`: {error}",
+                call.at,
+                "Its defaults are the values it captures: they cannot be passed here. Make it "
+                "without them (`lambda x: x * t`), or a parameter without a default.",
+            ) from None
+        raise UnsupportedError(
+            f"this call does not fit `{call.fn.text}{signature}`: {error}",
+            call.at,
+            "Pass the arguments that the function takes.",
+        ) from None
+    actuals: dict[str, ir.Expr] = {}
+    for name, value in bound.arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            value = ir.Display("tuple", tuple(value))
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            keys = tuple(map(ir.Const, value))
+            value = ir.Display("dict", tuple(value.values()), keys)
+        actuals[name] = value
+    return actuals
+
+
+def bind_loosely(call: ir.Call) -> dict[str, ir.Expr]:
+    """What each formal may be given, where which it is cannot be seen."""
+    if not any(map(ir.is_starred, call.args)):
+        return bind(call)
+    assert isinstance(call.fn, ir.Ref)
+    values = (v for a in ir.children(call)[1:] for v in (ir.children(a) or (a,)))
+    anything = ir.Display("tuple", tuple(values))
+    return dict.fromkeys(inspect.signature(call.fn.obj, follow_wrapped=False).parameters, anything)
+
+
+# --------------------------------------------------------------------------------------------------
+# The pairs and tangent functions of callees.
+
 
 _MOST_RESULTS = 500  # (function, kinds of arguments) pairs followed in one transform
 
@@ -406,3 +467,58 @@ def _operator_unresolved(operator: Any, place: Any) -> UnsupportedError:
         f"Define the function by name and write wrt as a literal, or call it in a lambda: "
         f"`tl.{name}(lambda x: system.energy(x), wrt=0)`.",
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# What calls of user functions do to their arguments, found once for each function.
+
+
+# (function, what is known of its parameters) -> effects
+Finder = Callable[[Lowered, Mapping[str, Kind]], Effects]
+_Key = tuple[int, frozenset[tuple[str, Kind]]]
+
+
+class CalleeEffects:
+    """Effects by function, and by which parameters are known to be arrays, or to hold some or
+    numbers."""
+
+    def __init__(self, lowered: Callable[[Any], Lowered], find: Finder) -> None:
+        self._lowered = lowered
+        self._find = find
+        self._found: dict[_Key, Effects] = {}
+        self._keep: list[Any] = []  # so that ids stay unique
+
+    def of(self, obj: Any, kinds: Mapping[str, Kind] | None = None) -> Effects | None:
+        """What a call may write and return of its arguments; None if it has no source."""
+        if not inspect.isfunction(obj):
+            return None
+        key = (id(obj), frozenset((kinds or {}).items()))
+        if key not in self._found:
+            self._keep.append(obj)
+            self._found[key] = Effects()  # a recursive call sees the estimate so far
+            try:
+                lowered = self._lowered(obj)
+            except UnsupportedError:
+                del self._found[key]
+                return None
+            while True:
+                found = self._find(lowered, kinds or {})
+                if found == self._found[key]:
+                    break
+                self._found[key] = found
+        return self._found[key]
+
+    def here(self, obj: Any, kinds: Mapping[str, Kind]) -> Effects | None:
+        """The effects of a call that gives these kinds of arguments: what is a number is neither
+        written nor shared, and what is an array does not come to hold what is written into it."""
+        effects = self.of(obj)
+        if effects is None or not effects.written | effects.returned:
+            return effects
+        told = {f: k for f, k in kinds.items() if k.tells_ranks and k.form != "number"}
+        holds = any(kind.form != "array" for kind in told.values())
+        if told and effects.written and (holds or effects.returned or effects.kept):
+            effects = self.of(obj, told) or effects
+        return effects.without([f for f, kind in kinds.items() if kind.form == "number"])
+
+
+__all__ = ["CalleeEffects"]

@@ -35,13 +35,8 @@ from ...ir.names import Names
 from ...runtime import asked_of_none
 from ..all_names import all_names
 from .callees import Callees, rough
-from .class_cases import by_class
 from .decided_tests import deciding_names, exactly, without_decided_tests
-from .guards import guarded
-from .held_calls import held_calls_as_reads, methods_by_name
-from .iterated_objects import objects_as_lists
 from .known_callees import KnownCallees
-from .looked_up_classes import made_by_class
 from .method_lookup import (
     BINARY,
     UNARY,
@@ -52,11 +47,15 @@ from .method_lookup import (
     refuse_operator,
     refuse_properties_like_arrays,
 )
-from .module_values import functions_of_modules
+from .module_values import functions_of_modules, guarded
+from .object_calls import by_class, held_calls_as_reads, made_by_class, methods_by_name
+from .object_operations import (
+    objects_as_lists,
+    replaced_as_made,
+    sums_of_objects,
+    updates_as_methods,
+)
 from .operators import Waiting, apart, calls_untold, untold, waiting_of
-from .replaced_records import replaced_as_made
-from .summed_objects import sums_of_objects
-from .updated_objects import updates_as_methods
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _NOTHING = ir.Ref("asked_of_none", asked_of_none)

@@ -17,10 +17,10 @@ import numpy as np
 
 from ... import ir
 from ...frontend.lower import Lowered, Scope
-from ...ir.kind import UNKNOWN, Kind
+from ...ir.kind import NOTHING, UNKNOWN, Kind
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy
-from ...runtime import require_module
+from ...runtime import require_class, require_module, require_none
 
 
 def functions_of_modules(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
@@ -80,3 +80,37 @@ def _spelled(module: types.ModuleType, scope: Scope) -> str:
     """How a function calls a module: NumPy by its alias, others by their names."""
     root, dot, rest = module.__name__.partition(".")
     return f"{scope.numpy_alias if root == np.__name__ else root}{dot}{rest}"
+
+
+# --------------------------------------------------------------------------------------------------
+# What a function that was read for certain classes of objects checks first.
+
+
+def guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
+    """A function that begins with `require_class(layer, Layer)` for each object it is given, and
+    with `require_none(xp)` for each None."""
+    function = lowered.function
+    origin = ir.Origin(function.place)
+    checks: list[ir.Stmt] = [
+        ir.Do(
+            ir.Call(
+                ir.Ref("require_class", require_class),
+                (ir.Var(name), ir.Ref(kind.cls.__name__, kind.cls)),
+                at=function.place,
+            ),
+            origin,
+        )
+        for name, kind in given.items()
+        if kind.has_methods and kind.cls is not None and name in function.param_names
+    ]
+    modules = (module_check(n, k, function, lowered.scope) for n, k in given.items())
+    checks += [check for check in modules if check is not None]
+    nothing = ir.Ref("require_none", require_none)
+    checks += [
+        ir.Do(ir.Call(nothing, (ir.Var(name),), at=function.place), origin)
+        for name, kind in given.items()
+        if kind == NOTHING and name in function.param_names
+    ]
+    checks = [check for check in checks if check not in function.body[: len(checks)]]
+    function = dataclasses.replace(function, body=(*checks, *function.body))
+    return dataclasses.replace(lowered, function=function)

@@ -22,14 +22,13 @@ from .copies import remove_needless_copies
 from .dead import remove_dead_code
 from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
-from .invariants import keep_invariants
 from .nest import nest_single_uses
 from .propagate import propagate_copies
 from .quotients import share_quotients
 from .reality import drop_real_parts
 from .repeat import repeat_short_reads
 from .restores import delay_restores
-from .stacks import remove_unread_stacks
+from .stacks import keep_invariants, remove_unread_stacks
 from .taking import take_entries
 from .updates import restore_updates
 
