@@ -79,9 +79,7 @@ def grows_in_its_loop(x):
 )
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
 def test_other_uses_are_refused(fn, mode):
-    message = (
-        "used in another way than a list or dict|in a loop over `q`|memory that may be shared"
-    )
+    message = "used in another way than a list or dict|in a loop over `q`|memory that may be shared"
     with pytest.raises(tl.UnsupportedError, match=message):
         str(tl.autodiff(fn, mode=mode, strict=True).source)
 
