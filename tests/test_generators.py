@@ -173,13 +173,53 @@ class Net:
         self.weights = weights
 
     def layers(self):
-        for w in self.weights:
-            yield w * 2.0
+        for i, w in enumerate(self.weights):
+            if i > 0:
+                yield w * self.weights[0]
+
+    def __iter__(self):
+        yield self.weights[0]
+        yield from self.layers()
+
+    def act(self, x):
+        return np.tanh(self.weights[1] * x)
+
+    def forward(self, x):
+        for w in self.layers():
+            x = self.act(w * x)
+        return x
+
+    def total(self):
+        return sum(self.layers())
+
+    def bump(self, v):
+        self.weights[1] = v
+        return v
+
+
+def methods(x):
+    net = Net([x[0], x[1], x[2]])
+    a, b = net.layers()
+    s = a * b + max(net) + net.total() ** 2 + np.sum(net.forward(x))
+    for u, v in zip(net, net.layers(), strict=False):
+        s = s + u * v
+    return s
+
+
+OUTER = Net([0.5, 1.5, 2.5])
+
+
+def methods_of_a_constant(x):
+    s = np.sum(x)
+    for w in OUTER.layers():
+        s = s * np.sum(np.sin(w * x))
+    return s
 
 
 FUNCTIONS = (
     *(through, left, skipped, returned_inside, counted, beside, two_beside, changing),
     *(changed_between, collected, collected_in_place, inner, managed),
+    *(methods, methods_of_a_constant),
 )
 
 
@@ -234,8 +274,30 @@ def without_end(x):
     return sum(endless(x))
 
 
+def method_of_what_changes(x):
+    net = Net([x[0], x[1], x[2]])
+    s = 0.0
+    for w in net.layers():
+        s = s + net.bump(w * 2)
+    return s
+
+
+def field_that_changes(x):
+    net = Net([x[0], x[1], x[2]])
+    s = 0.0
+    for w in net:
+        net.weights[1] = x[3]
+        s = s + w
+    return s
+
+
+CHANGED = (method_of_what_changes, field_that_changes)
+
+
 @pytest.mark.parametrize(
-    "f", (rest_of, asked, summed_in_place, changed_inside, without_end), ids=lambda f: f.__name__
+    "f",
+    (*CHANGED, rest_of, asked, summed_in_place, changed_inside, without_end),
+    ids=lambda f: f.__name__,
 )
 def test_where_it_is_seen_when_items_are_made(f):
     with pytest.raises(tl.UnsupportedError, match="generator") as refusal:

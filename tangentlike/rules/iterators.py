@@ -16,6 +16,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import types
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -42,8 +43,9 @@ from ..runtime.records import attribute_of
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["iterators_spelled"]
+__all__ = ["generator_methods_taken", "iterators_spelled"]
 
+MethodOf = Callable[[ir.Call], types.FunctionType | None]
 # The iterators that read all they are given when they are made, and those that wait.
 _AT_ONCE = {
     itertools.product: runtime.product_items,
@@ -88,6 +90,37 @@ def iterators_spelled(lowered: Lowered) -> Lowered:
     body = ir.rewrite(lowered.function.body, spelling.statement)
     function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)
+
+
+def generator_methods_taken(lowered: Lowered, method_of: MethodOf) -> Lowered:
+    """A lowered function with lists of what methods that are generator functions yield;
+    `method_of` finds them."""
+    every = list(ir.statements(lowered.function.body))
+    calls = {
+        id(stmt): fn for stmt in every if (fn := _generator_called(stmt, method_of)) is not None
+    }
+    if not calls:
+        return lowered
+    index = fact(ProgramIndex, lowered.function)
+    spelling = _Spelling(every, index, names_of(lowered.function), method_of)
+
+    def statement(stmt: ir.Stmt) -> ir.Instead:
+        fn = calls.get(id(stmt))
+        call = getattr(stmt, "value", None)
+        return spelling.of_method(stmt, call, fn) if fn and isinstance(call, ir.Call) else None
+
+    body = ir.rewrite(lowered.function.body, statement)
+    if body == lowered.function.body:
+        return lowered
+    return dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
+
+
+def _generator_called(stmt: ir.Stmt, method_of: MethodOf) -> types.FunctionType | None:
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Attribute()) as call):
+            found = method_of(call)
+            return found if is_generator_function(found) else None
+    return None
 
 
 def _iterator(stmt: ir.Stmt) -> ir.Call | None:
@@ -175,6 +208,22 @@ def may_leave(body: ir.Block) -> bool:
     return any(isinstance(stmt, ir.Break | ir.Return) for stmt in ir.statements(body))
 
 
+def _object_called(value: ir.Expr) -> Any:
+    """The object that an expression calls; None for all others."""
+    match value:
+        case ir.Call(fn=ir.Ref(obj=obj)) if isinstance(obj, type):
+            return obj
+    return None
+
+
+def _lists(until: ir.Block | None) -> bool:
+    """Whether what takes the items of a generator is `list(...)`."""
+    match until and until[-1]:
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj))):
+            return obj is list
+    return False
+
+
 def _collects(stmt: ir.Stmt) -> bool:
     """Whether a statement takes all items before it does anything with one."""
     match stmt:
@@ -186,10 +235,14 @@ def _collects(stmt: ir.Stmt) -> bool:
 
 
 def _refusal(reason: str, call: ir.Call, stmt: ir.Stmt) -> tuple[str, Any, str]:
-    text = call.fn.text if isinstance(call.fn, ir.Ref) and call.fn.obj is not generated else "it"
-    subject = "a generator" if text == "it" else f"`{text}(...)`"
-    if is_generator_function(getattr(call.fn, "obj", None)):
-        subject = f"the generator {subject}"
+    match call.fn:
+        case ir.Ref(obj=obj) if obj is generated:
+            subject = "a generator"
+        case ir.Ref(text, obj):
+            subject = f"`{text}(...)`"
+            subject = f"the generator {subject}" if is_generator_function(obj) else subject
+        case _:
+            subject = f"the generator `{getattr(call.fn, 'name', '')}(...)`"
     place = stmt.origin.place if call.at is None else call.at
     message, hint = reason.split("|")
     return message.format(subject), place, hint
@@ -220,8 +273,15 @@ _CHANGED = (
 class _Spelling:
     """One function's iterators; `every` are its statements."""
 
-    def __init__(self, every: list[ir.Stmt], index: ProgramIndex, names: Names) -> None:
+    def __init__(
+        self,
+        every: list[ir.Stmt],
+        index: ProgramIndex,
+        names: Names,
+        method_of: MethodOf = lambda call: None,
+    ) -> None:
         self.index = index
+        self.method_of = method_of
         self.names = names
         self.bound = ir.bindings(every)
         self.read: Counter[str] = Counter()
@@ -286,9 +346,36 @@ class _Spelling:
         """The call of a generator function: the list of what it yields is made at once. That is
         seen where it may have no end, and where it or what goes through it changes anything."""
         assert isinstance(call.fn, ir.Ref)
+        unpacked, _ = self._taken_whole(stmt, call, _manner(call))
+        assert isinstance(stmt, ir.Assign)
+        if call.fn.obj is generated:
+            return dataclasses.replace(stmt, value=call.args[0])
+        items = ir.Call(listed(call.fn), call.args, call.kwargs, call.at)
+        return self._as_items(stmt, items, unpacked)
+
+    def of_method(self, stmt: ir.Stmt, call: ir.Call, fn: types.FunctionType) -> ir.Instead:
+        """The same for the call of a method."""
+        unpacked, name = self._taken_whole(stmt, call, manner_of_function(fn))
+        assert isinstance(stmt, ir.Assign)
+        if not unpacked and _lists(self._until_taken(name, self.index.following(stmt))):
+            return None
+        return self._as_items(stmt, call, unpacked)
+
+    def _as_items(self, stmt: ir.Assign, call: ir.Call, unpacked: bool) -> tuple[ir.Stmt, ...]:
+        """A statement that binds what a call yields, with a list of that."""
+        made = self.names.fresh("generator")
+        whole: ir.Expr = ir.Call(ir.Ref("list", list), (ir.Var(made),))
+        first: tuple[ir.Stmt, ...] = (ir.Assign(made, call, stmt.origin),)
+        if unpacked:
+            every = self.names.fresh("items")
+            first, whole = (*first, ir.Assign(every, whole, stmt.origin)), ir.Var(every)
+        return (*first, dataclasses.replace(stmt, value=whole))
+
+    def _taken_whole(self, stmt: ir.Stmt, call: ir.Call, manner: Manner) -> tuple[bool, str]:
+        """Whether what a generator yields is unpacked at once, and the name that it gets otherwise;
+        refused where it is seen when the items are made."""
         name = stmt.target if isinstance(stmt, ir.Assign) else ""
         name = name if isinstance(name, str) else ""
-        inner, manner = call.fn.obj is generated, _manner(call)
         unpacked = isinstance(stmt, ir.Assign) and isinstance(stmt.target, tuple)
         rest = self.index.following(stmt)
         until = self._until_taken(name, rest) if self.bound[name] == 1 else None
@@ -296,17 +383,7 @@ class _Spelling:
         reason = _PARTLY if until is None else self._seen(manner, name, call, until)
         if reason:
             raise UnsupportedError(*_refusal(reason, call, stmt))
-        items = call.args[0] if inner else ir.Call(listed(call.fn), call.args, call.kwargs, call.at)
-        assert isinstance(stmt, ir.Assign)
-        if inner:
-            return dataclasses.replace(stmt, value=items)
-        made = self.names.fresh("generator")
-        whole: ir.Expr = ir.Call(ir.Ref("list", list), (ir.Var(made),))
-        first: tuple[ir.Stmt, ...] = (ir.Assign(made, items, stmt.origin),)
-        if unpacked:
-            every = self.names.fresh("items")
-            first, whole = (*first, ir.Assign(every, whole, stmt.origin)), ir.Var(every)
-        return (*first, dataclasses.replace(stmt, value=whole))
+        return unpacked, name
 
     def _seen(self, manner: Manner, name: str, call: ir.Call, until: ir.Block) -> str:
         """Why it is seen when what a generator yields is made; "" where it is not."""
@@ -318,7 +395,8 @@ class _Spelling:
             return _ENDLESS_GENERATOR
         if manner.writes and not _collects(taker):
             return _WRITING
-        return _CHANGED if self._may_change(ir.names_in(call), until) else ""
+        between = () if taker.__dict__.get("value") is call else until
+        return _CHANGED if self._may_change(ir.names_in(call), between) else ""
 
     def _beside(self, name: str, stmt: ir.Stmt) -> ir.Expr | None:
         """Something finite that a loop goes through beside an endless iterator."""
@@ -346,7 +424,7 @@ class _Spelling:
                 case ir.Assign(target=tuple(), value=ir.Var()):
                     return rest[: place + 1]
                 case ir.Assign(target=str(taken), value=ir.Call(fn=ir.Ref(obj=obj))):
-                    at_once = self.values[name][0].fn.obj in _AT_ONCE  # type: ignore[union-attr]
+                    at_once = _object_called(self.values[name][0]) in _AT_ONCE
                     if id(obj) in _TAKERS or (at_once and _may_write(stmt.value)):
                         return rest[: place + 1]
                     if _iterator(stmt) is not None and not _is_endless(stmt.value):  # type: ignore[arg-type]
@@ -380,7 +458,7 @@ class _Spelling:
                 case ir.Do(value=ir.Call(fn=ir.Attribute(base))):
                     written = (base,)
                 case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name)), args=args)) if (
-                    name in sources and not _reads_only(stmt.value)
+                    name in sources and not self._reads_only(stmt.value)
                 ):
                     return True
                 case ir.Do(value=ir.Call(args=args)) | ir.Assign(value=ir.Call(args=args)):
@@ -398,6 +476,14 @@ class _Spelling:
                 if name in sources or not self._is_new(name):
                     return True
         return False
+
+    def _reads_only(self, call: ir.Expr) -> bool:
+        """Whether a method, of an array, a container or a class of the user's, changes nothing."""
+        assert isinstance(call, ir.Call) and isinstance(call.fn, ir.Attribute)
+        method = self.method_of(call)
+        if method is not None:
+            return not manner_of_function(method).writes
+        return is_pure_method(call.fn.name)
 
     def _is_new(self, name: str) -> bool:
         values = self.values.get(name, [])
@@ -427,11 +513,6 @@ def _may_write(call: ir.Expr | None) -> bool:
     """Whether a call may write its arguments: one of a function of the user's."""
     fn = call.fn if isinstance(call, ir.Call) else None
     return not isinstance(fn, ir.Ref) or hasattr(fn.obj, "__code__") or fn.obj is functools.partial
-
-
-def _reads_only(call: ir.Expr) -> bool:
-    """Whether a method, of an array or a container, changes nothing."""
-    return isinstance(call, ir.Call) and is_pure_method(getattr(call.fn, "name", ""))
 
 
 def _makes_new(value: ir.Expr) -> bool:

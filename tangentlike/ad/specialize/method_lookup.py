@@ -21,6 +21,7 @@ from ...analysis.constructors import constructor, initialiser, with_class
 from ...analysis.post_init import made_by_factories, post_initialiser
 from ...analysis.record_types import record_class
 from ...errors import Place, UnsupportedError
+from ...frontend.generators import is_generator_function, listed
 from ...frontend.lifting import signature_of
 from ...frontend.lower import Lowered, lower
 from ...frontend.owners import is_library
@@ -146,11 +147,28 @@ class MethodLookup:
             return None
         assert cls is not None
         text, original = f"{cls.__name__}_{name.strip('_')}", operation or found
+        if is_generator_function(found):
+            found = self._items_of(found)
         if may_decline(found):
             if not alone:
                 return None
             found = self._raising(found, style.removeprefix("r"))
         return Found(found, args, kwargs, text, style, name, original)
+
+    def plain(self, cls: type | None, name: str) -> types.FunctionType | None:
+        """The method of a class by its name, as its function."""
+        found = None if cls is None else inspect.getattr_static(cls, name, None)
+        return found if isinstance(found, types.FunctionType) else None
+
+    def _items_of(self, fn: types.FunctionType) -> types.FunctionType:
+        """A function that gives the list of what a generator method yields."""
+        key = (fn, "items")
+        if key not in self._of_class:
+            lowered = as_defined(as_numpy(lower(listed(ir.Ref(fn.__name__, fn)).obj)))
+            self._of_class[key] = self._standing(fn, fn.__name__, lowered)
+        made = self._of_class[key]
+        assert made is not None
+        return made
 
     def _raising(self, fn: types.FunctionType, operator_text: str) -> types.FunctionType:
         """A method that raises where it would decline."""
@@ -267,7 +285,9 @@ class MethodLookup:
         if key not in self._of_class:
             self._of_class[key] = None
             fn = None if is_library(cls) else inspect.getattr_static(cls, "__iter__", None)
-            if isinstance(fn, types.FunctionType) and not inspect.isgeneratorfunction(fn):
+            if isinstance(fn, types.FunctionType) and is_generator_function(fn):
+                self._of_class[key] = self._items_of(fn)
+            elif isinstance(fn, types.FunctionType):
                 lowered = _listing(as_defined(as_numpy(lower(fn))))
                 if lowered is not None:
                     self._of_class[key] = self._standing(fn, f"{cls.__name__}_iter", lowered)

@@ -32,6 +32,7 @@ from ...frontend.marks import carry_over, mark
 from ...frontend.owners import is_library, is_of_runtime, is_pythons
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
+from ...rules.iterators import generator_methods_taken
 from ...runtime import asked_of_none
 from ..all_names import all_names
 from .callees import Callees, rough
@@ -156,6 +157,7 @@ class Methods:
             read = objects_as_lists(read, kinds, kind, self.lookup)
             read = sums_of_objects(read, kind)
             read = methods_by_name(held_calls_as_reads(read, kinds), kinds)
+            read = generator_methods_taken(read, functools.partial(self._method, kind=kind))
             if read is not lowered:
                 lowered = read
                 continue
@@ -165,6 +167,14 @@ class Methods:
             function = dataclasses.replace(lowered.function, body=body)
             lowered = dataclasses.replace(lowered, function=function)
         return lowered
+
+    def _method(self, call: ir.Call, kind: Callable[[ir.Expr], Kind]) -> types.FunctionType | None:
+        """The function that the call of a method of an object calls."""
+        match call.fn:
+            case ir.Attribute(base, name):
+                found = kind(base)
+                return self.lookup.plain(found.cls if found.has_methods else None, name)
+        return None
 
     def variant(
         self,
