@@ -179,7 +179,7 @@ class Net:
 
     def __iter__(self):
         yield self.weights[0]
-        yield from self.layers()
+        yield self.weights[1] * 2.0
 
     def act(self, x):
         return np.tanh(self.weights[1] * x)
