@@ -57,7 +57,7 @@ def assert_same(got: Any, expected: Any) -> None:
 
 
 def walked(value: Any) -> Any:
-    from tangentlike.pytree.arithmetic import walked
+    from tangentlike.pytree.gradients import walked
 
     return list(walked(value))
 

@@ -14,8 +14,10 @@ import numpy as np
 from .. import ir, runtime
 from ..frontend.owners import is_installed, is_library, is_ours, module_of, package_of
 from ..ir.kind import LAYOUT_ATTRIBUTES, UNKNOWN, Kind
+from ..rules.book import Rule, as_function_call
+from ..rules.linear import is_zero
+from ..rules.template import template_of
 from ..runtime.records import attribute_of
-from .inert import differentiable_arguments
 
 SHAPE_QUERIES = LAYOUT_ATTRIBUTES | {"flags"}  # attributes of an array that carry no derivative
 CONTAINER_METHODS = frozenset(
@@ -355,3 +357,54 @@ def bind_actuals(obj: Any, call: ir.Call) -> dict[str, tuple[ir.Expr, ...]] | No
             case _:
                 actuals[name] = (value,)
     return actuals
+
+
+# --------------------------------------------------------------------------------------------------
+# Arguments that an operation takes without any derivative by them.
+
+
+_known: dict[int, tuple[Rule, frozenset[str]]] = {}
+
+
+def inert_parameters(rule: Rule) -> frozenset[str]:
+    """The parameters for which a rule states nothing but zero: those that give only a shape.
+
+    >>> from ..rules.book import default_book
+    >>> from .. import runtime
+    >>> sorted(inert_parameters(default_book().find(runtime.broadcast_like)))
+    ['x']
+    """
+    found = _known.get(id(rule))
+    if found is None:
+        found = _known[id(rule)] = (rule, _inert(rule))
+    return found[1]
+
+
+def _inert(rule: Rule) -> frozenset[str]:
+    if rule.builder:
+        return frozenset()
+    stated: dict[str, bool] = {}
+    read: set[str] = set()
+    for line in template_of(rule).lines():
+        if line.role in ("partial", "adjoint"):
+            stated[line.name] = stated.get(line.name, True) and is_zero(line.expr)
+        else:
+            read |= ir.names_in(line.expr)
+    return frozenset(p for p, zero in stated.items() if zero and f"${p}_dot" not in read)
+
+
+def differentiable_arguments(call: ir.Call, rule: Rule | None) -> tuple[ir.Expr, ...] | None:
+    """The arguments that a rule differentiates by; None where all may matter."""
+    inert = frozenset[str]() if rule is None else inert_parameters(rule)
+    if not inert or rule is None:
+        return None
+    flat = as_function_call(call)
+    try:
+        bound = template_of(rule).signature.bind(*flat.args, **dict(flat.kwargs))
+    except TypeError:
+        return None
+    found: list[ir.Expr] = []
+    for name, value in bound.arguments.items():
+        if name not in inert:
+            found.extend(value if isinstance(value, tuple) else (value,))
+    return tuple(found)

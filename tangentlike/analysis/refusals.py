@@ -23,10 +23,10 @@ from ..ir.kind import Kind
 from ..runtime.records import attribute_of
 from .constructors import own_way_of_making
 from .flow import writes_outside
-from .inert import differentiable_arguments
 from .matrices import matrix_names, refuse_matrix_product
 from .operations import (
     STORING_METHODS,
+    differentiable_arguments,
     is_array_method,
     is_container_method,
     is_python_function,

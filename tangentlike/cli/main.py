@@ -190,7 +190,7 @@ def _make(order: Order, output: Path | None, force: bool, diff: bool, checked: P
 
 
 def _check(order: Order, path: Path) -> None:
-    from .stale import check_file
+    from .orders import check_file
 
     if not check_file(order, path):
         raise click.exceptions.Exit(1)
@@ -198,7 +198,7 @@ def _check(order: Order, path: Path) -> None:
 
 def _diff(order: Order, path: Path) -> None:
     from .files import read_text
-    from .stale import changes
+    from .orders import changes
 
     before = read_text(path) if path.exists() else ""
     print_diff(changes(before, order.file_text(path), path))
@@ -261,7 +261,7 @@ def _at_arguments(command: Callable[..., None], optional: bool = False) -> Calla
 )
 def check(fn: Any, args: list[Any], seed: int, wrt: str, order: int, plot: Path | None) -> None:
     """Compare both modes with central differences."""
-    from .checking import draw_curves, run_checks
+    from .printing import draw_curves, run_checks
 
     if plot is not None:
         draw_curves(fn, args, parse_wrt(wrt) if wrt else None, seed, plot)
@@ -287,7 +287,7 @@ def stale(paths: tuple[Path, ...]) -> None:
     PATHS are files and folders (default: this one); files that tangentlike did not write are
     passed over. Exit status 1 if one is stale.
     """
-    from .stale import is_current, written_files
+    from .orders import is_current, written_files
 
     found = list(written_files(paths or (Path(),)))
     old = [path for path in found if not is_current(path, main)]

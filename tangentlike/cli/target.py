@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib.util
+import json
 import linecache
 import sys
 import traceback
+import types
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from ..errors import InternalError, Place, TangentlikeError
 from ..frontend.owners import PLACES
-from .cupy_by_name import cupy_by_name
-from .notebooks import notebook_module
+from ..frontend.primal import missing_names
+from ..rules.twins import register_array_module
 from .reading import is_read, read_file, refuse_unknown
 
 __all__ = [
@@ -222,3 +228,134 @@ def _place(frames: list[traceback.FrameSummary]) -> Place | None:
     column = 0 if first is None else max(0, first - indent)
     width = 1 if first is None or last is None else max(1, last - first)
     return Place(frame.filename, frame.lineno or 1, frame.line or "", column, width)
+
+
+# --------------------------------------------------------------------------------------------------
+# A notebook on the command line: its cells run in order, until the function is there.
+
+
+def notebook_module(path: Path, name: str) -> types.ModuleType:
+    """A module of what a notebook's cells define, run up to the first one after which `name`
+    (its first part) is there with all that it needs."""
+    module = types.ModuleType(path.stem)
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    wanted = name.partition(".")[0]
+    for number, text in _cells(path):
+        _run(text, f"{path}#{number}", number, module)
+        found = vars(module).get(wanted)
+        if found is None:
+            continue
+        if not isinstance(found, types.FunctionType) or not missing_names(found):
+            break
+    return module
+
+
+def _cells(path: Path) -> Iterator[tuple[int, str]]:
+    """The code cells of a notebook with their numbers, lines for IPython alone left out."""
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise TangentlikeError(f"{path} is not a notebook of format 4") from None
+    for number, cell in enumerate(cells, 1):
+        source = cell["source"]
+        yield number, _python(source if isinstance(source, str) else "".join(source))
+
+
+def _python(text: str) -> str:
+    """A cell as Python: magic commands become comments, so that line numbers stay."""
+    if text.lstrip().startswith("%%"):
+        first, _, rest = text.lstrip().partition("\n")
+        timed = first.split()[0] in ("%%time", "%%timeit", "%%capture", "%%prun")
+        return f"# {first}\n{rest}" if timed else ""
+    lines = text.splitlines()
+    return "\n".join(f"# {s}" if s.lstrip()[:1] in ("%", "!", "?") else s for s in lines)
+
+
+def _run(text: str, file: str, number: int, module: types.ModuleType) -> None:
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    try:
+        exec(compile(ast.parse(text, file), file, "exec"), vars(module))
+    except Exception as error:
+        trace, line = error.__traceback__, getattr(error, "lineno", None) or 1
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == file:
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        shown = linecache.getline(file, line).strip()
+        raise TangentlikeError(
+            f"cell {number} cannot be run: {type(error).__name__}: {error}",
+            Place(file, line, shown, 0, len(shown)),
+            "The cells of a notebook run in order, until the function is there.",
+        ) from error
+
+
+# --------------------------------------------------------------------------------------------------
+# CuPy where it is not installed: the names of its functions, all that printing needs.
+
+
+_METHODS = ("at", "reduce", "accumulate", "outer")  # of a ufunc
+
+
+@contextlib.contextmanager
+def cupy_by_name() -> Iterator[None]:
+    """Let `import cupy` inside find a module of names, unless CuPy is installed."""
+    if "cupy" in sys.modules or importlib.util.find_spec("cupy") is not None:
+        yield
+        return
+    sys.modules["cupy"] = _names()
+    try:
+        yield
+    finally:
+        del sys.modules["cupy"]
+
+
+class _Named:
+    """A function of CuPy that a program names; it cannot be called."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__module__ = "cupy"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TangentlikeError(
+            f"`cupy.{self.__name__}` cannot be called: CuPy is not installed",
+            hint="Without it a derivative can be printed, and not run.",
+        )
+
+
+@cache
+def _names() -> types.ModuleType:
+    """A module with NumPy's functions by name, and with its types and constants."""
+    module = _mirror(np, "cupy")
+    module.ndarray = type("ndarray", (), {"__module__": "cupy"})  # type: ignore[attr-defined]
+    module.fuse = _fuse  # type: ignore[attr-defined]
+    for name in ("linalg", "fft", "random"):
+        setattr(module, name, _mirror(getattr(np, name), f"cupy.{name}"))
+    register_array_module(module)
+    return module
+
+
+def _mirror(original: types.ModuleType, name: str) -> types.ModuleType:
+    module = types.ModuleType(name)
+    for member, value in vars(original).items():
+        if member.startswith("_") or isinstance(value, types.ModuleType):
+            continue
+        if callable(value) and not isinstance(value, type):
+            value = _function(f"{name}.{member}".removeprefix("cupy."), value)
+        setattr(module, member, value)
+    return module
+
+
+def _function(name: str, original: Any) -> _Named:
+    found = _Named(name)
+    if isinstance(original, np.ufunc):
+        for method in _METHODS:
+            setattr(found, method, _Named(f"{name}.{method}"))
+    return found
+
+
+def _fuse(*args: Any, **kwargs: Any) -> Any:
+    """`cupy.fuse`, with brackets or without: what it decorates."""
+    return args[0] if args else _fuse

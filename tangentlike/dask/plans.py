@@ -18,8 +18,7 @@ from dask.delayed import delayed
 
 from ..errors import TangentlikeError
 from ..pytree import leaves
-from ..pytree.arithmetic import add, difference, zipped
-from ..pytree.gradients import like
+from ..pytree.gradients import add, difference, like, zipped
 
 __all__ = [
     "add",

@@ -16,8 +16,7 @@ from .. import ir
 from ..ad.normalize.shadow_calls import as_functions
 from ..ad.request import Reading, Request
 from ..analysis.kinds import kinds_from_example
-from ..analysis.moving import refuse_moving
-from ..analysis.raising import refuse_raising
+from ..analysis.raising import refuse_moving, refuse_raising
 from ..analysis.stated_classes import stated_classes
 from ..codegen.fuse import fused, refuse_unfused
 from ..codegen.optimize.plain_names import plainly_named

@@ -15,8 +15,7 @@ from ..api.points import Point, pair_of
 from ..dispatch.derivation import functions_of
 from ..errors import TangentlikeError
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
-from ..pytree.arithmetic import add, difference
-from ..pytree.gradients import like
+from ..pytree.gradients import add, difference, like
 from .journal import Journal, Progress, Report
 from .packing import captured, digest
 

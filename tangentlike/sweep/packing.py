@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import TangentlikeError
 from ..frontend.primal import global_names
 from ..pytree import leaves
-from ..pytree.arithmetic import walked
+from ..pytree.gradients import walked
 
 __all__ = ["Form", "captured", "digest", "read", "write"]
 

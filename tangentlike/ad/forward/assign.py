@@ -24,8 +24,7 @@ from ...ir.kind import UNKNOWN
 from ...rules.bind import Instance, bind
 from ...runtime import schedules
 from ...runtime.records import field_order
-from ..fragile import SILENT
-from ..guarding import guarded
+from ..fragile import SILENT, guarded
 from ..held import taken
 from ..normalize.shadow_calls import shadow_method
 from ..specialize.late import is_late

@@ -9,8 +9,8 @@ from .arguments import spell_arguments, starred_calls
 from .array_operands import operands_as_arrays
 from .container_calls import calls_containers, plain_container_calls
 from .iterated_dicts import no_dicts_for_their_items
-from .late_operators import late_operators
 from .mappings import reads_by_key, reads_dicts
+from .unknown_objects import late_operators
 from .unpacking import named_before_unpacked
 
 

@@ -23,8 +23,7 @@ from ... import ir
 from ...ir.kind import Kind
 from ..context import Context
 from ..contributions import Chain, Contribution
-from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility
-from ..guarding import guarded
+from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility, guarded
 from ..held import Held, taken
 from .adjoints import Adjoints, as_value
 from .presence import Presence

@@ -15,6 +15,7 @@ from ...ir.facts import Facts as Manager
 from . import patterns
 from .absorb import absorb_reductions
 from .accumulate import accumulate_in_place, merge_contributions
+from .algebra import share_quotients
 from .analyses import analyses
 from .branches import sink_zeros, tidy_branches
 from .coalesce import coalesce_names
@@ -24,7 +25,6 @@ from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
 from .nest import nest_single_uses
 from .propagate import propagate_copies
-from .quotients import share_quotients
 from .reality import drop_real_parts
 from .repeat import repeat_short_reads
 from .restores import delay_restores
