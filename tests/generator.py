@@ -31,6 +31,8 @@ from tests import agreement
 from tests.generator_language import LanguageWriter
 from tests.generator_orders import SECOND_ORDER, expected_curvature
 from tests.generator_text import N
+from tests.generator_versions import check_versions
+from tests.generator_versions import program as versions_program
 from tests.generator_writer import Writer
 from tests.reduction import reduce_program
 
@@ -51,6 +53,7 @@ FEATURES: dict[str, frozenset[str]] = {
     "classes": FUNCTIONAL | {"writes", "classes"},
     "comprehensions": FUNCTIONAL | {"comprehensions"},
     "cut": FUNCTIONAL | {"writes", "cut"},
+    "kept": FUNCTIONAL | {"writes", "views", "kept"},
     "everything": FUNCTIONAL | {"writes", "views", "calls that write", "containers", "language"},
 }
 
@@ -60,6 +63,8 @@ REASONS: Counter[str] | None = None  # of refusals, counted when asked for
 
 def generate(seed: int, features: str | frozenset[str] = "inplace") -> str:
     """The source of the program with this seed."""
+    if features == "versions":
+        return versions_program(seed)[0]
     chosen = FEATURES[features] if isinstance(features, str) else features
     writer = LanguageWriter if "language" in chosen else Writer
     return writer(seed, chosen).program()
@@ -284,7 +289,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=formatter)
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--features", choices=sorted(FEATURES), default="inplace")
+    parser.add_argument("--features", choices=sorted([*FEATURES, "versions"]), default="inplace")
     parser.add_argument("--order", type=int, choices=(1, 2), default=1, help="of derivative")
     parser.add_argument("--show", action="store_true", help="print the programs, check nothing")
     parser.add_argument("--skip", default="", help="leave out programs that match this pattern")
@@ -303,14 +308,17 @@ def main() -> int:
             continue
         try:
             name = f"{options.features} {seed}"
-            outcome = check_program(source, arguments(seed), name, options.order)
+            if options.features == "versions":
+                outcome = check_versions(seed)
+            else:
+                outcome = check_program(source, arguments(seed), name, options.order)
         except AssertionError as error:
             outcome = "WRONG"
             if outcomes[outcome] >= options.stop:
                 print("also wrong:", options.features, seed)
             else:
                 complaint = str(error)
-                if options.reduce:
+                if options.reduce and options.features != "versions":
                     complaint = reduced(source, seed, complaint, options.order)
                 print(complaint)
         outcomes[outcome] += 1

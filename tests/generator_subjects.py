@@ -697,7 +697,61 @@ CUT = Subject(
     ),
 )
 
+# Roots found by SciPy (one that is not found is refused), shallow copies of containers, masks and
+# index arrays that are read before and after they are written.
+KEPT = Subject(
+    (
+        ("<Y> = brentq(lambda x1: x1 ** 3 + x1 - <S>, -3.0, 3.0)",),
+        ("<Y> = brentq(lambda x1, c: x1 + 0.3 * np.sin(x1) - c * 0.5, -4.0, 4.0, args=(<S>,))",),
+        ("<Y> = brentq(lambda x1: np.sum(x1 + 0.2 * np.tanh(x1 * <V>)) - <T>, -4.0, 4.0)",),
+        ("p = root(lambda x1: x1 + 0.2 * np.sin(x1) - <V>, np.zeros(4))", "<X> = p.x * 0.5"),
+        ("p = root(lambda x1: x1 ** 3 + x1 - <V> * <S>, <W> * 0.0)", "<X> = p.x * <V>"),
+        ("<X> = fsolve(lambda x1: 2.0 * x1 + np.tanh(x1) - <V>, np.zeros(4))",),
+        (
+            "try:",
+            "    <Y> = brentq(lambda x1: x1 * x1 + 1.0 + <S> ** 2, -1.0, 1.0)",
+            "except ValueError:",
+            "    <Y> = <S> * 0.5",
+        ),
+        ("p = [<V> * 0.9, <E>]", "q = copy.copy(p)", "q[0] = <W> * 0.5", "<X> = p[0] * q[0]"),
+        ("p = [<V> * 0.9, <E>]", "q = copy.copy(p)", "q[1][0] = <F>", "<X> = p[1] * q[0]"),
+        ("p = [<V> * 0.9]", "q = p[:]", "q[0] *= 0.5", "q.append(<E>)", "<X> = p[0] * q[1]"),
+        ("p = {'u': [<V> * 0.9]}", "q = p.copy()", "q['u'].append(<E>)", "<X> = p['u'][-1] * 0.7"),
+        ("p = {'u': <V> * 0.9}", "q = dict(p)", "q['u'] = q['u'] * <S>", "<X> = p['u'] + q['u']"),
+        ("p = [<V> * 0.9]", "q = copy.deepcopy(p)", "q[0][1] = <F>", "<X> = p[0] * q[0]"),
+        ("p = Held(<V> * 0.9)", "q = copy.copy(p)", "q.u = q.u * <S>", "<X> = p.u + q.u * 0.3"),
+        ("p = Held(<V> * 0.9)", "q = copy.copy(p)", "q.u[2] = <F>", "<X> = p.u * q.u"),
+        ("q = <V> > 0.1", "<X> = np.where(q, <W>, <V> * 0.5)", "q[:2] = False", "<X>[q] *= 0.5"),
+        ("q = <V> > 0.1", "<W>[q] *= 0.7", "q = ~q", "<W>[q] = <V>[q] * 0.3", "q[:] = True"),
+        ("q = <V> > <S>", "p = <V>[q] * 0.5", "<V>[q] = 0.3", "q[0] = not q[0]", "<Y> = np.sum(p)"),
+        ("q = np.array([0, 2, 2])", "p = <V>[q] * <S>", "q[1] = 3", "<W>[q] += 0.3 * p"),
+        ("q = np.argsort(<V>)", "<X> = <V>[q] * 0.8", "q[:2] = q[2:]", "<X>[q[0]] = <F>"),
+        (
+            "q = np.arange(4)",
+            "for k1 in range(3):",
+            "    <V>[q[k1:]] *= 0.9",
+            "    q = (q + 1) % 4",
+            "<X> = <V>[q] * <W>",
+        ),
+        (
+            "q = np.zeros(4, dtype=bool)",
+            "for k1 in range(3):",
+            "    q[k1] = <V>[k1] > 0.0",
+            "    <W>[q] *= 0.8",
+            "<X> = np.where(q, <V>, <W>)",
+        ),
+    ),
+    (
+        ("copy.", "import copy\n"),
+        ("brentq(", "from scipy.optimize import brentq\n"),
+        (" root(", "from scipy.optimize import root\n"),
+        ("fsolve(", "from scipy.optimize import fsolve\n"),
+        ("Held(", "class Held:\n    def __init__(self, u):\n        self.u = u\n"),
+    ),
+)
+
 SUBJECTS: dict[str, Subject] = {
+    "kept": KEPT,
     "cut": CUT,
     "modules": MODULES,
     "unknown": UNKNOWN,

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tests.generator_versions import check_versions
+from tests.sampled import one_in
 
 RNG = np.random.default_rng(5)
 MATRIX, VECTOR = RNG.normal(size=(3, 2)), RNG.normal(size=2)
@@ -123,3 +125,20 @@ def test_nothing_by_default():
 )
 def test_higher_orders(a, b):
     tl.check_grads(added, (a, b), wrt=(0, 1), order=2)
+
+
+@pytest.mark.parametrize("seed", one_in(6, [7, 21, 33, 54, 110, 1068]))
+def test_generated_programs(seed):
+    assert check_versions(seed) in ("agree", "refused")
+
+
+@pytest.mark.parametrize("items", [{"u": np.ones(1)}, {"u": 0.7, "v": 0.2}], ids=lambda p: len(p))
+def test_a_dict_given_a_sum_of_its_own_values(items):
+    """What it holds depends on itself; that it is a dict, in which `v` may be new, does not."""
+
+    def total(p):
+        own = dict(p)
+        own["v"] = 0.5 * sum(np.sum(value) for value in own.values())
+        return own["v"] ** 2
+
+    tl.check_grads(total, (items,))

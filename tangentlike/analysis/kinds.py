@@ -232,9 +232,11 @@ class _Inference:
         return True
 
     def _joined(self, name: str) -> Kind:
-        if self.changes.get(name, 0) > _PATIENCE:
-            return UNKNOWN
         kinds = list(self.of_definition[name].values())
+        if self.changes.get(name, 0) > _PATIENCE:
+            # (What a container holds may depend on itself; that it is one does not.)
+            forms = {kind.form for kind in kinds}
+            return Kind(forms.pop()) if forms in ({"list"}, {"dict"}) else UNKNOWN
         joined = kinds[0]
         for kind in kinds[1:]:
             joined = joined.join(kind)
