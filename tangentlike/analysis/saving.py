@@ -288,10 +288,15 @@ class Recording:
                 self._stored.add(self.facts.number(stmt))
                 self.changed = True
             if key in self.saves.stores:
-                for expr in (*place_of(stmt), self.aliases.through(base)):
-                    read = needs_of(expr, self.aliases, self.facts.home.__contains__)
-                    needed |= self.sets.mask(read)
+                needed |= self.sets.mask(self._found_by(stmt, base))
         return needed
+
+    def _found_by(self, stmt: ir.Stmt, base: str) -> Needed:
+        """What finds the entries that are restored where a write in place is undone."""
+        found: Needed = frozenset()
+        for expr in (*place_of(stmt), self.aliases.through(base)):
+            found |= needs_of(expr, self.aliases, self.facts.home.__contains__)
+        return found
 
     def _may_be_read(self, stmt: ir.Stmt, base: str) -> bool:
         """Whether what is needed may be in the object that a statement writes into: of one that
@@ -307,6 +312,9 @@ class Recording:
                 read |= self.reads.entry.get(self.facts.number(inner), frozenset())
             read |= self.reads.headers.get(self.facts.number(inner), frozenset())
             read |= self.reads.exit.get(self.facts.number(inner), frozenset())
+            if self.facts.number(inner) in self._stored:
+                for name in self.written(inner):
+                    read |= self._found_by(inner, name)
             for which, _ in enumerate(ir.blocks(inner)):
                 read |= self.reads.tails.get(self.facts.block(inner, which), frozenset())
         written = content(base, self.aliases)

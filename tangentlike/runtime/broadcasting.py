@@ -150,18 +150,18 @@ def broadcast_like(g: Any, y: Any) -> Any:
     return full
 
 
-def adjoint_dtype(dtype: Any) -> Any:
-    """The dtype of the adjoint of an array whose own dtype is not that of floats.
+def adjoint_dtype(x: Any) -> Any:
+    """The dtype of the adjoint of an array `x` whose own dtype is not that of floats.
 
     Raises `TypeError` where the array has fields: its adjoint would have as many; and where it
     is one of objects: what these are is not followed.
     """
-    if dtype.kind == "O":
+    if x.dtype.kind == "O" and x.ndim:  # (NumPy makes one of rank 0 where it is given None)
         raise TypeError(
             "an array of objects carries derivatives: use a list of arrays, or an array of numbers "
             "(dtype=float)"
         )
-    if dtype.names is not None:
+    if x.dtype.names is not None:
         raise TypeError(
             "an array with fields (a structured array) carries derivatives: use a dict with one "
             "array for each field"
@@ -173,7 +173,7 @@ def zeros_like(x: Any) -> Any:
     """Zeros in the structure of `x`: what carries no derivative has 0.0, a tuple a list, an
     object its mirror."""
     if type(x) is np.ndarray:
-        return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else adjoint_dtype(x.dtype))
+        return np.zeros(x.shape, x.dtype if x.dtype.kind in "fc" else adjoint_dtype(x))
     if type(x) is float:
         return 0.0
     return _like(x, 0, np.zeros_like)
@@ -233,7 +233,7 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     if isinstance(x, dict):
         return like_dict(x, lambda item: _like(item, number, array, inside))
     if is_array_class(type(x)):
-        return array(x) if x.dtype.kind in "fc" else array(x, dtype=adjoint_dtype(x.dtype))
+        return array(x) if x.dtype.kind in "fc" else array(x, dtype=adjoint_dtype(x))
     made = mirror(x, lambda item: _like(item, number, array, inside))
     if made is not None:
         return made
