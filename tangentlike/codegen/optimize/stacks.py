@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ... import ir
-from ...analysis.liveness import Liveness
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
 from .analyses import Asking, analyses
@@ -36,7 +35,12 @@ def remove_stacks(
     live = analyses(function, facts).live
     for stmt in ir.statements(function.body):
         for name in sorted(stacks & ir.reads(stmt)):
-            if not (_is_push(stmt, name, facts) or _is_dead_pop(stmt, name, live)):
+            value, popped = _pushed(stmt, name), _popped(stmt, name)
+            if value is not None:
+                goes = name not in ir.names_in(value) and is_pure(value, facts, True)
+            else:
+                goes = popped is not None and not any(live.is_live_after(stmt, n) for n in popped)
+            if not goes:
                 stacks.discard(name)
     if not stacks:
         return function
@@ -72,23 +76,22 @@ def is_push(stmt: ir.Stmt) -> bool:
     return False
 
 
-def _is_push(stmt: ir.Stmt, name: str, facts: Facts) -> bool:
+def _pushed(stmt: ir.Stmt, stack: str) -> ir.Expr | None:
+    """What a statement puts on a stack."""
     match stmt:
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(value,))):
-            return base == name and name not in ir.names_in(value) and is_pure(value, facts, True)
-        case _:
-            return False
+            return value if base == stack else None
+    return None
 
 
-def _is_dead_pop(stmt: ir.Stmt, name: str, live: Liveness) -> bool:
+def _popped(stmt: ir.Stmt, stack: str) -> tuple[str, ...] | None:
+    """The names that a statement binds to what it takes from a stack."""
     match stmt:
-        case ir.Assign(target=target, value=ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=())):
-            names = ir.target_names(target)
-            return base == name and not any(live.is_live_after(stmt, n) for n in names)
+        case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=())):
+            return tuple(ir.target_names(stmt.target)) if base == stack else None
         case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=())):
-            return base == name
-        case _:
-            return False
+            return () if base == stack else None
+    return None
 
 
 # --------------------------------------------------------------------------------------------------
@@ -148,8 +151,11 @@ class _Invariants(Asking):
         if len(uses) != 2 or stack in self.pinned:
             return
         push, pop = uses
-        name = _pushed(push, stack)
-        if name and _pops(pop, stack, name) and name not in self.function.param_names:
+        value, taken = _pushed(push, stack), getattr(pop, "target", None)
+        if not isinstance(value, ir.Var) or not is_push(push) or _popped(pop, stack) is None:
+            return
+        name = value.name
+        if taken == name and name not in self.function.param_names:
             bindings = [self.index.statements[n] for n in self.index.definitions[name]]
             if len(bindings) == 2 and bindings[1] is pop:
                 beside = bindings[0] in self.index.block(push)
@@ -167,18 +173,3 @@ class _Invariants(Asking):
             return False
         around = effect_of(self.index.statements[loops[-1]], self.facts)
         return self.can_move(effect, (around,))
-
-
-def _pushed(stmt: ir.Stmt, stack: str) -> str:
-    """The name whose value a statement saves on a stack."""
-    match stmt:
-        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(base), "append"), args=(ir.Var(name),))):
-            return name if is_push(stmt) and base == stack else ""
-    return ""
-
-
-def _pops(stmt: ir.Stmt, stack: str, name: str) -> bool:
-    match stmt:
-        case ir.Assign(target=target, value=ir.Call(fn=ir.Attribute(ir.Var(base), "pop"), args=())):
-            return base == stack and target == name
-    return False
