@@ -17,9 +17,8 @@ import gast
 
 from ..errors import Place, UnsupportedError
 from ..runtime.recent import Recent
-from .codes import FunctionNode, code_name, function_codes, same_program
+from .codes import FunctionNode, code_name, function_codes, same_program, typed_text
 from .places import Source
-from .typed import typed_text
 
 # What any text given to `exec` is called, and from Python 3.13 on also the one of `python -c`.
 _ANY_TEXT = "<string>"
