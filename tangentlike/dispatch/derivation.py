@@ -265,7 +265,7 @@ class Derivation:
         try:
             derived = self.derived
         except UnknownClassError:
-            return True
+            return self._waiting is None or self._waiting[1].asks_modules
         return any(map(asks_modules, (derived.lowered.function, *derived.module.functions)))
 
     def settled(self) -> Derivation:

@@ -22,6 +22,7 @@ class Meanings:
         self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
         self._cells: dict[int, tuple[types.CellType, Any]] = {}
         self._derivatives: dict[int, Callable[[], bool]] = {}
+        self.asks_modules = False  # whether a function was read that asks arrays for their module
         self._lookups: tuple[tuple[Callable[..., Any], str, Any], ...] = ()  # of the same names
 
     def hold(self) -> bool:
@@ -92,6 +93,12 @@ def note_cell(cell: types.CellType, obj: Any) -> None:
             meanings._cells.setdefault(id(cell), (cell, obj))
 
 
+def note_module_asked() -> None:
+    """A function was read that asks arrays for their module, which was not known."""
+    for meanings in _NOTING.get():
+        meanings.asks_modules = True
+
+
 def note_derivative(derivation: Any) -> None:
     """The emitted function of a derivation was read."""
     for meanings in _NOTING.get():
@@ -125,6 +132,7 @@ __all__ = [
     "contents_of",
     "note_cell",
     "note_derivative",
+    "note_module_asked",
     "note_name",
     "noting",
 ]

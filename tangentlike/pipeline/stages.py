@@ -180,6 +180,13 @@ def _serves_reversible(asked: Asked, refusal: UnsupportedError) -> bool:
     return asked.inner is not None or asked.meanings.of_derivatives
 
 
+def _serves_in_part(asked: Asked, refusal: UnsupportedError) -> bool:
+    """(With nothing cut out yet, what a call may tell is refused as it is of the whole.)"""
+    if asked.request.strict:
+        return False
+    return _is_of_derivatives(asked) or not _may_tell(refusal, asked.request)
+
+
 def _in_part(asked: Asked) -> Derived:
     """Without the statements that are refused: each becomes a `raise`.
 
@@ -215,7 +222,7 @@ _WHOLE = (
     Form(_of_reversible, _serves_reversible, general=False),
     Form(_by_identity, _serves_identity_again),
 )
-_FORMS = (*_WHOLE, Form(_in_part, lambda asked, refusal: not asked.request.strict))
+_FORMS = (*_WHOLE, Form(_in_part, _serves_in_part))
 
 
 def _first(asked: Asked, forms: tuple[Form, ...]) -> Derived:

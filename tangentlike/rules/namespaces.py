@@ -21,9 +21,11 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..frontend.imports import Imported
 from ..frontend.lower import Lowered
+from ..frontend.meanings import note_module_asked
 from ..frontend.owners import is_installed, is_of_runtime, module_of
+from ..ir.facts import fact
 from ..ir.names import Names
-from ..ir.required_types import asks_for_namespace
+from ..ir.required_types import asks_for_namespace, asks_modules
 from ..pytree import leaves
 from ..runtime import require_module
 from ..runtime.standard import home_of
@@ -35,6 +37,8 @@ def with_namespace(lowered: Lowered, module: types.ModuleType | None) -> Lowered
     """A function that knows the module it asks for, if there is one."""
     function = lowered.function
     if module is None:
+        if fact(asks_modules, function):
+            note_module_asked()
         return lowered
     bound = ir.bindings(list(ir.statements(function.body)), function.param_names)
     known: dict[str, ir.Ref] = {}
