@@ -270,6 +270,30 @@ def changed_inside(x):
     return s
 
 
+def rebound_inside(x):
+    def made():
+        for i in range(3):
+            yield k * x[i]
+
+    s, k = 0.0, 1.0
+    for v in made():
+        k = k + v
+        s = s + v
+    return s
+
+
+def rebound_to_another(x):
+    def made():
+        for i in range(3):
+            yield k * x[i]
+
+    s, k = 0.0, 1.0
+    for v in made():
+        s = s + v
+        k = 3.0
+    return s
+
+
 def without_end(x):
     return sum(endless(x))
 
@@ -292,11 +316,12 @@ def field_that_changes(x):
 
 
 CHANGED = (method_of_what_changes, field_that_changes)
+REBOUND = (rebound_inside, rebound_to_another)
 
 
 @pytest.mark.parametrize(
     "f",
-    (*CHANGED, rest_of, asked, summed_in_place, changed_inside, without_end),
+    (*CHANGED, rest_of, asked, summed_in_place, changed_inside, without_end, *REBOUND),
     ids=lambda f: f.__name__,
 )
 def test_where_it_is_seen_when_items_are_made(f):

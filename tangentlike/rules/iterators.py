@@ -18,7 +18,7 @@ import itertools
 import math
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -86,7 +86,8 @@ def iterators_spelled(lowered: Lowered) -> Lowered:
     if not any(_iterator(stmt) or generator_call(stmt) for stmt in every):
         return lowered
     index = fact(ProgramIndex, lowered.function)
-    spelling = _Spelling(every, index, names_of(lowered.function))
+    names = names_of(lowered.function)
+    spelling = _Spelling(every, index, names, original=lowered.original)
     body = ir.rewrite(lowered.function.body, spelling.statement)
     function = ir.with_body(lowered.function, body)
     return dataclasses.replace(lowered, function=function)
@@ -279,8 +280,10 @@ class _Spelling:
         index: ProgramIndex,
         names: Names,
         method_of: MethodOf = lambda call: None,
+        original: Mapping[str, str] | None = None,
     ) -> None:
         self.index = index
+        self.original = original or {}  # the names of the source
         self.method_of = method_of
         self.names = names
         self.bound = ir.bindings(every)
@@ -396,7 +399,16 @@ class _Spelling:
         if manner.writes and not _collects(taker):
             return _WRITING
         between = () if taker.__dict__.get("value") is call else until
-        return _CHANGED if self._may_change(ir.names_in(call), between) else ""
+        changed = self._may_change(ir.names_in(call), between) or self._rebinds(call, between)
+        return _CHANGED if changed else ""
+
+    def _rebinds(self, call: ir.Call, stmts: ir.Block) -> bool:
+        """Whether statements bind a name again that an inner generator function reads."""
+        if not (isinstance(call.fn, ir.Ref) and call.fn.obj is generated):
+            return False
+        read = {self.original.get(name, name) for name in _names(call.args[1:])}
+        bound = {name for stmt in ir.statements(stmts) for name in ir.binds(stmt)}
+        return any(self.original.get(name, name) in read for name in bound)
 
     def _beside(self, name: str, stmt: ir.Stmt) -> ir.Expr | None:
         """Something finite that a loop goes through beside an endless iterator."""
