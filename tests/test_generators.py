@@ -315,7 +315,21 @@ def field_that_changes(x):
     return s
 
 
-CHANGED = (method_of_what_changes, field_that_changes)
+def touch(net, v):
+    net.weights[1] = v
+    return v
+
+
+def changed_by_another_name(x):
+    net = Net([x[0], x[1], x[2]])
+    other = net
+    s = 0.0
+    for w in net.layers():
+        s = s + touch(other, w * x[3])
+    return s
+
+
+CHANGED = (method_of_what_changes, field_that_changes, changed_by_another_name)
 REBOUND = (rebound_inside, rebound_to_another)
 
 

@@ -399,8 +399,24 @@ class _Spelling:
         if manner.writes and not _collects(taker):
             return _WRITING
         between = () if taker.__dict__.get("value") is call else until
-        changed = self._may_change(ir.names_in(call), between) or self._rebinds(call, between)
+        sources = self._reaching(ir.names_in(call))
+        changed = self._may_change(sources, between) or self._rebinds(call, between)
         return _CHANGED if changed else ""
+
+    def _reaching(self, names: frozenset[str]) -> frozenset[str]:
+        """These names, other names of the same objects, and names of what is read from them."""
+        found = set(names)
+        while True:
+            before = len(found)
+            for name, values in self.values.items():
+                copies = {value.name for value in values if isinstance(value, ir.Var)}
+                read = (v for v in values if isinstance(v, ir.Var | ir.Index | ir.Attribute))
+                if set(_names(tuple(read))) & found:
+                    found.add(name)
+                if name in found:
+                    found |= copies
+            if len(found) == before:
+                return frozenset(found)
 
     def _rebinds(self, call: ir.Call, stmts: ir.Block) -> bool:
         """Whether statements bind a name again that an inner generator function reads."""
