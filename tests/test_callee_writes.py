@@ -272,3 +272,23 @@ def test_a_call_with_an_array_writes_it_after_one_with_a_number() -> None:
     for x in (3.0, np.array(3.0), 3.0, np.array(3.0)):
         assert tl.grad(taken_from)(x) == -5.0
         assert x == 3.0
+
+
+def test_what_a_function_writes_and_gives_back_is_bound_once():
+    def doubled(a, i):
+        a[i] = np.tanh(a[i]) * 2
+        return a
+
+    def total(x):
+        y = x.copy()
+        for i in range(len(y)):
+            y = doubled(y, i)
+            y[i] += y[i - 1] * 0.1
+        return y.sum()
+
+    x = np.array([0.3, -0.2, 0.8])
+    tl.check_grads(total, (x,), order=2)
+    text = tl.grad(total).source
+    assert "y = y\n" not in text  # (nor is the array saved in each round)
+    assert "return\n" not in text
+    assert "y_saved2" not in text

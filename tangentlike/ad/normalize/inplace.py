@@ -56,8 +56,9 @@ class _Stores(ir.Rewriter):
                 given_back = self._given_back(call)
                 if given_back is not None:
                     effect = ir.Do(call, stmt.origin)
-                    same = dataclasses.replace(stmt, value=given_back)
-                    return [*self._check(call, given_back, stmt), effect, same]
+                    same = [dataclasses.replace(stmt, value=given_back)]
+                    bound = isinstance(given_back, ir.Var) and given_back.name == stmt.target
+                    return [*self._check(call, given_back, stmt), effect, *([] if bound else same)]
                 return self._call(stmt, call, stmt.target) or [stmt]
             case (
                 ir.Store(target=ir.Attribute(base, "real" | "imag" as part))

@@ -65,7 +65,7 @@ def write(
     within = ""
     for fn in map(nested_regions, module.functions):
         owner, dot, own = fn.name.rpartition(".")  # (`Scale.__call__`: a method of a class)
-        printed_as = _method(fn, own) if dot else fn
+        printed_as = _printed(fn, own)
         tree = to_gast.function(printed_as, bindings.speller(fn.name))
         trees.append(tree)
         if lines:
@@ -81,10 +81,12 @@ def write(
     return Emitted(source, origins, module, bindings, scopes, parsed, tuple(trees))
 
 
-def _method(fn: ir.Function, name: str) -> ir.Function:
-    """A method by its own name, without a `return` of nothing at its end."""
+def _printed(fn: ir.Function, name: str) -> ir.Function:
+    """A function (a method by its own name) without a `return` of nothing at its end."""
     *body, last = fn.body
     bare = body and isinstance(last, ir.Return) and last.value is None
+    if fn.name == name and not bare:
+        return fn
     return dataclasses.replace(fn, name=name, body=tuple(body) if bare else fn.body)
 
 
