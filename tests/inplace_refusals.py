@@ -12,11 +12,11 @@ def _each(ways: tuple[str, ...], message: str) -> dict[str, str]:
 
 REFUSED: dict[str, dict[str, str]] = {
     "shape_attribute": {
-        "reverse": "an attribute of `y` is assigned, and `y` carries derivatives",
-        "example": "an attribute of `y` is assigned, and `y` carries derivatives",
+        "reverse": "`shape` of what carries derivatives is assigned",
+        "example": "`shape` of what carries derivatives is assigned",
         "forward": "`shape` of what carries derivatives is assigned",
     },
-    "global_buffer": _each(_WAYS, "`product` carries derivatives into `_BUFFER`"),
+    "global_buffer": _each(_WAYS, "`x * x` carries derivatives into `_BUFFER`"),
     "shuffled": _each(
         _WAYS, "`shuffle` writes its argument in an order that is not known until run time"
     ),
@@ -26,7 +26,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "nditer_write": _each(_WAYS, "no derivative rule for np.nditer"),
     "global_written_by_callee": _each(
         _WAYS,
-        "`product` carries derivatives into `G`, which is defined outside global_written_by_c",
+        "`x * x` carries derivatives into `G`, which is defined outside global_written_by_c",
     ),
     "global_written_const_by_callee": _each(
         _REVERSE, "`G` is written in place, and is defined outside the function"
@@ -46,7 +46,7 @@ REFUSED: dict[str, dict[str, str]] = {
     },
     "outer_given_to_helper": _each(
         _WAYS,
-        "`product` carries derivatives into `G`, which is defined outside outer_given_to_help",
+        "`x * x` carries derivatives into `G`, which is defined outside outer_given_to_help",
     ),
     "outer_view": _each(
         _WAYS, "`v` carries derivatives into `G`, which is defined outside outer_view"
@@ -72,12 +72,12 @@ REFUSED: dict[str, dict[str, str]] = {
         _REVERSE, "`buf` is written in place, and is defined outside"
     ),
     "given_and_carried": _each(
-        _WAYS, "`product` carries derivatives into `G`, which is defined outside"
+        _WAYS, "`x * x` carries derivatives into `G`, which is defined outside"
     ),
     "given_and_updated": _each(
         _WAYS, "`v` carries derivatives into `SLOTTED.b`, which is defined outside"
     ),
-    "given_twice_and_carried": _each(_WAYS, "`product` carries derivatives into `TABLES`"),
+    "given_twice_and_carried": _each(_WAYS, "`x * x` carries derivatives into `TABLES`"),
     "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` returns from its cache is"),
     "put_into_list_and_carried": _each(
         _WAYS, "carries derivatives into `G`, which is defined outside"

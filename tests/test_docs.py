@@ -117,6 +117,7 @@ def folder_of_its_own() -> Iterator[str]:
 def run_errors(path: Path) -> str:
     with folder_of_its_own() as folder:
         text = run_page(path).replace(f"{folder}/", "").replace(f"{ROOT}/", "")
+    text = re.sub(r"<tangentlike call \d+ of ", "<tangentlike call of ", text)
     return re.sub(r"<tangentlike (\w+) \d+>", r"<tangentlike \1>", text)  # (counted in a process)
 
 

@@ -38,7 +38,7 @@ def test_texts_that_cannot_be_read_are_known() -> None:
 def test_the_reader_finds_texts_behind_helpers() -> None:
     """A message that is given to a function that raises it, one of a table, and one with values."""
     texts = {message.text for message in messages.messages()}
-    assert f"`{messages.ANYTHING}` of a list that carries derivatives" in texts
+    assert f"`{messages.ANYTHING}` of what carries derivatives is assigned" in texts
     assert (
         f"the result has shape {messages.ANYTHING} and is not a scalar, so it has no gradient; use vjp or jacobian"
         in texts

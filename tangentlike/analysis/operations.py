@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
 import operator
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -408,3 +410,21 @@ def differentiable_arguments(call: ir.Call, rule: Rule | None) -> tuple[ir.Expr,
         if name not in inert:
             found.extend(value if isinstance(value, tuple) else (value,))
     return tuple(found)
+
+
+def in_source(name: str, function: ir.Function) -> str:
+    """How a message says a value: by its name, or by the expression that a name of ours stands
+    for."""
+    made = [
+        s for s in ir.statements(function.body) if isinstance(s, ir.Assign) and s.target == name
+    ]
+    place = getattr(made[0].value, "at", None) if len(made) == 1 else None
+    if place is None or re.search(rf"\b{re.escape(name)}\b", made[0].origin.place.text):
+        return name
+    (line, *_) = place.text.splitlines() or [""]
+    text = line[place.column : place.column + place.width]
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        return name
+    return text

@@ -29,7 +29,7 @@ from ..frontend.structures import is_object
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
 from .memory import Sources, element
-from .operations import MUTATING_METHODS, is_python_function, operands, written_position
+from .operations import MUTATING_METHODS, in_source, is_python_function, operands, written_position
 from .outer_arrays import Held, OuterArrays, is_cached, is_outer_array, live, reads_of
 from .outer_containers import NONE, Boxes, OuterContainers, put_names
 from .outputs import outputs
@@ -306,6 +306,7 @@ def _named_outside(stmt: ir.Stmt) -> tuple[ir.Ref, ...]:
 
 
 def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:
+    name = in_source(name, function)
     return UnsupportedError(
         f"`{name}` carries derivatives into {into}, which is defined outside {function.name}",
         stmt.origin.place,

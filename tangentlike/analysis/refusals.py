@@ -27,6 +27,7 @@ from .matrices import matrix_names, refuse_matrix_product
 from .operations import (
     STORING_METHODS,
     differentiable_arguments,
+    in_source,
     is_array_method,
     is_container_method,
     is_python_function,
@@ -218,12 +219,13 @@ class _Check:
                 return
         culprits = [name for value in values for name in self._culprits(value)]
         if outer is not None and culprits:
+            culprit = in_source(culprits[0], self.function)
             raise UnsupportedError(
-                f"`{culprits[0]}` carries derivatives into `{outer.text}`, which is defined "
+                f"`{culprit}` carries derivatives into `{outer.text}`, which is defined "
                 f"outside {self.function.name}",
                 stmt.origin.place,
                 f"{self._reason(culprits[0])} Return it instead (see has_aux), or store "
-                f"tl.stop_gradient({culprits[0]}).",
+                f"tl.stop_gradient({culprit}).",
             )
 
     def _operation(self, expr: ir.Expr, culprit: str, place: Place) -> None:
@@ -353,7 +355,7 @@ class _Check:
 
     def _reason(self, name: str) -> str:
         """Why a name is active: an input itself, or where it gets its dependence."""
-        params = self.function.param_names
+        params, shown = self.function.param_names, in_source(name, self.function)
         if name in params:
             return f"`{name}` is active: the function is differentiated with respect to it."
         roots = {p for p in params if not self.wrt or p in self.wrt}
@@ -362,8 +364,8 @@ class _Check:
                 read = ir.reads(stmt)
                 known = sorted(read & roots) or sorted(read & set(self.active)) or sorted(roots)
                 line = stmt.origin.place.line
-                return f"`{name}` is active because it depends on `{known[0]}` (line {line})."
-        return f"`{name}` is active."
+                return f"`{shown}` is active because it depends on `{known[0]}` (line {line})."
+        return f"`{shown}` is active."
 
 
 def _operations(stmt: ir.Stmt, active: Collection[str]) -> tuple[ir.Expr, ...]:

@@ -182,6 +182,9 @@ def _compiled(text: str, namespace: dict[str, Any]) -> types.FunctionType:
     return function
 
 
+_V_STANDS_LAST = "v stands last here, the vector of a Hessian product, shaped as the argument is"
+
+
 def hvp_text(emitted: Emitted) -> str:
     """`hvp` of one argument, or of several with a tuple for v; which stands last here, so that
     another argument in its place is refused where its shape shows it."""
@@ -190,10 +193,10 @@ def hvp_text(emitted: Emitted) -> str:
     definition = emitted.definition(f"{emitted.name}_along", v)
     check = ""
     if len(seeds) == 1 and len(emitted.names) > 1:
-        x, message = emitted.wrt, "v stands last here, and must have the shape of the argument"
+        x = emitted.wrt
         check = (
             f'    if getattr({v}, "shape", ()) != getattr({x}, "shape", ()):\n'
-            f"        raise TypeError({message!r})\n"
+            f"        raise TypeError({_V_STANDS_LAST!r})\n"
         )
     return f"{definition}{check}    return {emitted.call(parts)}\n"
 

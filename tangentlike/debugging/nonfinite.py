@@ -173,8 +173,10 @@ def raise_at_nan(derivation: Derivation, args: tuple[Any, ...], kwargs: Any) -> 
     name = derivation.primal.name
     if found is None:
         raise NonFiniteError(
-            f"the derivative of {name} is not finite; run again to see where that begins, it was",
-            hint="It draws random numbers, or reads what changes. Give it the same twice.",
+            f"the derivative of {name} is not finite, and it is finite when it is run again, which "
+            "was to show where that begins",
+            hint=f"{name} draws random numbers, or reads what changes between calls. Pass these as "
+            "arguments, so that two calls compute the same.",
         )
     hint = "\n".join([*found.details(), f"Usual way out: {found.cause.hint}"])
     error = NonFiniteError(f"derivative of {name}: {found.message}", found.place, hint)

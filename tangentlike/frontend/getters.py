@@ -124,9 +124,11 @@ def refuse_running_text(ref: Ref, place: Place | None) -> None:
 
 
 def _refusal(fn: Ref, place: Place | None) -> UnsupportedError:
-    return UnsupportedError(
-        f"`{fn.text}` depends on the function it is called in", place, "Use the names themselves."
-    )
+    if any(fn.obj is runs for runs in _RUNNING_TEXT):
+        hint = "Write what the text says as statements of the function."
+    else:
+        hint = "Write out the names that are meant, as in `{'a': a, 'b': b}`."
+    return UnsupportedError(f"`{fn.text}` depends on the function it is called in", place, hint)
 
 
 def refuse_super(fn: Ref, found: bool, at: Place | None) -> None:

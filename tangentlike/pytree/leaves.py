@@ -399,7 +399,7 @@ def refuse_no_leaf(
     given = zip(names, values, strict=True)
     what = " and ".join(f"`{name}` is {_described(value)}" for name, value in given)
     raise TangentlikeError(
-        f"cannot differentiate {function}: {what}, and holds no float",
+        f"cannot differentiate {function}: {what}; there is no float among them",
         hint=hint,
     )
 

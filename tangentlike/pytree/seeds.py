@@ -138,4 +138,6 @@ def _seed_leaf(value: Any, seed: Any, what: str) -> Any:
 
 def _describe(value: Any) -> str:
     shape = getattr(value, "shape", None)
+    if isinstance(value, (list, tuple, dict)):
+        return f"a {type(value).__name__} of {len(value)}"
     return type(value).__name__ if shape is None else f"shape {tuple(shape)}"

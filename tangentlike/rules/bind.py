@@ -491,7 +491,7 @@ def _unnamed(rule: Rule, what: str, form: str, at: Place | None) -> UnsupportedE
     return UnsupportedError(
         f"{rule.name}{form} has no rule for {noun}{what}",
         at,
-        "Write the call without it, or give the operation a rule of your own with @tl.rule.",
+        "Leave it out of the call, or give the operation a rule of your own with @tl.rule.",
     )
 
 

@@ -306,7 +306,6 @@ nondifferentiable(
     runtime.require_as_many,
     runtime.require_read_first,
     runtime.require_apart,
-    runtime.require_items,
     runtime.require_array,
     runtime.require_mutable,
     runtime.require_values,

@@ -20,7 +20,6 @@ __all__ = [
     "require_array",
     "require_class",
     "require_container",
-    "require_items",
     "require_listed",
     "require_module",
     "require_mutable",
@@ -174,15 +173,6 @@ def require_mutable(x: Any) -> None:
     """
     if isinstance(x, (int, float, complex, np.generic)):
         raise written_for("an array", x)
-
-
-def require_items(x: Any, count: int) -> None:
-    """Check that `a, b = x` has as many items as names.
-
-    Raises `ValueError` otherwise, as the assignment would.
-    """
-    if len(x) != count:
-        raise ValueError(f"{count} names are bound to the {len(x)} items of an array")
 
 
 def require_class(x: Any, cls: type) -> None:

@@ -208,7 +208,7 @@ def float_dtype(dtype: Any) -> Any:
     """
     if np.dtype(dtype).kind not in "fc":
         raise TypeError(
-            f"a cast to {np.dtype(dtype)} cuts the derivative here; write the dtype out in the "
+            f"a cast to {np.dtype(dtype)} cuts the derivative here: write the dtype out in the "
             "call, or apply stop_gradient to the value that is cast"
         )
     return dtype

@@ -105,7 +105,11 @@ def update_in_place(x: Any, new: Any) -> None:
         x[...] = new
     elif isinstance(x, (list, dict, set, deque)):
         if type(new) is not type(x):  # (of a list and an array it is an array)
-            raise TypeError(f"a {type(x).__name__} is updated by a {type(new).__name__}")
+            given, made = type(x).__name__, type(new).__name__
+            raise TypeError(
+                f"what is updated in place as a {given} would become a {made}, another object: "
+                "write x = x + y where a new one is meant"
+            )
         put_contents(x, new)
 
 

@@ -14,7 +14,7 @@ from ... import ir
 from ...analysis.activity import varied_names
 from ...analysis.aliases import effects_of
 from ...analysis.structure import structure
-from ...errors import UnsupportedError
+from ...errors import InternalError, UnsupportedError
 from ...ir.kind import BOOL, INT, OTHER, Kind
 from ..context import ADD, LEN, REVERSED
 from .calls import Maker, schedule_call
@@ -33,13 +33,8 @@ class LoopPair(Maker):
         self.plan, self.place = plan, plan.place
         self.adjoints.place(plan.place)
         self.start, self.stop = self.fresh("start", INT), self.fresh("stop", INT)
-        if set(plan.carried) & set(self.written):
-            name = next(n for n in plan.carried if n in self.written)
-            raise UnsupportedError(
-                f"a checkpointed loop writes `{name}` in place and binds it to another object",
-                plan.place,
-                f"Write all of it in place (`{name}[...] = new`), or bind new arrays only.",
-            )
+        if set(plan.carried) & set(self.written):  # (`swapped` gives what is rebound other names)
+            raise InternalError("reverse", "a checkpointed loop writes a name that it rebinds")
         self._refuse_shared()
         self._find_inner()
         self.state = (*plan.carried, *self.written)
@@ -150,7 +145,7 @@ class LoopPair(Maker):
         """One round after the other; when as many states are kept as may be, one is given up for
         the next, or this is not kept."""
         if not self.stacks:
-            raise UnsupportedError("this loop changes nothing that could end it", self.plan.place)
+            raise InternalError("reverse", "a checkpointed loop has no state")
         self.kept = self.fresh("kept", Kind("list", item=INT))
         rounds, limit = ir.Var(self.rounds), self.told["snapshots"]
         count = ir.Call(LEN, (ir.Var(self.kept),))

@@ -15,6 +15,7 @@ from ...analysis.operations import (
     rule_object,
     written_position,
 )
+from ...errors import InternalError
 from ...frontend.owners import is_ours
 from ...ir.kind import UNKNOWN
 from ...rules.bind import Instance
@@ -296,11 +297,7 @@ def _writer(
     if dot is None:
         return [stmt]
     if len(call.args) <= position:
-        raise state.refuse(
-            f"{getattr(call.fn, 'text', 'this call')} with its operands by keyword",
-            "Pass them by position.",
-            call.at,
-        )
+        raise InternalError("forward", "a writer has its operands by keyword")
     value = state.tangent(call.args[position])
     if value is None and adds_values(rule_object(call, state.context.kinds)):
         return [stmt]

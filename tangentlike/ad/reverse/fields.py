@@ -127,10 +127,10 @@ def refuse_array_field(stmt: ir.Store | ir.Update, base: str, context: Context) 
         return
     if isinstance(stmt.target, ir.Attribute) and _is_of_arrays(stmt.target.name):
         raise UnsupportedError(
-            f"an attribute of `{base}` is assigned, and `{base}` carries derivatives",
+            f"`{stmt.target.name}` of what carries derivatives is assigned",
             stmt.origin.place,
-            f"`{stmt.target.name}` is an attribute of arrays. Make a new array; an object's own "
-            "attributes can be assigned by another name.",
+            "Make a new array: `x = x.reshape(shape)`, `x = x.astype(dtype)`. An attribute of an "
+            "object of yours needs a name that arrays do not have.",
         )
 
 

@@ -21,7 +21,7 @@ from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
 from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
 from ...analysis.structure import ROOT, Structure, structure
-from ...errors import UnsupportedError
+from ...errors import InternalError, UnsupportedError
 from ...ir.kind import UNKNOWN, is_named
 from ...runtime import on_adjoint
 from ..context import Context
@@ -266,12 +266,7 @@ class Reverse:
         needed = frozenset().union(*(names for kept in found for names in kept.values()))
         for name in self.primal.shared:
             if needed & content(name, self.primal.aliases):
-                raise UnsupportedError(
-                    f"`{name}` is written in place, and the adjoint reads the value it had before",
-                    self.primal.function.place,
-                    "The gradient is not differentiated in reverse mode: use forward mode over "
-                    "it, as hvp does, or bind a copy to a name and read that.",
-                )
+                raise InternalError("reverse", f"`{name}` is written and read without a copy")
         return ()
 
     def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:

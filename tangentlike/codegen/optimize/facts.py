@@ -156,7 +156,6 @@ _CHECKING_RUNTIME = frozenset(
     (
         "lost_statements",
         "require_apart",
-        "require_items",
         "require_array",
         "require_as_many",
         "require_mutable",

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ... import ir
-from ...errors import UnsupportedError
+from ...errors import InternalError
 from ...frontend.resolve import Scope
 from .bindings import Binding, local_names
 from .module import Emitted
@@ -248,8 +248,4 @@ def _default(param: ir.Param, original: dict[str, Any], fn: ir.Function) -> Any:
             return value
         case ir.Ref(obj=obj):
             return obj
-    raise UnsupportedError(
-        f"the default of `{param.name}` in `{fn.name}` is not known",
-        fn.place,
-        "Pass the argument explicitly.",
-    )
+    raise InternalError("emit", f"the default of `{param.name}` in `{fn.name}` is not known")
