@@ -422,7 +422,7 @@ def in_source(name: str, function: ir.Function) -> str:
     if place is None or re.search(rf"\b{re.escape(name)}\b", made[0].origin.place.text):
         return name
     (line, *_) = place.text.splitlines() or [""]
-    text = line[place.column : place.column + place.width]
+    text = str(line[place.column : place.column + place.width])
     try:
         ast.parse(text, mode="eval")
     except SyntaxError:
