@@ -326,8 +326,10 @@ def smoothed(x, k):
 def inner(x):
     return np.unwrap(x, discont=x[0])
 
-def generated(x):
-    yield x
+def scoped(x):
+    global last
+    last = x * 2
+    return last
 """
 
 
@@ -345,7 +347,7 @@ def test_the_users_line_comes_first(tmp_path, monkeypatch):
         return np.sum(library.smoothed(x, 1.0))
 
     def unreadable(x):
-        return np.sum(library.generated(x))
+        return np.sum(library.scoped(x))
 
     for fn in (taken, always, unreadable):
         for derivative in (lambda fn=fn: tl.grad(fn)(X), lambda fn=fn: tl.jvp(fn, (X,), (X,))):
