@@ -52,6 +52,8 @@ def _outside(value: Any) -> Any:
     return value
 
 
+# By the id of the ndarray that owns it.
+_MEMORIES: weakref.WeakValueDictionary[int, _Memory] = weakref.WeakValueDictionary()
 # By its data, so that the owner of a view is one object.
 _MADE: weakref.WeakValueDictionary[int, StrictArray] = weakref.WeakValueDictionary()
 
@@ -97,6 +99,7 @@ class StrictArray:
     itemsize = property(lambda self: self._data.itemsize)
     nbytes = property(lambda self: self._data.nbytes)
     flags = property(lambda self: self._data.flags)
+    data = property(lambda self: _Pointer(self._data))
     T = property(lambda self: StrictArray(self._data.T))
     real = property(lambda self: StrictArray(self._data.real))
     imag = property(lambda self: StrictArray(self._data.imag))
@@ -157,6 +160,28 @@ class StrictArray:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._data[_inside(key)] = _inside(value)
+
+
+class _Memory:
+    """The memory of an array and all views of it, as CuPy's allocators give it."""
+
+    def __init__(self, owner: np.ndarray) -> None:
+        self.owner = owner
+        self.ptr, end = np.lib.array_utils.byte_bounds(owner) if owner.size else (0, 0)
+        self.size = end - self.ptr
+
+
+class _Pointer:
+    """Where an array begins in which memory: CuPy's `x.data`."""
+
+    def __init__(self, data: np.ndarray) -> None:
+        owner = data
+        while (base := owner.base) is not None:
+            # (`as_strided` puts an object in between.)
+            owner = base if isinstance(base, np.ndarray) else base.base
+        self.ptr = data.__array_interface__["data"][0]
+        mem = _MEMORIES.get(id(owner))
+        self.mem = _MEMORIES.setdefault(id(owner), _Memory(owner)) if mem is None else mem
 
 
 def _binary(name: str) -> Callable[[StrictArray, Any], Any]:
@@ -300,6 +325,11 @@ def _module() -> types.ModuleType:
             if callable(value) and not isinstance(value, type):
                 setattr(inner, name, _wrapped(value, f"{space}.{name}"))
         setattr(module, space, inner)
+    lib, tricks = (types.ModuleType(f"strict_xp.{n}") for n in ("lib", "lib.stride_tricks"))
+    for name in ("as_strided", "sliding_window_view"):
+        setattr(tricks, name, _wrapped(getattr(np.lib.stride_tricks, name), name))
+    lib.stride_tricks = tricks  # type: ignore[attr-defined]
+    module.lib = lib  # type: ignore[attr-defined]
     module.ndarray = StrictArray  # type: ignore[attr-defined]
     module.asarray = _asarray  # type: ignore[attr-defined]
     return module

@@ -26,13 +26,8 @@ register_array_module(xp)
 THEMES = tuple(sorted({p.theme for p in PROGRAMS}))
 # Refused by reverse mode on such arrays only: name of the program -> the reason.
 STRICT_ONLY = {
-    "simulations.predator_prey": "entries are views: that others are written shows late",
     "checkpoints.three_snapshots": "a sum may be a number or an array that is written",
     "checkpoints.on_disk": "files are of NumPy's arrays",
-    "standard_containers.item_of_a_list_replaced": "by identity only NumPy's arrays are followed",
-    "standard_containers.item_replaced_while_named": "by identity only NumPy's arrays are followed",
-    "container_calls.lists_joined_after_append": "by identity only NumPy's arrays are followed",
-    "object_operators.items_updated": "an item may be an array that is written",
 }
 # And by both modes.
 STRICT_BOTH = {
@@ -151,7 +146,10 @@ def test_what_means_something_else_is_right_or_refused(program: Program) -> None
     except tl.UnsupportedError:
         return
     got = sum(agreement.inner(directions[k], g) for k, g in zip(program.wrt, gradient, strict=True))
-    assert agreement.close(got, expected, program.tolerance)
+    if np.isnan(expected):  # (a pivot that was exchanged, and an entry of it that is a view)
+        assert np.isnan(got)
+    else:
+        assert agreement.close(got, expected, program.tolerance)
 
 
 def test_most_programs_are_in_the_sample() -> None:

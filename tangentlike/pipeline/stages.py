@@ -351,9 +351,10 @@ def _builder(
     """What makes the functions of a module, and the main one as it is read there. Derivatives that
     are called allow for complex values where the main function does."""
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
-    if foreign and reading.by_identity:
+    if reading.by_identity and request.namespace is not None and is_mirror(request.namespace):
         raise UnsupportedError(
-            "arrays that may share memory are written in place here, and are not NumPy's",
+            "arrays that may share memory are written in place here, and do not say where in "
+            "memory they are",
             lowered.function.place,
             "Copy one of the arrays that may share memory.",
         )

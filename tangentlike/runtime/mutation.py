@@ -72,7 +72,7 @@ def add_at(x_bar: Any, key: Any, g: Any) -> Any:
 
 def fitting(g: Any, x_bar: Any) -> Any:
     """`g` as an array like `x_bar` takes it in: its real part, where that is real."""
-    real = type(x_bar) is np.ndarray and x_bar.dtype.kind == "f"
+    real = getattr(getattr(x_bar, "dtype", None), "kind", None) == "f"
     return g.real if real and _is_complex(g) else g
 
 

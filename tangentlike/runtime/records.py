@@ -232,6 +232,13 @@ def is_array_class(cls: type) -> bool:
     return _ARRAY_CLASSES.put(cls, _says_array(cls)) if known is None else known
 
 
+def is_array(x: Any) -> bool:
+    """Whether a value is an array, of NumPy or another module; a sparse matrix is none."""
+    if isinstance(x, np.ndarray):
+        return True
+    return is_array_class(type(x)) and not hasattr(type(x), "tocsr")
+
+
 def _says_array(cls: type) -> bool:
     if issubclass(cls, (dict, list, tuple, str, np.generic, type)):
         return False  # (some have attributes for their keys)

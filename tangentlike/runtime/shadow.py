@@ -10,15 +10,23 @@ array([[0., 3.],
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from .broadcasting import _is_complex, broadcast_like, unbroadcast
 from .buffers import survivors
+from .making import arange, asarray
 from .mutation import add_at, copy, fitting
-from .records import Mirror, fields_of, mirror
-from .sharing import address, memory_extent, memory_owner
+from .records import Mirror, fields_of, is_array, mirror
+from .sharing import (
+    address,
+    bytes_like,
+    memory_extent,
+    memory_owner,
+    refuse_memory,
+    view_like,
+)
 
 __all__ = ["Shadow"]
 
@@ -45,7 +53,7 @@ class Shadow:
     def of(self, x: Any) -> Any:
         """The adjoint of `x`: of an array a view, to be read and written; of a container the
         adjoints of what is in it."""
-        if isinstance(x, np.ndarray):
+        if is_array(x):
             return self._view(x)
         if isinstance(x, _NUMBERS):
             return _own(self.numbers.get(id(x), (x, 0.0))[1])
@@ -58,26 +66,26 @@ class Shadow:
             return [self.of(item) for item in x]
         return 0.0 if found is None else found
 
-    def _view(self, x: np.ndarray) -> Any:
+    def _view(self, x: Any) -> Any:
         found = self.blocks.get(id(x))
         if found is not None and found[2].shape == x.shape:
             return found[2]  # (all of the memory)
         return self._part(x) if x.dtype.kind in "fc" and x.size else _nothing_of(x)
 
-    def _part(self, x: np.ndarray) -> Any:
-        if type(x) is not np.ndarray:
+    def _part(self, x: Any) -> Any:
+        if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
             refuse_memory(f"a {type(x).__name__}")
         owner = memory_owner(x)
         found = self.blocks.get(id(owner))
         if found is None:
             low, high = memory_extent(owner)
-            block = np.zeros(high - low, np.uint8)
-            start = address(owner) - low
-            whole = np.ndarray(owner.shape, owner.dtype, block, start, owner.strides)
+            block = bytes_like(x, high - low)
+            known = isinstance(owner, np.ndarray)
+            whole = view_like(owner, block, address(owner) - low) if known else None
             found = self.blocks[id(owner)] = owner, low, whole, block
         if owner is x and found[2].shape == x.shape:
             return found[2]
-        return np.ndarray(x.shape, x.dtype, found[3], address(x) - found[1], x.strides)
+        return view_like(x, found[3], address(x) - found[1])
 
     def add(self, x: Any, g: Any) -> None:
         """Add `g` to the adjoint of `x`, summed over axes along which `x` was broadcast; entry by
@@ -93,7 +101,7 @@ class Shadow:
                 self.blocks[id(x)] = x, address(x), whole, whole.reshape(-1).view(np.uint8)
             else:
                 _add(self._view(x), g)
-        elif isinstance(x, np.ndarray):
+        elif is_array(x):
             if g is not None and x.dtype.kind in "fc" and x.size:
                 larger = np.ndim(g) > x.ndim or np.size(g) > x.size
                 _add(self._view(x), unbroadcast(g, x) if larger else g)
@@ -112,7 +120,7 @@ class Shadow:
         return self._take(x, _identities(made_of))
 
     def _take(self, x: Any, known: set[int]) -> Any:
-        if isinstance(x, np.ndarray):
+        if is_array(x):
             owner = memory_owner(x)
             if id(owner) in known or id(owner) not in self.blocks:
                 return _nothing_of(x)
@@ -120,7 +128,7 @@ class Shadow:
             plain = _is_plain(view)
             g = view.copy(order="K") if plain else _divided(view)
             view[...] = 0.0
-            if plain and owner.nbytes == x.nbytes:
+            if plain and self.blocks[id(owner)][3].nbytes == x.nbytes:
                 del self.blocks[id(owner)]
             return g
         if isinstance(x, _NUMBERS):
@@ -136,7 +144,7 @@ class Shadow:
         """Make `g` the adjoint of `x`, but of what it was made of: `take` transposed."""
         known = _identities(made_of)
         for leaf, part in reversed([*_pairs(x, g)]):
-            if not isinstance(leaf, np.ndarray):
+            if not is_array(leaf):
                 if id(leaf) not in known:
                     self.numbers[id(leaf)] = leaf, part
             elif leaf.dtype.kind in "fc" and id(memory_owner(leaf)) not in known:
@@ -154,20 +162,20 @@ class Shadow:
         if isinstance(g, dict):
             return {key: self.like(x[key], part) for key, part in g.items()}
         fields = fields_of(g)
-        if fields and not isinstance(g, (np.ndarray, *_NUMBERS)):
+        if fields and not (is_array(g) or isinstance(g, _NUMBERS)):
             return Mirror(**{n: self.like(getattr(x, n), part) for n, part in fields.items()})
-        if isinstance(x, (list, tuple)) and isinstance(g, np.ndarray):
-            return _like(np.array([self.of(item) for item in x]), g)
+        if isinstance(x, (list, tuple)) and is_array(g):
+            return _like(np.stack([asarray(self.of(item), g) for item in x]), g)
         if g is None or isinstance(x, (str, bytes)) or x is None:
             return None if g is None else 0.0
-        if isinstance(x, (np.ndarray, *_NUMBERS)):
+        if is_array(x) or isinstance(x, _NUMBERS):
             return _like(self.of(x), g)
         return sum((self.like(leaf, g) for leaf, _ in _pairs(x, 0.0)), 0.0)  # (a number for all)
 
     def add_at(self, base: Any, key: Any, item: Any = None, g: Any = None) -> None:
         """Reverse `item = base[key]`: add to the entries of an array what was added to the copy of
         them that `item` is, or `g`. An item of a container, like a view, is itself."""
-        if not isinstance(base, np.ndarray):
+        if not is_array(base):
             if g is not None:
                 self.add(item, g)
         elif g is not None and (type(key) is int or type(key) is slice):
@@ -177,17 +185,17 @@ class Shadow:
             view[key] += g
         elif g is not None:
             add_at(self._view(base), key, g)
-        elif not isinstance(item, np.ndarray) or memory_owner(item) is not memory_owner(base):
+        elif not is_array(item) or memory_owner(item) is not memory_owner(base):
             add_at(self._view(base), key, self.take(item))
 
     def take_at(self, base: Any, key: Any, value: Any = None) -> Any:
         """Reverse `base[key] = value`: the adjoint of the value, when that of the entries of an
         array is set to zero. What was put into a container has the adjoint itself."""
-        if not isinstance(base, np.ndarray):
+        if not is_array(base):
             return self.take(value) if isinstance(value, _NUMBERS) else None
         whole = self._view(base)
         part = whole[key]
-        if not isinstance(part, np.ndarray):
+        if not is_array(part):
             whole[key] = 0.0
             return part if value is None else unbroadcast(part, value)
         if not _is_plain(part):
@@ -198,17 +206,17 @@ class Shadow:
 
     def like_at(self, base: Any, key: Any, item: Any, g: Any = None) -> Any:
         """`add_at` transposed: the adjoint of the entries is that of `item`, or of `g`."""
-        if not isinstance(base, np.ndarray):
+        if not is_array(base):
             return None if g is None else self.like(item, g)
         if g is not None:
             return _like(self._view(base)[key], g)
-        if not isinstance(item, np.ndarray) or memory_owner(item) is not memory_owner(base):
+        if not is_array(item) or memory_owner(item) is not memory_owner(base):
             self.put(item, copy(self._view(base)[key]))
         return None
 
     def put_at(self, base: Any, key: Any, g: Any, value: Any = None) -> None:
         """`take_at` transposed: `g` is the adjoint of the entries."""
-        if isinstance(base, np.ndarray):
+        if is_array(base):
             whole = self._view(base)
             g = broadcast_like(g, whole[key]) * survivors(whole, key)
             whole[key] = 0.0
@@ -221,14 +229,14 @@ def _pairs(x: Any, g: Any) -> Iterator[tuple[Any, Any]]:
     """The arrays and numbers in `x` with what belongs to each of them in `g`."""
     if g is None:  # (it is in place already)
         return
-    if isinstance(x, (np.ndarray, *_NUMBERS)):
+    if is_array(x) or isinstance(x, _NUMBERS):
         yield x, g
     elif isinstance(x, dict):
         for key, item in x.items():
             yield from _pairs(item, g if _is_number(g) else g[key])
     elif isinstance(x, (list, tuple)):
         parts = [g] * len(x) if _is_number(g) else g
-        if isinstance(g, np.ndarray):  # (it was taken for an array)
+        if is_array(g):  # (it was taken for an array)
             parts = unbroadcast(g, x)
         _require_as_many(x, parts)
         for item, part in zip(x, parts, strict=True):
@@ -237,14 +245,6 @@ def _pairs(x: Any, g: Any) -> Iterator[tuple[Any, Any]]:
         for name, item in (fields_of(x) or {}).items():
             part = g.get(name, 0.0) if isinstance(g, dict) else getattr(g, name, 0.0)
             yield from _pairs(item, part)
-
-
-def refuse_memory(what: str) -> NoReturn:
-    """Refuse what has no memory of numbers of its own."""
-    raise TypeError(
-        f"the adjoint of {what} is not found by its memory: use NumPy arrays, for which this is "
-        "tracked"
-    )
 
 
 def _require_as_many(x: Any, parts: Any) -> None:
@@ -258,11 +258,14 @@ def _require_as_many(x: Any, parts: Any) -> None:
 REFUSALS = (refuse_memory, _require_as_many)
 
 
-def _nothing_of(x: np.ndarray) -> Any:
+def _nothing_of(x: Any) -> Any:
     """Zeros for an array that carries no adjoint, or has none."""
     if x.dtype.kind in "OV":
         refuse_memory(f"an array of dtype {x.dtype}")
-    return np.zeros_like(x, dtype=None if x.dtype.kind in "fc" else float, subok=False)
+    dtype = x.dtype if x.dtype.kind in "fc" else float
+    if isinstance(x, np.ndarray):
+        return np.zeros_like(x, dtype, subok=False)
+    return np.zeros_like(x, dtype=dtype)
 
 
 def _is_laid_out_alike(g: np.ndarray, x: np.ndarray) -> bool:
@@ -274,20 +277,21 @@ def _add(view: Any, g: Any) -> None:
     if _is_plain(view):
         view += g
     else:  # (an entry stands for several, as those of `np.broadcast_to` and of sliding windows)
-        np.add.at(view, tuple(np.indices(view.shape)), g)
+        axes = range(view.ndim)
+        shapes = [[-1 if axis == k else 1 for k in axes] for axis in axes]
+        places = (arange(n, view).reshape(s) for n, s in zip(view.shape, shapes, strict=True))
+        np.add.at(view, tuple(places), g)
 
 
-def _divided(view: np.ndarray) -> Any:
+def _divided(view: Any) -> Any:
     """The adjoint of a place in memory, in equal parts for all entries that lie there."""
     low, high = memory_extent(view)
-    start = address(view) - low
-    shape, block = view.shape, np.zeros(high - low, np.uint8)
-    times = np.ndarray(shape, view.dtype, block, start, view.strides)
-    _add(times, np.ones(shape))
+    times = view_like(view, bytes_like(view, high - low), address(view) - low)
+    _add(times, 1.0)
     return view / times
 
 
-def _is_plain(view: np.ndarray) -> bool:
+def _is_plain(view: Any) -> bool:
     """Whether the entries surely lie beside each other, and not one on another."""
     if view.flags.c_contiguous:
         return True
@@ -309,7 +313,7 @@ def _like(bar: Any, g: Any) -> Any:
 
 def _own(g: Any) -> Any:
     """An adjoint as an object that nothing else is: its own adjoint may be asked for."""
-    if isinstance(g, np.ndarray):
+    if is_array(g):
         return g.copy(order="K")
     turned = -g
     return -turned
@@ -323,7 +327,7 @@ def _identities(values: Any) -> set[int]:
     """The ids of the numbers, and of the owners of the arrays, in some values."""
     found: set[int] = set()
     for x in values:
-        if isinstance(x, np.ndarray):
+        if is_array(x):
             found.add(id(memory_owner(x)))
         elif isinstance(x, _NUMBERS):
             found.add(id(x))

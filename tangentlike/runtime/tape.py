@@ -13,7 +13,14 @@ import numpy as np
 
 from .records import Record, fields_of, is_array_class, names_of
 from .schedules import DiskStack
-from .sharing import memory_owner
+from .sharing import (
+    address,
+    bytes_like,
+    memory_extent,
+    memory_owner,
+    says_where,
+    view_like,
+)
 
 __all__ = ["fresh_tape"]
 
@@ -21,8 +28,8 @@ __all__ = ["fresh_tape"]
 def fresh_tape(tape: Any, arrays: bool = True) -> Any:
     """A copy of a tape: stacks, nested tapes and, with `arrays`, the arrays and objects in them.
 
-    Arrays that share memory share it in the copy: the owner of the memory is copied once, and
-    each view of it becomes the view at the same place of the copy.
+    Arrays that share memory share it in the copy: each becomes the view at the same place of
+    other memory, which is made once for all views of an owner.
     """
     return _copied(tape, {}, arrays)
 
@@ -68,44 +75,26 @@ def _is_array(value: Any) -> bool:
 
 
 def _copied_array(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    if not isinstance(array, np.ndarray):
+    if not says_where(array):
         return _copied_foreign(array, made)
+    if array.size == 0:
+        return array.copy()
     owner = memory_owner(array)
-    low, size = _extent(owner)
-    known = made.get(-id(owner))  # the negative key: the memory behind the copy of an owner
+    known = made.get(-id(owner))  # the negative key: the memory behind the copies of its views
     if known is None:
-        memory = np.zeros(size, np.uint8)
-        made[-id(owner)] = (owner, memory)
-        _window(owner, low, memory)[...] = owner
-    else:
-        memory = known[1]
-    view = _window(array, low, memory)
-    view.flags.writeable = array.flags.writeable
+        low, high = memory_extent(owner)
+        known = made[-id(owner)] = owner, (low, bytes_like(array, high - low))
+    low, memory = known[1]
+    view = view_like(array, memory, address(array) - low)
+    view[...] = array
+    if isinstance(array, np.ndarray):
+        view.flags.writeable = array.flags.writeable
     return view
 
 
-def _extent(array: np.ndarray) -> tuple[int, int]:
-    """The lowest address that an array covers, and how many bytes from there on."""
-    start = array.__array_interface__["data"][0]
-    if array.size == 0:
-        return start, array.itemsize
-    steps = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
-    low = sum(step for step in steps if step < 0)
-    high = sum(step for step in steps if step > 0)
-    return start + low, high - low + array.itemsize
-
-
-def _window(array: np.ndarray, low: int, memory: np.ndarray) -> np.ndarray:
-    """The array at the same place of other memory, which begins where `low` was."""
-    if array.size == 0:
-        return array.copy()
-    offset = array.__array_interface__["data"][0] - low
-    return np.ndarray(array.shape, array.dtype, memory, offset, array.strides)
-
-
 def _copied_foreign(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    """A copy of an array that is not NumPy's: where it lies in its owner's memory is not known
-    in general, so of arrays that share memory there may be one only."""
+    """A copy of an array of which is not known where it lies in its owner's memory: of those that
+    share memory there may be one only."""
     owner = array
     while getattr(owner, "base", None) is not None:
         owner = owner.base

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .mutation import copy
-from .records import copied_fields, dict_with, fields_of
+from .records import copied_fields, dict_with, fields_of, is_array
 
 __all__ = [
     "contents",
@@ -42,14 +42,14 @@ def own(x: Any) -> Any:
         return items if type(x) is list else type(x)(items)
     if isinstance(x, dict):
         return dict_with(x, {key: own(item) for key, item in x.items()})
-    if isinstance(x, np.ndarray):
+    if is_array(x):
         return copy(x)
     return copied_fields(x, own)
 
 
 def contents(x: Any) -> Any:
     """What an array, a container or an object holds; None for numbers and other values."""
-    if isinstance(x, np.ndarray):
+    if is_array(x):
         return x.copy()
     if isinstance(x, (list, deque)):
         return list(x)
@@ -61,7 +61,7 @@ def contents(x: Any) -> Any:
 
 def put_contents(x: Any, held: Any) -> None:
     """Make `x` hold what it held at `contents(x)`."""
-    if isinstance(x, np.ndarray):
+    if is_array(x):
         x[...] = held
     elif isinstance(x, list):
         x[:] = held
@@ -82,7 +82,7 @@ def put_contents(x: Any, held: Any) -> None:
 def saved_item(base: Any, key: Any) -> Any:
     """What `base[key]` is before it is written: a copy of an array's entries, the item of a
     container."""
-    if isinstance(base, np.ndarray):
+    if is_array(base):
         return copy(base[key])
     if isinstance(key, slice):
         return list(base)
@@ -101,7 +101,7 @@ def put_item(base: Any, key: Any, item: Any) -> None:
 
 def update_in_place(x: Any, new: Any) -> None:
     """Write `new`, the sum for `x += v`, into `x` if that is an array or a container."""
-    if isinstance(x, np.ndarray):
+    if is_array(x):
         x[...] = new
     elif isinstance(x, (list, dict, set, deque)):
         if type(new) is not type(x):  # (of a list and an array it is an array)
@@ -115,4 +115,4 @@ def update_in_place(x: Any, new: Any) -> None:
 
 def updated(x: Any, new: Any) -> Any:
     """What `x` stands for after `x += v`: `x` itself where `update_in_place` wrote into it."""
-    return x if isinstance(x, (np.ndarray, list, dict, set, deque)) else new
+    return x if is_array(x) or isinstance(x, (list, dict, set, deque)) else new
