@@ -541,6 +541,7 @@ class Builder:
         functions = tuple(map(self.plain.in_part, functions))
         functions = tuple(map(self.methods.restored, functions))
         functions = tuple(map(self.callees.variants.restored, functions))
+        functions = tuple(map(self.methods.as_attributes, functions))
         identity = self.reading.by_identity or any(map(has_shadow, functions))
         functions = tuple(map(as_methods, functions))
         local = (n for f in functions for s in ir.statements(f.body) for n in ir.binds(s))

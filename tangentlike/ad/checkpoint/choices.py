@@ -159,10 +159,8 @@ class Checkpoints:
         variants = self._callees.variants
         if id(obj) not in variants.original:
             return inside_checkpoint(obj)
-        original = variants.original[id(obj)]
-        if inside_checkpoint(original) is None:
-            return None
-        return variants.twin_of(obj, inside_checkpoint(original))
+        inside = inside_checkpoint(variants.plain(obj))
+        return None if inside is None else variants.twin_of(obj, inside)
 
     # ----------------------------------------------------------------------------- printing
 

@@ -21,7 +21,7 @@ from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
 from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
 from ...analysis.structure import ROOT, Structure, structure
-from ...errors import InternalError, UnsupportedError
+from ...errors import UnsupportedError, not_by_names
 from ...ir.kind import UNKNOWN, is_named
 from ...runtime import on_adjoint
 from ..context import Context
@@ -266,7 +266,7 @@ class Reverse:
         needed = frozenset().union(*(names for kept in found for names in kept.values()))
         for name in self.primal.shared:
             if needed & content(name, self.primal.aliases):
-                raise InternalError("reverse", f"`{name}` is written and read without a copy")
+                raise not_by_names(self.primal.function.place)  # (read without a copy)
         return ()
 
     def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:

@@ -265,7 +265,7 @@ class Callees:
     bind_loosely = staticmethod(bind_loosely)
 
     def _annotations_of(self, obj: Any) -> dict[str, str]:
-        return self._annotations.get(id(self.variants.original.get(id(obj), obj)), {})
+        return self._annotations.get(id(self.variants.plain(obj)), {})
 
     def effects(self, obj: Any) -> Effects | None:
         """What a call may write and return of its arguments; None if it has no source."""
@@ -451,10 +451,7 @@ def rough(kind: Kind) -> Kind:
 
 def is_checkpointed(obj: Any, variants: Variants) -> bool:
     """Whether a function is, or is a variant of, one that `checkpoint` made."""
-    if id(obj) not in variants.original:
-        return inside_checkpoint(obj) is not None
-    original = variants.original[id(obj)]
-    return inside_checkpoint(original) is not None
+    return inside_checkpoint(variants.plain(obj)) is not None
 
 
 def _operator_unresolved(operator: Any, place: Any) -> UnsupportedError:

@@ -25,7 +25,7 @@ from ...frontend.generators import is_generator_function, listed
 from ...frontend.lifting import signature_of
 from ...frontend.lower import Lowered, lower
 from ...frontend.owners import is_library
-from ...frontend.structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object
+from ...frontend.structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object, sets_attribute
 from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.definitions import as_defined
@@ -159,6 +159,12 @@ class MethodLookup:
         """The method of a class by its name, as its function."""
         found = None if cls is None else inspect.getattr_static(cls, name, None)
         return found if isinstance(found, types.FunctionType) else None
+
+    def value(self, cls: type | None, base: ir.Expr, name: str) -> Found | None:
+        """The method that `layer.name` is where it is not called; None for what is no method."""
+        if cls is None or is_library(cls) or sets_attribute(cls, name):
+            return None
+        return self._of_object(cls, base, name, (), ()) if self.plain(cls, name) else None
 
     def _items_of(self, fn: types.FunctionType) -> types.FunctionType:
         """A function that gives the list of what a generator method yields."""

@@ -27,6 +27,7 @@ from ...analysis.kinds import infer_kinds
 from ...analysis.operations import is_python_function
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
+from ...frontend.lifting import PARTIAL
 from ...frontend.lower import Lowered
 from ...frontend.marks import carry_over, mark
 from ...frontend.owners import is_library, is_of_runtime, is_pythons
@@ -37,6 +38,7 @@ from ...runtime import asked_of_none
 from ..all_names import all_names
 from .callees import Callees, rough
 from .decided_tests import deciding_names, exactly, without_decided_tests
+from .function_values import is_partial
 from .known_callees import KnownCallees
 from .method_lookup import (
     BINARY,
@@ -49,7 +51,13 @@ from .method_lookup import (
     refuse_properties_like_arrays,
 )
 from .module_values import functions_of_modules, guarded
-from .object_calls import by_class, held_calls_as_reads, made_by_class, methods_by_name
+from .object_calls import (
+    by_class,
+    held_calls_as_reads,
+    made_by_class,
+    methods_as_functions,
+    methods_by_name,
+)
 from .object_operations import (
     objects_as_lists,
     replaced_as_made,
@@ -57,6 +65,7 @@ from .object_operations import (
     updates_as_methods,
 )
 from .operators import Waiting, apart, calls_untold, untold, waiting_of
+from .variants import copy_of
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _NOTHING = ir.Ref("asked_of_none", asked_of_none)
@@ -83,6 +92,7 @@ class Methods:
         self._spelled: dict[int, _Method] = {}
         self._deciding: dict[int, frozenset[str]] = {}
         self._keep: list[Any] = []  # so that ids stay unique
+        self.unbound: dict[int, Found] = {}  # functions of methods that are values, by id
         self.asked: set[tuple[str, str]] = set()  # what tests asked of the arguments of the call
         self.lookup = book.methods
 
@@ -161,12 +171,33 @@ class Methods:
             if read is not lowered:
                 lowered = read
                 continue
+            read = methods_as_functions(lowered, kinds, self.bound)
+            if read is not lowered:  # (what they are given to is then made for them)
+                lowered = self.callees.variants.resolved(read)
+                continue
             body = _Spelling(self, lowered, kinds, decided).block(lowered.function.body)
             if body == lowered.function.body:
                 break
             function = dataclasses.replace(lowered.function, body=body)
             lowered = dataclasses.replace(lowered, function=function)
         return lowered
+
+    def bound(self, base: ir.Expr, kind: Kind, name: str) -> ir.Expr | None:
+        """The method that `layer.name` is where it is not called, as the partial of a function
+        of which nothing is known yet; None where it is no method."""
+        found = self.lookup.value(kind.cls if kind.has_methods else None, base, name)
+        if found is None:
+            return None
+        key = (id(found.fn), found.style, found.name)
+        if key not in self._made:
+            made = copy_of(found.fn, inspect.signature(found.fn, follow_wrapped=False))
+            self._made[key] = made
+            self._keep += (found.fn, made)
+            self._spelled[id(made)] = _Method(found.style, found.name, found.original)
+            self.unbound[id(made)] = found
+            self.callees.made[id(made)] = self.callees.lowered(found.fn)
+        ref = ir.Ref(found.text, self._made[key])
+        return ir.Call(PARTIAL, (ref, *found.args))
 
     def _method(self, call: ir.Call, kind: Callable[[ir.Expr], Kind]) -> types.FunctionType | None:
         """The function that the call of a method of an object calls."""
@@ -188,11 +219,7 @@ class Methods:
         where it asks for neither."""
         key = (id(fn), method.style, tuple(given.items()), tuple(deciding.items()))
         if key not in self._made:
-            made = types.FunctionType(
-                fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__
-            )
-            made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
-            made.__kwdefaults__ = fn.__kwdefaults__
+            made = copy_of(fn, inspect.signature(fn, follow_wrapped=False))
             carry_over(fn, made)
             inside = inside_checkpoint(fn)
             if inside is not None:
@@ -228,6 +255,20 @@ class Methods:
             return e
 
         return ir.with_body(function, ir.rewrite(function.body, self._setter, expr))
+
+    def as_attributes(self, function: ir.Function) -> ir.Function:
+        """A function in which methods that are values are what the user wrote: `spring.force`."""
+        if not self.unbound:
+            return function
+
+        def expr(e: ir.Expr) -> ir.Expr:
+            match e:
+                case ir.Call(args=(ir.Ref(obj=obj), base)) if is_partial(e):
+                    if id(obj) in self.unbound:
+                        return ir.Attribute(base, self.unbound[id(obj)].name, e.at)
+            return ir.rebuild(e, expr)
+
+        return ir.with_body(function, ir.rewrite(function.body, expression=expr))
 
     def _setter(self, stmt: ir.Stmt) -> ir.Stmt | None:
         """`Model_set_rate(model, v)` as `model.rate = v`."""
@@ -370,6 +411,10 @@ class _Spelling(ir.Rewriter):
                 cls = self._class(base)
                 assert cls is not None
                 value = dataclasses.replace(value, fn=ir.Ref(cls.__name__, cls))
+            case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) in self.methods.unbound:
+                behind = self.methods.unbound[id(obj)]
+                behind = dataclasses.replace(behind, args=value.args, kwargs=value.kwargs)
+                return self._called(behind, value, origin)
             case ir.Call(fn=ir.Ref(obj=obj)) if self._is_resolved(obj):
                 return value
             case ir.Call(fn=ir.Attribute(base, method)) if self.kind(base).cls is NONE.cls:
@@ -390,8 +435,7 @@ class _Spelling(ir.Rewriter):
 
     def _is_resolved(self, obj: Any) -> bool:
         """Whether a function was made here already, or has a rule, or carries no derivatives."""
-        known = self.methods._spelled.keys() | self.methods.callees.variants.original.keys()
-        if id(obj) in known:
+        if id(obj) in self.methods._spelled:
             return True
         builder = self.methods.callees.builder
         assert builder is not None

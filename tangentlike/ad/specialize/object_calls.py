@@ -8,7 +8,7 @@ import dataclasses
 import inspect
 import operator
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ... import ir
 from ...analysis.constructors import initialiser
@@ -306,6 +306,34 @@ def methods_by_name(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     gone = set(named).difference(*(ir.reads(stmt) for stmt in ir.statements(body)))
     function = ir.with_body(lowered.function, ir.rewrite(body, unread))
     return dataclasses.replace(lowered, function=function)
+
+
+def methods_as_functions(
+    lowered: Lowered,
+    kinds: Mapping[str, Kind],
+    bound: Callable[[ir.Expr, Kind, str], ir.Expr | None],
+) -> Lowered:
+    """The function with what `bound` makes of the methods that are values, given to functions or
+    stored: `f = spring.force` as `f = partial(Spring_force, spring)`."""
+
+    def with_function(stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
+        match stmt:
+            case ir.Assign(target=str(), value=ir.Attribute(ir.Var(base) as of, name)):
+                made = bound(of, kinds.get(base, UNKNOWN), name)
+                return stmt if made is None else dataclasses.replace(stmt, value=made)
+        return stmt
+
+    def after(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        new = with_function(stmt, kinds)
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Attribute) and new is stmt:
+            new = by_class(stmt, kinds, with_function, names) or stmt
+        yield new
+
+    names = Names(all_names(lowered.function))
+    body = ir.rewrite(lowered.function.body, after=after)
+    if body is lowered.function.body:
+        return lowered
+    return dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
 
 
 def _is_method(kind: Kind, name: str) -> bool:

@@ -71,7 +71,7 @@ class Variants:
         """
         assert isinstance(call.fn, ir.Ref)
         fn = call.fn.obj
-        if any(map(ir.is_starred, call.args)) or id(fn) in self.original or self.is_operation(fn):
+        if any(map(ir.is_starred, call.args)) or self.is_operation(fn):
             return call
         if not is_python_function(fn):
             return call  # a library's function has a rule, or is refused
@@ -126,7 +126,7 @@ class Variants:
         made: dict[str, ir.Expr] = {n: f for n, f in functions.items() if n not in plain}
         function, given = _with_partials(function, made)
         obj = fn.obj
-        variant = _copy_of(obj, function)
+        variant = copy_of(obj, signature_of(function))
         self._keep.append(obj)
         self._made[key] = variant
         self.given[id(variant)] = given
@@ -152,6 +152,12 @@ class Variants:
         """Whether a function is no variant, and has no rule of its own."""
         return id(obj) not in self.original and not self.is_operation(obj)
 
+    def plain(self, obj: Any) -> Any:
+        """The function that a variant, or a variant of one, was made from; any other itself."""
+        while id(obj) in self.original:
+            obj = self.original[id(obj)]
+        return obj
+
     def twin_of(self, variant: Any, original: Any) -> Any:
         """The same variant of another function with the same text (one without its checkpoint)."""
         key = (id(variant), id(original))
@@ -163,7 +169,9 @@ class Variants:
             self._made[key] = twin
             self.lowered[id(twin)] = self.lowered[id(variant)]
             self.given[id(twin)] = self.given[id(variant)]
-            self.original[id(twin)] = original
+            made_from = self.original[id(variant)]
+            again = id(made_from) in self.original
+            self.original[id(twin)] = self.twin_of(made_from, original) if again else original
         return self._made[key]
 
     def restored(self, function: ir.Function) -> ir.Function:
@@ -172,10 +180,12 @@ class Variants:
             return function
 
         def expr(e: ir.Expr) -> ir.Expr:
-            if isinstance(e, ir.Call) and isinstance(e.fn, ir.Ref) and id(e.fn.obj) in self.given:
+            while (
+                isinstance(e, ir.Call) and isinstance(e.fn, ir.Ref) and id(e.fn.obj) in self.given
+            ):
                 e = self._original_call(e)
             if isinstance(e, ir.Ref) and id(e.obj) in self.original:
-                return ir.Ref(e.text, self.original[id(e.obj)])
+                return ir.Ref(e.text, self.plain(e.obj))
             return ir.rebuild(e, expr)
 
         return ir.with_body(function, ir.rewrite(function.body, expression=expr))
@@ -204,14 +214,14 @@ class Variants:
         return ir.Call(fn, tuple(args), (*words.items(), *functions.items()), call.at)
 
 
-def _copy_of(obj: types.FunctionType, function: ir.Function) -> types.FunctionType:
-    """A function like another one, with the signature of what was made of that."""
+def copy_of(obj: types.FunctionType, signature: inspect.Signature) -> types.FunctionType:
+    """A function like another one, with this signature."""
     made = types.FunctionType(
         obj.__code__, obj.__globals__, obj.__name__, obj.__defaults__, obj.__closure__
     )
     made.__module__, made.__qualname__ = obj.__module__, obj.__qualname__
     made.__kwdefaults__ = obj.__kwdefaults__
-    made.__signature__ = signature_of(function)  # type: ignore[attr-defined]
+    made.__signature__ = signature  # type: ignore[attr-defined]
     return made
 
 

@@ -88,6 +88,8 @@ def _same_as_earlier(functions: Sequence[ir.Function]) -> dict[str, str]:
     found: dict[str, str] = {}
     known: dict[Hashable, list[ir.Function]] = {}
     for fn in functions:
+        if "." in fn.name:
+            continue  # (a method: its class needs one of its own)
         alike = known.setdefault((fn.place, fn.param_names, len(fn.body)), [])
         same = next((f for f in alike if dataclasses.replace(fn, name=f.name) == f), None)
         if same is None:
