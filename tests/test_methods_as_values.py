@@ -367,3 +367,46 @@ def test_a_method_that_no_derivative_goes_through_is_printed_as_it_was_written()
     df = tl.grad(f)
     assert df(0.7) == pytest.approx(f(1.0))
     assert "s.motion" in df.source and "partial" not in df.source
+
+
+class Overridden(Spring):
+    def __init__(self, k, force=None):
+        super().__init__(k)
+        if force is not None:
+            self.force = force
+
+
+def hidden_by_its_class(x):
+    return Overridden(x, np.cos).force(x)
+
+
+def hidden_here(x):
+    s = Spring(x)
+    s.force = np.cos
+    return s.force(x)
+
+
+def hidden_and_handed_on(x):
+    s = Spring(x)
+    s.force = np.cos
+    return apply(s.force, x)
+
+
+def given_with_a_hidden_method(x, s=Overridden(3.0, np.cos)):  # noqa: B008
+    return s.force(x)
+
+
+@pytest.mark.parametrize(
+    "f", [hidden_by_its_class, hidden_here, hidden_and_handed_on, given_with_a_hidden_method]
+)
+def test_an_attribute_that_hides_a_method_is_refused(f: Callable[[float], Any]) -> None:
+    for derivative in (lambda: tl.grad(f)(0.7), lambda: tl.jvp(f, (0.7,), (1.0,))):
+        with pytest.raises(tl.UnsupportedError, match="hides the method of its class"):
+            derivative()
+
+
+def test_a_method_that_its_class_may_hide_but_does_not() -> None:
+    def f(x: float) -> Any:
+        return Overridden(x).force(x)
+
+    assert tl.grad(f)(0.7) == pytest.approx(slope(f, 0.7))

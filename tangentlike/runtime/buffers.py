@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from .making import arange
 from .records import fields_of
-from .refused import written_for
+from .refused import NotDifferentiated, written_for
 from .sharing import memory_owner
 
 __all__ = [
@@ -178,10 +179,17 @@ def require_mutable(x: Any) -> None:
 def require_class(x: Any, cls: type) -> None:
     """Check that `x` is of the class whose methods this derivative was made from.
 
-    Raises `TypeError` otherwise: an object of another class has other methods.
+    Raises `TypeError` otherwise: an object of another class has other methods. So has one of which
+    an attribute hides a method of its class, which is not differentiated.
     """
     if type(x) is not cls:
         raise written_for(f"a {cls.__name__}", x)
+    for name in getattr(x, "__dict__", ()):
+        if isinstance(getattr(cls, name, None), FunctionType):
+            raise NotDifferentiated(
+                f"this {cls.__name__} has an attribute `{name}` that hides the method of its class",
+                "Give the attribute another name, or override the method in a class.",
+            )
 
 
 def require_listed(x: Any, *classes: type) -> None:
