@@ -491,3 +491,58 @@ def test_integers_have_no_adjoint() -> None:
     bars.add(k, 1.0)
     bars.add([1, True, "x", None], 1.0)
     assert not bars.blocks and not bars.numbers and np.array_equal(bars.take(k), np.zeros(3))
+
+
+# ------------------------------------------------------- changes of containers of unknown class
+
+
+def taken_out(held: Any, a: Any, s: Any) -> Any:
+    same = held
+    second = same.pop(1)
+    second *= s
+    first = same.pop(0)
+    held[2] *= first
+    return np.sum(second * a) * s + np.sum(held[2] * second)
+
+
+def deleted(xs: Any, a: Any, s: Any) -> Any:
+    same = xs
+    del same[0]
+    same[0] *= s
+    del same[-1:]
+    same.insert(0, a * s)
+    same.reverse()
+    same.extend([a, same[0]])
+    same[-1][0] = s
+    return np.sum(xs[0] * xs[1] * xs[-1]) + np.sum(xs[2])
+
+
+def numbers_replaced(xs: Any, a: Any, s: Any) -> Any:
+    same = xs
+    same[1] = s * same[0]
+    t = same.pop(0)
+    same.append(t * t)
+    return np.sum(t * xs[0] * a) * xs[-1]
+
+
+@pytest.mark.parametrize(
+    ("f", "held"),
+    [
+        (taken_out, {0: A, 1: B, 2: A * B}),
+        (deleted, [A, B, A * B]),
+        (numbers_replaced, [0.3, 0.9]),
+    ],
+    ids=["taken_out", "deleted", "numbers_replaced"],
+)
+def test_changes_of_what_is_of_unknown_class(f: Any, held: Any) -> None:
+    check(f, held, A * 1.1, 0.8)
+
+
+@pytest.mark.parametrize("f", [taken_out, deleted], ids=lambda f: f.__name__)
+def test_changes_of_a_list_of_known_class(f: Any) -> None:
+    held = [A, B, A * B] if f is deleted else {0: A.copy(), 1: B, 2: A * B}
+    tl.check_grads(f, (held, A * 1.1, 0.8))
+    again = copy.deepcopy(held)
+    df = tl.grad(f, wrt=(0, 1, 2))
+    found, expected = df(held, A * 1.1, 0.8), gradient(f, again, A * 1.1, 0.8)
+    assert all(map(np.allclose, found[1:], expected[1:]))

@@ -176,9 +176,6 @@ def test_a_list_that_is_repeated_is_known_by_the_call():
 
 
 def test_helpers_of_the_runtime():
-    assert runtime.without([1, 2, 3], -1) == [1, 2]
-    assert runtime.without_bar([1.0, 2.0], [5.0, 6.0, 7.0], -1) == [1.0, 2.0, 0.0]
-    assert runtime.slice_bounds([1, 2, 3], 2, 1) == (2, 2)
     assert runtime.sorting_order([3, 1, 2], reverse=True) == [0, 2, 1]
     assert runtime.put_items([1.0, 2.0], [2, 0], [9.0, 9.0, 9.0]) == [2.0, 0.0, 1.0]
     assert runtime.columns([(1, 2), (3, 4, 5)]) == [(1, 3), (2, 4)]
@@ -193,7 +190,6 @@ def test_helpers_of_the_runtime():
         "b": 0.0,
         "c": 0.0,
     }
-    assert runtime.entries_left([1.0, 2.0], [3.0], 0) == [2.0]
 
 
 def changed_then_set(d, x):
@@ -218,8 +214,8 @@ def test_keys_that_come_later(f):
 # The rules that these programs go through, by their operations.
 RULES = [
     *(operator.or_, operator.ior, dict, runtime.dict_dot, runtime.dict_bar, runtime.merged_bar),
-    *(runtime.entries_bar, runtime.entries_left),
-    *(runtime.take_items, runtime.put_items, runtime.without, runtime.without_bar),
+    runtime.entries_bar,
+    *(runtime.take_items, runtime.put_items),
     *(runtime.joined, runtime.replaced, runtime.replaced_bar),
     *(runtime.columns, runtime.column_lists, runtime.columns_bar),
 ]

@@ -39,8 +39,6 @@ BINARY_OF = {
 ADD = ir.Ref("+", operator.add)
 SUB = ir.Ref("-", operator.sub)
 MUL = ir.Ref("*", operator.mul)
-MERGE = ir.Ref("|", operator.or_)
-BECOMES = ir.Ref(":=", None)  # a container changed as a whole; no program has it in the end
 IADD = ir.Ref("+=", operator.iadd)
 ISUB = ir.Ref("-=", operator.isub)
 RANGE = ir.Ref("range", range)

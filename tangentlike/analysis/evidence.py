@@ -33,12 +33,29 @@ def evidence(function: ir.Function) -> dict[str, Kind]:
     >>> evidence(ir.Function("f", (), (use,), None))["a"].form
     'array'
     """
-    found = _block(function.body)
+    found = _block(_without_deletions(function.body))
     for name in _looked_up_by_own_keys(function):
         found.setdefault(name, DICT)
     for name, kind in _checked(function).items():
         _keep(found, name, kind)
     return found
+
+
+def _without_deletions(block: ir.Block) -> ir.Block:
+    """A block without `del xs[a:b]`, which is `xs[a:b] = []`, and says that `xs` is no array."""
+    empty = {
+        stmt.target
+        for stmt in ir.statements(block)
+        if isinstance(stmt, ir.Assign) and stmt.value == ir.Display("list", ())
+    }
+
+    def statement(stmt: ir.Stmt) -> ir.Block | None:
+        match stmt:
+            case ir.Store(value=ir.Var(name)) if name in empty:
+                return ()
+        return None
+
+    return ir.rewrite(block, statement) if empty else block
 
 
 def _checked(function: ir.Function) -> dict[str, Kind]:

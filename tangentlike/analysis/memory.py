@@ -40,7 +40,7 @@ OVERLAPPING = (np.broadcast_to, np.broadcast_arrays, np.lib.stride_tricks.slidin
 READ_ONLY = (np.diagonal, np.ndarray.diagonal, getattr(np.linalg, "diagonal", np.diagonal))
 _COLLECTING = _ids(list, tuple, sorted, dict, copy.copy, runtime.shallow_dot)
 # What is made of some items of its first argument.
-_SELECTING = _ids(runtime.take_items, runtime.without, runtime.replaced)
+_SELECTING = _ids(runtime.take_items, runtime.replaced)
 
 
 @dataclass(frozen=True)

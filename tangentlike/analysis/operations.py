@@ -24,13 +24,16 @@ from ..runtime.records import attribute_of
 SHAPE_QUERIES = LAYOUT_ATTRIBUTES | {"flags"}  # attributes of an array that carry no derivative
 CONTAINER_METHODS = frozenset(
     ("append", "extend", "insert", "pop", "remove", "clear", "index", "count")
-    + ("get", "items", "keys", "values", "popitem", "setdefault", "update")
-)  # methods of lists and dicts that arrays do not have
+    + ("get", "items", "keys", "values", "popitem", "setdefault", "update", "reverse")
+    + ("appendleft", "extendleft", "popleft")
+)  # methods of lists, dicts and deques that arrays do not have
 STORING_METHODS = frozenset(
     ("append", "extend", "insert", "update", "setdefault", "add", "fill", "put", "itemset")
+    + ("appendleft", "extendleft")
 )  # methods that put their arguments into the object
 MUTATING_METHODS = STORING_METHODS.union(
-    ("pop", "remove", "clear", "sort", "reverse", "popitem", "partition", "resize", "discard"),
+    ("pop", "popleft", "remove", "clear", "sort", "reverse", "popitem", "discard"),
+    ("partition", "resize"),
     ("__setitem__", "__delitem__", "setfield", "byteswap"),
 )  # all methods that change the object
 _GIVING_MODULES = ("__array_namespace__", "array_namespace", "get_array_module")

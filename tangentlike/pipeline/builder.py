@@ -13,11 +13,10 @@ from ..ad.checkpoint.choices import Checkpoints
 from ..ad.context import Context
 from ..ad.forward.functions import forward, tangent_only
 from ..ad.normalize.common import share_loads
-from ..ad.normalize.container_changes import changes_as_new
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.shadow_calls import SHADOW, as_functions, as_methods, has_shadow
-from ..ad.normalize.updates import rebind_updates, rebound
+from ..ad.normalize.updates import rebind_updates, rebound, refuse_changed_containers
 from ..ad.request import PLAIN_READING, Reading, Request
 from ..ad.reverse.by_identity import one_memory
 from ..ad.reverse.by_identity_functions import (
@@ -400,7 +399,7 @@ class Builder:
         """A function whose writes in place are stores of entries."""
         with self.record.stage("stored") as run:
             read = function
-            function = changes_as_new(function, wrt, given, context)
+            function = refuse_changed_containers(function, wrt, context)
             function = updates_as_stores(writes_as_stores(function, context), context)
             run.made = shared_loads = share_loads(function, context)
             if shared_loads is not function:  # (kinds refer to names: shapes are called after them)

@@ -19,12 +19,11 @@ from ..ad.checkpoint.choices import Checkpoints
 from ..ad.forward.functions import forward
 from ..ad.normalize.both_modes import spelled
 from ..ad.normalize.common import share_loads
-from ..ad.normalize.container_changes import changes_as_new
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.standard_containers import as_lists_and_dicts
 from ..ad.normalize.unknown_objects import methods_of_unknown_objects
-from ..ad.normalize.updates import rebind_updates
+from ..ad.normalize.updates import rebind_updates, refuse_changed_containers
 from ..ad.reverse.calls import CallConversion
 from ..ad.reverse.copied_reads import copied_reads
 from ..ad.reverse.fields import updates_as_stores
@@ -97,7 +96,7 @@ STAGES: tuple[Stage, ...] = (
         "stored",
         "what calls write (`out=`, `np.put`), as stores and updates of entries",
         passes=(
-            changes_as_new,
+            refuse_changed_containers,
             writes_as_stores,
             updates_as_stores,
             share_loads,

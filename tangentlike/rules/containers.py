@@ -84,13 +84,7 @@ def _list_of_items(call: ir.Call, kind_of: KindOf) -> Kind:
     return Kind("list", item=kind.item if kind.form in ("list", "dict") else None)
 
 
-def _the_rest(call: ir.Call, kind_of: KindOf) -> Kind:
-    kind = kind_of(call.args[0])
-    return Kind(kind.form, item=kind.item) if kind.form in ("list", "dict") else UNKNOWN
-
-
 nondifferentiable(runtime.sorting_order, kind=lambda call, kind_of: Kind("list", "int", item=INT))
-nondifferentiable(runtime.slice_bounds, kind=lambda call, kind_of: Kind("tuple", items=(INT, INT)))
 
 
 @rule(runtime.take_items, view="maybe", kind=_list_of_items)
@@ -128,26 +122,6 @@ def columns_bar(y, g, rows):
 def column_lists(y, rows):
     y_dot = column_lists(rows_dot)
     rows_bar = columns_bar(y_bar, rows)
-
-
-@rule(runtime.without, view="maybe", kind=_the_rest)
-def without(y, d, key):
-    y_dot = without(d_dot, key)
-    d_bar = without_bar(y_bar, d, key)
-
-
-@rule(runtime.without_bar, kind=same_as(1))
-def without_bar(y, g, d, key):
-    y_dot = without_bar(g_dot, d, key)
-    g_bar = entries_left(y_bar, g, key)
-    d_bar = 0
-
-
-@rule(runtime.entries_left, kind=same_as(1))
-def entries_left(y, found, g, key):
-    y_dot = entries_left(found_dot, g, key)
-    found_bar = without_bar(y_bar, found, key)
-    g_bar = 0
 
 
 @rule(runtime.joined, kind=lambda call, kind_of: Kind("list"))

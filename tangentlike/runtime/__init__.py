@@ -61,7 +61,6 @@ from .containers import (
     dict_bar,
     dict_dot,
     entries_bar,
-    entries_left,
     joined,
     merged_bar,
     put_items,
@@ -75,11 +74,8 @@ from .containers import (
     saved_attribute_bar,
     saved_contents,
     saved_entry,
-    slice_bounds,
     sorting_order,
     take_items,
-    without,
-    without_bar,
 )
 from .filters import folded_edges, gaussian_reach, reach_of, with_edges
 from .functions import (
@@ -360,7 +356,7 @@ __all__ = [
     "deepcopy_dot", "delete_rest", "derivative_of", "deviations", "diagonal_matrix",
     "diagonal_places", "dict_bar", "dict_dot", "difference_over", "dot", "dot_bar_a", "dot_bar_b",
     "dot_items", "dropwhile_items", "each_broadcast", "eig_bar", "eig_dot", "eigh_bar",
-    "eigvals_bar", "einsum_bar", "entries_bar", "entries_left", "equal_items", "exp_of_difference",
+    "eigvals_bar", "einsum_bar", "entries_bar", "equal_items", "exp_of_difference",
     "extremum_share", "fft_bar", "fftn_bar", "field_bar", "field_dot", "first_places", "fitting",
     "flat_places", "flat_view", "flattened_items", "float_dtype", "folded_edges", "gaps",
     "gaussian_reach", "gradient_bar", "greater_share", "greatest_weighed", "grid_dot",
@@ -390,7 +386,7 @@ __all__ = [
     "require_values", "reshape_like", "restore_contents", "restore_entry", "rfft_bar", "rfftn_bar",
     "row_join", "run_bounds", "running_places", "running_sums", "saved_attribute",
     "saved_attribute_bar", "saved_contents", "saved_entry", "saved_item", "scalar_seed",
-    "scale_items", "shallow_dot", "shared_zeros", "sinc_derivative", "slice_bounds", "slice_items",
+    "scale_items", "shallow_dot", "shared_zeros", "sinc_derivative", "slice_items",
     "slogdet_bar", "slogdet_sign_dot", "solve_bar_a", "solve_dot_b", "solve_seed",
     "solved_equation", "solved_motion", "sorting_order", "spaced_gradient", "split_like", "steps",
     "stop_gradient", "sum_items_bar", "sum_trailing", "survivors", "svd_bar", "svd_dot",
@@ -403,5 +399,5 @@ __all__ = [
     "unreduce", "unreduceat", "unrepeat", "unresize", "unroll_axis", "unselect", "unslide",
     "unstack", "untake", "untake_along_axis", "untile", "untrace", "untrim", "update_in_place",
     "updated", "value_places", "vander_slope", "vector_norm_slope", "weight_in_bins", "with_corner",
-    "with_edges", "with_items", "without", "without_bar", "zeros_like",
+    "with_edges", "with_items", "zeros_like",
 ]  # fmt: skip

@@ -22,7 +22,6 @@ __all__ = [
     "dict_bar",
     "dict_dot",
     "entries_bar",
-    "entries_left",
     "joined",
     "merged_bar",
     "put_items",
@@ -36,11 +35,8 @@ __all__ = [
     "saved_attribute_bar",
     "saved_contents",
     "saved_entry",
-    "slice_bounds",
     "sorting_order",
     "take_items",
-    "without",
-    "without_bar",
 ]
 
 
@@ -176,26 +172,6 @@ def record_item_bar(item: Any, value: Any, place: int) -> Any:
     )
 
 
-def without(d: Any, key: Any) -> Any:
-    """A copy of a dict that lacks one key, or of a list that lacks the item at one place."""
-    left = d.copy()
-    del left[key]
-    return left
-
-
-def without_bar(g: Any, d: Any, key: Any) -> Any:
-    """The adjoint of `d` in `without(d, key)`: nothing for what was left out."""
-    if isinstance(d, dict):
-        return {k: zeros_like(item) if k == key else g[k] for k, item in d.items()}
-    place = range(len(d))[key]
-    return [*g[:place], zeros_like(d[place]), *g[place:]]
-
-
-def entries_left(found: Any, g: Any, key: Any) -> Any:
-    """The adjoint of `g` in `without_bar(g, d, key)`."""
-    return entries_bar(found, g, (key,)) if isinstance(g, dict) else without(found, key)
-
-
 def columns(rows: Any) -> list[tuple[Any, ...]]:
     """The columns of a list of rows, `list(zip(*rows))`: as many as the shortest row has items."""
     return list(zip(*rows, strict=False))
@@ -222,12 +198,6 @@ def _row_bar(items: list[Any], row: Any) -> Any:
             found[place] = item
         return found
     return [*items, *(zeros_like(item) for item in row[len(items) :])]
-
-
-def slice_bounds(xs: Any, start: Any, stop: Any) -> tuple[int, int]:
-    """The places between which `xs[start:stop] = ys` puts its items."""
-    first, last, _ = slice(start, stop).indices(len(xs))
-    return first, max(first, last)
 
 
 def sorting_order(

@@ -27,7 +27,7 @@ GUARDS = frozenset(
     fn.__code__
     for fn in (
         *(buffers.require_apart, buffers.require_array, buffers.require_mutable),
-        *(buffers.require_values, records.require_same_length),
+        *(buffers.require_values, buffers.require_as_many, records.require_same_length),
         *sharing.REFUSALS,
     )
 )

@@ -111,7 +111,7 @@ def _inactive(stmt: ir.Assign, value: ir.Expr, state: Tangents) -> list[ir.Stmt]
     """A value without tangent; but `xs.pop()` must shorten the list of tangents as well."""
     if isinstance(value, ir.Call) and is_container_method(value, state.context.kinds):
         assert isinstance(value.fn, ir.Attribute)
-        if value.fn.name in ("pop", "popitem", "setdefault"):
+        if value.fn.name in ("pop", "popleft", "popitem", "setdefault"):
             mirrored = _on_tangents(value, state)
             if mirrored is not None:
                 return [stmt, ir.Do(mirrored, state.tangent_origin())]

@@ -30,8 +30,10 @@ IMUL = ir.Ref("*=", operator.imul)
 _CONTAINERS = ("list", "tuple", "dict")
 _SCALING = (operator.imul, operator.itruediv)
 _ARRAY_WRITERS = {"fill": 0, "put": 1}  # the same for methods of arrays
-_MIRRORED = frozenset(("append", "insert", "extend", "update", "setdefault"))
-_STRUCTURAL = frozenset(("pop", "popitem", "clear", "reverse"))
+_MIRRORED = frozenset(
+    ("append", "insert", "extend", "update", "setdefault", "appendleft", "extendleft")
+)
+_STRUCTURAL = frozenset(("pop", "popleft", "popitem", "clear", "reverse"))
 _REORDERING = frozenset(("sort", "partition", "resize", "remove", "itemset"))
 
 

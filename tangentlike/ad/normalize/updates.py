@@ -1,18 +1,104 @@
 """`a += b` is a rebinding for numbers and a write in place for arrays: which one it is here.
 
 Where nobody can tell the difference it becomes `a = a + b`. Where only the running program can
-say, and it matters, adjoints by names are refused.
+say, and it matters, adjoints by names are refused. So are they of lists and dicts that change as a
+whole, other than at the end of a list: `append` and `pop()` are each other's inverse.
 """
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Collection, Iterator
+
 from ... import ir
+from ...analysis.activity import varied_names
 from ...analysis.aliases import Aliases, analyse_aliases
+from ...analysis.operations import CONTAINER_METHODS, MUTATING_METHODS
+from ...analysis.refusals import special_container
 from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
-from ...errors import not_by_names
+from ...errors import UnsupportedError, not_by_names
 from ...frontend.lower import names_of, reaching, renamed_webs
-from ..context import BECOMES, BINARY_OF, Context
+from ...ir.kind import Kind
+from ..context import BINARY_OF, IADD, Context
+
+_CONTAINERS = ("list", "dict", "set", "unknown")
+_ANY_LENGTH = ("list", "tuple", "unknown")
+
+
+def refuse_changed_containers(
+    function: ir.Function, wrt: Collection[str], context: Context
+) -> ir.Function:
+    """Refuse adjoints by names of lists and dicts that carry derivatives and are changed as a
+    whole. Of `xs[a:b] = ys`, where nothing says whether `xs` is a list, the text checks that the
+    length stays."""
+    if not any(_changed_by(s) or isinstance(s, ir.Update) for s in ir.statements(function.body)):
+        return function
+    effects = context.sources().effects
+    varied = varied_names(function, wrt, context.kinds, context.book, effects)
+    varied -= {special_container(stmt)[0] for stmt in ir.statements(function.body)}
+
+    def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        name = _changed_by(stmt)
+        form = context.kind_of(ir.Var(name)).form if name in varied else ""
+        match stmt:
+            case ir.Do(ir.Call(ir.Attribute(ir.Var() as xs, "extend"), args=(ir.Var() as ys,))):
+                if form == context.kind_of(ys).form == "list":
+                    yield ir.Update(xs, IADD, ys, stmt.origin)
+                    return
+            case ir.Update(target=ir.Var(updated)) if updated in varied:
+                yield from with_listed_items(stmt, context)
+                return
+        if isinstance(stmt, ir.Store):
+            if form == "unknown" and context.kind_of(stmt.value).form in _ANY_LENGTH:
+                check = ir.Call(context.helper("require_as_many"), (stmt.target, stmt.value))
+                yield ir.Do(check, stmt.origin)
+            elif form == "list":
+                raise not_by_names(stmt.origin.place)
+        elif form in _CONTAINERS:
+            raise not_by_names(stmt.origin.place)
+        yield stmt
+
+    return ir.with_body(function, ir.rewrite(function.body, after=statement))
+
+
+def with_listed_items(stmt: ir.Update, context: Context) -> list[ir.Stmt]:
+    """`xs += ys` of a list, with `ys` as a list: an array or a NumPy number would make an array of
+    the two."""
+    form, value = context.kind_of(stmt.value).form, stmt.value
+    is_list = isinstance(stmt.target, ir.Var) and context.kind_of(stmt.target).form == "list"
+    if not is_list or stmt.op.obj is not IADD.obj or form == "list":
+        return [stmt]
+    if form in ("array", "value", "number"):
+        name = stmt.target.name  # type: ignore[union-attr]
+        raise UnsupportedError(
+            f"`{name}` is a list, to which `+=` adds an array entry by entry",
+            stmt.origin.place,
+            f"Write what is meant: `{name} = np.asarray({name}) + ...`, or "
+            f"`{name}.extend(...)` for more items.",
+        )
+    check = ir.Call(context.helper("require_sequence"), (value,))
+    listed = ir.Call(ir.Ref("list", list), (value,), at=stmt.origin.place)
+    items = context.fresh("items", Kind("list"), temporary=True)
+    return [
+        *(() if form in ("tuple", "dict") else (ir.Do(check, stmt.origin),)),
+        ir.Assign(items, listed, stmt.origin),
+        dataclasses.replace(stmt, value=ir.Var(items)),
+    ]
+
+
+def _changed_by(stmt: ir.Stmt) -> str:
+    """The name of what a statement changes as a whole if it is a list or a dict; else ''."""
+    match stmt:
+        case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), method), args=args)):
+            at_the_end = method == "append" or (method == "pop" and not args)
+            if method in CONTAINER_METHODS & MUTATING_METHODS and not at_the_end:
+                return name
+        case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name), "pop" | "popleft"), args=args)):
+            return name if args else ""
+        case ir.Store(target=ir.Index(ir.Var(name), ir.Slice(step=None))):
+            return name
+    return ""
 
 
 def rebind_updates(
@@ -47,20 +133,16 @@ def _split_again(function: ir.Function, context: Context) -> ir.Function:
 
 def _updated(function: ir.Function) -> dict[str, ir.Stmt]:
     """Names that are targets of `name op= value`."""
-    return {name: stmts[0] for name, stmts in _updates(function).items()}
-
-
-def _updates(function: ir.Function) -> dict[str, list[ir.Update]]:
-    found: dict[str, list[ir.Update]] = {}
+    found: dict[str, ir.Stmt] = {}
     for stmt in ir.statements(function.body):
         if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
-            found.setdefault(stmt.target.name, []).append(stmt)
+            found.setdefault(stmt.target.name, stmt)
     return found
 
 
 def _private_updates(
     function: ir.Function, sharing: Sharing, shared: frozenset[str], context: Context
-) -> set[str]:
+) -> Collection[str]:
     """Names never seen through another name. Arrays that are written in other ways as well are
     left alone; for what may be a number, rebinding is the one reading that is always right."""
     written: set[str] = set()
@@ -69,20 +151,10 @@ def _private_updates(
         if not (isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var)):
             written.update(sources.written(stmt))
     seen = {name for name, _ in sharing.conflicts}
-    arrays = {n for n in written if context.kind_of(ir.Var(n)).form in ("array", "list")}
-    left = arrays | (written & sharing.indexed) | seen | shared
-    changed = _changed(function).keys() - seen - shared
-    return {n for n in _updated(function) if n not in left or n in changed}
-
-
-def _changed(function: ir.Function) -> dict[str, ir.Stmt]:
-    """The containers that some statement changes as a whole."""
-    found: dict[str, ir.Stmt] = {}
-    for name, stmts in _updates(function).items():
-        for stmt in stmts:
-            if stmt.op is BECOMES:
-                found[name] = stmt
-    return found
+    arrays = {n for n in written if context.kind_of(ir.Var(n)).form == "array"}
+    lists = {n for n in written if context.kind_of(ir.Var(n)).form == "list"}
+    left = arrays | ((written & sharing.indexed) - lists) | seen | shared
+    return _updated(function).keys() - left
 
 
 def _refuse_changed(
@@ -90,11 +162,12 @@ def _refuse_changed(
 ) -> None:
     """Refuse adjoints by names of what may be changed under another name as well."""
     definitions = sharing.facts.definitions
-    changed: list[ir.Stmt] = [*_changed(function).values()]
     # A parameter whose writes the caller sees must stay the caller's object throughout.
-    changed += [definitions[name][0] for name in sorted(shared & definitions.keys())]
+    changed = [definitions[name][0] for name in sorted(shared & definitions.keys())]
     for name, stmt in _updated(function).items():
-        if context.kind_of(ir.Var(name)).form not in ("array", "list"):
+        if context.kind_of(ir.Var(name)).form == "list":
+            changed.append(stmt)
+        elif context.kind_of(ir.Var(name)).form != "array":
             appends = any(_appends(other, name) for other in ir.statements(function.body))
             if appends or name not in sharing.indexed:
                 changed.append(stmt)  # (a number, which is bound anew, or what is written)
@@ -109,14 +182,12 @@ def _appends(stmt: ir.Stmt, name: str) -> bool:
     return False
 
 
-def rebound(function: ir.Function, names: set[str], context: Context) -> ir.Function:
+def rebound(function: ir.Function, names: Collection[str], context: Context) -> ir.Function:
     """`a = a + b` for `a += b`, of the given names."""
 
     def statement(stmt: ir.Stmt) -> ir.Stmt | None:
         if isinstance(stmt, ir.Update) and isinstance(stmt.target, ir.Var):
             name = stmt.target.name
-            if name in names and stmt.op is BECOMES:
-                return ir.Assign(name, stmt.value, stmt.origin)
             if name in names:
                 text, op = BINARY_OF[stmt.op.obj]
                 call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)

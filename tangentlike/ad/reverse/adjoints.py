@@ -41,7 +41,7 @@ _WHOLE = (ir.Display("tuple", ()), ir.Const(Ellipsis))  # keys of all that an ar
 # Helpers that may give a list (or a dict) though their annotations do not say so.
 _MAY_MAKE_LISTS = (
     *("sum_items_bar", "scale_items", "dot_items", "join_items", "accumulate", "put_items"),
-    *("without", "without_bar", "dict_bar", "entries_left", "replaced_bar", "part_like", "copy"),
+    *("dict_bar", "replaced_bar", "part_like", "copy"),
     *("unblock", "nest_like", "deepcopy_dot", "shallow_dot", "unnested_bar", "field_bar"),
     *("attributes_bar", "named_items_bar"),
 )

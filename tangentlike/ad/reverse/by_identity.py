@@ -259,7 +259,7 @@ def moves(value: ir.Expr, context: Context) -> bool:
 def takes_item(value: ir.Expr, context: Context) -> bool:
     """Whether a call takes an item out of what is a container, if it has this method."""
     match value:
-        case ir.Call(fn=ir.Attribute(base, "pop" | "popleft"), args=()):
+        case ir.Call(fn=ir.Attribute(base, "pop" | "popleft"), args=() | (_,)):
             return context.kind_of(base).form == "unknown"
     return False
 

@@ -20,6 +20,7 @@ from ...ir.kind import Kind
 from ..context import BINARY_OF, Context
 from ..loops import sources_of
 from ..normalize.shadow_calls import shadow_method
+from ..normalize.updates import with_listed_items
 from ..specialize.callees import Pair
 from .adjoints import Adjoints, as_value
 from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep, takes_item
@@ -106,13 +107,10 @@ class IdentityPreparation(Preparation):
     def _updated(self, old: ir.Var, stmt: ir.Update) -> list[ir.Stmt]:
         """`old op= v`: in place for an array or a container, a rebinding for a number."""
         text, op = BINARY_OF[stmt.op.obj]
-        value, before = stmt.value, list[ir.Stmt]()
         form = self.context.kind_of(old).form
-        if form == "list" and self.context.kind_of(value).form != "list" and text == "+":
-            items = ir.Call(ir.Ref("list", list), (value,), at=stmt.origin.place)
-            value = ir.Var(self._fresh("items", Kind("list")))
-            before.append(ir.Assign(value.name, items, stmt.origin))
-        call = ir.Call(ir.Ref(text, op), (old, value), at=stmt.origin.place)
+        *before, listed = with_listed_items(dataclasses.replace(stmt, target=old), self.context)
+        assert isinstance(listed, ir.Update)
+        call = ir.Call(ir.Ref(text, op), (old, listed.value), at=stmt.origin.place)
         new = ir.Var(self._fresh("new", self.context.kind_of(call)))
         before.append(ir.Assign(new.name, call, stmt.origin))
         if form in ("number", "other"):

@@ -189,7 +189,7 @@ FRESH_RUNTIME = words(
 # What makes containers, which hold their arguments, or items of them.
 _HOLDING_RUNTIME = words(
     "record_like joined dict_dot dict_bar merged_bar entries_bar put_items columns_bar"
-    " record_item_bar replaced_bar without_bar entries_left"
+    " record_item_bar replaced_bar"
 )
 CONTAINERS = ("list", "tuple", "dict", "object")
 # What sums its first argument over axes that were broadcast.
