@@ -25,6 +25,10 @@ class Spring:
     def force(self, x):
         return self.k * np.sin(x)
 
+    @property
+    def pull(self):
+        return self.force
+
     def counted(self, x):
         self.n += 1
         return self.k * np.cos(x)
@@ -128,6 +132,10 @@ def ignore(f, x):
     f(x)
     f(2.0 * x)
     return 0.0
+
+
+def pull_of(s):
+    return s.force
 
 
 def total(f, n):
@@ -327,6 +335,19 @@ def root(x):
     return brentq(Spring(x * 2.0).excess, 0.0, 5.0)
 
 
+def solved_through_a_lambda(x):
+    s, y = Spring(x), np.array([x])
+    return solve_ivp(lambda t, y: s.motion(t, y) * t, (0.0, 1.0), y, rtol=1e-8).y[0, -1]
+
+
+def given_back(x):
+    return pull_of(Spring(x))(x)
+
+
+def of_a_property(x):
+    return apply(Spring(x).pull, x)
+
+
 def integral(x):
     return quad(Spring(x * 2.0).force, 0.0, 1.0)[0]
 
@@ -337,7 +358,7 @@ PROGRAMS = (
     *(method_by_two_names, captured_twice, captured_as_default, made_elsewhere, object_changed),
     *(result_ignored, dataclass_written, one_of_two_of_a_class, appended, looked_up, of_a_partial),
     *(by_keywords, of_a_subclass, generated, recursive, mapped, as_a_key, reduced),
-    *(differentiated, solved_by_odeint),
+    *(differentiated, solved_by_odeint, of_a_property, given_back, solved_through_a_lambda),
 )
 
 
@@ -353,7 +374,9 @@ def test_both_modes_agree_with_differences(f: Callable[[float], Any]) -> None:
     assert gradient == pytest.approx(slope(f, 0.7), rel=2e-5)
 
 
-@pytest.mark.parametrize("f", one_in(3, [f for f in PROGRAMS if f is not solved_by_odeint]))
+@pytest.mark.parametrize(
+    "f", one_in(3, [f for f in PROGRAMS if f not in (solved_by_odeint, solved_through_a_lambda)])
+)
 def test_second_derivatives(f: Callable[[float], Any]) -> None:
     first = tl.grad(f)
     assert tl.grad(first)(0.7) == pytest.approx(slope(first, 0.7), rel=1e-4, abs=1e-7)

@@ -402,7 +402,8 @@ def unknown_class(fn: ir.Var | ir.Attribute, place: Place) -> UnknownClassError:
     if isinstance(fn, ir.Attribute) and fn.name in ("items", "values") and name != "this object":
         listed = f"list({base.name}.{fn.name}())" if isinstance(base, ir.Var) else ""
         hint = f"If it is a dict, whose view follows its changes, write {listed}. {hint}"
-    return UnknownClassError(f"the class of {name} is not known, and {what}", place, hint)
+    needs = "objects" if isinstance(fn, ir.Var) else ""  # (a function that captures values?)
+    return UnknownClassError(f"the class of {name} is not known, and {what}", place, hint, needs)
 
 
 def root_ref(expr: ir.Expr) -> ir.Ref | None:

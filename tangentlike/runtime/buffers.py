@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import types
 from collections import deque
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -185,7 +185,7 @@ def require_class(x: Any, cls: type) -> None:
     if type(x) is not cls:
         raise written_for(f"a {cls.__name__}", x)
     for name in getattr(x, "__dict__", ()):
-        if isinstance(getattr(cls, name, None), FunctionType):
+        if isinstance(getattr(cls, name, None), types.FunctionType):
             raise NotDifferentiated(
                 f"this {cls.__name__} has an attribute `{name}` that hides the method of its class",
                 "Give the attribute another name, or override the method in a class.",

@@ -195,6 +195,8 @@ class _Spelling(ir.Rewriter):
                 found.append(value)
             case ir.Store(value=value):
                 found.append(value)
+            case ir.Return(value=ir.Var() as value):
+                found.append(value)
         for expr in ir.expressions(stmt):
             for part in ir.walk(expr):
                 found += _held_items(part)

@@ -16,6 +16,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import itertools
 import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -446,7 +447,7 @@ class _Spelling(ir.Rewriter):
 
     def _with_objects(self, call: ir.Call, fn: ir.Ref) -> ir.Call | None:
         """A call of a function that is given objects."""
-        if not is_python_function(fn.obj) or any(map(ir.is_starred, call.args)):
+        if not is_python_function(fn.obj):
             return None
         given = self._given(fn.obj, call)
         waiting = untold(fn.obj)
@@ -470,7 +471,7 @@ class _Spelling(ir.Rewriter):
     def _deciding(self, fn: Any, call: ir.Call) -> dict[str, Kind]:
         """What is known of the arguments that tests of a function may be about."""
         names = self.methods.deciding(fn)
-        if not names:
+        if not names or _gives_any_number(call):
             return {}
         bound: dict[str, ir.Expr] = {
             n: ir.Const(p.default)
@@ -572,7 +573,8 @@ class _Spelling(ir.Rewriter):
         bound = _bound(fn, call)
         atoms = (ir.Var, ir.Ref, ir.Const)
         kinds = {n: self.kind(value) for n, value in bound.items() if isinstance(value, atoms)}
-        kinds |= {n: k for n, k in _defaults(fn).items() if n not in bound}
+        if not _gives_any_number(call):
+            kinds |= {n: k for n, k in _defaults(fn).items() if n not in bound}
         found = {name: kind for name, kind in kinds.items() if kind.holds_objects}
         nothing = [name for name, kind in kinds.items() if kind == NOTHING]
         if nothing and self._names_modules(fn):
@@ -605,10 +607,17 @@ def _is_super(value: ir.Expr) -> bool:
     return isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref) and value.fn.obj is super
 
 
+def _gives_any_number(call: ir.Call) -> bool:
+    """Whether how many arguments a call gives is not known: `f(x, *args)`."""
+    return any(map(ir.is_starred, call.args))
+
+
 def _bound(fn: Any, call: ir.Call) -> dict[str, Any]:
-    """The arguments of a call by parameter."""
+    """The arguments of a call by parameter, but those that a starred one may be given."""
     try:
         signature = inspect.signature(fn, follow_wrapped=False)
-        return dict(signature.bind(*call.args, **dict(call.kwargs)).arguments)
+        bind = signature.bind_partial if _gives_any_number(call) else signature.bind
+        args = itertools.takewhile(lambda arg: not ir.is_starred(arg), call.args)
+        return dict(bind(*args, **dict(call.kwargs)).arguments)
     except (TypeError, ValueError):
         return {}

@@ -29,6 +29,7 @@ from .function_values import is_function, is_partial, known_result
 from .known_functions import with_known_functions
 
 _KINDS = PARAMETER_KINDS
+_EMPTY = ir.Display("tuple", ())
 _DEEPEST = 8  # variants made for functions that themselves capture functions
 
 
@@ -88,6 +89,9 @@ class Variants:
         functions = _functions_among(arguments, value_of)
         if not starred and not missing and not functions:
             return call
+        if functions:  # (they may be called with no more than these: `f(x, *args)`)
+            empty = _empty_tuples(signature, arguments, value_of)
+            functions = {**functions, **empty}
         shapes = tuple((n, *_placeholders(value)) for n, value in functions.items())
         key = (
             id(fn),
@@ -203,7 +207,11 @@ class Variants:
         bound = inspect.signature(call.fn.obj).bind(*call.args, **words).arguments
         leaves = [leaf for value in given.values() for leaf in _leaves(value)]
         values = {n: bound[n] if n in parameters else words.pop(n) for n in leaves}
-        functions = {n: ir.substitute(value, values) for n, value in given.items()}
+        functions = {
+            n: ir.substitute(value, values)
+            for n, value in given.items()
+            if value != _EMPTY or parameters[n].default != ()
+        }
         positional = [
             n for n, p in parameters.items() if p.kind in (_KINDS["positional"], _KINDS["any"])
         ]
@@ -237,6 +245,23 @@ def _functions_among(
         if known is not None and (is_function(known) or is_partial(known)):
             found[name] = known
     return found
+
+
+def _empty_tuples(
+    signature: inspect.Signature,
+    arguments: dict[str, Any],
+    value_of: Callable[[ir.Expr], ir.Expr | None] | None,
+) -> dict[str, ir.Expr]:
+    """The parameters that are surely an empty tuple, by their defaults or as the caller's are."""
+    found = {
+        name
+        for name, p in signature.parameters.items()
+        if p.default == () and isinstance(p.default, tuple) and name not in arguments
+    }
+    if value_of is not None:
+        atoms = {n: v for n, v in arguments.items() if isinstance(v, ir.Var)}
+        found |= {n for n, v in atoms.items() if value_of(v) == _EMPTY}
+    return dict.fromkeys(sorted(found), _EMPTY)
 
 
 def _leaves(value: ir.Expr) -> list[str]:
