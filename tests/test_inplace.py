@@ -128,3 +128,22 @@ def step(program: Program) -> float:
 def test_refusals_are_of_programs() -> None:
     assert set(REFUSED) <= set(PROGRAMS)
     assert len(PROGRAMS) == sum(len(m.PROGRAMS) for m in MODULES)
+
+
+def test_the_adjoint_of_a_number_stored_in_an_array_without_axes_is_no_view():
+    def total(x):
+        return np.sum(x, axis=-1, out=np.empty((), np.float64))
+
+    def stored(x):
+        b, a = np.zeros(()), np.zeros((2, 2))
+        s = np.sum(x) * 2.0
+        b[...] = s
+        b[...] += np.cos(s)
+        a[1, 0, ...] = s
+        a[1, 0, ...] += np.sin(x[0])
+        b[...] = b * s
+        return b * a[1, 0] + a.sum()
+
+    x = np.array([0.28, 0.3])
+    np.testing.assert_allclose(tl.vjp(total, x)[1](1.0)[0], [1.0, 1.0])
+    tl.check_grads(stored, (x,), order=2)

@@ -294,8 +294,10 @@ class Statements:
 
     def _taken(self, stmt: ir.Store, entry: ir.Index, form: str, basic: bool) -> ir.Expr:
         """The adjoint of the stored value: what the entries hold, copied before they are zeroed."""
-        value: ir.Expr = entry
         kind_of = self.context.kind_of
+        whole, entry = entry, _entry_for(kind_of(stmt.value), entry, kind_of(stmt.target))
+        form = "number" if entry is not whole else form
+        value: ir.Expr = entry
         one_place = kind_of(stmt.target.base).form in ("list", "dict")
         if not basic and not one_place:  # of repeated indices only the last one written counts
             last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
@@ -334,6 +336,8 @@ class Statements:
             entry = ir.Index(entry, stmt.target.key)
         written = self.context.kind_of(stmt.target)
         stored = self.context.kind_of(stmt.value)
+        if isinstance(entry, ir.Index):
+            entry = _entry_for(stored, entry, written)
         if stmt.op.obj is ISUB.obj:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
         if not self._fits(stored, written):
@@ -445,6 +449,15 @@ class Statements:
         arguments += map(self.adjoints.zeros, site.written)
         call = ir.Call(site.pair.bwd, tuple(arguments))
         self.adjoints.out.append(ir.Do(call, self.adjoints.origin))
+
+
+def _entry_for(stored: Kind, entry: ir.Index, written: Kind) -> ir.Index:
+    """The entry's adjoint for the value stored there: of a number a number. (What `a[...]` gives of
+    an array without axes is a view of it.)"""
+    if stored.form != "number" or written.form == "number" or written.rank != 0:
+        return entry
+    parts = tuple(part for part in key_parts(entry.key) if part != ir.Const(Ellipsis))
+    return ir.Index(entry.base, ir.Display("tuple", parts))
 
 
 def _name_of(target: ir.Expr) -> str:
