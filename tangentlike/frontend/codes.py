@@ -7,8 +7,10 @@ them they are the same program.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
+import copy
 import inspect
 import sys
 import types
@@ -20,6 +22,7 @@ from ..runtime.recent import Recent
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 
 # Of a code object: what it does, whatever the lines it stands on.
+_USUAL_MODULES = frozenset(["np", "numpy", "math", "scipy", "cupy", "cp", "special", "linalg"])
 _MEANING = (
     "co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars",
     "co_argcount", "co_posonlyargcount", "co_kwonlyargcount",
@@ -71,6 +74,60 @@ def _same_constant(one: object, other: object) -> bool:
     if isinstance(one, types.CodeType) and isinstance(other, types.CodeType):
         return same_program(one, other)
     return type(one) is type(other) and repr(one) == repr(other)  # (1, 1.0 and True are equal)
+
+
+def may_have_made(node: FunctionNode, made: types.CodeType, code: types.CodeType) -> bool:
+    """Whether a code object may come from a definition of which `made` is the code: if its file was
+    edited it does not.
+
+    What is imported may be more than the text says: a test runner writes assertions anew, a type
+    checker adds calls. It names all that the text names, and more.
+
+    >>> f, g, h = lambda x: x - 2.0, lambda x: x - 3.0, lambda x: 2.0 - x
+    >>> node = ast.parse("lambda x: x - 2.0", mode="eval").body
+    >>> [may_have_made(node, f.__code__, code.__code__) for code in (f, g, h)]
+    [True, False, False]
+    """
+    if same_program(made, code):
+        return True
+    names, of_text = _named(code), _named(made)
+    asserts = any(isinstance(part, ast.Assert) for part in ast.walk(node))
+    return of_text <= names and (of_text < names or asserts)
+
+
+def made_by_itself(node: FunctionNode, owner: str, code: types.CodeType) -> bool:
+    """Whether a definition (in the class `owner` if that is no "") gives this code where it is
+    compiled without the rest of its file: nearly always, and quick to see."""
+    alone = copy.copy(node)
+    if not isinstance(alone, ast.Lambda):
+        alone.decorator_list = []
+    bound = "".join(f"{name} = " for name in code.co_freevars if name != "__class__")
+    modules = ", ".join(name for name in code.co_names if name in _USUAL_MODULES)
+    imports = f"import {modules}\n" if modules else ""  # (methods of modules are called otherwise)
+    around = ast.parse(f"{imports}def around(): {bound}0")
+    inside: list[ast.stmt] = around.body[-1].body  # type: ignore[attr-defined]
+    if owner:
+        within = ast.parse(f"class {owner}: pass").body[0]
+        inside.append(within)
+        inside = within.body  # type: ignore[attr-defined]
+    inside.append(ast.Expr(alone) if isinstance(alone, ast.Lambda) else alone)
+    flags = code.co_flags & __future__.annotations.compiler_flag
+    try:
+        whole = compile(ast.fix_missing_locations(around), "", "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    found = [c for c in _codes_in(whole) if c.co_name == code_name(node)]
+    return any(same_program(c, code) for c in found if c.co_firstlineno == node.lineno)
+
+
+def _named(code: types.CodeType) -> frozenset[str]:
+    """The names and constants in a code object and in those within it."""
+    found: set[str] = set()
+    for each in _codes_in(code):
+        found.update(each.co_names, each.co_varnames, each.co_freevars, each.co_cellvars)
+        plain = (c for c in each.co_consts if not isinstance(c, types.CodeType))
+        found.update(text for text in map(repr, plain) if "<locals>" not in text)
+    return frozenset(found)
 
 
 def _functions(tree: ast.AST) -> Iterator[FunctionNode]:

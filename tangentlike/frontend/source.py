@@ -17,7 +17,15 @@ import gast
 
 from ..errors import Place, UnsupportedError
 from ..runtime.recent import Recent
-from .codes import FunctionNode, code_name, function_codes, same_program, typed_text
+from .codes import (
+    FunctionNode,
+    code_name,
+    function_codes,
+    made_by_itself,
+    may_have_made,
+    same_program,
+    typed_text,
+)
 from .places import Source
 
 # What any text given to `exec` is called, and from Python 3.13 on also the one of `python -c`.
@@ -68,6 +76,9 @@ class _File:
 
 
 _files: Recent[str, _File] = Recent(256)
+# Where functions were found: a file may change, or a name be given to another text, between the
+# making of a derivative and its first call. (Codes are equal by what they do, whatever their file.)
+_sites_of: Recent[tuple[str, types.CodeType], tuple[_File, _Site]] = Recent(4096)
 
 
 def find_definition(fn: types.FunctionType) -> Definition:
@@ -93,7 +104,13 @@ def _name(site: _Site) -> str:
 
 
 def _found(fn: types.FunctionType) -> tuple[_File, _Site]:
-    """The file of a live function, and where it is defined in it."""
+    """The file of a live function, and where it is defined in it, as it was first asked for."""
+    place = (fn.__code__.co_filename, fn.__code__)
+    found = _sites_of.get(place)
+    return found if found is not None else _sites_of.put(place, _search(fn))
+
+
+def _search(fn: types.FunctionType) -> tuple[_File, _Site]:
     code = fn.__code__
     file = _parsed(fn)
     there = file.sites.get(code.co_firstlineno, ())
@@ -107,7 +124,12 @@ def _found(fn: types.FunctionType) -> tuple[_File, _Site]:
     if not sites:
         message = f"the source of `{fn.__name__}` is not at this line"
         raise UnsupportedError(message, place, _CHANGED)
-    site = sites[0] if len(sites) == 1 else next(iter(_of_code(sites, code, file)), None)
+    alone = sites[0] if len(sites) == 1 else None
+    if alone is not None and not made_by_itself(alone.node, alone.owner, code):
+        made = _codes(file, code.co_filename).get(alone.node)
+        if made is not None and not may_have_made(alone.node, made, code):
+            raise UnsupportedError(f"the source of `{fn.__name__}` has changed", place, _CHANGED)
+    site = alone or next(iter(_of_code(sites, code, file)), None)
     if site is None:
         raise UnsupportedError(
             f"the source of `{fn.__name__}` is not at this line",
@@ -185,11 +207,16 @@ def _parameters_match(node: Any, code: types.CodeType) -> bool:
 
 def _of_code(sites: list[_Site], code: types.CodeType, file: _File) -> list[_Site]:
     """The one among some definitions that a code object was made from, if any."""
-    if not file.codes:
-        file.codes.update(function_codes(file.tree, file.content, code.co_filename))
-    found = (s for s in sites if s.node in file.codes)
+    codes = _codes(file, code.co_filename)
+    found = (s for s in sites if s.node in codes)
     # Two with the same code are the same program: the first stands for both.
-    return [s for s in found if same_program(file.codes[s.node], code)][:1]
+    return [s for s in found if same_program(codes[s.node], code)][:1]
+
+
+def _codes(file: _File, name: str) -> dict[FunctionNode, types.CodeType]:
+    if not file.codes:
+        file.codes.update(function_codes(file.tree, file.content, name))
+    return file.codes
 
 
 def _place(file: _File, code: types.CodeType) -> Place:

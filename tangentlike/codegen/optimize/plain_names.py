@@ -30,7 +30,8 @@ def plainly_named(
         if names:
             taped[at] = (*taped[at], *(taped_names(functions[at]) or ()))
     pairs = zip(functions, taped, strict=True)
-    return tuple(renumbered(f, facts[f.name], frozenset(names)) for f, names in pairs)
+    nothing = Facts()  # (of what is fused out of others)
+    return tuple(renumbered(f, facts.get(f.name, nothing), frozenset(n)) for f, n in pairs)
 
 
 def renumbered(
