@@ -7,10 +7,10 @@ them they are the same program.
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import copy
+import dis
 import inspect
 import sys
 import types
@@ -22,7 +22,6 @@ from ..runtime.recent import Recent
 FunctionNode = Union[ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda]
 
 # Of a code object: what it does, whatever the lines it stands on.
-_USUAL_MODULES = frozenset(["np", "numpy", "math", "scipy", "cupy", "cp", "special", "linalg"])
 _MEANING = (
     "co_name", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars",
     "co_argcount", "co_posonlyargcount", "co_kwonlyargcount",
@@ -76,48 +75,68 @@ def _same_constant(one: object, other: object) -> bool:
     return type(one) is type(other) and repr(one) == repr(other)  # (1, 1.0 and True are equal)
 
 
-def may_have_made(node: FunctionNode, made: types.CodeType, code: types.CodeType) -> bool:
-    """Whether a code object may come from a definition of which `made` is the code: if its file was
-    edited it does not.
+def may_have_made(node: FunctionNode, owner: str, code: types.CodeType) -> bool:
+    """Whether a code object may come from a definition (in the class `owner`, if that is no ""): if
+    the file was edited it does not.
 
     What is imported may be more than the text says: a test runner writes assertions anew, a type
     checker adds calls. It names all that the text names, and more.
 
     >>> f, g, h = lambda x: x - 2.0, lambda x: x - 3.0, lambda x: 2.0 - x
     >>> node = ast.parse("lambda x: x - 2.0", mode="eval").body
-    >>> [may_have_made(node, f.__code__, code.__code__) for code in (f, g, h)]
+    >>> [may_have_made(node, "", made.__code__) for made in (f, g, h)]
     [True, False, False]
     """
-    if same_program(made, code):
+    alone = _compiled(node, owner, code.co_freevars)
+    if alone is None or _steps(alone) == _steps(code):
         return True
-    names, of_text = _named(code), _named(made)
+    names, of_text = _named(code), _named(alone)
     asserts = any(isinstance(part, ast.Assert) for part in ast.walk(node))
     return of_text <= names and (of_text < names or asserts)
 
 
-def made_by_itself(node: FunctionNode, owner: str, code: types.CodeType) -> bool:
-    """Whether a definition (in the class `owner` if that is no "") gives this code where it is
-    compiled without the rest of its file: nearly always, and quick to see."""
+def _compiled(node: FunctionNode, owner: str, free: tuple[str, ...]) -> types.CodeType | None:
+    """The code of a definition compiled by itself, where the names around it are bound too."""
     alone = copy.copy(node)
     if not isinstance(alone, ast.Lambda):
         alone.decorator_list = []
-    bound = "".join(f"{name} = " for name in code.co_freevars if name != "__class__")
-    modules = ", ".join(name for name in code.co_names if name in _USUAL_MODULES)
-    imports = f"import {modules}\n" if modules else ""  # (methods of modules are called otherwise)
-    around = ast.parse(f"{imports}def around(): {bound}0")
+    bound = "".join(f"{name} = " for name in free if name != "__class__")
+    around = ast.parse(f"def around(): {bound}0")
     inside: list[ast.stmt] = around.body[-1].body  # type: ignore[attr-defined]
     if owner:
         within = ast.parse(f"class {owner}: pass").body[0]
         inside.append(within)
         inside = within.body  # type: ignore[attr-defined]
     inside.append(ast.Expr(alone) if isinstance(alone, ast.Lambda) else alone)
-    flags = code.co_flags & __future__.annotations.compiler_flag
     try:
-        whole = compile(ast.fix_missing_locations(around), "", "exec", flags, dont_inherit=True)
+        whole = compile(ast.fix_missing_locations(around), "", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
-        return False
-    found = [c for c in _codes_in(whole) if c.co_name == code_name(node)]
-    return any(same_program(c, code) for c in found if c.co_firstlineno == node.lineno)
+        return None
+    found = (c for c in _codes_in(whole) if c.co_name == code_name(node))
+    return next((c for c in found if c.co_firstlineno == node.lineno), None)
+
+
+def _steps(code: types.CodeType) -> list[str]:
+    """What a code object reads, writes and computes, in order; not how it is called or jumps, and
+    not from where names are read: that depends on what is compiled with it."""
+    found: list[str] = []
+    cells = frozenset((*code.co_cellvars, *code.co_freevars))  # (as they are, given to functions)
+    for step in dis.get_instructions(code):
+        if isinstance(step.argval, types.CodeType):
+            found += _steps(step.argval)
+        elif step.opname.startswith(("BINARY_", "COMPARE_", "UNARY_", "INPLACE_")):
+            found.append(f"{step.opname} {step.argrepr}")
+        elif step.opname in _OF_CLOSURES or (step.opname == "LOAD_FAST" and step.argval in cells):
+            continue
+        elif "<locals>" in step.argrepr:
+            continue  # (a qualified name, which Python 3.10 has among the constants)
+        elif step.opcode in (*dis.haslocal, *dis.hasname, *dis.hasfree, *dis.hasconst):
+            several = isinstance(step.argval, tuple) and step.opcode not in dis.hasconst
+            found += map(repr, step.argval if several else (step.argval,))
+    return found
+
+
+_OF_CLOSURES = ("MAKE_CELL", "COPY_FREE_VARS", "LOAD_CLOSURE")
 
 
 def _named(code: types.CodeType) -> frozenset[str]:

@@ -21,7 +21,6 @@ from .codes import (
     FunctionNode,
     code_name,
     function_codes,
-    made_by_itself,
     may_have_made,
     same_program,
     typed_text,
@@ -125,10 +124,8 @@ def _search(fn: types.FunctionType) -> tuple[_File, _Site]:
         message = f"the source of `{fn.__name__}` is not at this line"
         raise UnsupportedError(message, place, _CHANGED)
     alone = sites[0] if len(sites) == 1 else None
-    if alone is not None and not made_by_itself(alone.node, alone.owner, code):
-        made = _codes(file, code.co_filename).get(alone.node)
-        if made is not None and not may_have_made(alone.node, made, code):
-            raise UnsupportedError(f"the source of `{fn.__name__}` has changed", place, _CHANGED)
+    if alone is not None and not may_have_made(alone.node, alone.owner, code):
+        raise UnsupportedError(f"the source of `{fn.__name__}` has changed", place, _CHANGED)
     site = alone or next(iter(_of_code(sites, code, file)), None)
     if site is None:
         raise UnsupportedError(
@@ -207,16 +204,11 @@ def _parameters_match(node: Any, code: types.CodeType) -> bool:
 
 def _of_code(sites: list[_Site], code: types.CodeType, file: _File) -> list[_Site]:
     """The one among some definitions that a code object was made from, if any."""
-    codes = _codes(file, code.co_filename)
-    found = (s for s in sites if s.node in codes)
-    # Two with the same code are the same program: the first stands for both.
-    return [s for s in found if same_program(codes[s.node], code)][:1]
-
-
-def _codes(file: _File, name: str) -> dict[FunctionNode, types.CodeType]:
     if not file.codes:
-        file.codes.update(function_codes(file.tree, file.content, name))
-    return file.codes
+        file.codes.update(function_codes(file.tree, file.content, code.co_filename))
+    found = (s for s in sites if s.node in file.codes)
+    # Two with the same code are the same program: the first stands for both.
+    return [s for s in found if same_program(file.codes[s.node], code)][:1]
 
 
 def _place(file: _File, code: types.CodeType) -> Place:

@@ -104,7 +104,7 @@ def nanmean(y, a, axis=None, dtype=None, *, keepdims=False, where=True):
             present = ~np.isnan(a)
         else:
             present = where & ~np.isnan(a)
-        share = ratio_or_zero(present, np.sum(present, axis=axis, keepdims=True))
+        share = ratio_or_zero(present, reduced_count(a, axis, present))
         y_dot = np.sum(np.where(present, a_dot, 0.0) * share, axis=axis, keepdims=keepdims)
         a_bar = cast_like(share * kept(y_bar, axis, keepdims), a)
 
@@ -232,7 +232,7 @@ def nanvar(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
             present = ~np.isnan(a)
         else:
             present = where & ~np.isnan(a)
-        count = np.sum(present, axis=axis, keepdims=True) - ddof
+        count = reduced_count(a, axis, present) - ddof
         slope = 2.0 * ratio_or_zero(deviations(np.where(present, a, 0.0), axis, present), count)
         change = np.where(present, a_dot, 0.0)
         y_dot = np.sum(np.real(conj(slope) * change), axis=axis, keepdims=keepdims)
@@ -246,7 +246,7 @@ def nanstd(y, a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True):
             present = ~np.isnan(a)
         else:
             present = where & ~np.isnan(a)
-        count = np.sum(present, axis=axis, keepdims=True) - ddof
+        count = reduced_count(a, axis, present) - ddof
         slope = ratio_or_zero(
             deviations(np.where(present, a, 0.0), axis, present), kept(y, axis, keepdims) * count
         )

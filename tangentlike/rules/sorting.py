@@ -87,21 +87,30 @@ def unique(
         ar_bar = untake(y_bar[0], ar, firsts, axis)
 
 
-def _unique_with(count):
-    """The distinct values, and so many arrays of integers beside them."""
-    places = Kind("array", "int", (None,))
-    return lambda call, kind_of: Kind(
-        "tuple", items=(Kind("array", "?", (None,)), *[places] * count)
-    )
+def _unique_with(*beside):
+    """The distinct values, and arrays of integers: one for each of them, or for each entry."""
+    one_each = Kind("array", "int", (None,))
+
+    def kind(call, kind_of):
+        entries = Kind("array", "int", _axes(kind_of(call.args[0])))
+        arrays = [entries if what == "inverse" else one_each for what in beside]
+        return Kind("tuple", items=(Kind("array", "?", (None,)), *arrays))
+
+    return kind
 
 
-@rule("numpy.unique_all", kind=_unique_with(3))
+def _axes(kind):
+    return None if kind.rank is None else (None,) * kind.rank
+
+
+@rule("numpy.unique_all", kind=_unique_with("first", "inverse", "counts"))
 def unique_all(y, x):
     y_dot = (np.take(x_dot, y[1]), zeros_like(y[1]), zeros_like(y[2]), zeros_like(y[3]))
     x_bar = untake(y_bar[0], x, y[1])
 
 
-@rule("numpy.unique_counts", "numpy.unique_inverse", kind=_unique_with(1))
+@rule("numpy.unique_counts", kind=_unique_with("counts"))
+@rule("numpy.unique_inverse", kind=_unique_with("inverse"))
 def unique_counts(y, x):
     firsts = first_places(x, None, False)
     y_dot = (np.take(x_dot, firsts), zeros_like(y[1]))

@@ -60,14 +60,16 @@ def greatest_weighed(a: Any, weights: Any, axis: Any = None) -> Any:
 
 
 def reduced_count(x: Any, axis: Any, where: Any) -> Any:
-    """The number of entries under the mask `where`, reduced axes kept.
+    """The number of entries under the mask `where`, reduced axes kept; in the precision of `x`, so
+    that what is divided by it keeps that.
 
     >>> reduced_count(np.zeros((2, 2)), 1, np.array([[True, False], [True, True]]))
-    array([[1],
-           [2]])
+    array([[1.],
+           [2.]])
     """
     mask = np.broadcast_to(where, np.shape(x))
-    return np.sum(mask, axis=axis, keepdims=True)
+    precision = np.result_type(np.real(x), np.float16)
+    return np.sum(mask, axis=axis, keepdims=True, dtype=precision)
 
 
 def deviations(x: Any, axis: Any = None, where: Any = True) -> Any:

@@ -196,7 +196,7 @@ def is_float(expr: ir.Expr, facts: Facts) -> bool:
 
 def _makes_floats(obj: object) -> bool:
     """Whether a function gives floats for whatever it takes, as `np.exp` does."""
-    if runtime_name(obj) == "ratio_or_zero":
+    if runtime_name(obj) in ("ratio_or_zero", "transposed_inverse"):
         return True
     if not isinstance(obj, np.ufunc) or obj.nout != 1:
         return False
