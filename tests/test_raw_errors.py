@@ -131,7 +131,7 @@ def scaled(x, n=2):
     ("args", "words"),
     [
         ((3,), "is the int 3"),
-        ((3, 2), "`x` is 3 and `n` is 2, and"),
+        ((3, 2), "`x` is 3 and `n` is 2"),
         ((np.array([1, 2]),), "is an array of dtype int"),
         (([1, 2], 2), "`x` is a list and `n` is 2"),
         (("text", None), "`x` is 'text' and `n` is None"),

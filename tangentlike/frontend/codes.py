@@ -132,8 +132,13 @@ def _steps(code: types.CodeType) -> list[str]:
             continue  # (a qualified name, which Python 3.10 has among the constants)
         elif step.opcode in (*dis.haslocal, *dis.hasname, *dis.hasfree, *dis.hasconst):
             several = isinstance(step.argval, tuple) and step.opcode not in dis.hasconst
-            found += map(repr, step.argval if several else (step.argval,))
+            found += map(_text_of, step.argval if several else (step.argval,))
     return found
+
+
+def _text_of(constant: object) -> str:
+    """(Equal sets may go through their items in any order.)"""
+    return repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
 
 
 _OF_CLOSURES = ("MAKE_CELL", "COPY_FREE_VARS", "LOAD_CLOSURE")
@@ -145,7 +150,7 @@ def _named(code: types.CodeType) -> frozenset[str]:
     for each in _codes_in(code):
         found.update(each.co_names, each.co_varnames, each.co_freevars, each.co_cellvars)
         plain = (c for c in each.co_consts if not isinstance(c, types.CodeType))
-        found.update(text for text in map(repr, plain) if "<locals>" not in text)
+        found.update(text for text in map(_text_of, plain) if "<locals>" not in text)
     return frozenset(found)
 
 

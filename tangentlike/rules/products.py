@@ -402,9 +402,9 @@ def correlate_bar_v(y, g, a, v, mode="valid"):
 
 @rule(np.polyval, kind=unknown)
 def polyval(y, p, x):
-    y_dot = np.polyval(p_dot, x) + np.polyval(np.polyder(p), x) * x_dot
+    y_dot = np.polyval(p_dot, x) + np.polyval(cast_like(np.polyder(p), p), x) * x_dot
     p_bar = polyval_bar(y_bar, p, x)
-    x_bar = y_bar * conj(np.polyval(np.polyder(p), x))
+    x_bar = y_bar * conj(np.polyval(cast_like(np.polyder(p), p), x))
 
 
 @rule(runtime.polyval_bar, kind=same_as(1))

@@ -7,7 +7,7 @@ def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
     z_saved = []
     sin_h_saved = []
     h_saved = []
-    total_saved = []
+    total2_saved = []
     for i2 in range(start, stop):
         i = i2
         x = xs[i2]
@@ -17,20 +17,20 @@ def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
         sin_h_saved.append(sin_h)
         h_saved.append(h)
         h = z * sin_h
-        total = i + 1.0
-        total_saved.append(total)
-        s = s + np.sum(h) * total
-    return (h, s), (w, start, stop, z_saved, sin_h_saved, h_saved, total_saved)
+        total2 = i + 1.0
+        total2_saved.append(total2)
+        s = s + np.sum(h) * total2
+    return (h, s), (w, start, stop, z_saved, sin_h_saved, h_saved, total2_saved)
 
 
 def three_snapshots_steps_bwd(tape, y_bar, w_bar):
-    w, start, stop, z_saved, sin_h_saved, h_saved, total_saved = tape
+    w, start, stop, z_saved, sin_h_saved, h_saved, total2_saved = tape
     h_bar = y_bar[0]
     s_bar = y_bar[1]
     for i2 in reversed(range(start, stop)):
         z = z_saved.pop()                    # z = np.tanh(w @ h + x)
         sin_h = sin_h_saved.pop()            # h = z * np.sin(h)
-        h_bar = h_bar + s_bar * total_saved.pop()  # s += np.sum(h) * (i + 1.0)
+        h_bar = h_bar + s_bar * total2_saved.pop()  # s += np.sum(h) * (i + 1.0)
         h = h_saved.pop()                    # h = z * np.sin(h)
         z_bar = unbroadcast(h_bar * sin_h, z)
         h_bar = unbroadcast(h_bar * z, sin_h) * np.cos(h)

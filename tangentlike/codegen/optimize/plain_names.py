@@ -49,12 +49,13 @@ def renumbered(
     product_bar = u_bar * k
     return product_bar
     """
+    fixed = {_root(name) for name in kept if name is not None}
     families: dict[str, list[str]] = {}
     for name in dict.fromkeys(_own_names(function)):
-        if _parts(name)[0] not in kept:
-            families.setdefault(_parts(name)[0], []).append(name)
+        if _root(name) not in fixed:
+            families.setdefault(_root(name), []).append(name)
     free = _Free(names_of(function))
-    roots = {_parts(name)[0] for name in (*families, *function.param_names, *filter(None, kept))}
+    roots = fixed.union(map(_root, (*families, *function.param_names)))
     for root, names in families.items():
         for shorter in _shorter_roots(root, roots, facts, free):
             if free.give(names, [shorter + _parts(name)[1] for name in names]):
@@ -83,6 +84,10 @@ class _Free:
         self.taken.take(new)
         self.new.update(zip(names, new, strict=True))
         return True
+
+
+def _root(name: str) -> str:
+    return _parts(name)[0]
 
 
 def _parts(name: str) -> tuple[str, str]:
