@@ -63,6 +63,10 @@ class Stiff(Spring):
     def force(self, x):
         return super().force(x) * self.k
 
+    @staticmethod
+    def cube(x):
+        return x**3
+
 
 class State:
     def __init__(self, value):
@@ -244,6 +248,24 @@ def one_of_two_of_a_class(x):
     return apply(f, x)
 
 
+def of_one_of_two_objects(x):
+    s = Rate(x) if x > 10.0 else Stiff(x * x)
+    f = s.grown if x > 10.0 else s.force
+    return apply(f, x)
+
+
+def of_each_object(x):
+    y = 0.0
+    for s in [Spring(x), Stiff(x * x)]:
+        y = y + apply(s.force, x)
+    return y
+
+
+def static(x):
+    s = Stiff(x)
+    return apply(s.cube, x) * s.k
+
+
 def in_a_list(x):
     s, y = Spring(x * 2.0), 0.0
     for f in [s.force, np.cos]:
@@ -359,6 +381,7 @@ PROGRAMS = (
     *(result_ignored, dataclass_written, one_of_two_of_a_class, appended, looked_up, of_a_partial),
     *(by_keywords, of_a_subclass, generated, recursive, mapped, as_a_key, reduced),
     *(differentiated, solved_by_odeint, of_a_property, given_back, solved_through_a_lambda),
+    *(of_one_of_two_objects, of_each_object, static),
 )
 
 

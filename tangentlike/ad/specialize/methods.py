@@ -58,6 +58,7 @@ from .object_calls import (
     made_by_class,
     methods_as_functions,
     methods_by_name,
+    of_class,
 )
 from .object_operations import (
     objects_as_lists,
@@ -93,7 +94,8 @@ class Methods:
         self._spelled: dict[int, _Method] = {}
         self._deciding: dict[int, frozenset[str]] = {}
         self._keep: list[Any] = []  # so that ids stay unique
-        self.unbound: dict[int, Found] = {}  # functions of methods that are values, by id
+        # The functions of methods that are values, by id, and the classes of their objects.
+        self.unbound: dict[int, tuple[Found, type]] = {}
         self.asked: set[tuple[str, str]] = set()  # what tests asked of the arguments of the call
         self.lookup = book.methods
 
@@ -186,16 +188,22 @@ class Methods:
     def bound(self, base: ir.Expr, kind: Kind, name: str) -> ir.Expr | None:
         """The method that `layer.name` is where it is not called, as the partial of a function
         of which nothing is known yet; None where it is no method."""
-        found = self.lookup.value(kind.cls if kind.has_methods else None, base, name)
+        cls = kind.cls if kind.has_methods else None
+        static = None if cls is None else inspect.getattr_static(cls, name, None)
+        if isinstance(static, staticmethod) and isinstance(static.__func__, types.FunctionType):
+            assert cls is not None
+            return ir.Ref(f"{cls.__name__}.{name}", static.__func__)
+        found = self.lookup.value(cls, base, name)
         if found is None:
             return None
-        key = (id(found.fn), found.style, found.name)
+        key = (id(found.fn), found.style, found.name, kind.cls)
         if key not in self._made:
             made = copy_of(found.fn, inspect.signature(found.fn, follow_wrapped=False))
             self._made[key] = made
             self._keep += (found.fn, made)
             self._spelled[id(made)] = _Method(found.style, found.name, found.original)
-            self.unbound[id(made)] = found
+            assert kind.cls is not None
+            self.unbound[id(made)] = (found, kind.cls)
             self.callees.made[id(made)] = self.callees.lowered(found.fn)
         ref = ir.Ref(found.text, self._made[key])
         return ir.Call(PARTIAL, (ref, *found.args))
@@ -266,7 +274,7 @@ class Methods:
             match e:
                 case ir.Call(args=(ir.Ref(obj=obj), base)) if is_partial(e):
                     if id(obj) in self.unbound:
-                        return ir.Attribute(base, self.unbound[id(obj)].name, e.at)
+                        return ir.Attribute(base, self.unbound[id(obj)][0].name, e.at)
             return ir.rebuild(e, expr)
 
         return ir.with_body(function, ir.rewrite(function.body, expression=expr))
@@ -413,9 +421,9 @@ class _Spelling(ir.Rewriter):
                 assert cls is not None
                 value = dataclasses.replace(value, fn=ir.Ref(cls.__name__, cls))
             case ir.Call(fn=ir.Ref(obj=obj)) if id(obj) in self.methods.unbound:
-                behind = self.methods.unbound[id(obj)]
+                behind, cls = self.methods.unbound[id(obj)]
                 behind = dataclasses.replace(behind, args=value.args, kwargs=value.kwargs)
-                return self._called(behind, value, origin)
+                return self._where_first_is(cls, value.args)._called(behind, value, origin)
             case ir.Call(fn=ir.Ref(obj=obj)) if self._is_resolved(obj):
                 return value
             case ir.Call(fn=ir.Attribute(base, method)) if self.kind(base).cls is NONE.cls:
@@ -429,6 +437,15 @@ class _Spelling(ir.Rewriter):
             self._refuse_operator(value, value.fn, origin)
             return self._with_objects(value, value.fn) or value
         return value
+
+    def _where_first_is(self, cls: type, args: tuple[ir.Expr, ...]) -> _Spelling:
+        """The same walk where the first argument, whose method is called, is of this class."""
+        if not args or not isinstance(args[0], ir.Var) or self._class(args[0]) is cls:
+            return self
+        found = self.kind(args[0])
+        kind = of_class(found, cls) if found.among else Kind("object", cls=cls)
+        kinds = {**self.kinds, args[0].name: kind}
+        return _Spelling(self.methods, self.lowered, kinds, self.given)
 
     def _class(self, expr: ir.Expr) -> type | None:
         kind = self.kind(expr)
