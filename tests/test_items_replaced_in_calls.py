@@ -210,3 +210,22 @@ def an_entry(x):
 @pytest.mark.parametrize("f", [an_attribute, an_array, an_entry])
 def test_what_a_function_without_a_result_writes_counts(f: Callable[..., float]) -> None:
     assert agrees(f)
+
+
+def lists_as_items(x: np.ndarray) -> float:
+    rows = [[x[0], x[1]], x[1:]]
+    first = rows[0]
+    rows[0] = x * 2.0
+    rows[1] = [x[2] * first[0]]
+    return np.sum(rows[0] * rows[0]) * first[1] * rows[1][0]
+
+
+def test_an_item_of_another_structure_is_replaced() -> None:
+    """Reverse mode over the gradient by names added the adjoint of a list to that of an array."""
+    assert agrees(lists_as_items)
+    gradient = tl.grad(lists_as_items)
+    assert "Shadow()" in gradient.source
+    expected = agreement.slope(lambda x: gradient(x) @ X, (X,), [X])
+    (found,) = tl.vjp(gradient, X.copy())[1](X)
+    assert agreement.close(float(found @ X), expected, 1e-6)
+    assert agreement.close(float(tl.hvp(lists_as_items)(X, X) @ X), expected, 1e-6)

@@ -54,8 +54,8 @@ class Context:
     lowering and preparation made; `real` says that no complex values occur;
     `alike` that copies of arguments must lie in memory as these do; `copies` that adjoints read
     copies of what is written (see `ad.reverse.copied_reads`); `held` are names of what is
-    like what an attribute, or an item, was before it was replaced (see `copied_reads` and
-    `replaced_items`), by the attribute or item and the id of the origin.
+    like what an attribute was before it was assigned (see `copied_reads`), by the attribute and
+    the id of the origin.
     """
 
     kinds: dict[str, Kind]

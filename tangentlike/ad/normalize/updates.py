@@ -53,8 +53,6 @@ def refuse_changed_containers(
             if form == "unknown" and context.kind_of(stmt.value).form in _ANY_LENGTH:
                 check = ir.Call(context.helper("require_as_many"), (stmt.target, stmt.value))
                 yield ir.Do(check, stmt.origin)
-            elif form == "list":
-                raise not_by_names(stmt.origin.place)
         elif form in _CONTAINERS:
             raise not_by_names(stmt.origin.place)
         yield stmt

@@ -14,6 +14,7 @@ from ... import ir, runtime
 from ...analysis.aliases import Aliases
 from ...analysis.memory import key_parts, surely_basic
 from ...analysis.structure import Structure
+from ...errors import not_by_names
 from ...ir.kind import BOOL, INT, UNKNOWN, Kind
 from ..context import BINARY_OF, Context
 from ..loops import indexed, may_break, sources_of
@@ -50,7 +51,7 @@ class Preparation(ir.Rewriter):
                 named, stmt = self._with_steady_key(stmt)
                 if isinstance(stmt, ir.Update):
                     return [*named, *self._update(stmt)]
-                named += self.replaced.named(stmt, original)
+                self.replaced.refuse(stmt.target, original)
                 return [*named, *checked_overlap(stmt, self.facts, self.aliases, self.context)]
             case ir.Update():
                 return self._update(stmt)
@@ -153,7 +154,7 @@ class Preparation(ir.Rewriter):
         call = ir.Call(ir.Ref(text, op), (operand, stmt.value), at=stmt.origin.place)
         new = self._fresh("new", self.context.kind_of(call))
         store = ir.Store(target, ir.Var(new), stmt.origin)
-        before += self.replaced.named(store, stmt, operand.name if before else "")
+        self.replaced.refuse(target, stmt, read=True)
         return [*before, ir.Assign(new, call, stmt.origin), store]
 
     def _is_array(self, item: ir.Expr) -> bool:
@@ -225,16 +226,11 @@ def _is_steady(fn: ir.Expr) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# Items of lists and dicts that are replaced: zeros like what was there before.
-#
-# before::                      after::
-#     t = xs[0]                     t = xs[0]
-#     xs[0] = v                     xs_0_zero = zeros_like(xs[0])
-#                                   xs[0] = v
+# Items of lists and dicts that are replaced.
 #
 # When `xs[0] = v` has been reversed, the place in the adjoint belongs to the item that was there
-# before, and that may be of another shape, or a list where `v` is an array. A name for its zero is
-# needed only where the earlier item may count: it may have been read, or come from elsewhere.
+# before, and that may be of another shape, or a list where `v` is an array. By names this is right
+# only where the earlier item does not count: nothing read it, and it does not come from elsewhere.
 
 
 _PLAIN = ("number", "other")
@@ -248,30 +244,14 @@ class ReplacedItems:
         self.aliases = aliases
         self.context = context
 
-    def named(self, stmt: ir.Store, original: ir.Stmt, old: str = "") -> list[ir.Stmt]:
-        """The zero that `stmt` needs, as statements that stand before it; `old` is a name of the
-        earlier item, if it has one. (`original` is the statement that the facts know.)"""
-        if not isinstance(stmt.target, ir.Index) or not self._may_differ(stmt.target):
-            return []
-        assert isinstance(stmt.target.base, ir.Var)
-        key = (stmt.target, id(stmt.origin))
-        if old:
-            self.context.held[key] = old
-            return []
-        if not self._may_count(stmt.target.base.name, original):
-            return []
-        name = self.context.fresh(
-            f"{stmt.target.base.name}_zero", self.context.kind_of(stmt.target), temporary=True
-        )
-        self.context.held[key] = name
-        zero = ir.Call(self.context.helper("zeros_like"), (self._item(stmt.target),))
-        return [ir.Assign(name, zero, stmt.origin)]
-
-    def _item(self, item: ir.Index) -> ir.Expr:
-        """The earlier item: a dict may have none yet."""
-        if self.context.kind_of(item.base).form == "list":
-            return item
-        return ir.Call(ir.Attribute(item.base, "get"), (as_value(item.key),))
+    def refuse(self, item: ir.Expr, stmt: ir.Stmt, read: bool = False) -> None:
+        """Refuse adjoints by names where a statement replaces an item that may count; `read`: it
+        reads the item itself."""
+        if not isinstance(item, ir.Index) or not self._may_differ(item):
+            return
+        assert isinstance(item.base, ir.Var)
+        if read or self._may_count(item.base.name, stmt):
+            raise not_by_names(stmt.origin.place)
 
     def _may_differ(self, item: ir.Index) -> bool:
         """Whether one item of a container may have another structure than the next."""

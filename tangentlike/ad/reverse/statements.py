@@ -279,9 +279,7 @@ class Statements:
         zero: ir.Expr = ir.Const(0.0)
         arrays = self.context.kind_of(stmt.target.base).form == "array"
         if not arrays and element.form != "number":  # an item of a list may be an array
-            held = self.context.held.get((stmt.target, id(stmt.origin)))
-            like = entry if held is None else ir.Var(held)
-            zero = ir.Call(self.context.helper("zeros_like"), (like,))
+            zero = ir.Call(self.context.helper("zeros_like"), (entry,))
         adjoints.store(entry, zero)
         if stmt.target.base.name == base:
             self.masks.written(base, stmt.target.key, before, stmt)
