@@ -186,3 +186,18 @@ def test_an_update_in_forward_mode_of_a_number_or_an_array() -> None:
     _, change = tl.jvp(product_in_place, (m.copy(), n), tuple(directions))
     expected = agreement.slope(product_in_place, (m, n), directions, 1e-5)
     assert agreement.close(float(change), expected, 1e-6)
+
+
+def test_reverse_mode_four_times() -> None:
+    """The shadow of a shadow was taken for a value of which there is an adjoint besides."""
+
+    def f(x):
+        ys = [x, x * x]
+        ys.insert(0, ys[1] * x)
+        ys.pop(1)
+        return ys[0] * ys[1]
+
+    derivative = f
+    for expected in (5 * 0.7**4, 20 * 0.7**3, 60 * 0.7**2, 120 * 0.7):
+        derivative = tl.grad(derivative)
+        assert agreement.close(derivative(0.7), expected, 1e-12)

@@ -340,7 +340,7 @@ class IdentityStatements(Statements):
     def _assign(self, stmt: ir.Assign) -> None:
         names, value = ir.target_names(stmt.target), stmt.value
         if shadow_method(value) and isinstance(value, ir.Call):
-            if self.context.kind_of(value).cls is not SHADOW.cls:
+            if names[0] not in self.shadows:  # (a shadow of a shadow has its own: see `begin`)
                 self._on_shadow(value, names[0])
             return
         if is_shadow(value):
