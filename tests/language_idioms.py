@@ -369,6 +369,16 @@ OBJECTS = (
         "def f(x):\n    return Flat.of(x).again()(x) * Dense.half(x)",
     ),
     program(
+        "methods that are handed to functions, or stored",
+        DONE,
+        "class State:\n    def __init__(self, h):\n        self.h = h\n\n"
+        "    def step(self, v):\n        self.h = self.h * v\n        return self.h\n\n"
+        "    def rate(self, v):\n        return self.h * np.sin(v)\n\n"
+        "def twice(g, v):\n    return g(g(v))\n\n"
+        "def f(x):\n    s = State(x)\n    y = twice(s.step, x)\n"
+        "    return y * s.h + [s.rate, np.cos][0](x) + twice(lambda v: s.rate(v) * s.h, x)",
+    ),
+    program(
         "attributes that methods assign (first derivatives)",
         DONE,
         "class State:\n    def __init__(self, h):\n        self.h, self.seen = h, 0\n\n"

@@ -326,10 +326,9 @@ def methods_as_functions(
     def after(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         new = with_function(stmt, kinds)
         if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Attribute) and new is stmt:
-            new = by_class(stmt, kinds, with_function, names) or stmt
+            new = by_class(stmt, kinds, with_function, Names()) or stmt  # (it names nothing)
         yield new
 
-    names = Names(all_names(lowered.function))
     body = ir.rewrite(lowered.function.body, after=after)
     if body is lowered.function.body:
         return lowered
