@@ -546,3 +546,18 @@ def test_changes_of_a_list_of_known_class(f: Any) -> None:
     df = tl.grad(f, wrt=(0, 1, 2))
     found, expected = df(held, A * 1.1, 0.8), gradient(f, again, A * 1.1, 0.8)
     assert all(map(np.allclose, found[1:], expected[1:]))
+
+
+def test_an_array_added_to_a_list_is_no_more_items() -> None:
+    def f(a, s, more):
+        xs = [s, a[1]]
+        ys = xs
+        ys[0] = ys[1] * s
+        xs += more
+        return xs[0] * ys[-1] + ys[-2]
+
+    check(f, A, 0.8, (0.3, 0.4))
+    with pytest.raises(TypeError, match="written for a list"):
+        gradient(f, A, 0.8, A.copy())
+    with pytest.raises(tl.UnsupportedError, match="adds an array entry by entry"):
+        tl.grad(f)(A, 0.8, A.copy())
