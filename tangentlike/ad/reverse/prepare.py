@@ -51,7 +51,7 @@ class Preparation(ir.Rewriter):
                 named, stmt = self._with_steady_key(stmt)
                 if isinstance(stmt, ir.Update):
                     return [*named, *self._update(stmt)]
-                self.replaced.refuse(stmt.target, original)
+                self.replaced.check(stmt.target, original)
                 return [*named, *checked_overlap(stmt, self.facts, self.aliases, self.context)]
             case ir.Update():
                 return self._update(stmt)
@@ -154,7 +154,7 @@ class Preparation(ir.Rewriter):
         call = ir.Call(ir.Ref(text, op), (operand, stmt.value), at=stmt.origin.place)
         new = self._fresh("new", self.context.kind_of(call))
         store = ir.Store(target, ir.Var(new), stmt.origin)
-        self.replaced.refuse(target, stmt, read=True)
+        self.replaced.check(target, stmt, read=True)
         return [*before, ir.Assign(new, call, stmt.origin), store]
 
     def _is_array(self, item: ir.Expr) -> bool:
@@ -244,7 +244,7 @@ class ReplacedItems:
         self.aliases = aliases
         self.context = context
 
-    def refuse(self, item: ir.Expr, stmt: ir.Stmt, read: bool = False) -> None:
+    def check(self, item: ir.Expr, stmt: ir.Stmt, read: bool = False) -> None:
         """Refuse adjoints by names where a statement replaces an item that may count; `read`: it
         reads the item itself."""
         if not isinstance(item, ir.Index) or not self._may_differ(item):
