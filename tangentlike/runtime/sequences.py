@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import KeysView
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,8 @@ def join_items(parts: Any, x: Any) -> Any:
     """The items of `list(x)` in the structure of `x` again."""
     if isinstance(x, (list, tuple)):
         return list(parts)
+    if isinstance(x, KeysView):
+        return 0.0  # (keys carry no derivatives)
     if not hasattr(x, "shape"):
         raise TypeError(
             f"the items that a {type(x).__name__} yields are not tracked: loop over an attribute "
