@@ -59,7 +59,7 @@ __all__ = [
 def generated(items: list[Any], *read: Any, writes: bool, endless: bool, never_ends: bool) -> Any:
     """What an inner generator function gives, which reads these: a mark in the program, which
     `rules/iterators.py` takes away."""
-    raise NotImplementedError("a mark in the program, which is never called")
+    raise AssertionError("a mark in the program, which is never called")
 
 
 GENERATED = Ref("generated", generated)
