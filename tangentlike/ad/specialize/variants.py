@@ -43,6 +43,7 @@ class Variants:
         self.lowered: dict[int, Lowered] = {}  # of variants, by id
         self.original: dict[int, Any] = {}  # variant (by id) -> the function it was made from
         self.given: dict[int, dict[str, ir.Expr]] = {}  # variant -> functions it has been given
+        self.read: dict[int, dict[str, ir.Expr]] = {}  # variant -> those it reads in place of names
         self.depth = 0
         self.is_operation: Callable[[Any], bool] = lambda obj: False  # it has a rule of its own
         self.effects: Callable[[Any], Effects] = lambda obj: Effects()
@@ -86,7 +87,9 @@ class Variants:
             if signature.parameters[name].kind in (_KINDS["*"], _KINDS["**"])
         }
         missing = _starred_names(signature) - starred.keys()
+        read = self.read.get(id(fn), {})  # (a variant calls itself with what it was made for)
         functions = _functions_among(arguments, value_of)
+        functions = {n: v for n, v in functions.items() if read.get(n) != v}
         if not starred and not missing and not functions:
             return call
         if functions:  # (they may be called with no more than these: `f(x, *args)`)
@@ -134,6 +137,7 @@ class Variants:
         self._keep.append(obj)
         self._made[key] = variant
         self.given[id(variant)] = given
+        self.read[id(variant)] = {**self.read.get(id(obj), {}), **plain}
         self.original[id(variant)] = obj
         temporaries = lowered.temporaries | given.keys()  # (bound where their values are)
         self.lowered[id(variant)] = dataclasses.replace(
@@ -173,6 +177,7 @@ class Variants:
             self._made[key] = twin
             self.lowered[id(twin)] = self.lowered[id(variant)]
             self.given[id(twin)] = self.given[id(variant)]
+            self.read[id(twin)] = self.read[id(variant)]
             made_from = self.original[id(variant)]
             again = id(made_from) in self.original
             self.original[id(twin)] = self.twin_of(made_from, original) if again else original
