@@ -145,7 +145,7 @@ def of_an_attribute(x):
 
 
 REACHED = (
-    *(result, beside_another_part, in_a_comprehension, of_a_closure, of_starred_arguments),
+    *(result, beside_another_part, in_a_comprehension, of_a_closure),
     *(of_methods, of_an_object_made_inside, of_an_entry, of_an_item, of_an_attribute),
 )
 
@@ -155,6 +155,10 @@ def test_what_every_call_reaches_is_refused(loss: Callable[..., Any]) -> None:
     for derivative in (lambda: tl.grad(loss)(X), lambda: tl.jvp(loss, (X,), (X,))):
         with pytest.raises(tl.UnsupportedError):
             derivative()
+
+
+def test_what_looked_like_it_is_differentiated() -> None:
+    tl.check_grads(of_starred_arguments, (0.7,))
 
 
 # ------------------------------------------------------------------ what a call may reach
