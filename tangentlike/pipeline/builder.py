@@ -415,7 +415,11 @@ class Builder:
         of its loops."""
         with self.record.stage("prepared") as run:
             function, facts, aliases = rebind_updates(function, context, frozenset(shared))
-            preparation = Preparation(function, facts, aliases, context)
+            effects = context.sources().effects
+            varied = functools.partial(
+                varied_names, function, wrt, context.kinds, self.book, effects
+            )
+            preparation = Preparation(function, facts, aliases, context, varied)
             run.made = prepared = preparation.run()
             if self.copies:
                 prepared = copied_reads(prepared, wrt, shared, context, preparation.counters)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
+from collections.abc import Callable
 
 from ... import ir, runtime
 from ...analysis.aliases import Aliases
@@ -26,12 +27,19 @@ ACCUMULATING = (operator.iadd, operator.isub)
 class Preparation(ir.Rewriter):
     """The remaining rewrites, in one walk; needs to know what each name's class is."""
 
-    def __init__(self, function: ir.Function, facts: Structure, aliases: Aliases, context: Context):
+    def __init__(
+        self,
+        function: ir.Function,
+        facts: Structure,
+        aliases: Aliases,
+        context: Context,
+        varied: Callable[[], frozenset[str]] = frozenset,
+    ):
         self.function = function
         self.facts = facts
         self.aliases = aliases
         self.context = context
-        self.replaced = ReplacedItems(facts, aliases, context)
+        self.replaced = ReplacedItems(facts, aliases, context, varied)
         self.counters: dict[int, str] = {}  # id of a new loop statement -> its counter
 
     def run(self) -> ir.Function:
@@ -237,9 +245,17 @@ _PLAIN = ("number", "other")
 
 
 class ReplacedItems:
-    """Answers for one function, of which `facts` and `aliases` are known."""
+    """Answers for one function, of which `facts` and `aliases` are known; `varied` gives the names
+    that carry derivatives of its arguments."""
 
-    def __init__(self, facts: Structure, aliases: Aliases, context: Context) -> None:
+    def __init__(
+        self,
+        facts: Structure,
+        aliases: Aliases,
+        context: Context,
+        varied: Callable[[], frozenset[str]],
+    ) -> None:
+        self.varied = varied
         self.facts = facts
         self.aliases = aliases
         self.context = context
@@ -250,8 +266,15 @@ class ReplacedItems:
         if not isinstance(item, ir.Index) or not self._may_differ(item):
             return
         assert isinstance(item.base, ir.Var)
-        if read or self._may_count(item.base.name, stmt):
+        counts = read or self._may_count(item.base.name, stmt)
+        if counts and self._alike(item.base.name) & self.varied():
             raise not_by_names(stmt.origin.place)
+
+    def _alike(self, base: str) -> set[str]:
+        """The names that a container may have."""
+        known = {*self.facts.definitions, *self.facts.function.param_names}
+        alike = self.aliases.class_of(base)
+        return {base, *(n for n in known if self.aliases.class_of(n) == alike)}
 
     def _may_differ(self, item: ir.Index) -> bool:
         """Whether one item of a container may have another structure than the next."""
@@ -263,9 +286,7 @@ class ReplacedItems:
     def _may_count(self, base: str, stmt: ir.Stmt) -> bool:
         """Whether derivatives may flow through what an item was before a statement."""
         facts = self.facts
-        known = {*facts.definitions, *facts.function.param_names}
-        alike = self.aliases.class_of(base)
-        names = {base, *(n for n in known if self.aliases.class_of(n) == alike)}
+        names = self._alike(base)
         if names.intersection(facts.function.param_names):
             return True
         made = (d for name in names for d in facts.definitions.get(name, ()))
