@@ -201,3 +201,23 @@ def test_reverse_mode_four_times() -> None:
     for expected in (5 * 0.7**4, 20 * 0.7**3, 60 * 0.7**2, 120 * 0.7):
         derivative = tl.grad(derivative)
         assert agreement.close(derivative(0.7), expected, 1e-12)
+
+
+def test_flags_of_a_loop_that_ends_early_are_put_back() -> None:
+    """`if not taken_saved.pop():` of the gradient is reversed, too."""
+
+    def f(a, b, s):
+        c = a * 0.0
+        for _ in range(3):
+            p = {"u": [a * 0.9]}
+            q = p.copy()
+            q["u"].append(a * b)
+            b = p["u"][-1]
+            if np.sum(a) < s:
+                break
+            c = np.sin(b)
+        return np.sum(c * b)
+
+    a, b = np.array([0.3, 0.4]), np.array([0.5, 0.2])
+    for s in (0.1, 5.0):
+        tl.check_grads(f, (a, b, s), wrt=(0, 1), modes=("rev",), order=2)

@@ -210,7 +210,8 @@ class _Apart:
         if classes:
             return any(self.changes(getattr(cls, name, None)) for cls in classes)
         held = kind.items or ((kind.item,) if kind.item is not None else (UNKNOWN,))
-        return name in _CHANGING and not all(part.discrete for part in held)
+        # (What is popped is put back when the statement is reversed: flags of rounds as well.)
+        return name in _CHANGING and (name == "pop" or not all(part.discrete for part in held))
 
     def _refuse(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
         """Refuse code that travels as text and calls a function that writes what it is given."""
