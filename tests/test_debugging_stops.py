@@ -154,4 +154,4 @@ def test_the_traceback_of_a_refusal_is_short(monkeypatch: Any) -> None:
     short = frames(lambda x: zlib.crc32(x))
     monkeypatch.setenv("TANGENTLIKE_TRACEBACK", "full")
     full = frames(lambda x: zlib.adler32(x))
-    assert short <= 9 < full  # (one more where arrays of other modules may be met)
+    assert short <= 8 < full

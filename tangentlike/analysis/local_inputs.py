@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 
 from .. import ir
@@ -90,9 +89,7 @@ def comprehensions_whole(lowered: Lowered, wrt: tuple[str, ...]) -> Lowered:
             body.append(stmt)
     if not fresh:
         return lowered
-    function = dataclasses.replace(lowered.function, body=tuple(body))
-    temporaries = lowered.temporaries | frozenset(fresh.values())
-    return dataclasses.replace(lowered, function=function, temporaries=temporaries)
+    return lowered.with_body(tuple(body), fresh.values())
 
 
 def _begun(stmt: ir.Stmt | None) -> str:

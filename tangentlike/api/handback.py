@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from ..dispatch.array_modules import standard_arrays_too
+from ..dispatch.array_modules import given_back, standard_arrays_too, with_ours
 from ..dispatch.derivation import Derivation, functions_of
 from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from ..frontend.marks import mark
@@ -51,9 +51,11 @@ class HandedBack:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        # (One call less than through `_plain`, where no array of the standard can be met.)
-        run = self._run if sys.modules.keys().isdisjoint(HOMES) else self._plain
-        return run(*args, **kwargs)
+        if not sys.modules.keys().isdisjoint(HOMES):  # (as `_plain` does, one call less)
+            given = with_ours(args, kwargs)
+            if given is not None:
+                return given_back(self._run(*given[0], **given[1]))
+        return self._run(*args, **kwargs)
 
     def __get__(self, owner: Any, cls: type | None = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)

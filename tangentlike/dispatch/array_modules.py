@@ -19,10 +19,20 @@ from ..errors import TangentlikeError
 from ..pytree import leaves
 from ..runtime.standard import HOMES, StandardArray, home_of, mirror_of, taken
 
-__all__ = ["namespace_of", "standard_arrays_too"]
+__all__ = ["given_back", "namespace_of", "standard_arrays_too", "with_ours"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _WHOLE = (str, bytes, type, np.ndarray, np.generic, types.FunctionType, types.BuiltinFunctionType)
+
+
+def with_ours(args: Any, kwargs: Any) -> tuple[Any, Any] | None:
+    """Arguments with what stands for arrays of the standard; None where there are none."""
+    homes: set[str] = set()
+    given: tuple[Any, Any] = _changed((args, kwargs), lambda value: _wrapped(value, homes))
+    if len(homes) > 1:
+        one, other, *_ = sorted(homes)
+        raise TangentlikeError(f"an array of {other} among arrays of {one}")
+    return given if homes else None
 
 
 def standard_arrays_too(function: F) -> F:
@@ -32,14 +42,10 @@ def standard_arrays_too(function: F) -> F:
         __tracebackhide__ = True
         if sys.modules.keys().isdisjoint(HOMES):  # (the other way round it looks at each module)
             return function(*args, **kwargs)
-        homes: set[str] = set()
-        given = _changed((args, kwargs), lambda value: _wrapped(value, homes))
-        if not homes:
+        given = with_ours(args, kwargs)
+        if given is None:
             return function(*args, **kwargs)
-        if len(homes) > 1:
-            one, other, *_ = sorted(homes)
-            raise TangentlikeError(f"an array of {other} among arrays of {one}")
-        return _given_back(called(*given[0], **given[1]))
+        return given_back(function(*given[0], **given[1]))
 
     called.__name__, called.__doc__ = function.__name__, function.__doc__
     called.__qualname__, called.__module__ = function.__qualname__, function.__module__
@@ -76,7 +82,7 @@ def _wrapped(value: Any, homes: set[str]) -> Any:
     return NotImplemented
 
 
-def _given_back(result: Any) -> Any:
+def given_back(result: Any) -> Any:
     """The result with arrays of their own module, and pullbacks that give such."""
     if isinstance(result, types.FunctionType):
         return standard_arrays_too(result)
@@ -86,7 +92,7 @@ def _given_back(result: Any) -> Any:
 def _unwrapped(value: Any) -> Any:
     if isinstance(value, StandardArray):
         return value.array
-    return _given_back(value) if isinstance(value, types.FunctionType) else NotImplemented
+    return given_back(value) if isinstance(value, types.FunctionType) else NotImplemented
 
 
 def _changed(values: Any, change: Callable[[Any], Any]) -> Any:

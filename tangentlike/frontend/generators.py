@@ -35,6 +35,7 @@ from ..runtime.recent import Recent
 from ..runtime.records import attribute_of
 from .exits import without_jumps
 from .jumps import structure_jumps
+from .lifting import copy_of
 from .marks import mark
 from .owners import is_library, is_numerical, is_ours, is_pythons
 from .resolve import Scope
@@ -112,12 +113,7 @@ def manner_of_function(fn: types.FunctionType) -> Manner:
 
 def listed(fn: Ref) -> Ref:
     """A copy of a generator function, read as what gives the list of what it yields."""
-    obj = fn.obj
-    made = types.FunctionType(
-        obj.__code__, obj.__globals__, obj.__name__, obj.__defaults__, obj.__closure__
-    )
-    made.__module__, made.__qualname__ = obj.__module__, obj.__qualname__
-    made.__kwdefaults__ = obj.__kwdefaults__
+    made = copy_of(fn.obj)
     mark(made, listed=True)
     return Ref(fn.text, made)
 

@@ -81,6 +81,19 @@ def stand_in(name: str, lifted: Lifted) -> Ref:
     return Ref(name, inner)
 
 
+def copy_of(
+    fn: types.FunctionType, signature: inspect.Signature | None = None
+) -> types.FunctionType:
+    """A function object like another one, with its signature or this one."""
+    made = types.FunctionType(
+        fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__
+    )
+    made.__module__, made.__qualname__ = fn.__module__, fn.__qualname__
+    made.__kwdefaults__ = fn.__kwdefaults__
+    made.__signature__ = signature or inspect.signature(fn, follow_wrapped=False)  # type: ignore[attr-defined]
+    return made
+
+
 def signature_of(function: Function) -> inspect.Signature:
     """The signature of a function of the IR; what a default is does not matter."""
     empty = inspect.Parameter.empty

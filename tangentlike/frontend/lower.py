@@ -11,13 +11,13 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..ir import Function
+from ..ir import Block, Function
 from ..ir.names import Names
 from ..runtime.recent import Recent
 from .attempts import refuse_contents
@@ -53,6 +53,13 @@ class Lowered:
     scope: Scope
     temporaries: frozenset[str] = frozenset()
     original: Mapping[str, str] = field(default_factory=dict)
+
+    def with_body(self, body: Block, made: Iterable[str] = ()) -> Lowered:
+        """The function with another body, which introduces these names."""
+        if body is self.function.body:
+            return self
+        function = ir.with_body(self.function, body)
+        return replace(self, function=function, temporaries=self.temporaries.union(made))
 
 
 @dataclass(frozen=True)

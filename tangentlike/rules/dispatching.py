@@ -47,10 +47,8 @@ def dispatch_spelled(lowered: Lowered) -> Lowered:
         yield ir.Assign(name, ir.Call(asked, (ir.Var(of_type),), at=call.at), stmt.origin)
         yield dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Var(name)))
 
-    function = ir.with_body(lowered.function, ir.rewrite(lowered.function.body, after=parts))
-    return dataclasses.replace(
-        lowered, function=function, temporaries=frozenset(lowered.temporaries) | made
-    )
+    body = ir.rewrite(lowered.function.body, after=parts)
+    return lowered.with_body(body, made)
 
 
 def _dispatching(stmt: ir.Stmt) -> ir.Call | None:

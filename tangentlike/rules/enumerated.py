@@ -63,10 +63,8 @@ def entries_spelled(lowered: Lowered) -> Lowered:
             return dataclasses.replace(stmt, iter=walks[stmt.iter.name])
         return None
 
-    function = ir.with_body(lowered.function, ir.rewrite(lowered.function.body, after=statement))
-    return dataclasses.replace(
-        lowered, function=function, temporaries=frozenset(lowered.temporaries) | made
-    )
+    body = ir.rewrite(lowered.function.body, after=statement)
+    return lowered.with_body(body, made)
 
 
 def _enumerates(stmt: ir.Stmt) -> str | None:

@@ -43,10 +43,7 @@ def choices_spelled(lowered: Lowered) -> Lowered:
         return lowered
     speller = _Speller(lowered)
     body = ir.rewrite(lowered.function.body, after=speller.statement)
-    function = ir.with_body(lowered.function, body)
-    return dataclasses.replace(
-        lowered, function=function, temporaries=frozenset(lowered.temporaries) | speller.made
-    )
+    return lowered.with_body(body, speller.made)
 
 
 def _chooses(stmt: ir.Stmt) -> Any:

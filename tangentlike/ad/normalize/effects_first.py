@@ -48,9 +48,7 @@ def effects_first(
     if not any(map(apart.hides, ir.statements(lowered.function.body))):
         return lowered
     body = ir.rewrite(lowered.function.body, after=apart.statement)
-    function = ir.with_body(lowered.function, body)
-    temporaries = lowered.temporaries | apart.made
-    return dataclasses.replace(lowered, function=function, temporaries=temporaries)
+    return lowered.with_body(body, apart.made)
 
 
 class _Apart:

@@ -266,8 +266,8 @@ class ReplacedItems:
         if not isinstance(item, ir.Index) or not self._may_differ(item):
             return
         assert isinstance(item.base, ir.Var)
-        counts = read or self._may_count(item.base.name, stmt)
-        if counts and self._alike(item.base.name) & self.varied():
+        names = self._alike(item.base.name)
+        if (read or self._may_count(names, stmt)) and names & self.varied():
             raise not_by_names(stmt.origin.place)
 
     def _alike(self, base: str) -> set[str]:
@@ -283,10 +283,9 @@ class ReplacedItems:
         kind = self.context.kind_of(item)
         return kind.form not in _PLAIN and not kind.same_shape(kind)
 
-    def _may_count(self, base: str, stmt: ir.Stmt) -> bool:
-        """Whether derivatives may flow through what an item was before a statement."""
+    def _may_count(self, names: set[str], stmt: ir.Stmt) -> bool:
+        """Whether derivatives may flow through what an item of these was before a statement."""
         facts = self.facts
-        names = self._alike(base)
         if names.intersection(facts.function.param_names):
             return True
         made = (d for name in names for d in facts.definitions.get(name, ()))

@@ -22,7 +22,7 @@ from ...analysis.post_init import made_by_factories, post_initialiser
 from ...analysis.record_types import record_class
 from ...errors import Place, UnsupportedError
 from ...frontend.generators import is_generator_function, listed
-from ...frontend.lifting import signature_of
+from ...frontend.lifting import copy_of, signature_of
 from ...frontend.lower import Lowered, lower
 from ...frontend.owners import is_library
 from ...frontend.structures import OF_ARRAYS, OF_NAMEDTUPLES, is_object, sets_attribute
@@ -301,14 +301,10 @@ class MethodLookup:
 
     def _standing(self, fn: types.FunctionType, name: str, lowered: Lowered) -> types.FunctionType:
         """A function object for what was read, with the signature that this has."""
-        made: Any = types.FunctionType(
-            fn.__code__, fn.__globals__, name, fn.__defaults__, fn.__closure__
-        )
-        made.__module__, made.__qualname__ = fn.__module__, name
-        made.__kwdefaults__ = fn.__kwdefaults__
-        made.__signature__ = signature_of(lowered.function)
+        made = copy_of(fn, signature_of(lowered.function))
+        made.__name__ = made.__qualname__ = name
         self._made[id(made)] = lowered
-        return made  # type: ignore[no-any-return]
+        return made
 
 
 def _made_by_factories(cls: type, call: ir.Call) -> frozenset[str]:

@@ -28,7 +28,7 @@ from ...analysis.kinds import infer_kinds
 from ...analysis.operations import is_python_function
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
-from ...frontend.lifting import PARTIAL
+from ...frontend.lifting import PARTIAL, copy_of
 from ...frontend.lower import Lowered
 from ...frontend.marks import carry_over, mark
 from ...frontend.owners import is_library, is_of_runtime, is_pythons
@@ -67,7 +67,6 @@ from .object_operations import (
     updates_as_methods,
 )
 from .operators import Waiting, apart, calls_untold, untold, waiting_of
-from .variants import copy_of
 
 Infer = Callable[[ir.Function, Mapping[str, Kind]], Mapping[str, Kind]]
 _NOTHING = ir.Ref("asked_of_none", asked_of_none)
@@ -198,7 +197,7 @@ class Methods:
             return None
         key = (id(found.fn), found.style, found.name, kind.cls)
         if key not in self._made:
-            made = copy_of(found.fn, inspect.signature(found.fn, follow_wrapped=False))
+            made = copy_of(found.fn)
             self._made[key] = made
             self._keep += (found.fn, made)
             self._spelled[id(made)] = _Method(found.style, found.name, found.original)
@@ -228,7 +227,7 @@ class Methods:
         where it asks for neither."""
         key = (id(fn), method.style, tuple(given.items()), tuple(deciding.items()))
         if key not in self._made:
-            made = copy_of(fn, inspect.signature(fn, follow_wrapped=False))
+            made = copy_of(fn)
             carry_over(fn, made)
             inside = inside_checkpoint(fn)
             if inside is not None:

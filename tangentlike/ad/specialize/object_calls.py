@@ -255,12 +255,7 @@ def held_calls_as_reads(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
         return (stmt,)
 
     body = ir.rewrite(lowered.function.body, parts)
-    if not made:
-        return lowered
-    function = dataclasses.replace(lowered.function, body=body)
-    return dataclasses.replace(
-        lowered, function=function, temporaries=lowered.temporaries | frozenset(made)
-    )
+    return lowered.with_body(body, made)
 
 
 def _is_held(kind: Kind, name: str) -> bool:

@@ -52,12 +52,7 @@ def objects_as_lists(
     """The function with a list for each object that is gone through."""
     speller = _Speller(kinds, kind, lookup, Names(all_names(lowered.function)))
     body = speller.block(lowered.function.body)
-    if not speller.made:
-        return lowered
-    function = dataclasses.replace(lowered.function, body=body)
-    return dataclasses.replace(
-        lowered, function=function, temporaries=lowered.temporaries | speller.made
-    )
+    return lowered.with_body(body, speller.made) if speller.made else lowered
 
 
 def _yields(kind: Kind, lookup: MethodLookup) -> bool:
@@ -174,12 +169,7 @@ def sums_of_objects(lowered: Lowered, kind: Callable[[ir.Expr], Kind]) -> Lowere
         return None
 
     body = ir.rewrite(lowered.function.body, parts)
-    if not made:
-        return lowered
-    function = dataclasses.replace(lowered.function, body=body)
-    return dataclasses.replace(
-        lowered, function=function, temporaries=lowered.temporaries | frozenset(made)
-    )
+    return lowered.with_body(body, made)
 
 
 def _is_object(kind: Kind) -> bool:
@@ -253,12 +243,7 @@ def updates_as_methods(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
         return None
 
     body = ir.rewrite(lowered.function.body, parts)
-    if body == lowered.function.body:
-        return lowered
-    function = dataclasses.replace(lowered.function, body=body)
-    return dataclasses.replace(
-        lowered, function=function, temporaries=lowered.temporaries | frozenset(made)
-    )
+    return lowered.with_body(body, made)
 
 
 def updated(stmt: ir.Update, cls: type | None) -> ir.Call | None:
@@ -317,9 +302,4 @@ def replaced_as_made(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
         return None
 
     body = ir.rewrite(lowered.function.body, parts)
-    if not made and body == lowered.function.body:
-        return lowered
-    function = dataclasses.replace(lowered.function, body=body)
-    return dataclasses.replace(
-        lowered, function=function, temporaries=lowered.temporaries | frozenset(made)
-    )
+    return lowered.with_body(body, made)

@@ -36,11 +36,7 @@ def stacks_by_position(lowered: Lowered, tapes: Collection[str]) -> Lowered:
     left = {s: names.fresh(f"{s.removesuffix('_saved')}_left") for s in stacks}
     sure = frozenset(map(_popped, _outside_branches(function.body)))
     body = ir.rewrite(function.body, after=_Reader(left, sure).statement)
-    return dataclasses.replace(
-        lowered,
-        function=dataclasses.replace(function, body=body),
-        temporaries=lowered.temporaries | set(left.values()),
-    )
+    return lowered.with_body(body, left.values())
 
 
 def _stacks(function: ir.Function, tapes: Collection[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from ... import ir
 from ...analysis.memory import Effects
 from ...analysis.operations import is_python_function
 from ...errors import UnsupportedError, called_at
-from ...frontend.lifting import PARAMETER_KINDS, signature_of
+from ...frontend.lifting import PARAMETER_KINDS, copy_of, signature_of
 from ...frontend.lower import Lowered, names_of
 from ...ir.names import Names
 from .function_objects import FunctionClasses
@@ -225,17 +225,6 @@ class Variants:
             if name in functions and place <= len(args):
                 args.insert(place, functions.pop(name))
         return ir.Call(fn, tuple(args), (*words.items(), *functions.items()), call.at)
-
-
-def copy_of(obj: types.FunctionType, signature: inspect.Signature) -> types.FunctionType:
-    """A function like another one, with this signature."""
-    made = types.FunctionType(
-        obj.__code__, obj.__globals__, obj.__name__, obj.__defaults__, obj.__closure__
-    )
-    made.__module__, made.__qualname__ = obj.__module__, obj.__qualname__
-    made.__kwdefaults__ = obj.__kwdefaults__
-    made.__signature__ = signature  # type: ignore[attr-defined]
-    return made
 
 
 def _functions_among(

@@ -6,6 +6,7 @@ the only product that is left. Where the shorter name is free, a person would us
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,8 +16,8 @@ from ...ir.names import Names
 from .facts import Facts
 from .tapes import taped_names, unpacked_names
 
-_ENDS = ("_bar", "_dot", "_saved", "_seed")
-_DERIVED = re.compile(r"(?P<root>.+?)(?P<end>_(?:bar|dot|saved|seed)\d*)")
+_DERIVED = re.compile(r"(?P<root>.+?)(?P<end>_(?:bar|dot|saved|seed))(?P<number>\d*)")
+_DIGIT = re.compile(r"\d")
 _NUMBERED = re.compile(r"(?P<stem>.*[^\d_])(?P<number>\d+)")
 
 
@@ -54,6 +55,8 @@ def renumbered(
     for name in dict.fromkeys(_own_names(function)):
         if _root(name) not in fixed:
             families.setdefault(_root(name), []).append(name)
+    if not any(map(_DIGIT.search, itertools.chain.from_iterable(families.values()))):
+        return function
     free = _Free(names_of(function))
     roots = fixed.union(map(_root, (*families, *function.param_names)))
     for root, names in families.items():
@@ -61,9 +64,9 @@ def renumbered(
             if free.give(names, [shorter + _parts(name)[1] for name in names]):
                 break
     for name in (name for names in families.values() for name in names):
-        numbered = _NUMBERED.fullmatch(free.new.get(name, name))
-        if numbered and _DERIVED.fullmatch(name) and numbered["stem"].endswith(_ENDS):
-            free.give([name], [numbered["stem"]])
+        derived = _DERIVED.fullmatch(free.new.get(name, name))
+        if derived and derived["number"]:
+            free.give([name], [derived["root"] + derived["end"]])
     if not free.new:
         return function
     values: dict[str, ir.Expr] = {old: ir.Var(new) for old, new in free.new.items()}
@@ -93,7 +96,7 @@ def _root(name: str) -> str:
 def _parts(name: str) -> tuple[str, str]:
     """`u2` and `_bar` of `u2_bar`."""
     derived = _DERIVED.fullmatch(name)
-    return (derived["root"], derived["end"]) if derived else (name, "")
+    return (derived["root"], name[derived.end("root") :]) if derived else (name, "")
 
 
 def _shorter_roots(root: str, roots: set[str], facts: Facts, free: _Free) -> Iterator[str]:
