@@ -1,12 +1,14 @@
-"""Callees made for one way of calling them: starred parameters and functions passed as arguments.
+"""Callees made for one way of calling them: starred parameters, functions and options passed.
 
 `total(*parts)` called with two arguments is the function
 
     def total(parts_0, parts_1):  parts = (parts_0, parts_1);  ...
 
-and `twice(f, x)` called with `np.sin` is `twice` with `np.sin` where it says `f`. Such a variant
-is called just as the original is, so nothing else has to know of it. Where a call of a variant
-carries no derivative it becomes a call of the original again (`restored`).
+and `twice(f, x)` called with `np.sin` is `twice` with `np.sin` where it says `f`. In the same way
+`softmax(x, axis=-1)`, or `softmax(x)` where that is the default, is `softmax` with `-1` where it
+says `axis`: the rules of reductions then know which axis is meant. Such a variant is called just
+as the original is, so nothing else has to know of it. Where a call of a variant carries no
+derivative it becomes a call of the original again (`restored`).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from ... import ir
@@ -31,6 +33,8 @@ from .known_functions import with_known_functions
 _KINDS = PARAMETER_KINDS
 _EMPTY = ir.Display("tuple", ())
 _DEEPEST = 8  # variants made for functions that themselves capture functions
+# Options of operations that say what their result looks like.
+_OPTIONS = frozenset(("axis", "axes", "keepdims", "axis1", "axis2"))
 
 
 class Variants:
@@ -48,6 +52,7 @@ class Variants:
         self.is_operation: Callable[[Any], bool] = lambda obj: False  # it has a rule of its own
         self.effects: Callable[[Any], Effects] = lambda obj: Effects()
         self.classes: FunctionClasses | None = None  # where functions that are kept are objects
+        self._passed_on: dict[int, frozenset[str]] = {}  # parameters that become options, by id
 
     def resolved(self, lowered: Lowered) -> Lowered:
         """A function in which calls of function values say which function that is."""
@@ -90,11 +95,13 @@ class Variants:
         read = self.read.get(id(fn), {})  # (a variant calls itself with what it was made for)
         functions = _functions_among(arguments, value_of)
         functions = {n: v for n, v in functions.items() if read.get(n) != v}
-        if not starred and not missing and not functions:
+        options = self._options(fn, signature, arguments)
+        if not starred and not missing and not functions and not options:
             return call
         if functions:  # (they may be called with no more than these: `f(x, *args)`)
             empty = _empty_tuples(signature, arguments, value_of)
             functions = {**functions, **empty}
+        functions.update(options)
         shapes = tuple((n, *_placeholders(value)) for n, value in functions.items())
         key = (
             id(fn),
@@ -114,6 +121,62 @@ class Variants:
         fn_ref = ir.Ref(call.fn.text, variant)
         return ir.Call(fn_ref, called.args, (*called.kwargs, *extra), call.at)
 
+    def _options(
+        self, fn: Any, signature: inspect.Signature, arguments: dict[str, Any]
+    ) -> dict[str, ir.Expr]:
+        """The literals that a call gives, or leaves to defaults, for options of operations."""
+        found: dict[str, ir.Expr] = {}
+        for name in sorted(self._option_names(fn)):
+            value = arguments.get(name)
+            if name not in arguments:
+                default = signature.parameters[name].default
+                value = ir.Const(default) if isinstance(default, int | None) else None
+            if isinstance(value, ir.Const) and isinstance(value.value, int | None):
+                found[name] = value
+        return found
+
+    def _option_names(self, fn: Any) -> frozenset[str]:
+        """The parameters of a function that it hands on, as they are, as options of operations."""
+        if id(fn) not in self._passed_on:
+            self._keep.append(fn)
+            self._passed_on[id(fn)] = frozenset()  # (it may call itself)
+            try:
+                function = self._lowered_of(fn).function
+            except UnsupportedError:
+                return frozenset()
+            self._passed_on[id(fn)] = self._found_option_names(function)
+        return self._passed_on[id(fn)]
+
+    def _found_option_names(self, function: ir.Function) -> frozenset[str]:
+        found: set[str] = set()
+        other: set[str] = set()  # names that are rebound, or that tests ask about
+        for stmt in ir.statements(function.body):
+            other.update(ir.binds(stmt))
+            if isinstance(stmt, ir.If | ir.While):
+                other |= ir.names_in(stmt.test)
+            for expr in ir.expressions(stmt):
+                for part in ir.walk(expr):
+                    if isinstance(part, ir.Call):
+                        found |= self._options_in(part)
+                    elif isinstance(part, ir.Lazy):
+                        other |= ir.names_in(part)
+        return frozenset(found - other).intersection(
+            p.name for p in function.params if p.kind not in ("*", "**")
+        )
+
+    def _options_in(self, call: ir.Call) -> set[str]:
+        """The names that a call gives for options, its own or those of what it calls."""
+        words = {w for w, v in call.kwargs if isinstance(v, ir.Var)}
+        if not isinstance(call.fn, ir.Ref) or not is_python_function(call.fn.obj):
+            wanted = words & _OPTIONS
+            return {v.name for w, v in call.kwargs if w in wanted and isinstance(v, ir.Var)}
+        if self.is_operation(call.fn.obj) or any(map(ir.is_starred, call.args)):
+            return set()
+        names = self._option_names(call.fn.obj)
+        bound = _bind(call.fn.obj, call) if names else None
+        given = {} if bound is None else bound[1]
+        return {v.name for n in names if isinstance(v := given.get(n), ir.Var)}
+
     def _has_source(self, fn: Any) -> bool:
         try:
             self._lowered_of(fn)
@@ -129,7 +192,8 @@ class Variants:
         lowered = self._lowered_of(fn.obj)
         function = _with_plain_parameters(lowered.function, starred)
         plain = {n: f for n, f in functions.items() if isinstance(f, ir.Ref)}
-        function = _with_functions(function, plain)
+        options = {n: f for n, f in functions.items() if isinstance(f, ir.Const)}
+        function = _with_functions(function, {**plain, **options})
         made: dict[str, ir.Expr] = {n: f for n, f in functions.items() if n not in plain}
         function, given = _with_partials(function, made)
         obj = fn.obj
@@ -143,7 +207,7 @@ class Variants:
         self.lowered[id(variant)] = dataclasses.replace(
             lowered, function=function, temporaries=temporaries
         )
-        if functions:
+        if not all(isinstance(f, ir.Const) for f in functions.values()):
             self.depth += 1
             if self.depth > _DEEPEST:
                 raise UnsupportedError(
@@ -215,7 +279,7 @@ class Variants:
         functions = {
             n: ir.substitute(value, values)
             for n, value in given.items()
-            if value != _EMPTY or parameters[n].default != ()
+            if not _is_default(value, parameters[n].default)
         }
         positional = [
             n for n, p in parameters.items() if p.kind in (_KINDS["positional"], _KINDS["any"])
@@ -258,6 +322,13 @@ def _empty_tuples(
     return dict.fromkeys(sorted(found), _EMPTY)
 
 
+def _is_default(value: ir.Expr, default: Any) -> bool:
+    """Whether a call need not give this value."""
+    if value == _EMPTY:
+        return isinstance(default, tuple) and default == ()
+    return isinstance(default, int | None) and value == ir.Const(default)
+
+
 def _leaves(value: ir.Expr) -> list[str]:
     """The names that a function value captures, in order."""
     return list(dict.fromkeys(p.name for p in ir.walk(value) if isinstance(p, ir.Var)))
@@ -290,16 +361,19 @@ def _with_partials(
     function: ir.Function, functions: dict[str, ir.Expr]
 ) -> tuple[ir.Function, dict[str, ir.Expr]]:
     """`def solve(f, x)` as `def solve(x, *, k): f = partial(g, k=k)`; and, for each parameter
-    that is left out, what it is in terms of the new ones."""
+    that is left out, what it is in terms of the new ones. An option already stands where it is
+    read."""
     names = names_of(function)
     given: dict[str, ir.Expr] = {}
     head: list[ir.Stmt] = []
     added: list[ir.Param] = []
+    read = {n for stmt in ir.statements(function.body) for n in ir.reads(stmt)}
     for name, value in functions.items():
         new = {leaf: names.fresh(leaf) for leaf in _leaves(value)}
         given[name] = ir.substitute(value, {leaf: ir.Var(n) for leaf, n in new.items()})
         added += [ir.Param(n, "keyword") for n in new.values()]
-        head.append(ir.Assign(name, given[name], ir.Origin(function.place)))
+        if name in read or not isinstance(value, ir.Const):
+            head.append(ir.Assign(name, given[name], ir.Origin(function.place)))
     left = [p for p in function.params if p.name not in given]
     end = [p for p in left if p.kind == "**"]
     params = (*(p for p in left if p.kind != "**"), *added, *end)
@@ -361,10 +435,10 @@ def _without_early_defaults(params: Sequence[ir.Param]) -> list[ir.Param]:
     ]
 
 
-def _with_functions(function: ir.Function, functions: dict[str, ir.Ref]) -> ir.Function:
-    """A function with the functions it is given where it says the parameter's name."""
+def _with_functions(function: ir.Function, functions: Mapping[str, ir.Expr]) -> ir.Function:
+    """A function with the functions and options it is given where it says the parameter's name."""
     bound = {name for stmt in ir.statements(function.body) for name in ir.binds(stmt)}
-    values: dict[str, ir.Expr] = {n: f for n, f in functions.items() if n not in bound}
+    values = {n: f for n, f in functions.items() if n not in bound}
     if not values:
         return function
 

@@ -1,0 +1,105 @@
+"""Options (`axis=-1`, `keepdims=True`) that a helper hands on: its pair is made for what the call,
+or the default, says."""
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def log_sum_exp(x, axis=None, keepdims=False):
+    m = np.max(x, axis=axis, keepdims=True)
+    s = np.log(np.sum(np.exp(x - m), axis=axis, keepdims=True)) + m
+    return s if keepdims else np.squeeze(s, axis=axis)
+
+
+def log_softmax(x, axis=-1):
+    return x - log_sum_exp(x, axis, True)
+
+
+def mean_of(x, axis, keepdims=False):
+    return np.mean(x, axis=axis, keepdims=keepdims)
+
+
+def rebound(x, axis=None):
+    if axis is None:
+        axis = 0
+    return np.sum(x, axis=axis)
+
+
+def along(x, n, axis=0):
+    if n == 0:
+        return np.sum(x**2, axis=axis)
+    return along(np.sin(x), n - 1, axis=axis) * 0.5 + along(x, n - 1, axis=1 - axis)
+
+
+class Scaled:
+    def __init__(self):
+        self.w = np.ones(3)
+
+    def centred(self, x, axis=-1, keepdims=True):
+        return (x - np.mean(x, axis=axis, keepdims=keepdims)) * self.w
+
+
+def attention(q, k, v):
+    return np.sum((softmax(q @ k.T) @ v) ** 2)
+
+
+def both_axes(x):
+    return np.sum(log_softmax(x) ** 2) + np.sum(log_softmax(x, 0) ** 2) + log_sum_exp(x)
+
+
+def in_loops(x):
+    s = 0.0
+    for axis in range(2):
+        s = s + np.sum(mean_of(x, axis) ** 2)
+    for kept in (True, False):
+        s = s + np.sum(mean_of(x, 0, kept) ** 2)
+    return s + np.sum(rebound(x) ** 2) + np.sum(rebound(x, 1) ** 2)
+
+
+def recursive(x):
+    return np.sum(along(x, 2) ** 2)
+
+
+def by_method(x):
+    scaled = Scaled()
+    return np.sum(scaled.centred(x) ** 3) + np.sum(scaled.centred(x.T @ x, axis=0) ** 2)
+
+
+def inactive(x):
+    known = mean_of(np.arange(9.0).reshape(3, 3), 0)
+    return np.sum(known * mean_of(x, axis=0))
+
+
+@pytest.mark.parametrize("fn", [both_axes, in_loops, recursive, by_method, inactive])
+def test_right_whatever_the_options_are(fn):
+    x = np.random.default_rng(0).uniform(0.5, 1.5, (3, 3))
+    tl.check_grads(fn, (x,))
+
+
+def test_defaults_are_known_inside():
+    a = np.random.default_rng(1).random((3, 4))
+    df = tl.grad(attention, wrt=(0, 1, 2))
+    df(a, a, a)
+    tl.check_grads(attention, (a, a + 1.0, a - 1.0), wrt=(0, 1, 2))
+    assert "unbroadcast" not in df.source
+    assert "def softmax_fwd(x):" in df.source
+
+
+def test_one_pair_for_each_option():
+    df = tl.grad(both_axes)
+    df(np.ones((3, 3)))
+    assert df.source.count("def log_softmax_fwd") == 2
+    assert not any("axis=axis" in line.split("#")[0] for line in df.source.splitlines())
+
+
+def test_what_carries_no_derivative_calls_the_function_as_it_is():
+    df = tl.grad(inactive)
+    df(np.ones((3, 3)))
+    assert "mean_of(np.arange(9.0).reshape(3, 3), 0)" in df.source
