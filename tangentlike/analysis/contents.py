@@ -17,8 +17,7 @@ _HARMLESS = frozenset(
     + ("keys", "values")
 )
 _READING = frozenset(
-    ("len", "enumerate", "zip", "reversed", "range", "sum", "max", "min", "any", "all")
-    + ("sorted", "print")
+    map(id, (len, enumerate, zip, reversed, range, sum, max, min, any, all, sorted, print))
 )
 
 
@@ -123,7 +122,7 @@ def _escaping(expr: ir.Expr, book: Any) -> frozenset[str]:
 
 
 def _only_reads(call: ir.Call, book: Any) -> bool:
-    if isinstance(call.fn, ir.Ref) and (call.fn.text in _READING or _is_operator(call.fn)):
+    if isinstance(call.fn, ir.Ref) and (id(call.fn.obj) in _READING or _is_operator(call.fn)):
         return True
     obj = rule_object(call, {})
     if program_of(obj) is not None:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import Any
 
-from .. import ir
+import numpy as np
+
+from .. import ir, runtime
 from ..ir.kind import SHAPE_ATTRIBUTES
 
-# Functions that look at the shape and type of an argument (by position) but not at its content.
-LIKE_ARGUMENTS: Mapping[str, tuple[int, ...]] = {
-    "zeros_like": (0,),
-    "ones_like": (0,),
-    "full_like": (0,),
-    "empty_like": (0,),
-    "unbroadcast": (1,),
-    "broadcast_like": (1,),
-    "part_like": (1,),
-    "undiff": (1,),
-    "places_left": (0,),
-    "places_taken": (0,),
-    "reached": (1,),
-    "len": (0,),
-    "shape": (0,),
-    "ndim": (0,),
-    "size": (0,),
+# Functions that look at the shape and type of an argument (at this position), not at its content.
+_SHAPE_ONLY: dict[Any, int] = {
+    **dict.fromkeys((np.zeros_like, np.ones_like, np.full_like, np.empty_like), 0),
+    **dict.fromkeys((len, np.shape, np.ndim, np.size), 0),
+    **dict.fromkeys((runtime.zeros_like, runtime.ones_like), 0),
+    **dict.fromkeys((runtime.places_left, runtime.places_taken), 0),
+    **dict.fromkeys((runtime.unbroadcast, runtime.broadcast_like, runtime.part_like), 1),
+    **dict.fromkeys((runtime.undiff, runtime.reached), 1),
 }
+_POSITIONS = {id(obj): position for obj, position in _SHAPE_ONLY.items()}
+
+
+def shape_only(fn: Any) -> int | None:
+    """The position of the argument of which a function asks for the shape only; None for others.
+
+    >>> shape_only(np.zeros_like), shape_only(np.sin)
+    (0, None)
+    """
+    return _POSITIONS.get(id(fn))
 
 
 def looked_into(expr: ir.Expr) -> frozenset[str]:
@@ -38,17 +41,17 @@ def looked_into(expr: ir.Expr) -> frozenset[str]:
     found: set[str] = set()
     work = [(expr, False)]  # parts, and whether only their shape is looked at
     while work:
-        part, shape_only = work.pop()
+        part, only_shape = work.pop()
         match part:
             case ir.Var(name):
-                found |= set() if shape_only else {name}
+                found |= set() if only_shape else {name}
             case ir.Attribute(base, name) if name in SHAPE_ATTRIBUTES:
                 work.append((base, True))
             case ir.Index(base, key):
-                work += ((base, shape_only), (key, False))
-            case ir.Call(fn=ir.Ref(text=text), args=args, kwargs=kwargs):
-                like = LIKE_ARGUMENTS.get(text.rpartition(".")[2], ())
-                work += [(arg, position in like) for position, arg in enumerate(args)]
+                work += ((base, only_shape), (key, False))
+            case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=kwargs):
+                like = shape_only(obj)
+                work += [(arg, position == like) for position, arg in enumerate(args)]
                 work += [(value, False) for _, value in kwargs]
             case _:
                 work += [(child, False) for child in ir.children(part)]

@@ -22,7 +22,7 @@ from .. import ir, runtime
 from ..ir.kind import SHAPE_ATTRIBUTES
 from ..runtime.records import attribute_of
 from .aliases import Aliases
-from .looking import LIKE_ARGUMENTS, slices_array, takes_last
+from .looking import shape_only, slices_array, takes_last
 from .memory import element
 from .namesets import NameSets
 from .newly_made import NewlyMade
@@ -96,27 +96,27 @@ def needs_of(
     found: set[str] = set()
     work = [(expr, False)]  # parts, and whether only their shape is looked at
     while work:
-        part, shape_only = work.pop()
+        part, only_shape = work.pop()
         if isinstance(part, ir.Var):
             if known(part.name):
                 found.add(part.name)
-                entries = None if shape_only or parts is None else parts.token(part)
+                entries = None if only_shape or parts is None else parts.token(part)
                 if entries is not None:
                     found.add(entries)
-                elif not shape_only or aliases.is_resized(part.name):
+                elif not only_shape or aliases.is_resized(part.name):
                     found.update(content(part.name, aliases))
         elif isinstance(part, ir.Attribute):
             work.append((part.base, part.name in SHAPE_ATTRIBUTES))
-        elif isinstance(part, ir.Index) and shape_only and slices_array(part.key):
+        elif isinstance(part, ir.Index) and only_shape and slices_array(part.key):
             work += ((part.base, True), (part.key, False))
         elif isinstance(part, ir.Index) and parts is not None and (entries := parts.token(part)):
             found.add(entries)
             work += ((part.base, True), (part.key, False))
         elif isinstance(part, ir.Display):
-            work.extend((item, shape_only) for item in (*part.keys, *part.items))
+            work.extend((item, only_shape) for item in (*part.keys, *part.items))
         elif isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref):
-            like = LIKE_ARGUMENTS.get(part.fn.text.rpartition(".")[2], ())
-            work.extend((arg, position in like) for position, arg in enumerate(part.args))
+            like = shape_only(part.fn.obj)
+            work.extend((arg, position == like) for position, arg in enumerate(part.args))
             work.extend((value, False) for _, value in part.kwargs)
         elif isinstance(part, ir.Call) and _asks_shadow(part, known):
             asked = SHADOW_METHODS[part.fn.name]  # type: ignore[union-attr]

@@ -13,7 +13,7 @@ from .. import ir
 from ..ir.index import OUTERMOST
 from ..ir.kind import SHAPE_ATTRIBUTES
 from .aliases import Aliases
-from .looking import LIKE_ARGUMENTS
+from .looking import shape_only
 from .regions import Access, Regions
 from .sharing import owner
 from .structure import Structure
@@ -160,10 +160,10 @@ def _parts(expr: ir.Expr) -> Iterator[ir.Expr]:
             yield from _parts(key)
         case ir.Attribute(ir.Var(), name) if name in SHAPE_ATTRIBUTES:
             return
-        case ir.Call(fn=ir.Ref(text=text), args=args, kwargs=kwargs):
-            like = LIKE_ARGUMENTS.get(text.rpartition(".")[2], ())
+        case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=kwargs):
+            like = shape_only(obj)
             for position, arg in enumerate(args):
-                if position not in like or not isinstance(arg, ir.Var):
+                if position != like or not isinstance(arg, ir.Var):
                     yield from _parts(arg)
             for _, value in kwargs:
                 yield from _parts(value)

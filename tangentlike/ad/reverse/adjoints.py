@@ -15,7 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ... import ir
+import numpy as np
+
+from ... import ir, runtime
 from ...analysis.aliases import SHARED, Aliases, rebased
 from ...analysis.memory import VIEW_ATTRIBUTES, base_names, surely_basic
 from ...errors import Place
@@ -38,6 +40,7 @@ class Field:
 
 Step = ir.Expr | Field  # the step from a value to a part of it: the key of an item, or a field
 _WHOLE = (ir.Display("tuple", ()), ir.Const(Ellipsis))  # keys of all that an array holds
+_NEW = (np.zeros_like, np.ones_like, np.zeros, np.full_like, runtime.zeros_like, runtime.ones_like)
 # Helpers that may give a list (or a dict) though their annotations do not say so.
 _MAY_MAKE_LISTS = (
     *("sum_items_bar", "scale_items", "dot_items", "join_items", "accumulate", "put_items"),
@@ -282,7 +285,7 @@ class Adjoints:
         rule = self.context.rule_for(value)
         if rule is not None:
             return rule.view_of(value) == "no"
-        return value.fn.text.rpartition(".")[2] in ("zeros_like", "ones_like", "zeros", "full_like")
+        return any(value.fn.obj is made for made in _NEW)
 
     def _strip(self, value: ir.Expr, name: str) -> ir.Expr:
         """`broadcast_like(e, x)` as a contribution to `x` is just `e`."""

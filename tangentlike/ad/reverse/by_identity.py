@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import neg
 
+import numpy as np
+
 from ... import ir, runtime
 from ...analysis.aliases import SHARED, Aliases
 from ...analysis.memory import surely_basic
@@ -520,7 +522,7 @@ class IdentityStatements(Statements):
         assert isinstance(array, ir.Var)
         self._refuse_container(array, call)
         entry: ir.Expr = ir.Index(self.adjoints.call("of", array), key)
-        if "subtract" in call.fn.text:
+        if call.fn.obj == np.subtract.at:
             entry = ir.Call(ir.Ref("-", neg), (entry,))
         elif self.adjoints.by_name(value.name):
             entry = ir.Call(self.context.helper("copy"), (entry,))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from ... import ir
 from ...analysis.assigned import Assigned, entry_is_there
-from ...analysis.looking import LIKE_ARGUMENTS
+from ...analysis.looking import shape_only
 from ...analysis.record_types import record_class, record_names, sets_when_made
 from ...analysis.structure import Structure
 from ..context import Context
@@ -40,8 +40,8 @@ def _shapes_asked(stmts: list[ir.Stmt]) -> Iterator[str]:
     """The names after which zeros are shaped: `d` of `d_bar = np.zeros_like(d)`."""
     for stmt in stmts:
         match stmt:
-            case ir.Assign(value=ir.Call(fn=ir.Ref(text=text), args=(ir.Var(name), *_))):
-                if 0 in LIKE_ARGUMENTS.get(text.rpartition(".")[2], ()):
+            case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=(ir.Var(name), *_))):
+                if shape_only(obj) == 0:
                     yield name
 
 

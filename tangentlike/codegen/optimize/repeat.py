@@ -68,7 +68,7 @@ class _Repeating(Asking):
                 return kind.form != "list" and not copies and _is_position(key)
             case ir.Attribute(base=ir.Var(base), name="T"):
                 return self.facts.kind(base).form == "array" and not self.facts.by_identity
-            case ir.Call(fn=ir.Ref(text=text)) if text in _COUNTING or text == "len":
+            case ir.Call(fn=ir.Ref(text=text, obj=obj)) if text in _COUNTING or obj is len:
                 return kind.form == "number" and kind.discrete
             case _:
                 return False

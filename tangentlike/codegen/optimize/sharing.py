@@ -12,7 +12,6 @@ import numpy as np
 
 from ... import ir
 from ...ir.kind import LAYOUT_ATTRIBUTES
-from ...runtime.records import attribute_of
 from .effects import (
     MUTATORS,
     NOTHING,
@@ -359,7 +358,4 @@ def _inside(expr: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, .
 
 
 def _writes_first_only(fn: ir.Ref) -> bool:
-    return runtime_name(fn.obj) == "add_at" or attribute_of(fn.obj, "__name__", "") in (
-        "at",
-        "copyto",
-    )
+    return runtime_name(fn.obj) == "add_at" or numpy_name(fn.obj) in ("at", "copyto")
