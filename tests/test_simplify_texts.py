@@ -360,3 +360,23 @@ def test_names_have_the_lowest_numbers_that_are_free():
     assert "x1_bar = 2.0 * x1" in text  # (the user's own numbers stay)
     assert "product_bar = x1_bar[1:-1]" in text
     assert "x2_bar" in text
+
+
+def masked(x):
+    y = x * x
+    y[0] = 0.1
+    return np.sum(y * x)
+
+
+def two_sums(x, k):
+    ratio = np.log(x / k)
+    return np.sum(ratio) + np.sum(x * np.sin(k))
+
+
+def test_a_factor_of_one_is_a_copy_or_a_term():
+    x, k = np.array([0.3, 0.4, 0.5]), np.array([1.3, 0.7, 0.9])
+    for fn, args in ((masked, (x,)), (two_sums, (x, k))):
+        df = tl.grad(fn, wrt=tuple(range(len(args))), example=args)
+        assert "1.0 *" not in df.source
+        tl.check_grads(fn, args)
+    assert "x_bar = np.sin(k) + ratio_bar / k" in df.source

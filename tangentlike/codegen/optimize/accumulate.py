@@ -1,7 +1,8 @@
 """Contributions to one adjoint: the first is assigned, neighbours are added in one line.
 
 A zero that is only added to, `x_bar = 0.0` then `x_bar += e`, is `x_bar = e`; that the value
-may be updated in place afterwards must stay true, so `e` has to be an object of its own.
+may be updated in place afterwards must stay true, so `e` has to be an object of its own. In the
+same way `x_bar = y.copy()` then `x_bar += e` is `x_bar = y + e`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TypeGuard
 from ... import ir, runtime
 from .algebra import ADD, NEG, SUB
 from .analyses import Asking, analyses
+from .copies import source_of
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import Facts, numpy_name, runtime_name, words
 from .measure import LINE, depth, statement_width
@@ -46,10 +48,12 @@ def merge_contributions(function: ir.Function, facts: Facts) -> ir.Function:
 
 @dataclass(frozen=True)
 class Zero:
-    """Where a place was set to zero, and where something was first added to its array since."""
+    """Where a place was set to zero, and where something was first added to its array since; or
+    where a name was given a copy of `source`."""
 
     at: int
     added: int | None = None
+    source: str | None = None
 
     def shifted(self, position: int) -> Zero:
         """The same after a statement was put in at a position."""
@@ -57,6 +61,7 @@ class Zero:
         return Zero(
             self.at + (self.at >= position),
             None if added is None else added + (added >= position),
+            self.source,
         )
 
 
@@ -79,8 +84,11 @@ class _Merging(Asking):
                 out.append(new)
             self._forget(zeros, new, len(out) - 1)
             place = _zeroed(new, self.facts)
+            copied = self._copied(new)
             if place is not None:
                 zeros[place] = Zero(len(out) - 1)
+            elif copied is not None:
+                zeros[copied[0]] = Zero(len(out) - 1, source=copied[1])
         return tuple(s for s in out if s is not None) if changed else block
 
     # ---------------------------------------------------------------- first contributions
@@ -91,6 +99,10 @@ class _Merging(Asking):
         old = stmt
         if not isinstance(stmt, ir.Update) or stmt.target not in zeros:
             return stmt
+        if stmt.op not in (IADD, ISUB):
+            return stmt
+        if zeros[stmt.target].source is not None:
+            return self._added_to_copy(stmt, zeros, out)
         if stmt.op == ISUB and is_float(stmt.value, self.facts):
             stmt = ir.Update(stmt.target, IADD, ir.Call(NEG, (stmt.value,)), stmt.origin)
             new = self._first_contribution(stmt, zeros, out)
@@ -117,6 +129,31 @@ class _Merging(Asking):
             out[zeros.pop(stmt.target).at] = None
             return ir.Assign(name, value, stmt.origin)
         return stmt
+
+    def _copied(self, stmt: ir.Stmt) -> tuple[ir.Var, str] | None:
+        """`x_bar` and `y` of `x_bar = y.copy()`, an array with axes."""
+        if not isinstance(stmt, ir.Assign) or stmt.origin.role != "adjoint":
+            return None
+        source = source_of(stmt.value)
+        if not isinstance(source, ir.Var) or not isinstance(stmt.target, str):
+            return None
+        kind = self.facts.kind(source.name)
+        if kind.form != "array" or not kind.rank:
+            return None
+        return ir.Var(stmt.target), source.name
+
+    def _added_to_copy(
+        self, stmt: ir.Update, zeros: dict[ir.Expr, Zero], out: list[ir.Stmt | None]
+    ) -> ir.Stmt:
+        """The sum of what a name was given a copy of and of what is first added to it."""
+        source = zeros[stmt.target].source
+        name = stmt.target.name if isinstance(stmt.target, ir.Var) else ""
+        silent = expr_effect(stmt.value, self.facts, True).silent
+        if source is None or not silent or name in (source, *ir.names_in(stmt.value)):
+            return stmt
+        out[zeros.pop(stmt.target).at] = None
+        value = ir.Call(ADD if stmt.op == IADD else SUB, (ir.Var(source), stmt.value))
+        return ir.Assign(name, value, stmt.origin)
 
     def _is_ready(self, read: Effect, between: list[ir.Stmt | None]) -> bool:
         """Whether what is read has its value before the statements."""
@@ -173,7 +210,10 @@ class _Merging(Asking):
         content = effect.content | effect.writes
         for place, zero in list(zeros.items()):
             names = root_names(place)
-            if _adds_to(stmt, place) and self._is_apart(stmt, names):
+            source = {zero.source} if zero.source is not None else set()
+            if source & effect.binds or self.sharing.meet(source, effect.writes):
+                del zeros[place]
+            elif _adds_to(stmt, place) and self._is_apart(stmt, names):
                 zeros[place] = zero if zero.added is not None else Zero(zero.at, at)
             elif (
                 not names.isdisjoint(touched)

@@ -131,9 +131,16 @@ class _Fold(ir.Rewriter):
         new = self.expr(value)
         if new is value or sources(value, self.facts, True) or not sources(new, self.facts, True):
             return new
+        if isinstance(new, ir.Var) and self._is_float_array(new):  # `1.0 * x`
+            return ir.Call(ir.Attribute(new, "copy"), ())
         if isinstance(value, ir.Call):  # its operands at least (of a view they are its memory)
             return ir.rebuild(value, self.owned)
         return value
+
+    def _is_float_array(self, name: ir.Var) -> bool:
+        """Whether a name is an array with axes whose copy has the type of `1.0` times it."""
+        kind = self.facts.kind(name.name)
+        return kind.form == "array" and bool(kind.rank) and self.floating(name)
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
         """The folded expression; `expr` itself if there is nothing to do."""
