@@ -20,24 +20,26 @@ B = np.array([0.2, 0.9, -0.6])
 M = np.array([[0.3, -0.8, 0.5], [1.1, 0.4, -0.2], [0.6, 0.1, 0.9]])
 
 
-def gradient(f: Any, *args: Any) -> tuple[Any, ...]:
+def gradient(f: Any, *args: Any, example: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
     """The gradient by identity with respect to all arguments."""
     names = f.__code__.co_varnames[: f.__code__.co_argcount]
-    request = Request("grad", names[: len(args)], bare=False, by_identity=True)
+    request = Request("grad", names[: len(args)], bare=False, example=example, by_identity=True)
     derived = derive(f, request)
     assert "Shadow()" in derived.source
     return derived.function(*args)
 
 
 def check(f: Any, *args: Any) -> None:
-    """Compare with central differences, and the arguments with what they were."""
+    """Compare with central differences, and the arguments with what they were: right for any types,
+    and made for those of the arguments."""
     before = copy.deepcopy(args)
-    found = gradient(f, *args)
-    for seed in (3, 4):
-        directions = agreement.directions_for(args, tuple(range(len(args))), seed)
-        expected = agreement.slope(f, args, directions, 1e-5)
-        assert agreement.close(agreement.inner(directions, list(found)), expected, 1e-6)
-    assert agreement.same_bits(args, before)
+    for example in (None, args):
+        found = gradient(f, *args, example=example)
+        for seed in (3, 4):
+            directions = agreement.directions_for(args, tuple(range(len(args))), seed)
+            expected = agreement.slope(f, args, directions, 1e-5)
+            assert agreement.close(agreement.inner(directions, list(found)), expected, 1e-6)
+        assert agreement.same_bits(args, before)
 
 
 # ------------------------------------------------------------------------------- arrays
@@ -561,3 +563,131 @@ def test_an_array_added_to_a_list_is_no_more_items() -> None:
         gradient(f, A, 0.8, A.copy())
     with pytest.raises(tl.UnsupportedError, match="adds an array entry by entry"):
         tl.grad(f)(A, 0.8, A.copy())
+
+
+# --------------------------------------------------------- numbers that a loop takes out of arrays
+
+
+def fused(p, q):
+    return p * q + 1.0
+
+
+def test_items_of_an_array_that_a_callee_is_given() -> None:
+    def f(x):
+        a = 1.0
+        for v in x:
+            a = fused(a, v)
+        return a * x[0]
+
+    check(f, A)
+
+
+def test_items_of_several_arrays() -> None:
+    def f(x, y):
+        a = 1.0
+        for i, (v, w) in enumerate(zip(x, reversed(y))):
+            a = fused(a, v) * (i + fused(w, v))
+        for v in x[::-1]:
+            a += fused(v, v)
+        return a
+
+    check(f, A, B)
+
+
+def test_items_of_rows() -> None:
+    def f(m):
+        a = 1.0
+        kept = []
+        for row in m:
+            for v in row:
+                a = fused(a, v)
+                kept.append(v)
+            row_sum = fused(row, a)
+            a = fused(np.sum(row_sum), 0.1)
+        return a + fused(kept[3], kept[4])
+
+    check(f, M)
+
+
+def test_items_unpacked_from_an_array() -> None:
+    def f(x):
+        u, v, w = x
+        first, *others = x
+        return fused(u, v) * fused(w, first) + fused(others[0], others[1])
+
+    check(f, A)
+
+
+def test_items_of_an_array_in_a_while_loop() -> None:
+    def f(x):
+        a, i = 1.0, 0
+        while i < len(x):
+            v = x[i]
+            a = fused(a, v)
+            if a > 1e6:
+                break
+            i += 1
+        for v in x:
+            if v > 1e6:
+                break
+            a = fused(v, a)
+        return a
+
+    check(f, A)
+
+
+def test_items_of_an_array_that_is_written() -> None:
+    def f(x):
+        y = x * 2.0
+        a = 1.0
+        for v in y:
+            a = fused(a, v)
+            y[-1] = fused(a, y[-1])
+        return a + np.sum(y)
+
+    check(f, A)
+
+
+def test_items_are_read_when_the_loop_comes_to_them() -> None:
+    def of_an_array(x):
+        y = x * 1.0
+        a = 1.0
+        for v in y:
+            y[-1] += fused(v, a)
+            y += 0.3 * np.sin(v)
+            a = a * v
+        return a + np.sum(y)
+
+    def of_a_list(x):
+        y = [x[0] * 2.0, x[1], x[2] * x[0]]
+        a = 1.0
+        for v in y:
+            y[-1] = fused(v, a)
+            y[0] = y[0] * a
+            a = a * v
+        return a + sum(y)
+
+    def of_either(x, y):
+        a = 1.0
+        for v in y:
+            x[2] += v
+            y[1:] *= fused(v, a)
+            a = a * v + np.sum(x)
+        return a
+
+    check(of_an_array, A)
+    check(of_a_list, A)
+    check(of_either, A, B)
+
+
+def test_items_written_by_another_name() -> None:
+    def f(x):
+        rows = [x * 1.0]
+        y = rows[0]
+        a = 1.0
+        for v in y:
+            rows[0][-1] += fused(v, a)
+            a = a * v
+        return a + np.sum(y)
+
+    check(f, A)

@@ -163,6 +163,12 @@ def repeat_items(y, g, xs):
     xs_bar = 0
 
 
+@rule(runtime.live_items, view="maybe", kind=unknown)
+def live_items(y, x):
+    y_dot = live_items(x_dot)
+    x_bar = join_items(y_bar, x)
+
+
 @rule(runtime.join_items, view="maybe", kind=same_as(1))
 def join_items(y, parts, x):
     y_dot = join_items(parts_dot, x)

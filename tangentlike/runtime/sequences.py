@@ -10,7 +10,7 @@ import numpy as np
 
 from .broadcasting import _is_complex, broadcast_like, unbroadcast, zeros_like
 from .mutation import accumulate, copy
-from .records import Record, added, names_of
+from .records import Record, added, is_array, names_of
 from .refused import written_for
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "difference_over",
     "dot_items",
     "join_items",
+    "live_items",
     "products_of_others",
     "products_of_pairs",
     "repeat_items",
@@ -97,6 +98,12 @@ def add_repeats(g: Any, xs: Any) -> list[Any]:
 def repeat_items(part: Any, g: Any) -> list[Any]:
     """`part` repeated to the length of `g`: the other way round than `add_repeats`."""
     return list(part) * (len(g) // len(part)) if part else []
+
+
+def live_items(x: Any) -> Any:
+    """What a loop over `x` goes through by position: an array, a list or a tuple itself, whose
+    items may be written meanwhile; a list of the items of anything else."""
+    return x if isinstance(x, (list, tuple)) or is_array(x) else list(x)
 
 
 def join_items(parts: Any, x: Any) -> Any:

@@ -16,7 +16,7 @@ from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
 from ...analysis.saving import Needed, Recording, Saves, is_scatter
 from ...errors import UnsupportedError
-from ...ir.kind import Kind
+from ...ir.kind import UNKNOWN, Kind
 from ..context import BINARY_OF, Context
 from ..loops import sources_of
 from ..normalize.shadow_calls import shadow_method
@@ -61,17 +61,31 @@ class IdentityPreparation(Preparation):
         return super().statement(stmt)
 
     def _for(self, stmt: ir.For) -> list[ir.Stmt]:
-        """What may be a set, a dict, or an iterator is made a list of its items first."""
+        """What may be a set, a dict, or an iterator is made a list of its items first, unless the
+        loop may write these."""
         before: list[ir.Stmt] = []
         names: dict[str, ir.Expr] = {}
         for name in sources_of(stmt.iter):
             if self.context.kind_of(ir.Var(name)).form not in ("array", "list", "tuple"):
-                call = ir.Call(ir.Ref("list", list), (ir.Var(name),), at=stmt.origin.place)
-                items = self._fresh(f"{name}_items", Kind("list"))
+                written = self._writes(stmt.body)
+                fn = self.context.helper("live_items") if written else ir.Ref("list", list)
+                call = ir.Call(fn, (ir.Var(name),), at=stmt.origin.place)
+                items = self._fresh(f"{name}_items", UNKNOWN if written else Kind("list"))
                 before.append(ir.Assign(items, call, stmt.origin))
                 names[name] = ir.Var(items)
         iterable = ir.substitute(stmt.iter, names) if names else stmt.iter
         return [*before, *super()._for(dataclasses.replace(stmt, iter=iterable))]
+
+    def _is_written_in(self, body: ir.Block, sequence: str) -> bool:
+        """(A number that is read of an array is another object each time.)"""
+        if self.context.kind_of(ir.Var(sequence)).form in ("list", "tuple"):
+            return self._writes(body)
+        item = self.context.kind_of(ir.Index(ir.Var(sequence), ir.Const(0)))
+        return item.form != "array" and not item.discrete
+
+    def _writes(self, body: ir.Block) -> bool:
+        """Whether a loop writes anything: by which names is not asked."""
+        return any(map(self.context.sources().written, ir.statements(body)))
 
     def _update(self, stmt: ir.Update) -> list[ir.Stmt]:
         """`t op= v`, of a name, an item or an attribute."""

@@ -107,11 +107,15 @@ class Preparation(ir.Rewriter):
     def _for(self, stmt: ir.For) -> list[ir.Stmt]:
         sequences = sources_of(stmt.iter)
         keys = any(self.context.kind_of(ir.Var(name)).form == "dict" for name in sequences)
-        if not keys and any(map(self.aliases.is_written, sequences)):
+        if not keys and any(self._is_written_in(stmt.body, name) for name in sequences):
             stmt = indexed(stmt, self._fresh("index", INT), stmt.body)
         if may_break(stmt.body):
             return self._counted(stmt, "count")
         return [self.inside(stmt)]
+
+    def _is_written_in(self, body: ir.Block, sequence: str) -> bool:
+        """Whether the reverse sweep may find other items in a sequence than a loop did."""
+        return self.aliases.is_written(sequence)
 
     # ---------------------------------------------------------------------- single statements
 
