@@ -123,7 +123,7 @@ def restore_entry(d: Any, key: Any, saved: list[Any]) -> None:
 
 
 def saved_contents(x: Any, outer: frozenset[int] = frozenset()) -> Any:
-    """What an array, list, dict or object holds: each item with what that holds. (`outer` are the
+    """What an array, container or object holds: each item with what that holds. (`outer` are the
     containers that `x` is found in, by their ids: one that holds itself is gone through once.)"""
     if isinstance(x, np.ndarray):
         return x.copy()
@@ -134,6 +134,8 @@ def saved_contents(x: Any, outer: frozenset[int] = frozenset()) -> Any:
         return [(item, saved_contents(item, within)) for item in x]
     if isinstance(x, dict):
         return [(key, item, saved_contents(item, within)) for key, item in x.items()]
+    if isinstance(x, set):
+        return x.copy()
     has_fields = hasattr(x, "__dict__") and not isinstance(x, types.ModuleType) and not callable(x)
     return saved_contents(vars(x), within) if has_fields else None
 
@@ -154,6 +156,9 @@ def restore_contents(x: Any, saved: Any) -> None:
         x.update((key, item) for key, item, _ in saved)
         for _, item, inside in saved:
             restore_contents(item, inside)
+    elif isinstance(x, set):
+        x.clear()
+        x.update(saved)
     else:
         restore_contents(vars(x), saved)
 

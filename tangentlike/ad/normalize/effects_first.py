@@ -22,17 +22,13 @@ from typing import Any
 import numpy as np
 
 from ... import ir
+from ...analysis.operations import MUTATING_METHODS
 from ...errors import Place, UnsupportedError
 from ...frontend.jumps import negated
 from ...frontend.lower import Lowered, names_of
 from ...frontend.naming import noun
 from ...frontend.nested import Chain, Closure
-from ...ir.kind import UNKNOWN, Kind
-
-_CHANGING = frozenset(
-    ["append", "appendleft", "clear", "extend", "extendleft", "insert", "pop", "popitem"]
-    + ["popleft", "remove", "setdefault", "update"]
-)
+from ...ir.kind import Kind
 
 
 def effects_first(
@@ -207,9 +203,8 @@ class _Apart:
         classes = [k.cls for k in (kind, *kind.among) if k.has_methods]
         if classes:
             return any(self.changes(getattr(cls, name, None)) for cls in classes)
-        held = kind.items or ((kind.item,) if kind.item is not None else (UNKNOWN,))
-        # (What is popped is put back when the statement is reversed: flags of rounds as well.)
-        return name in _CHANGING and (name == "pop" or not all(part.discrete for part in held))
+        # (Of what holds no derivatives, too: indices that are popped are put back in reverse.)
+        return name in MUTATING_METHODS
 
     def _refuse(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
         """Refuse code that travels as text and calls a function that writes what it is given."""

@@ -423,8 +423,12 @@ class IdentityStatements(Statements):
             root = ir.children(root)[0]
         if name not in self.active or root.name not in self.active:
             return
-        if adjoints.by_name(root.name) and isinstance(base, ir.Var):
-            adjoints.contribute(root.name, self.adjoints.bar(name))
+        if adjoints.by_name(root.name) and adjoints.by_name(name):
+            adjoints.contribute(root.name, adjoints.bar(name))
+        elif adjoints.by_name(root.name):  # (`q[..., None]`: a number with axes)
+            taken = (adjoints.call("take", ir.Var(name)), ir.Var(root.name))
+            summed = ir.Call(self.context.helper("unbroadcast"), taken)
+            adjoints.contribute(root.name, summed)
         elif adjoints.by_name(name):
             if not present:
                 return

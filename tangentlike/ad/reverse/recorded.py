@@ -163,10 +163,12 @@ class Recorder:
         is_list = self.context.kind_of(ir.Var(name)).form == "list"
         return ir.Slice() if is_list else ir.Const(Ellipsis)
 
-    def _has_contents(self, entries: ir.Index | ir.Attribute) -> TypeGuard[ir.Index]:
-        """Whether all is written that a dict or object holds: no key stands for that."""
-        whole = isinstance(entries, ir.Index) and entries.key == ir.Const(Ellipsis)
-        return whole and self.context.kind_of(entries.base).form in ("dict", "object")
+    def _has_contents(self, entries: ir.Index | ir.Attribute, stmt: ir.Stmt) -> TypeGuard[ir.Index]:
+        """Whether all is written that a dict, set or object holds: no key stands for that."""
+        if not isinstance(entries, ir.Index) or entries.key != ir.Const(Ellipsis):
+            return False
+        form = self.context.kind_of(entries.base).form
+        return form in ("dict", "set", "object") or (form == "unknown" and _calls_method(stmt))
 
     def _may_be_absent(
         self, entries: ir.Index | ir.Attribute, stmt: ir.Stmt
@@ -186,7 +188,7 @@ class Recorder:
                 named = (entries.base, ir.Const(entries.name))
                 return ir.Call(self.context.helper("saved_attribute"), named)
             return entries
-        if self._has_contents(entries):
+        if self._has_contents(entries, stmt):
             return ir.Call(self.context.helper("saved_contents"), (entries.base,))
         if self._may_be_absent(entries, stmt):
             place = (entries.base, as_value(entries.key))
@@ -324,7 +326,7 @@ class Recorder:
         whole = self.aliases.through(name)
         if isinstance(entries, ir.Attribute):
             return ir.Store(ir.Attribute(whole, entries.name), saved, origin)
-        if self._has_contents(entries):
+        if self._has_contents(entries, stmt):
             restore = ir.Call(self.context.helper("restore_contents"), (whole, saved))
             return ir.Do(restore, origin)
         place = ir.Index(whole, entries.key)
@@ -409,6 +411,14 @@ def _refuse_resize(stmt: ir.Stmt, name: str) -> None:
                 stmt.origin.place,
                 "Make a new array: np.resize(a, shape), or np.zeros and a store.",
             )
+
+
+def _calls_method(stmt: ir.Stmt) -> bool:
+    """Whether a statement changes an object by a method of it, which may be one of a container."""
+    match getattr(stmt, "value", None):
+        case ir.Call(fn=ir.Attribute(ir.Var(), _)):
+            return True
+    return False
 
 
 def _undone(stmt: ir.Stmt) -> bool:

@@ -42,7 +42,7 @@ VIEW_METHODS = words(
     "popleft popitem setdefault __getitem__ conj conjugate"
 )
 _SHAPE_FUNCTIONS = frozenset(["zeros_like", "ones_like", "empty_like", "shape", "ndim", "size"])
-_RESIZED = ("list", "dict", "unknown")  # what may have another length after it was written
+_RESIZED = ("list", "dict", "set", "object", "unknown")  # whose length a write may change
 _CALL_IN_TEXT = re.compile(r"([\w.]*[\w\])}'\"])\s*\(")
 _KEYWORDS = words("if in for and or not is else lambda")
 _EVERYTHING = "*"
