@@ -88,7 +88,7 @@ def may_have_made(node: FunctionNode, owner: str, code: types.CodeType) -> bool:
     [True, False, False]
     """
     alone = _compiled(node, owner, code.co_freevars)
-    if alone is None or _steps(alone) == _steps(code):
+    if alone is None or same_program(alone, code) or _steps(alone) == _steps(code):
         return True
     names, of_text = _named(code), _named(alone)
     asserts = any(isinstance(part, ast.Assert) for part in ast.walk(node))

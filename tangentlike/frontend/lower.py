@@ -18,6 +18,8 @@ from typing import Any
 from .. import ir
 from ..errors import Place, UnsupportedError
 from ..ir import Block, Function
+from ..ir.facts import fact
+from ..ir.index import references
 from ..ir.names import Names
 from ..runtime.recent import Recent
 from .attempts import refuse_contents
@@ -102,12 +104,7 @@ def read_once(fn: Callable[..., Any], managers: bool = False) -> Lowered:
 
 def _holds_lifted(function: Function) -> bool:
     """Whether functions were made for some that are defined inside it."""
-    return any(
-        isinstance(part, ir.Ref) and lifted_of(part.obj) is not None
-        for stmt in ir.statements(function.body)
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
-    )
+    return any(lifted_of(ref.obj) is not None for ref in fact(references, function))
 
 
 def lower(fn: Callable[..., Any], managers: bool = False) -> Lowered:

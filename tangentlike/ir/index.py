@@ -11,11 +11,29 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 from ..errors import InternalError
-from .nodes import Block, For, Function, If, Stmt, While, With
-from .visitor import binds, blocks, reads
+from .nodes import Block, For, Function, If, Ref, Stmt, While, With
+from .visitor import binds, blocks, expressions, parts_of, reads, statements
 
 _COMPOUND = (If, For, While, With)
 OUTERMOST = -1  # the number of what is around the statements of the function's body
+
+
+def references(function: Function) -> tuple[Ref, ...]:
+    """What the statements of a function refer to outside of it, each once, in program order (text
+    that travels whole has its own). A function has a few of them, however long it is: a pass that
+    is about some operations asks here first whether there are any.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> [ref.text for ref in references(program("y = a * b * print(a)"))]
+    ['*', 'print']
+    """
+    found: dict[tuple[str, int], Ref] = {}
+    for stmt in statements(function.body):
+        for expr in expressions(stmt):
+            for part in parts_of(expr):
+                if type(part) is Ref:
+                    found.setdefault((part.text, part.key), part)
+    return tuple(found.values())
 
 
 class ProgramIndex:

@@ -19,6 +19,7 @@ from .nodes import (
     Function,
     If,
     Index,
+    Opaque,
     Param,
     Return,
     Stmt,
@@ -30,7 +31,7 @@ from .nodes import (
 from .visitor import binds, expressions, of_node, reads, statements, walk
 
 _STATEMENTS = get_args(Stmt)
-_EXPRESSIONS = get_args(Expr)
+_EXPRESSIONS = frozenset(get_args(Expr))
 
 
 def check_program(function: Function, stage: str = "derive") -> None:
@@ -42,22 +43,36 @@ def check_program(function: Function, stage: str = "derive") -> None:
             fail(stage, f"{type(param).__name__} among the parameters", None)
     _require_jumps(function.body[:-1], False, stage)
     for stmt in statements(function.body):
-        if not isinstance(stmt, _STATEMENTS):
-            fail(stage, f"{type(stmt).__name__} is not a statement of the IR", stmt)
-        _require_targets(stmt, stage)
-        for expr in expressions(stmt):
-            wrong = _wrong_part(expr)
-            if wrong:
-                fail(stage, wrong, stmt)
+        wrong = _wrong_statement(stmt)
+        if wrong:
+            fail(stage, wrong, stmt)
+
+
+@of_node
+def _wrong_statement(stmt: Any) -> str:
+    """What is wrong with a statement itself, or ""."""
+    if not isinstance(stmt, _STATEMENTS):
+        return f"{type(stmt).__name__} is not a statement of the IR"
+    for name in binds(stmt):
+        if not _is_name(name):
+            return f"{name!r} is bound, which is not a name"
+    match stmt:
+        case Assign(target=tuple(), value=Display()):
+            return "a display is unpacked"
+        case Update(target=target) if not isinstance(target, Var | Index | Attribute):
+            return f"{type(target).__name__} is updated"
+        case Store(target=target) if not isinstance(target, Index | Attribute):
+            return f"{type(target).__name__} is stored to"
+    return next(filter(None, map(_wrong_part, expressions(stmt))), "")
 
 
 @of_node
 def _wrong_part(expr: Any) -> str:
     """What is wrong with an expression, or ""."""
     for part in walk(expr):
-        if not isinstance(part, _EXPRESSIONS):
+        if type(part) not in _EXPRESSIONS and not isinstance(part, Opaque):
             return f"{type(part).__name__} is not an expression of the IR"
-        if isinstance(part, Var) and not _is_name(part.name):
+        if type(part) is Var and not _is_name(part.name):
             return f"{part.name!r} is not a name"
     return ""
 
@@ -94,19 +109,6 @@ def _require_jumps(block: Block, leaves: bool, stage: str) -> None:
                 if stmt.body and isinstance(stmt.body[-1], Break):
                     fail(stage, "a break that is not in a branch", stmt.body[-1])
                 _require_jumps(stmt.body, True, stage)
-
-
-def _require_targets(stmt: Stmt, stage: str) -> None:
-    for name in binds(stmt):
-        if not _is_name(name):
-            fail(stage, f"{name!r} is bound, which is not a name", stmt)
-    match stmt:
-        case Assign(target=tuple(), value=Display()):
-            fail(stage, "a display is unpacked", stmt)
-        case Update(target=target) if not isinstance(target, Var | Index | Attribute):
-            fail(stage, f"{type(target).__name__} is updated", stmt)
-        case Store(target=target) if not isinstance(target, Index | Attribute):
-            fail(stage, f"{type(target).__name__} is stored to", stmt)
 
 
 def _is_name(name: Any) -> bool:

@@ -57,6 +57,8 @@ from ..errors import UnsupportedError, not_by_names
 from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
+from ..ir.facts import fact
+from ..ir.index import references
 from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
 from ..ir.verify import check_bound, check_program
@@ -321,15 +323,11 @@ class Builder:
         function = lowered.function
         if computes_complex(function, self._kinds(function, given)):
             return True
-        for stmt in ir.statements(function.body):
-            for expr in ir.expressions(stmt):
-                for part in ir.walk(expr):
-                    if not isinstance(part, ir.Ref) or id(part.obj) in seen:
-                        continue
-                    if self.book.is_callee(part.obj):
-                        seen.add(id(part.obj))
-                        if self.computes_complex(self.callees.lowered(part.obj), {}, seen):
-                            return True
+        for ref in fact(references, function):
+            if id(ref.obj) not in seen and self.book.is_callee(ref.obj):
+                seen.add(id(ref.obj))
+                if self.computes_complex(self.callees.lowered(ref.obj), {}, seen):
+                    return True
         return False
 
     def _primal(

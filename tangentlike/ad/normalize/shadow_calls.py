@@ -16,6 +16,8 @@ import numpy as np
 
 from ... import ir, runtime
 from ...errors import UnknownClassError
+from ...ir.facts import fact
+from ...ir.index import references
 from ...ir.kind import Kind
 
 __all__ = ["SHADOW", "as_functions", "as_methods", "has_shadow", "shadow_method", "shadow_names"]
@@ -24,6 +26,7 @@ SHADOW = Kind("object", cls=runtime.Shadow)
 _METHODS = {name: getattr(runtime.Shadow, name) for name in runtime.Shadow.operations}
 _MADE_OF = {"take": 1, "put": 2}  # where what a value was made of begins
 _NAMES = {id(method): name for name, method in _METHODS.items()}
+_OWN = frozenset((id(runtime.Shadow), *_NAMES))
 
 
 def shadow_method(expr: ir.Expr | None) -> str:
@@ -35,7 +38,14 @@ def shadow_method(expr: ir.Expr | None) -> str:
 
 def has_shadow(function: ir.Function) -> bool:
     """Whether a function finds adjoints by identity."""
-    return bool(function.shadows) or any(map(_makes, ir.statements(function.body)))
+    if function.shadows or not _refers(function):
+        return bool(function.shadows)
+    return any(map(_makes, ir.statements(function.body)))
+
+
+def _refers(function: ir.Function) -> bool:
+    """Whether a function refers to `Shadow` or to one of its methods."""
+    return any(id(ref.obj) in _OWN for ref in fact(references, function))
 
 
 def _makes(stmt: ir.Stmt) -> bool:
@@ -48,6 +58,8 @@ def _makes(stmt: ir.Stmt) -> bool:
 def shadow_names(function: ir.Function) -> frozenset[str]:
     """The names of the shadows of a function: made here, given, or in one another."""
     found = set(function.shadows)
+    if not found and not _refers(function):
+        return frozenset()
     for stmt in ir.statements(function.body):
         match stmt:
             case ir.Assign(target=str(name), value=ir.Call() as call):
@@ -112,6 +124,8 @@ def as_functions(function: ir.Function) -> ir.Function:
 
 def as_methods(function: ir.Function) -> ir.Function:
     """The same as it is printed: with methods."""
+    if not _refers(function):
+        return function
 
     def called(expr: ir.Expr) -> ir.Expr:
         expr = ir.rebuild(expr, called)

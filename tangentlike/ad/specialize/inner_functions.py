@@ -18,6 +18,8 @@ from ... import ir
 from ...frontend.cuts import cuts_made
 from ...frontend.lifting import Lifted, lifted_of
 from ...frontend.lower import Lowered, Scope
+from ...ir.facts import fact
+from ...ir.index import references
 from .callees import Callees, emitted
 from .function_objects import captured_names, is_function_class
 from .function_values import is_partial
@@ -31,7 +33,7 @@ def with_inner_functions(
 ) -> ir.Function:
     """A function that mentions no stand-ins; `primal_of` gives a function of the module for one,
     `class_of` a class of the module for one of `function_objects`."""
-    if not any(map(_mentions, ir.statements(function.body))):
+    if not any(is_inner(r) or is_function_class(r.obj) for r in fact(references, function)):
         return function
 
     def expr(e: ir.Expr) -> ir.Expr:
@@ -45,14 +47,6 @@ def with_inner_functions(
         return _with_defaults(e, ir.rebuild(e, expr))
 
     return dataclasses.replace(function, body=ir.rewrite(function.body, expression=expr))
-
-
-def _mentions(stmt: ir.Stmt) -> bool:
-    return any(
-        isinstance(part, ir.Ref) and (is_inner(part) or is_function_class(part.obj))
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
-    )
 
 
 def _lambda(expr: ir.Expr) -> ir.Expr | None:

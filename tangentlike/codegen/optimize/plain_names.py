@@ -50,20 +50,20 @@ def renumbered(
     product_bar = u_bar * k
     return product_bar
     """
-    fixed = {_root(name) for name in kept if name is not None}
-    families: dict[str, list[str]] = {}
+    fixed = frozenset(_parts(name)[0] for name in kept if name is not None)
+    families: dict[str, list[tuple[str, str]]] = {}
     for name in dict.fromkeys(_own_names(function)):
-        if _root(name) not in fixed:
-            families.setdefault(_root(name), []).append(name)
-    if not any(map(_DIGIT.search, itertools.chain.from_iterable(families.values()))):
+        root, end = _parts(name)
+        if root not in fixed:
+            families.setdefault(root, []).append((name, end))
+    members = list(itertools.chain.from_iterable(families.values()))
+    if not any(_DIGIT.search(name) for name, _ in members):
         return function
-    free = _Free(names_of(function))
-    roots = fixed.union(map(_root, (*families, *function.param_names)))
-    for root, names in families.items():
-        for shorter in _shorter_roots(root, roots, facts, free):
-            if free.give(names, [shorter + _parts(name)[1] for name in names]):
-                break
-    for name in (name for names in families.values() for name in names):
+    roots = fixed.union(_parts(name)[0] for name in (*families, *function.param_names))
+    free = _Free(names_of(function), roots, facts)
+    for root, family in families.items():
+        free.give_shorter(root, family)
+    for name, _ in members:
         derived = _DERIVED.fullmatch(free.new.get(name, name))
         if derived and derived["number"]:
             free.give([name], [derived["root"] + derived["end"]])
@@ -74,11 +74,33 @@ def renumbered(
 
 
 class _Free:
-    """Names that are free, and what is given for which."""
+    """Names that are free, and what is given for which. `roots` are those that names have."""
 
-    def __init__(self, taken: Names) -> None:
+    def __init__(self, taken: Names, roots: frozenset[str], facts: Facts) -> None:
         self.taken = taken
+        self.roots = roots
+        self.facts = facts
         self.new: dict[str, str] = {}
+        self.tried: dict[tuple[str, ...], int] = {}  # stem, ends -> the next number
+
+    def give_shorter(self, root: str, family: list[tuple[str, str]]) -> None:
+        """What a name, and what is derived from it, might be called: the user's name, or a
+        temporary's with a lower number that no other one has. (What was not free stays so.)"""
+        names, ends = [name for name, _ in family], [end for _, end in family]
+        original = self.facts.original.get(root)
+        if original is not None:
+            if root not in self.taken or original not in self.taken:
+                self.give(names, [original + end for end in ends])
+            return
+        numbered = _NUMBERED.fullmatch(root)
+        if numbered is None or root not in self.facts.temporaries:
+            return
+        key = (numbered["stem"], *ends)
+        for number in range(self.tried.get(key, 1), max(2, int(numbered["number"]))):
+            self.tried[key] = number + 1
+            shorter = numbered["stem"] + (str(number) if number > 1 else "")
+            if shorter not in self.roots and self.give(names, [shorter + end for end in ends]):
+                return
 
     def give(self, names: list[str], new: list[str]) -> bool:
         """All of these new names, if they are free."""
@@ -89,26 +111,10 @@ class _Free:
         return True
 
 
-def _root(name: str) -> str:
-    return _parts(name)[0]
-
-
 def _parts(name: str) -> tuple[str, str]:
     """`u2` and `_bar` of `u2_bar`."""
     derived = _DERIVED.fullmatch(name)
     return (derived["root"], name[derived.end("root") :]) if derived else (name, "")
-
-
-def _shorter_roots(root: str, roots: set[str], facts: Facts, free: _Free) -> Iterator[str]:
-    """What a name, and what is derived from it, might be called: the user's name, or a temporary's
-    with a lower number that no other one has."""
-    numbered = _NUMBERED.fullmatch(root)
-    if root in facts.original:
-        if root not in free.taken or facts.original[root] not in free.taken:
-            yield facts.original[root]
-    elif numbered and root in facts.temporaries:
-        lower = (numbered["stem"] + str(n or "") for n in (0, *range(2, int(numbered["number"]))))
-        yield from (name for name in lower if name not in roots)
 
 
 def _own_names(function: ir.Function) -> Iterator[str]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ... import ir
+from ...ir.facts import fact
+from ...ir.index import references
 from .facts import Facts
 from .stacks import created_lists, is_push, remove_stacks
 
@@ -68,12 +70,7 @@ def without_repeats(functions: Sequence[ir.Function], last: int) -> tuple[ir.Fun
     made = list(functions)
     names = {fn.name for fn in made}
     refs: dict[str, Any] = {
-        part.text: part.obj
-        for fn in made
-        for stmt in ir.statements(fn.body)
-        for expr in ir.expressions(stmt)
-        for part in ir.parts_of(expr)
-        if isinstance(part, ir.Ref) and part.text in names
+        ref.text: ref.obj for fn in made for ref in fact(references, fn) if ref.text in names
     }
     while True:
         same = _same_as_earlier(made[: len(made) - last])

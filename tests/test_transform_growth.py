@@ -1,0 +1,52 @@
+"""What a transform does grows as the program does: calls of functions are counted, not seconds."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+from collections.abc import Callable
+from typing import Any
+
+from tangentlike.codegen.optimize.facts import Facts
+from tangentlike.codegen.optimize.plain_names import renumbered
+from tangentlike.codegen.print import show
+from tangentlike.frontend.lower import program
+from tangentlike.ir.facts import fact
+from tangentlike.ir.index import references
+
+
+def calls_of(fn: Callable[..., Any], *args: Any) -> int:
+    """How many functions are called, generators resumed included."""
+    profile = cProfile.Profile()
+    profile.runcall(fn, *args)
+    found: int = pstats.Stats(profile).total_calls  # type: ignore[attr-defined]
+    return found
+
+
+def products(count: int) -> tuple[Any, Facts]:
+    """A program with so many temporaries, each with an adjoint; every third number is taken."""
+    names = [f"product{n + 2}" for n in range(count)]
+    lines = [f"{n} = a * b\n{n}_bar = {n} * c" for n in names[::3]]
+    lines += [f"{n}_bar = a * c" for n in names[1::3]]
+    function = program("\n".join([*lines, "return a"]))
+    return function, Facts(temporaries=frozenset(names))
+
+
+def test_names_are_renumbered_in_linear_time() -> None:
+    few, many = (calls_of(renumbered, *products(count)) for count in (200, 800))
+    assert many < 4.2 * few
+
+
+def test_the_lowest_free_numbers_are_given() -> None:
+    function, facts = products(8)  # (2, 5, 8 with adjoints; adjoints alone of 3, 6, 9)
+    text = show(renumbered(function, facts).body)
+    bound = [line.partition(" = ")[0] for line in text.splitlines()[:-1]]
+    assert bound == [
+        *("product", "product_bar", "product4", "product4_bar", "product7", "product7_bar"),
+        *("product3_bar", "product6_bar", "product9_bar"),
+    ]
+
+
+def test_references_are_listed_once_in_program_order() -> None:
+    function = program("y = a * b\nif abs(y) > a:\n    y = a * y\n    print(y)\nreturn -y")
+    assert [ref.text for ref in fact(references, function)] == ["*", ">", "abs", "print", "-"]
