@@ -50,12 +50,33 @@ def refuse_hidden_writes(
             _refuse_unknown(call, stmt, active, sharing, function, kinds, book)
 
 
+def given_to_unknown(
+    function: ir.Function,
+    wrt: Collection[str],
+    active: Collection[str],
+    kinds: Mapping[str, Kind],
+    book: Any,
+) -> tuple[str, ...]:
+    """The parameters among `wrt` that functions are given which only the running program knows,
+    and which have no derivatives: what they write, the caller of the derivative would see."""
+    found: set[str] = set()
+    for stmt in reversed([*ir.statements(function.body)]):
+        if isinstance(stmt, ir.Assign) and found & set(ir.target_names(stmt.target)):
+            found |= ir.names_in(stmt.value)
+        for call in _calls(stmt):
+            if not _is_differentiated(call, stmt, active) and _is_unknown(call, kinds, book):
+                found.update(*map(ir.names_in, (*call.args, *(value for _, value in call.kwargs))))
+    return tuple(name for name in wrt if name in found and name in function.param_names)
+
+
 def _is_differentiated(call: ir.Call, stmt: ir.Stmt, active: Collection[str]) -> bool:
     """Whether a call is that of a function value whose result carries derivatives: its derivative,
-    made when it runs, finds what it writes. (So do methods, which are function values by then.)"""
+    made when it runs, finds what it writes. (So do methods, which are function values by then.
+    What carries derivatives itself is no function, but an object of a class that is not known.)"""
     match stmt:
-        case ir.Assign(target=target, value=ir.Call(fn=ir.Var()) as whole):
-            return whole is call and any(name in active for name in ir.target_names(target))
+        case ir.Assign(target=target, value=ir.Call(fn=ir.Var(name)) as whole):
+            gives = any(given in active for given in ir.target_names(target))
+            return whole is call and gives and name not in active
         case ir.Return(value=whole):
             return whole is call
     return False

@@ -42,7 +42,7 @@ from ..analysis.activity import active_names, refuse_unknown, useful_names, vari
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
-from ..analysis.hidden_writes import refuse_hidden_writes
+from ..analysis.hidden_writes import given_to_unknown, refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
 from ..analysis.local_inputs import comprehensions_whole, refuse_local_inputs
@@ -349,7 +349,8 @@ class Builder:
         function, aliases, counters = self._prepared(function, wrt, shared, context)
         with self.record.stage("called") as run:
             active = self._active(function, wrt, shared, context)
-            written = tuple(p for p in function.param_names if aliases.is_written(p))
+            hidden = given_to_unknown(function, wrt, active, context.kinds, self.book)
+            written = tuple(p for p in function.param_names if aliases.is_written(p) or p in hidden)
             conversion = CallConversion(active, aliases, context, counters)
             run.made = function = conversion.function(function)
             refuse_local_inputs(function, wrt, {}, context.kinds)
@@ -529,7 +530,8 @@ class Builder:
         active = self._active(function, wrt, None, context)  # (a caller sees what is written)
         self._check_outside(function, wrt, context)
         effects = effects_of(function, structure(function), sources)
-        written = tuple(p for p in function.param_names if p in effects.written)
+        hidden = given_to_unknown(function, wrt, active, context.kinds, self.book)
+        written = tuple(p for p in function.param_names if p in effects.written or p in hidden)
         kept = written if protect else None
         with self.record.stage("derived") as run:
             made = forward(function, wrt, active, context, name, kept, exposed)
