@@ -121,7 +121,7 @@ def _example(value: Any, name: str, symbols: dict[int, str], above: tuple[Any, .
     if isinstance(value, dict):
         inside = (*above, value)
         kinds = [_example(v, f"{name}.{k}", symbols, inside) for k, v in value.items()]
-        return Kind("dict", item=_join_all(kinds))
+        return Kind("dict", item=_join_all(kinds), lasting=True)
     if is_array(value):
         dims = tuple(_dim(n, f"{name}.{axis}", symbols) for axis, n in enumerate(value.shape))
         return Kind("array", _dtype_class(np.dtype(value.dtype)), dims)
@@ -137,7 +137,7 @@ def _example_sequence(
     kinds = [_example(v, f"{name}.{i}", symbols, inside) for i, v in enumerate(value)]
     if isinstance(value, tuple):
         return Kind("tuple", items=tuple(kinds))
-    return Kind("list", item=_join_all(kinds))
+    return Kind("list", item=_join_all(kinds), lasting=True)
 
 
 def _join_all(kinds: list[Kind]) -> Kind | None:

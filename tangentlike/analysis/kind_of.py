@@ -205,7 +205,7 @@ def _display(expr: ir.Display, kinds: Mapping[str, Kind], book: Any) -> Kind:
         return Kind("tuple", dtype, items=items)
     # What a list holds may change later, through any of its names. (Methods check the classes.)
     common = functools.reduce(Kind.join, items) if items else UNKNOWN
-    return Kind(expr.form, item=common if common.holds_objects else None)
+    return Kind(expr.form, item=common.checked if common.holds_objects else None)
 
 
 def _attribute(
@@ -220,8 +220,9 @@ def _attribute(
         return dict(base.fields).get(name, UNKNOWN)
     if base.has_methods and name == "_fields":
         return Kind("tuple", items=(OTHER,) * len(base.items or ()))
-    if base.has_methods and base.items is not None:
-        return dict(zip(record_fields(base.cls) or (), base.items, strict=False)).get(name, UNKNOWN)
+    if base.form == "tuple" and (base.names or base.has_methods):
+        names = base.names or record_fields(base.cls) or ()
+        return dict(zip(names, base.items or (), strict=False)).get(name, UNKNOWN)
     if base.form not in ("array", "value", "number"):
         return UNKNOWN
     if name in _SHAPE_KINDS:
@@ -277,7 +278,7 @@ def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> K
     dicts = {n for n, k in given.items() if k.form == "dict"}
     dicts -= assigned_attributes(cls) if dicts else set()
     nothing = {n: NONE for n in _left_out(call, cls) if n not in given}
-    fields = [(n, k if k.holds_objects else Kind("dict")) for n, k in given.items()]
+    fields = [(n, k.checked if k.holds_objects else Kind("dict")) for n, k in given.items()]
     known = [(n, k) for n, k in fields if k.holds_objects or n in dicts]
     return Kind("object", cls=cls, fields=(*known, *nothing.items()))
 
@@ -299,13 +300,17 @@ def _container_method(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Ki
         case "count" | "index":
             return INT
         case "copy":
-            return base
-        case "values" if element_kind(base).holds_objects:
+            return replace(base, lasting=False)
+        case "values" if element_kind(base) != UNKNOWN:
             return Kind("list", item=element_kind(base))
-        case "items" if element_kind(base).holds_objects:
+        case "items" if element_kind(base) != UNKNOWN:
             return Kind("list", item=Kind("tuple", items=(UNKNOWN, element_kind(base))))
         case "_replace" if base.has_methods:
             return replace(base, items=(UNKNOWN,) * len(base.items or ()))
+        case "_replace" if base.names and base.form == "tuple":
+            given = {word: kind_of(value, kinds, book) for word, value in call.kwargs}
+            olds = zip(base.names, base.items or (), strict=True)
+            return replace(base, items=tuple(given.get(name, old) for name, old in olds))
         case "pop" if base.form in ("list", "dict") and len(call.args) < 2:
             return element_kind(base)
         case _:

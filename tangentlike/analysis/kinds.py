@@ -214,7 +214,7 @@ class _Inference:
             return []  # reads what no run can have bound yet
         changed = []
         for name, kind in self._definitions(stmt):
-            if kind.form in ("list", "dict"):
+            if kind.form in ("list", "dict") and not kind.lasting:
                 kind = self._container(stmt, name, kind)
             elif kind.form == "object":
                 kind = self._object(kind)
@@ -316,9 +316,12 @@ class _Inference:
         inserted = self.contents.inserted.get(name)
         if inserted is None:
             changed = name in self.contents.exposed and not isinstance(value, ir.Display)
-            return _with_items(kind, kind.item if not changed or _checked(kind) else None)
+            item = kind.whole_item
+            if changed and item is not None:
+                item = item.checked if item.holds_objects else None
+            return _with_items(kind, item)
         # (What a display holds is among what is inserted.)
-        first = () if isinstance(value, ir.Display) else (kind.item or UNKNOWN,)
+        first = () if isinstance(value, ir.Display) else (kind.whole_item or UNKNOWN,)
         known = [
             *first,
             *(
@@ -352,6 +355,8 @@ class _Inference:
     def _takes_more(self, name: str, kind: Kind) -> bool:
         """Whether the program may put other things into a container that was given to it. (Where
         a callee does, arrays are replaced by arrays; what was a number, or None, may be one.)"""
+        if kind.lasting:
+            return False
         exposed = name in self.contents.exposed
         number = kind.item is not None and kind.item.form in ("number", "other")
         return name in self.contents.inserted or (exposed and number)
@@ -376,17 +381,13 @@ class _Inference:
 
 def _with_items(kind: Kind, item: Kind | None) -> Kind:
     """A container's kind with another claim about its items."""
-    return kind if kind.item == item else replace(kind, dtype="?", item=item)
+    if kind.item == item and kind.items is None:
+        return kind
+    return replace(kind, dtype="?", item=item, items=None, names=())
 
 
 def _is_range(value: ir.Expr) -> bool:
     return isinstance(value, ir.Call) and getattr(value.fn, "obj", None) is range
-
-
-def _checked(kind: Kind) -> bool:
-    """Whether the claim about what a container holds is checked where it is used: that it holds
-    objects of known classes, whose methods ask for them."""
-    return kind.item is not None and kind.item.holds_objects
 
 
 def _spread(target: ir.Target, kind: Kind, book: Any = None) -> list[tuple[str, Kind]]:
@@ -400,7 +401,9 @@ def _spread(target: ir.Target, kind: Kind, book: Any = None) -> list[tuple[str, 
         return [(target, kind)]
     found: list[tuple[str, Kind]] = []
     for position, part in enumerate(target):
-        if kind.items is not None and len(kind.items) == len(target):
+        if kind.form == "dict":  # (its keys)
+            found += _spread(part, UNKNOWN, book)
+        elif kind.items is not None and len(kind.items) == len(target):
             found += _spread(part, kind.items[position], book)
         else:
             found += _spread(part, item_kind(kind, book), book)

@@ -412,7 +412,7 @@ class Derivation:
             found.derived  # noqa: B018
         except UnsupportedError:  # (to be a number or an array must not be what refuses it)
             found = self.for_required(required)
-            kept = tuple((n, k) for n, k in required if k.form not in ("number", "array"))
+            kept = tuple((n, k.checked) for n, k in required if k.form not in ("number", "array"))
             general = self.for_required(kept) if kept else self
             with contextlib.suppress(UnsupportedError):
                 if not any(map(asks_for_ranks, general.derived.module.functions)):

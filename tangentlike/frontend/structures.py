@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import dis
 import functools
+import inspect
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -111,7 +112,7 @@ def has_objects(value: Any, above: tuple[Any, ...] = ()) -> bool:
 
 def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -> Kind:
     """What is known of containers and objects by what they are; with `ranks` also of numbers and
-    arrays, in lists, tuples and dicts."""
+    arrays in them."""
     if ranks and (kind := _rank_of(value)) != UNKNOWN:
         return kind
     if any(value is outer for outer in above):
@@ -122,12 +123,14 @@ def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -
     if machinery or isinstance(value, _GENERATORS):
         return Kind("other", cls=type(value))
     if is_object(value):
-        return _object(value, above)
+        return _object(value, above, ranks)
     if is_function(value):
         return FUNCTION  # (among parameters: it carries no derivative itself)
     if isinstance(value, tuple):
         items = tuple(structure_of(item, (*above, value), ranks) for item in value)
-        return Kind("tuple", items=items, cls=type(value) if has_own_methods(type(value)) else None)
+        if has_own_methods(type(value)):
+            return Kind("tuple", items=items, cls=type(value))
+        return Kind("tuple", items=items, names=getattr(value, "_fields", ()) if ranks else ())
     if not isinstance(value, (list, dict)):
         return UNKNOWN
     kinds = [
@@ -136,21 +139,54 @@ def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -
     ]
     common = functools.reduce(Kind.join, kinds) if kinds else UNKNOWN
     form = "dict" if isinstance(value, dict) else "list"
-    same = common != UNKNOWN and (common == kinds[0] or common.holds_objects)
-    return Kind(form, item=common if same else None)
+    if common != UNKNOWN and all(kind == common for kind in kinds):
+        return Kind(form, item=common, lasting=ranks)
+    if ranks and _has_names(value):
+        return Kind("dict", items=tuple(kinds), names=tuple(value), lasting=True)
+    return Kind(form, item=common if common.holds_objects else None, lasting=ranks)
 
 
-def _object(value: Any, above: tuple[Any, ...]) -> Kind:
-    """The class of an object, and what is known of attributes that no method assigns."""
-    assigned = assigned_attributes(type(value))
-    inside = (leaves.named_children(value) or {}).items()
-    fields = (
-        (n, NONE if v is None else structure_of(v, (*above, value)))
-        for n, v in inside
-        if n not in assigned
-    )
-    known = tuple((n, kind) for n, kind in fields if kind != UNKNOWN)
-    return Kind("object", cls=type(value), fields=known)
+def _has_names(value: Any) -> bool:
+    """Whether a value is a dict whose keys are names, each of an entry of its own kind."""
+    plain = type(value) in (dict, collections.OrderedDict)
+    return plain and len(value) <= _MOST_NAMES and all(type(key) is str for key in value)
+
+
+_MOST_NAMES = 64  # (in a larger dict they are data)
+
+
+def _object(value: Any, above: tuple[Any, ...], ranks: bool) -> Kind:
+    """The class of an object, and what is known of its attributes: of those that methods assign
+    only whether they are numbers and arrays, where the stores that do are looked at."""
+    cls = type(value)
+    assigned = assigned_attributes(cls)
+    fields = []
+    for name, item in (leaves.named_children(value) or {}).items():
+        kind = NONE if item is None else structure_of(item, (*above, value), ranks)
+        if name in assigned and kind.form not in ("number", "array"):
+            continue
+        if kind.form in ("number", "array") and not stores_plainly(cls, name):
+            continue
+        if kind != UNKNOWN:
+            fields.append((name, kind))
+    return Kind("object", cls=cls, fields=tuple(fields))
+
+
+def stores_plainly(cls: type, name: str) -> bool:
+    """Whether an attribute of objects of a class is what stands in their `__dict__`."""
+    reader: Any = cls.__getattribute__
+    if reader is not object.__getattribute__ or _has_own_setter(cls):
+        return False
+    found = inspect.getattr_static(cls, name, None)
+    return not hasattr(type(found), "__set__") or inspect.ismemberdescriptor(found)
+
+
+def _has_own_setter(cls: type) -> bool:
+    """Whether a class does more than to store what is assigned to an attribute. (A frozen
+    dataclass raises.)"""
+    setter: Any = cls.__setattr__
+    frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
+    return setter is not object.__setattr__ and not frozen
 
 
 def is_function(value: Any) -> bool:

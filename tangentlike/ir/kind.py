@@ -9,6 +9,8 @@ a size that is not 1: such an axis is never broadcast.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import Union
@@ -52,18 +54,20 @@ class Kind:
     - "number": Python or NumPy scalar (shape `()`; never written in place),
     - "array": an ndarray-like of any rank, 0-d included,
     - "value": a number or an array, not known which,
-    - "list", "tuple", "dict": Python containers (`items` for a tuple of known length;
-      `item` for what all elements of a list or dict have in common; `cls` for a namedtuple
-      whose class has methods of the user's),
+    - "list", "tuple", "dict": Python containers (`items` for a tuple of known length, or for the
+      dict that has the keys `names`, which for a namedtuple are its fields; `item` for what all
+      elements of a list or dict have in common; `cls` for a namedtuple whose class has methods of
+      the user's),
     - "set": a set of anything,
     - "object": an instance of the class `cls` (None: not known which, or of one of the classes
-      of the kinds `among`, a function the last of them); `fields` are attributes that hold
-      objects, or containers, with what is known of them,
+      of the kinds `among`, a function the last of them); `fields` are attributes with what is
+      known of them,
     - "other": carries no derivative (strings, None, modules, functions, shapes, ...),
     - "unknown": anything.
 
     `dtype` is "float", "complex", "int", "bool" or "?". `spells` is the size that an integer
     is in every run, or the shape that a tuple of integers is: of `x.shape[0]` it is "x.0".
+    What a `lasting` list or dict holds stays what is said, whatever the program puts into it.
     `module` is the module that a value (of the form "other") is. `exact` is known of parameters
     only, for the tests that it decides.
     """
@@ -79,6 +83,8 @@ class Kind:
     module: ModuleType | None = None
     among: tuple[Kind, ...] = ()
     exact: Exact | None = None
+    names: tuple[str, ...] = ()
+    lasting: bool = False
 
     @property
     def rank(self) -> int | None:
@@ -151,11 +157,16 @@ class Kind:
             self._joined_item(other),
             self.spells if self.spells == other.spells else None,
             self.cls if self.cls is other.cls else None,
+            names=self.names if self.names == other.names else (),
+            lasting=self.lasting and other.lasting,
         )
 
     def _joined_items(self, other: Kind) -> tuple[Kind, ...] | None:
-        """What is true of the items of two tuples of one class and length, item by item."""
+        """What is true of the items of two tuples of one class and length, or of two dicts with
+        the same keys, item by item."""
         mine, others = self.items, other.items
+        if self.form == "dict" and self.names != other.names:
+            return None
         if mine == others or mine is None or others is None:
             return mine if mine == others else None
         if self.cls is not other.cls or len(mine) != len(others):
@@ -164,10 +175,21 @@ class Kind:
 
     def _joined_item(self, other: Kind) -> Kind | None:
         """What is true of the items of two containers."""
-        if self.item == other.item or self.item is None or other.item is None:
-            return self.item if self.item == other.item else None
-        joined = self.item.join(other.item)
+        if self.form == "dict" and self.names != other.names:
+            mine, others = self.whole_item, other.whole_item
+        else:
+            mine, others = self.item, other.item
+        if mine == others or mine is None or others is None:
+            return mine if mine == others else None
+        joined = mine.join(others)
         return joined if joined.holds_objects else None
+
+    @property
+    def whole_item(self) -> Kind | None:
+        """What is true of all items of a container; None where nothing is known."""
+        if self.item is not None or not self.items:
+            return self.item
+        return functools.reduce(Kind.join, self.items)
 
     def _joined_object(self, other: Kind) -> Kind:
         """What is true of two objects: the fields of which the same is known, or the classes of
@@ -214,6 +236,56 @@ class Kind:
 
     def with_shape(self, shape: Shape) -> Kind:
         return replace(self, shape=shape)
+
+    @property
+    def checked(self) -> Kind:
+        """The same without what no run checks of an object: of what numbers and arrays it holds."""
+        return self.map_inside(_class_alone if self.form == "object" else _checked)
+
+    @property
+    def unheld(self) -> Kind:
+        """What stays true of a value when anything may be put into it, and into what it holds.
+        (Of which class an object is, each method of it asks.)"""
+        kind = self.map_inside(_class_alone if self.form == "object" else _unheld)
+        if kind.form not in ("list", "dict"):
+            return kind
+        item = kind.whole_item
+        kind = replace(kind, items=None, names=(), lasting=False)
+        return kind.with_item(item if item is not None and item.holds_objects else UNKNOWN)
+
+    def with_item(self, item: Kind) -> Kind:
+        """A list or dict with another claim about all that it holds."""
+        return replace(self, item=None if item == UNKNOWN else item, items=None, names=())
+
+    def map_inside(self, change: Callable[[Kind], Kind]) -> Kind:
+        """The same with other claims about what it holds."""
+        if not (self.items or self.item or self.fields or self.among):
+            return self
+        item = UNKNOWN if self.item is None else change(self.item)
+        fields = ((name, change(kind)) for name, kind in self.fields)
+        return replace(
+            self,
+            items=None if self.items is None else tuple(map(change, self.items)),
+            item=None if item == UNKNOWN else item,
+            fields=tuple((name, kind) for name, kind in fields if kind != UNKNOWN),
+            among=tuple(kind.map_inside(change) for kind in self.among),
+        )
+
+
+def _checked(kind: Kind) -> Kind:
+    return kind.checked
+
+
+def _unheld(kind: Kind) -> Kind:
+    return kind.unheld
+
+
+def _class_alone(kind: Kind) -> Kind:
+    """What is known of an attribute of an object besides the numbers and arrays in it."""
+    if kind.form in ("number", "array", "value"):
+        return UNKNOWN
+    kind = kind.map_inside(_class_alone)
+    return replace(kind, items=None, names=(), lasting=False) if kind.form == "dict" else kind
 
 
 def _joined_shape(mine: Shape, other: Shape) -> Shape:
@@ -264,6 +336,8 @@ def described(kind: Kind) -> str:
 
     >>> described(Kind("array", "float", (MANY, 1))), described(Kind("list", item=FLOAT))
     ('float[:, 1]', 'list[float]')
+    >>> described(Kind("dict", items=(FLOAT, UNKNOWN), names=("rate", "kind")))
+    'dict(rate: float)'
     """
     dtype = "number" if kind.dtype == "?" else kind.dtype
     if kind == NOTHING:
@@ -280,8 +354,21 @@ def described(kind: Kind) -> str:
         return f"{dtype}[{axes}]"
     if kind.form == "object" or kind.cls is not None:
         classes = kind.among or (kind,)
-        return " | ".join(k.cls.__name__ if k.cls else "object" for k in classes)
+        return " | ".join(map(_described_object, classes))
+    if kind.names:
+        return _described_fields(kind.form, zip(kind.names, kind.items or (), strict=True))
     if kind.form in ("list", "dict", "tuple"):
         inside = kind.items if kind.items is not None else (kind.item,) if kind.item else ()
         return f"{kind.form}[{', '.join(map(described, inside))}]" if inside else kind.form
     return "object" if kind.module is None else getattr(kind.module, "__name__", "module")
+
+
+def _described_object(kind: Kind) -> str:
+    return _described_fields(kind.cls.__name__ if kind.cls else "object", kind.fields)
+
+
+def _described_fields(name: str, fields: Iterable[tuple[str, Kind]]) -> str:
+    """The name of a class with those fields of which something is known."""
+    texts = ((field, described(kind)) for field, kind in fields)
+    known = ", ".join(f"{field}: {text}" for field, text in texts if text != "object")
+    return f"{name}({known})" if known else name

@@ -38,6 +38,7 @@ from ..ad.specialize.function_objects import FunctionClasses
 from ..ad.specialize.inner_functions import PlainFunctions, with_inner_functions
 from ..ad.specialize.known_callees import KnownCallees
 from ..ad.specialize.methods import Methods
+from ..ad.specialize.stored_types import stored_kinds
 from ..analysis.activity import active_names, refuse_unknown, useful_names, varied_names
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
@@ -143,6 +144,13 @@ class Builder:
 
         read = effects_first(lowered, writes, changes, kind)
         return read if read is lowered else self.methods.resolved(read, given)
+
+    def lasting(self, lowered: Lowered, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
+        """What is known of the arguments, and of all that they hold, while the function runs."""
+        if not any(kind.items or kind.item or kind.fields for kind in given.values()):
+            return given
+        stored = stored_kinds(lowered, given, self.callees, self._kinds, self.book)
+        return {name: stored.weakened(kind) for name, kind in given.items()}
 
     # ----------------------------------------------------------------------- main function
 

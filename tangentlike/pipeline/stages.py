@@ -347,9 +347,10 @@ def _builder(
     given: Mapping[str, Kind],
     book: RuleBook | None,
     reading: Reading,
-) -> tuple[Builder, Lowered]:
-    """What makes the functions of a module, and the main one as it is read there. Derivatives that
-    are called allow for complex values where the main function does."""
+) -> tuple[Builder, Lowered, Mapping[str, Kind]]:
+    """What makes the functions of a module, the main one as it is read there, and what stays true
+    of its arguments while it runs. Derivatives that are called allow for complex values where the
+    main function does."""
     foreign = request.has_foreign or lowered.scope.array_module.obj is not np
     if reading.by_identity and request.namespace is not None and is_mirror(request.namespace):
         raise UnsupportedError(
@@ -366,12 +367,15 @@ def _builder(
         lowered = replace(lowered, function=as_functions(lowered.function))
         read = build.checkpoints.read(lowered, given)
         read = build.read(read, given, guard=True)
+        lasting = build.lasting(read, given)
         has_complex = request.has_complex or build.computes_complex(read, given, set())
         run.made = read.function
+    if lasting != given:
+        return _builder(lowered, request, lasting, book, reading)
     if build.callees.reads_derivatives and has_complex and not request.has_complex:
         return _builder(lowered, replace(request, has_complex=True), given, book, reading)
     build.real = not has_complex
-    return build, read
+    return build, read, given
 
 
 def _refuse_made(functions: tuple[ir.Function, ...], lowered: Lowered, request: Request) -> None:
@@ -405,7 +409,7 @@ def _derived(
     reading: Reading,
 ) -> Derived:
     """The derivative of a function of whose parameters this is known."""
-    build, lowered = _builder(lowered, request, given, book, reading)
+    build, lowered, given = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module((*build.callees.functions, *main))
     _refuse_made(made_by_transform.functions, lowered, request)

@@ -61,12 +61,8 @@ def element_kind(kind: Kind) -> Kind:
     ('m',)
     """
     if kind.form in ("list", "tuple", "dict"):
-        if kind.item is None and kind.items:
-            common = kind.items[0]
-            for item in kind.items[1:]:
-                common = common.join(item)
-            return common
-        return kind.item or (Kind("number", kind.dtype, ()) if kind.dtype == "int" else UNKNOWN)
+        known = kind.whole_item
+        return known or (Kind("number", kind.dtype, ()) if kind.dtype == "int" else UNKNOWN)
     if kind.form == "array" and kind.rank:
         assert isinstance(kind.shape, tuple)
         if kind.rank == 1:
@@ -85,6 +81,8 @@ def _element_at(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
         return UNKNOWN  # (it may be a slice)
     items = base.items or ()
     place = key.value if isinstance(key, ir.Const) else None
+    if base.form == "dict":
+        return items[base.names.index(place)] if place in base.names else element_kind(base)
     if isinstance(place, int) and -len(items) <= place < len(items):
         return items[place]
     found = element_kind(base)

@@ -106,9 +106,10 @@ def float_(y, x=0.0):
 
 def _list(call: ir.Call, kind_of: KindOf) -> Kind:
     kind = kind_of(call.args[0]) if call.args else UNKNOWN
-    item = kind.item if kind.form in ("list", "tuple") else None
     form = "tuple" if call.fn == ir.Ref("tuple", tuple) else "list"
-    return Kind(form, items=kind.items if form == "tuple" else None, item=item)
+    if kind.form not in ("list", "tuple"):
+        return Kind(form)
+    return Kind(form, items=kind.items if form == "tuple" else None, item=kind.item)
 
 
 def _scalar_type(call: ir.Call, kind_of: KindOf) -> Kind:
@@ -159,6 +160,8 @@ def _sum(call: ir.Call, kind_of: KindOf) -> Kind:
     if kind.form == "array" and kind.rank == 1:
         return Kind("number", kind.dtype, ())
     items = kind.items if kind.items is not None else (kind.item,) if kind.item else ()
+    if kind.form == "dict":  # (its keys are summed up)
+        return UNKNOWN
     total = Kind("number", "int", ())
     for item in items:
         total = broadcast(total, item)

@@ -37,9 +37,11 @@ def _vector(call, kind_of):
 def _parts(call, kind_of):
     """The kinds of what is joined, and whether these are all (of a list one stands for all)."""
     kind = kind_of(call.args[0])
+    if kind.form == "dict":
+        return (), False
     if kind.items is not None:
         return kind.items, True
-    return ((), False) if kind.item is None or kind.form == "dict" else ((kind.item,), False)
+    return ((), False) if kind.item is None else ((kind.item,), False)
 
 
 def _axis(call, default, rank):

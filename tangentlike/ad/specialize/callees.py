@@ -307,7 +307,7 @@ class Callees:
             lowered = self.lowered(call.fn.obj)
         except UnsupportedError:
             return UNKNOWN
-        kinds = _known({p: kind_of(e) for p, e in actuals.items()}, lowered)
+        kinds = known_arguments({p: kind_of(e) for p, e in actuals.items()}, lowered)
         key = (id(call.fn.obj), tuple(sorted(kinds.items(), key=lambda i: i[0])))
         if key in self._results:
             self._assumed.discard(key)  # (what is being found was asked for: a recursive call)
@@ -375,7 +375,7 @@ class Callees:
         assert self.builder is not None
         with called_at(at):
             lowered = self.lowered(obj)
-        known = _known(kinds or {}, lowered)
+        known = known_arguments(kinds or {}, lowered)
         request = Request(lowered, active, known, self._annotations_of(obj))
         key = (exposed, self._key(obj, request))
         if key not in self._tangents:
@@ -403,7 +403,7 @@ class Callees:
             for p in formals
             if isinstance(actuals.get(p), ir.Var) and actuals[p].name in active  # type: ignore[union-attr]
         )
-        kinds = _known({p: kind_of(e) for p, e in actuals.items()}, lowered)
+        kinds = known_arguments({p: kind_of(e) for p, e in actuals.items()}, lowered)
         callee = call.fn.obj
         return Request(lowered, chosen, kinds, self._annotations_of(callee), callee)
 
@@ -412,7 +412,7 @@ class Callees:
         return id(obj), request.active, tuple(sorted(request.kinds.items(), key=lambda i: i[0]))
 
 
-def _known(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
+def known_arguments(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
     """What a callee is told of its arguments: nothing of those that it tells apart itself."""
     apart = told_apart(lowered.function)
     checked = checked_classes(lowered.function)
@@ -436,7 +436,9 @@ def _gives_value(function: ir.Function) -> bool:
 
 def rough(kind: Kind) -> Kind:
     """A kind without the caller's names in it, so that equal requests are recognised."""
-    if kind.form == "object" or kind in (FUNCTION, NOTHING) or kind.module is not None:
+    if kind.form == "object":
+        return kind.map_inside(rough)
+    if kind in (FUNCTION, NOTHING) or kind.module is not None:
         return kind
     shape = kind.shape
     if isinstance(shape, tuple):
@@ -446,7 +448,12 @@ def rough(kind: Kind) -> Kind:
     items = None if kind.items is None else tuple(map(rough, kind.items))
     item = None if kind.item is None else rough(kind.item)
     cls = kind.cls if kind.has_methods else None
-    return Kind(kind.form, kind.dtype, shape, items, item, cls=cls)
+    return Kind(
+        *(kind.form, kind.dtype, shape, items, item),
+        cls=cls,
+        names=kind.names,
+        lasting=kind.lasting,
+    )
 
 
 def is_checkpointed(obj: Any, variants: Variants) -> bool:

@@ -591,7 +591,7 @@ class _Spelling(ir.Rewriter):
         kinds = {n: self.kind(value) for n, value in bound.items() if isinstance(value, atoms)}
         if not _gives_any_number(call):
             kinds |= {n: k for n, k in _defaults(fn).items() if n not in bound}
-        found = {name: kind for name, kind in kinds.items() if kind.holds_objects}
+        found = {name: kind.checked for name, kind in kinds.items() if kind.holds_objects}
         nothing = [name for name, kind in kinds.items() if kind == NOTHING]
         if nothing and self._names_modules(fn):
             found |= dict.fromkeys(nothing, NOTHING)
