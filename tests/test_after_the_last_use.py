@@ -117,6 +117,25 @@ def bound_in_branches(q, a):
     return q[0]
 
 
+def made_in_each_round(q, a):
+    s = 0.0
+    for i in range(3):
+        z = np.tanh(q * (i + 1))
+        z[1:] *= np.exp(np.exp(a[1:] + 9.0))
+        s = s + z[0] * a[0]
+    return s
+
+
+def a_view_in_each_round(q, a):
+    s = 0.0
+    for i in range(3):
+        z = np.tanh(q * (i + 1))
+        w = z[2:]
+        w *= np.exp(np.exp(a[2:] + 9.0))
+        s = s + z[0] * z[1]
+    return s
+
+
 Q, A = np.array([0.3, 0.7, -0.4, 1.1]), np.array([0.5, 0.2, 0.9, -0.3])
 
 
@@ -131,7 +150,10 @@ def along(fn: Callable[..., Any]) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize(
     "fn",
-    [a_slice, entry_by_entry, through_a_view, after_what_counts, columns, bound_in_branches],
+    [
+        *(a_slice, entry_by_entry, through_a_view, after_what_counts, columns, bound_in_branches),
+        *(made_in_each_round, a_view_in_each_round),
+    ],
     ids=lambda fn: fn.__name__,
 )
 def test_entries_that_nobody_reads_have_no_part_in_it(fn: Callable[..., Any]) -> None:
@@ -228,9 +250,53 @@ def read_by_a_mask(q, a):
     return np.sum(q[q > 0.0])
 
 
+def written_by_the_round_before(q, a):
+    s = 0.0
+    for i in range(3):
+        z = q[i:]
+        z[1:] *= np.cos(a[1 : 4 - i])
+        s = s + z[0]
+    return s
+
+
+def kept_from_the_first_round(q, a):
+    s, kept = 1.0, []
+    for i in range(3):
+        z = np.sin(q) * s
+        kept.append(z)
+        z[1:] *= np.cos(a[1:])
+        s = s + z[0]
+        if i > 1:
+            s = s * kept[0][2]
+    return s
+
+
+def read_before_it_is_made_again(q, a):
+    s, z = 1.0, a
+    for _ in range(3):
+        s = s * z[1]
+        z = np.sin(q) * s
+        z[1:] *= np.cos(a[1:])
+        s = s + z[0]
+    return s
+
+
+def a_view_of_the_round_before(q, a):
+    s, w = 1.0, a
+    for _ in range(3):
+        z = np.sin(q) * s
+        s = s * w[1]
+        w = z[1:]
+        z[2:] *= np.cos(a[2:])
+        s = s + z[0]
+    return s
+
+
 @pytest.mark.parametrize(
     "fn",
     [
+        *(written_by_the_round_before, kept_from_the_first_round, read_before_it_is_made_again),
+        a_view_of_the_round_before,
         *(read_in_a_later_round, read_later_going_down, read_by_a_loop_over_it, read_in_a_while),
         *(read_through_a_dict, read_through_a_reversed_view, read_with_a_name_that_changed),
         *(read_by_a_name_of_the_array_before, read_when_the_name_is_a_view_of_itself),

@@ -89,6 +89,42 @@ def test_what_carries_none_is_copied(f):
     np.testing.assert_array_equal(b, B)
 
 
+FUNCTIONS = {
+    "len": len,
+    "text": lambda x: "abc",
+    "nothing": lambda x: None,
+    "shape": lambda x: x.shape,
+    "place": np.argmax,
+    "sine": np.sin,
+    "list": lambda x: list(x),
+}
+
+
+def unused(a, key):
+    q = FUNCTIONS[key]
+    k = q(a)  # noqa: F841
+    return np.sum(a * a)
+
+
+def cut_off(a, key):
+    q = FUNCTIONS[key]
+    k = int(np.size(q(a)))
+    return np.sum(a * a) * k
+
+
+def in_a_test(a, key):
+    q = FUNCTIONS[key]
+    if np.size(q(a)) < 2 and q(a) is not None:
+        a = a * 2.0
+    return np.sum(a * a)
+
+
+@pytest.mark.parametrize("key", FUNCTIONS)
+@pytest.mark.parametrize("f", [unused, cut_off, in_a_test], ids=lambda f: f.__name__)
+def test_what_writes_nothing_may_be_given_what_carries_derivatives(f, key):
+    tl.check_grads(f, (A, key), wrt=0)
+
+
 def test_what_a_derivative_is_made_of_is_not_copied():
     def applied(f, x):
         return np.sum(f(x))

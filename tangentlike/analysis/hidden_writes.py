@@ -28,6 +28,8 @@ _GIVING_NOTHING = frozenset(
 )
 _METHODS = {f"__{op.__name__.strip('_')}__": text for op, text in _BY_NAME.items()}
 
+Place = int | str  # of an argument: its position, or its keyword
+
 
 def refuse_hidden_writes(
     function: ir.Function, active: Collection[str], kinds: Mapping[str, Kind], book: Any
@@ -69,14 +71,29 @@ def given_to_unknown(
     return tuple(name for name in wrt if name in found and name in function.param_names)
 
 
+def is_late(call: ir.Call, active: Collection[str]) -> bool:
+    """Whether what carries derivatives is given to a function that is not known now. (It must be
+    seen to write nothing even where its result carries none.)"""
+    if not isinstance(call.fn, ir.Var) or any(map(ir.is_starred, call.args)):
+        return False
+    if call.fn.name in active:
+        return False  # an object with values of its own: its class must be known
+    return bool(late_places(call, active))
+
+
+def late_places(call: ir.Call, active: Collection[str]) -> tuple[Place, ...]:
+    """Where the arguments of a call that carry derivatives stand."""
+    places: list[tuple[Place, ir.Expr]] = [*enumerate(call.args), *call.kwargs]
+    return tuple(p for p, e in places if isinstance(e, ir.Var) and e.name in active)
+
+
 def _is_differentiated(call: ir.Call, stmt: ir.Stmt, active: Collection[str]) -> bool:
-    """Whether a call is that of a function value whose result carries derivatives: its derivative,
-    made when it runs, finds what it writes. (So do methods, which are function values by then.
-    What carries derivatives itself is no function, but an object of a class that is not known.)"""
+    """Whether a call is that of a function value that is given what carries derivatives: its own
+    derivative, made when it runs, finds what it writes. (So do methods, which are function values
+    by then. What carries derivatives itself is an object of a class that is not known.)"""
     match stmt:
-        case ir.Assign(target=target, value=ir.Call(fn=ir.Var(name)) as whole):
-            gives = any(given in active for given in ir.target_names(target))
-            return whole is call and gives and name not in active
+        case ir.Assign(value=ir.Call(fn=ir.Var()) as whole):
+            return whole is call and is_late(call, active)
         case ir.Return(value=whole):
             return whole is call
     return False

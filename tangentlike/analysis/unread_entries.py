@@ -14,6 +14,8 @@ from ..ir.index import OUTERMOST
 from ..ir.kind import SHAPE_ATTRIBUTES
 from .aliases import Aliases
 from .looking import shape_only
+from .memory import base_names
+from .newly_made import NewlyMade
 from .regions import Access, Regions
 from .sharing import owner
 from .structure import Structure
@@ -25,14 +27,17 @@ _DEEPEST = 8  # names that are followed to the array that they are entries of
 class UnreadEntries:
     """Answers for one function."""
 
-    def __init__(self, facts: Structure, aliases: Aliases, regions: Regions) -> None:
+    def __init__(
+        self, facts: Structure, aliases: Aliases, regions: Regions, made: NewlyMade
+    ) -> None:
         self.facts = facts
+        self.made = made
         self.aliases = aliases
         self.regions = regions
         self._members: dict[str, set[str]] = {}  # by class: all names that may share memory
         for node, held in aliases.classes.items():
             self._members.setdefault(held, set()).add(owner(node))
-        self._reads: dict[str, list[Access] | None] = {}  # by array; None: any entry, at the end
+        self._reads: dict[str, list[tuple[Access, str]] | None] = {}  # None: any entry, at the end
         self._answers: dict[int, bool] = {}
 
     def writes(self, stmt: ir.Stmt) -> bool:
@@ -56,8 +61,22 @@ class UnreadEntries:
         if reads is None:
             return False
         write = Access(stmt, name, written.key)
-        latest_first = sorted(reads, key=lambda r: number(r.stmt), reverse=True)
-        return not any(self.regions.may_meet_later(write, read) for read in latest_first)
+        latest_first = sorted(reads, key=lambda r: number(r[0].stmt), reverse=True)
+        return not any(
+            self.regions.may_meet_later(write, read)
+            for read, alias in latest_first
+            if not self._is_of_round(alias, read.stmt, write)
+        )
+
+    def _is_of_round(self, alias: str, read: ir.Stmt, write: Access) -> bool:
+        """Whether an array is made in each round of the loop that it is written in, and read
+        between the two, by a name that is bound there: what earlier rounds wrote is not seen."""
+        number, loops = self.facts.number, self.facts.index.loops
+        made, bound = self.facts.single(write.name), self.facts.single(alias)
+        if made is None or bound is None or number(read) > number(write.stmt):
+            return False
+        around = (next(loops(number(s)), OUTERMOST) for s in (made, bound, write.stmt))
+        return number(made) <= number(bound) < number(read) and len({*around}) == 1
 
     def _written(self, stmt: ir.Stmt) -> ir.Index | None:
         """The entries that a statement writes; None for what is not told apart. (A new item of
@@ -73,15 +92,19 @@ class UnreadEntries:
         return None
 
     def _is_settled(self, name: str, stmt: ir.Stmt) -> bool:
-        """Whether a name stands for one array from a statement on, whatever path led there."""
+        """Whether a name stands for one array from a statement on, whatever path led there, or in
+        each round of a loop for a new one."""
         facts = self.facts
-        loop = facts.outer_loop[facts.block_of(stmt)]
-        return all(
-            facts.number(made) < facts.number(stmt)
-            and not (loop != OUTERMOST and loop == facts.outer_loop[facts.block_of(made)])
-            and facts.number(made) != loop
-            for made in facts.definitions.get(name, ())
-        )
+        loop, bound = facts.outer_loop[facts.block_of(stmt)], facts.definitions.get(name, ())
+        if any(facts.number(made) >= facts.number(stmt) for made in bound):
+            return False
+        inside = [
+            made
+            for made in bound
+            if loop != OUTERMOST
+            and loop in (facts.number(made), facts.outer_loop[facts.block_of(made)])
+        ]
+        return not inside or (len(bound) == 1 and self.made.readers(stmt, name) is not None)
 
     def _entries(self, expr: ir.Expr) -> ir.Index | None:
         """Entries of an array that hold those that are meant: `a[1:]` of `tail[0]`, where
@@ -108,15 +131,15 @@ class UnreadEntries:
                     return None if late else value
         return None
 
-    def _reads_of(self, name: str) -> list[Access] | None:
-        """The reads of an array under all its names; None where entries may be read that no
+    def _reads_of(self, name: str) -> list[tuple[Access, str]] | None:
+        """The reads of an array, and the names they use; None where entries may be read that no
         statement of the function names."""
         names = {name}
         for node in (name, f"{name}[*]"):
             names |= self._members.get(self.aliases.class_of(node), set())
         if names & self.facts.kept:
             return None
-        found: list[Access] = []
+        found: list[tuple[Access, str]] = []
         for stmt in ir.statements(self.facts.function.body):
             if isinstance(stmt, ir.OpaqueStmt) and names & ir.reads(stmt):
                 return None
@@ -127,7 +150,8 @@ class UnreadEntries:
                     return None
                 entries = self._entries(read)
                 same = entries is not None and entries.base == ir.Var(name)
-                found.append(Access(stmt, name, entries.key if same and entries else None))
+                access = Access(stmt, name, entries.key if same and entries else None)
+                found += [(access, alias) for alias in base_names(read)]
         return found
 
     def _is_put_there(self, read: ir.Expr, stmt: ir.Stmt) -> bool:

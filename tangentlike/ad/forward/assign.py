@@ -8,6 +8,7 @@ import operator
 import numpy as np
 
 from ... import ir
+from ...analysis.hidden_writes import is_late
 from ...analysis.operations import (
     is_constant,
     is_container_method,
@@ -27,7 +28,6 @@ from ...runtime.records import field_order
 from ..fragile import SILENT, guarded
 from ..held import taken
 from ..normalize.shadow_calls import shadow_method
-from ..specialize.late import is_late
 from .calls import late_call, user_call
 from .state import Tangents
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 
 from ... import ir
+from ...analysis.hidden_writes import late_places
 from ...analysis.memory import element
 from ...ir.kind import OTHER
 from ...ir.names import Names
-from ..specialize.late import function_name, late_places, late_request
+from ..specialize.late import function_name, late_request
 from .state import Tangents
 
 

@@ -197,6 +197,8 @@ class _Apart:
                 return self._method_writes(self.kind(base), name)
             case ir.Call(ir.Ref()):
                 return self.writes_argument(expr)
+            case ir.Call(ir.Var()):
+                return True  # (a function that only the running program knows)
         return False
 
     def _method_writes(self, kind: Kind, name: str) -> bool:

@@ -6,13 +6,14 @@ import dataclasses
 
 from ... import ir
 from ...analysis.aliases import Aliases
+from ...analysis.hidden_writes import is_late
 from ...analysis.memory import Effects, element
 from ...analysis.operations import is_python_function, rule_object, written_position
 from ...errors import not_by_names
 from ...ir.kind import OTHER
 from ..context import Context
 from ..specialize.callees import CallSite, Pair
-from ..specialize.late import is_late, late_pair
+from ..specialize.late import late_pair
 
 
 class CallConversion(ir.Rewriter):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ... import ir
+from ...analysis.newly_made import NewlyMade
 from ...analysis.regions import Regions
 from ...analysis.saving import is_scatter
 from ...analysis.structure import BlockKey, Structure
@@ -42,8 +43,9 @@ class Presence:
         self._chains: dict[int, Chain] = {}
         self._by_position = _by_position(facts.function)
         regions = Regions(facts, context.kind_of)
-        self.unread = UnreadEntries(facts, adjoints.aliases, regions)
-        self.added = dict(added_to_fields(facts.index, context.sources().written))
+        sources = context.sources()
+        self.unread = UnreadEntries(facts, adjoints.aliases, regions, NewlyMade(facts, sources))
+        self.added = dict(added_to_fields(facts.index, sources.written))
 
     def chain(self, stmt: ir.Assign) -> Chain:
         """The chain rule of an assignment, worked out once."""

@@ -14,31 +14,14 @@ import dataclasses
 from collections.abc import Collection
 
 from ... import ir
+from ...analysis.hidden_writes import Place, late_places
 from ...ir.kind import OTHER
 from ..context import Context
 from .callees import CallSite, Pair
 
-_Place = int | str  # of an argument: its position, or its keyword
-
-
-def is_late(call: ir.Call, active: Collection[str]) -> bool:
-    """Whether what carries derivatives is given to a function that is not known now. (It must be
-    seen to write nothing even where its result carries none.)"""
-    if not isinstance(call.fn, ir.Var) or any(map(ir.is_starred, call.args)):
-        return False
-    if call.fn.name in active:
-        return False  # an object with values of its own: its class must be known
-    return bool(late_places(call, active))
-
-
-def late_places(call: ir.Call, active: Collection[str]) -> tuple[_Place, ...]:
-    """Where the arguments of a call that carry derivatives stand."""
-    places: list[tuple[_Place, ir.Expr]] = [*enumerate(call.args), *call.kwargs]
-    return tuple(p for p, e in places if isinstance(e, ir.Var) and e.name in active)
-
 
 def late_request(
-    call: ir.Call, places: tuple[_Place, ...], helper: str, context: Context
+    call: ir.Call, places: tuple[Place, ...], helper: str, context: Context
 ) -> ir.Call:
     """`pair_of(f, 2, (0,))`: what is asked of the function when the program runs."""
     wrt = ir.Display("tuple", tuple(map(ir.Const, places)))
