@@ -63,7 +63,7 @@ def test_products_under_something_larger(program: Any) -> None:
 
 def test_no_shape_is_kept() -> None:
     source = tl.grad(row_under_matrix, wrt=("w", "b")).source
-    assert "wx" not in source and source.count("_saved.append(") == 2
+    assert "wx" not in source and "saved.append((tanh_total, x))" in source
 
 
 def test_a_tape_holds_what_is_read() -> None:

@@ -77,9 +77,7 @@ def saved(
     notes, derived = _Notes(), derived.whole()
     for value in (*args, *kwargs.values()):
         notes.known(value)
-    functions = tuple(
-        _noted(fn, fn is derived.module.main, notes) for fn in derived.module.functions
-    )
+    functions = tuple(_noted(fn, fn is derived.apart.main, notes) for fn in derived.apart.functions)
     module = ir.Module(functions)
     made = load(emit(module, derived.lowered.scope, derived.scopes), derived.lowered.scope)
     call(made[module.main.name], tuple(args), dict(kwargs))

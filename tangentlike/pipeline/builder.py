@@ -29,7 +29,7 @@ from ..ad.reverse.by_identity_functions import (
 from ..ad.reverse.calls import CallConversion
 from ..ad.reverse.copied_reads import copied_reads
 from ..ad.reverse.fields import updates_as_stores
-from ..ad.reverse.functions import Primal, Reverse, reverse
+from ..ad.reverse.functions import Primal, Reverse, called_names, reverse, with_pairs
 from ..ad.reverse.pairs import reverse_pair
 from ..ad.reverse.prepare import Preparation
 from ..ad.specialize.callees import Callees, Pair, is_checkpointed
@@ -175,7 +175,8 @@ class Builder:
                     fwd, bwd = identity_pair(primal, context, both, bare)
                 else:
                     order = (request.wrt, ())
-                    fwd, bwd, _, _ = reverse_pair(primal, context, both, order, bare, protect=True)
+                    found = reverse_pair(primal, context, both, order, bare, protect=True)
+                    fwd, bwd = found.fwd, found.bwd
                 run.made = self._done((fwd, bwd), context, primal.active)
                 return run.made, primal.written
         name = self.callees.names.fresh(f"{function.name}_{suffix[request.mode]}")
@@ -185,6 +186,26 @@ class Builder:
             made = reverse(transform, name, request.mode, request.bare, request.has_aux)
             run.made = self._done((made,), context, primal.active)
             return run.made, primal.written
+
+    def all_functions(self, main: tuple[ir.Function, ...]) -> tuple[ir.Function, ...]:
+        """The functions of the module, callees first: without pairs that others came to stand for
+        everywhere, which then get their names."""
+        made = [*self.callees.functions, *main]
+        for old, new in self.callees.instead.items():
+            rest = [f for f in made if f.name != old]
+            if any(old in called_names(f) for f in rest):
+                continue
+            self.facts[old] = self.facts[new.text]
+            if new.text in self.scopes:
+                self.scopes[old] = self.scopes[new.text]
+            name = {new.text: ir.Ref(old, new.obj)}
+            made = [
+                dataclasses.replace(
+                    f, name=old if f.name == new.text else f.name, body=with_pairs(f.body, name)
+                )
+                for f in rest
+            ]
+        return tuple(made)
 
     # ------------------------------------------------------------- what callees ask (Builder)
 
@@ -206,10 +227,11 @@ class Builder:
         names = (pair.fwd.text, pair.bwd.text)
         seeded = pair.result_active if pair.recursive else None
         with self.record.stage("derived") as run:
-            fwd, bwd, pair.result_active, pair.restores = reverse_pair(
-                primal, context, names, order, True, False, seeded
-            )
-            run.made = self._callee(request, (fwd, bwd), context, primal.active)
+            primal = dataclasses.replace(primal, left=request.left)
+            found = reverse_pair(primal, context, names, order, True, False, seeded)
+            pair.result_active, pair.restores = found.takes_seed, found.restores
+            pair.saves, pair.unseen = found.saves, found.unseen
+            run.made = self._callee(request, (found.fwd, found.bwd), context, primal.active)
             return run.made
 
     def _pair_by_identity(

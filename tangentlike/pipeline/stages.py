@@ -19,6 +19,7 @@ from ..analysis.kinds import kinds_from_example
 from ..analysis.raising import refuse_moving, refuse_raising
 from ..analysis.stated_classes import stated_classes
 from ..codegen.fuse import fused, refuse_unfused
+from ..codegen.optimize.packs import saved_together
 from ..codegen.optimize.plain_names import plainly_named
 from ..codegen.optimize.tapes import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
@@ -63,6 +64,7 @@ class Derived:
     touched: tuple[ir.Ref, ...] = field(repr=False)
     overwritten: tuple[ir.Ref, ...] = field(repr=False)
     module: ir.Module = field(repr=False)
+    apart: ir.Module = field(repr=False)
     lowered: Lowered = field(repr=False)
     scopes: Mapping[str, Scope] = field(repr=False)
     meanings: Meanings = field(repr=False, compare=False)
@@ -411,12 +413,11 @@ def _derived(
     """The derivative of a function of whose parameters this is known."""
     build, lowered, given = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
-    made_by_transform = ir.Module((*build.callees.functions, *main))
+    made_by_transform = ir.Module(build.all_functions(main))
     _refuse_made(made_by_transform.functions, lowered, request)
     record = build.record
     with record.stage("simplified") as run:
-        functions = made_by_transform.functions
-        shorter = simplified_pairs(functions, build.simplified, build.facts)
+        shorter = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)
         run.made = without_repeats(shorter, len(main))
         if request.target == "cupy-fused":
             run.made = _fused(run.made, lowered.scope, build)
@@ -424,7 +425,9 @@ def _derived(
         asked = frozenset(build.methods.asked)
         structures = as_asked(request.structures, asked)
         types = ((name, described(k)) for name, k in structures if k != UNKNOWN)
-        module = ir.Module(run.made, tuple(types))
+        apart = ir.Module(run.made, tuple(types))
+        module = ir.Module(saved_together(run.made, build.facts), apart.types)
+        run.made = module.functions
     with record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)
         made = load(emitted, lowered.scope)
@@ -441,6 +444,7 @@ def _derived(
         tuple(build.outside.touched.values()),
         tuple(build.outside.written.values()),
         module,
+        apart,
         lowered,
         build.scopes,
         meanings,

@@ -33,6 +33,7 @@ from ..ad.reverse.prepare import Preparation
 from ..ad.specialize.inner_functions import with_inner_functions
 from ..ad.specialize.methods import Methods
 from ..codegen.optimize import PASSES
+from ..codegen.optimize.packs import saved_together
 from ..codegen.optimize.tapes import simplified_pairs, without_repeats
 from ..codegen.print import emit, load
 from ..frontend.verify import check
@@ -131,7 +132,12 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "simplified",
         "as a person would write it",
-        passes=(*(change for change, _ in PASSES), simplified_pairs, without_repeats),
+        passes=(
+            *(change for change, _ in PASSES),
+            simplified_pairs,
+            without_repeats,
+            saved_together,
+        ),
         requires=("derivative",),
         makes=("short",),
         preserves=("derivative",),

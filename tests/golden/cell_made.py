@@ -73,12 +73,10 @@ def cell_made_grad(w, u, xs):
     u = copy(u)
     cell, Cell_tape = Cell_fwd(w, u)
     total = 0.0
-    step_cell_saved = []
-    Cell_step_tape_saved = []
+    saved = []
     for x in xs:
         step_cell, Cell_step_tape = Cell_step_fwd(cell, x)
-        step_cell_saved.append(step_cell)
-        Cell_step_tape_saved.append(Cell_step_tape)
+        saved.append((step_cell, Cell_step_tape))
         total = total + np.sum(step_cell**2)
     cell_count = cell.count
     ratio = total / cell_count
@@ -89,8 +87,8 @@ def cell_made_grad(w, u, xs):
     cell_bar.count = accumulate(cell_bar.count, -ratio_bar * (ratio / cell_count))
     xs_bar = zeros_like(xs)
     for i in reversed(range(len(xs))):
-        step_cell = step_cell_saved.pop()    # total = total + np.sum(cell.step(x) ** 2)
-        Cell_step_tape = Cell_step_tape_saved.pop()
+        step_cell, Cell_step_tape = saved.pop()
+        # total = total + np.sum(cell.step(x) ** 2)
         x_bar = Cell_step_bwd(Cell_step_tape, 2.0 * total_bar * step_cell, cell_bar)
         add_at(xs_bar, i, x_bar)
     w_bar, u_bar = Cell_bwd(Cell_tape, cell_bar)  # cell = Cell(w, u)

@@ -7,19 +7,17 @@ from tests.golden_programs import clip
 
 def clipped_rnn_grad(w: np.ndarray, h: np.ndarray, n: int):
     # primal
-    tanh_wh_saved = []
-    h_saved = []
+    saved = []
     for _ in range(n):
         tanh_wh = np.tanh(w @ h)
-        tanh_wh_saved.append(tanh_wh)
-        h_saved.append(h)
+        saved.append((tanh_wh, h))
         h = tanh_wh
     # adjoint
     w_bar = np.zeros_like(w)
     h_bar = np.ones_like(h)
     for _ in reversed(range(n)):
-        tanh_wh = tanh_wh_saved.pop()        # h = tl.on_adjoint(np.tanh(w @ h), clip)
-        h = h_saved.pop()
+        tanh_wh, h = saved.pop()
+        # h = tl.on_adjoint(np.tanh(w @ h), clip)
         wh_bar = hooked(h_bar, clip) * (1.0 - tanh_wh * tanh_wh)
         w_bar += np.outer(wh_bar, h)
         h_bar = w.T @ wh_bar

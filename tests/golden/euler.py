@@ -6,20 +6,17 @@ import numpy as np
 def euler_grad(x0: float, k: float, n: int):
     # primal
     x = x0
-    sin_x_saved = []
-    x_saved = []
+    saved = []
     for _ in range(n):
         sin_x = np.sin(x)
-        sin_x_saved.append(sin_x)
-        x_saved.append(x)
+        saved.append((sin_x, x))
         x = x + 0.01 * (k * x - x * x * sin_x)
     # adjoint
     x_bar = 1.0                              # return x
     k_bar = 0.0
     for _ in reversed(range(n)):
+        sin_x, x = saved.pop()
         # x = x + 0.01 * (k * x - x * x * np.sin(x))
-        sin_x = sin_x_saved.pop()
-        x = x_saved.pop()
         difference_bar = 0.01 * x_bar
         product_bar = -difference_bar
         x_bar += product_bar * (x * x) * np.cos(x) + 2.0 * (product_bar * sin_x) * x

@@ -8,16 +8,12 @@ from tests.golden_programs import State
 def leapfrog_grad(q: float, p: float, n: int):
     # primal
     s = State(q, p)
-    product_saved = []
-    product2_saved = []
-    s_saved = []
+    saved = []
     for _ in range(n):
         product = 0.1 * np.sin(s.q)
-        product_saved.append(product)
         p = s.p - product
         product2 = 0.1 * p
-        product2_saved.append(product2)
-        s_saved.append(s)
+        saved.append((product, product2, s))
         s = State(s.q + product2, p)
     s_q = s.q
     s_p = s.p
@@ -27,10 +23,8 @@ def leapfrog_grad(q: float, p: float, n: int):
     s_bar.p = accumulate(s_bar.p, unbroadcast(product3_bar * s_q, s_p))
     s_bar.q = accumulate(s_bar.q, unbroadcast(product3_bar * s_p, s_q))
     for _ in reversed(range(n)):
-        product = product_saved.pop()        # p = s.p - 0.1 * np.sin(s.q)
-        product2 = product2_saved.pop()      # s = State(s.q + 0.1 * p, p)
-        s = s_saved.pop()
-        total_bar = s_bar.q
+        product, product2, s = saved.pop()
+        total_bar = s_bar.q                  # s = State(s.q + 0.1 * p, p)
         p_bar = s_bar.p + 0.1 * unbroadcast(total_bar, product2)
         s_bar = zeros_like(s)
         s_bar.q = accumulate(s_bar.q, unbroadcast(total_bar, s.q))

@@ -8,15 +8,11 @@ def moving_average_grad(xs: np.ndarray, rate: float):
     # primal
     mean = 0.0
     means = []
-    product_saved = []
-    product2_saved = []
-    mean_saved = []
+    saved = []
     for x in xs:
         product = (1.0 - rate) * mean
-        product_saved.append(product)
         product2 = rate * x
-        product2_saved.append(product2)
-        mean_saved.append(mean)
+        saved.append((product, product2, mean))
         mean = product + product2
         means.append(mean)
     # adjoint
@@ -26,10 +22,9 @@ def moving_average_grad(xs: np.ndarray, rate: float):
     xs_bar = np.zeros_like(xs)
     for i in reversed(range(len(xs))):
         x = xs[i]
-        product = product_saved.pop()        # mean = (1.0 - rate) * mean + rate * x
-        product2 = product2_saved.pop()
+        product, product2, mean = saved.pop()
         mean_bar += means_bar.pop()          # means.append(mean)
-        mean = mean_saved.pop()              # mean = (1.0 - rate) * mean + rate * x
+        # mean = (1.0 - rate) * mean + rate * x
         product_bar = unbroadcast(mean_bar, product)
         product2_bar = unbroadcast(mean_bar, product2)
         rate_bar += unbroadcast(product2_bar * x, rate)

@@ -4,15 +4,13 @@ import numpy as np
 def nested_grad(x, n):
     # primal
     s = 0.0
-    sin_t_saved = []
-    s_saved = []
+    saved = []
     for i in range(n):
         for j in range(i + 1):
             t = x[i] * x[j]
             if t > 0.1:
                 sin_t = np.sin(t)
-                sin_t_saved.append(sin_t)
-                s_saved.append(s)
+                saved.append((sin_t, s))
                 s = s + sin_t * s
             else:
                 s = s - t
@@ -23,9 +21,8 @@ def nested_grad(x, n):
         for j in reversed(range(i + 1)):
             t = x[i] * x[j]
             if t > 0.1:
-                sin_t = sin_t_saved.pop()    # s = s + np.sin(t) * s
-                s = s_saved.pop()
-                sin_t_bar = s_bar * s
+                sin_t, s = saved.pop()
+                sin_t_bar = s_bar * s        # s = s + np.sin(t) * s
                 s_bar += s_bar * sin_t
                 t_bar = sin_t_bar * np.cos(t)
             else:

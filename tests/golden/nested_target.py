@@ -6,25 +6,19 @@ def nested_target_grad(x, y):
     # primal
     s = y
     parts = [(x, (x * y, [y])), (2.0, (x, [x]))]
-    product_saved = []
-    product3_saved = []
-    s_saved = []
+    saved = []
     for w, (b, (c,)) in parts:
         product = w * s
-        product_saved.append(product)
         product3 = b * c
-        product3_saved.append(product3)
-        s_saved.append(s)
+        saved.append((product, product3, s))
         s = np.tanh(product + product3)
     # adjoint
     s_bar = scalar_seed(s)                   # return s
     parts_bar = zeros_like(parts)
     for i in reversed(range(len(parts))):
         w, (b, (c,)) = parts[i]
-        product = product_saved.pop()        # s = np.tanh(w * s + b * c)
-        product3 = product3_saved.pop()
-        total_bar = s_bar * (1.0 - s * s)
-        s = s_saved.pop()
+        total_bar = s_bar * (1.0 - s * s)    # s = np.tanh(w * s + b * c)
+        product, product3, s = saved.pop()
         product_bar = unbroadcast(total_bar, product)
         product3_bar = unbroadcast(total_bar, product3)
         b_bar = unbroadcast(product3_bar * c, b)

@@ -13,28 +13,22 @@ def f_bwd(tape, product_seed):
 
 
 def euler_fwd(y, h, steps, *, k):
-    f_tape_saved = []
-    product_saved = []
-    y_saved = []
+    saved = []
     for _ in range(steps):
         f_y, f_tape = f_fwd(y, k=k)
-        f_tape_saved.append(f_tape)
         product = h * f_y
-        product_saved.append(product)
-        y_saved.append(y)
+        saved.append((f_tape, product, y))
         y = y + product
-    return y, (h, steps, k, f_tape_saved, product_saved, y_saved)
+    return y, (h, steps, k, saved)
 
 
 def euler_bwd(tape, y_seed):
-    h, steps, k, f_tape_saved, product_saved, y_saved = tape
+    h, steps, k, saved = tape
     y_bar = y_seed                           # return y
     k_bar = zeros_like(k)
     for _ in reversed(range(steps)):
-        f_tape = f_tape_saved.pop()          # y = y + h * f(y, *args, **options)
-        product = product_saved.pop()
-        y = y_saved.pop()
-        product_bar = unbroadcast(y_bar, product)
+        f_tape, product, y = saved.pop()
+        product_bar = unbroadcast(y_bar, product)  # y = y + h * f(y, *args, **options)
         y_bar = unbroadcast(y_bar, y)
         y_part, k_part = f_bwd(f_tape, product_bar * h)
         y_bar = accumulate(y_bar, y_part)
@@ -52,14 +46,10 @@ def seen_at_the_call_grad(a, x):
     # primal
     total = 0.0
     parts = (1.0, 2.0, a)
-    euler_partial_saved = []
-    euler_tape_saved = []
-    total_saved = []
+    saved = []
     for k in parts:
         euler_partial, euler_tape = euler_fwd(x, 0.1, 2, k=k)
-        euler_partial_saved.append(euler_partial)
-        euler_tape_saved.append(euler_tape)
-        total_saved.append(total)
+        saved.append((euler_partial, euler_tape, total))
         total = total + euler_partial
     k = a * a
     partial2_x, f_tape = f_fwd(x, k=k)
@@ -75,9 +65,8 @@ def seen_at_the_call_grad(a, x):
     a_bar = 2.0 * k_bar * a                  # k = a * a
     parts_bar = zeros_like(parts)
     for i in reversed(range(len(parts))):
-        euler_partial = euler_partial_saved.pop()  # total = total + euler(f, x, 0.1, 2)
-        euler_tape = euler_tape_saved.pop()
-        total = total_saved.pop()
+        euler_partial, euler_tape, total = saved.pop()
+        # total = total + euler(f, x, 0.1, 2)
         euler_partial_bar = unbroadcast(total_bar, euler_partial)
         total_bar = unbroadcast(total_bar, total)
         k_bar = euler_bwd(euler_tape, euler_partial_bar)

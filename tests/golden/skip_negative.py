@@ -7,13 +7,11 @@ from tangentlike.runtime import add_at
 def skip_negative_grad(xs: np.ndarray, w: float):
     # primal
     total = 0.0
-    sqrt_product_saved = []
-    total_saved = []
+    saved = []
     for x in xs:
         if not x < 0.0:
             sqrt_product = np.sqrt(w * x)
-            sqrt_product_saved.append(sqrt_product)
-            total_saved.append(total)
+            saved.append((sqrt_product, total))
             total += sqrt_product * total
     # adjoint
     total_bar = 1.0                          # return total
@@ -23,9 +21,8 @@ def skip_negative_grad(xs: np.ndarray, w: float):
         x = xs[i]
         x_bar = 0.0                          # if x < 0.0:
         if not x < 0.0:
-            sqrt_product = sqrt_product_saved.pop()  # total += np.sqrt(w * x) * total
-            total = total_saved.pop()
-            sqrt_product_bar = total_bar * total
+            sqrt_product, total = saved.pop()
+            sqrt_product_bar = total_bar * total  # total += np.sqrt(w * x) * total
             total_bar += total_bar * sqrt_product
             product_bar = 0.5 * sqrt_product_bar / sqrt_product
             w_bar += product_bar * x

@@ -59,28 +59,22 @@ def f_bwd3(tape, product2_seed):
 
 
 def euler_fwd(y, h, steps, *, f_scale):
-    f_tape_saved = []
-    product_saved = []
-    y_saved = []
+    saved = []
     for _ in range(steps):
         f_y, f_tape = f_fwd3(y, scale=f_scale)
-        f_tape_saved.append(f_tape)
         product = h * f_y
-        product_saved.append(product)
-        y_saved.append(y)
+        saved.append((f_tape, product, y))
         y = y + product
-    return y, (h, steps, f_scale, f_tape_saved, product_saved, y_saved)
+    return y, (h, steps, f_scale, saved)
 
 
 def euler_bwd(tape, y_seed):
-    h, steps, f_scale, f_tape_saved, product_saved, y_saved = tape
+    h, steps, f_scale, saved = tape
     y_bar = y_seed                           # return y
     f_scale_bar = zeros_like(f_scale)
     for _ in reversed(range(steps)):
-        f_tape = f_tape_saved.pop()          # y = y + h * f(y, *args, **options)
-        product = product_saved.pop()
-        y = y_saved.pop()
-        product_bar = unbroadcast(y_bar, product)
+        f_tape, product, y = saved.pop()
+        product_bar = unbroadcast(y_bar, product)  # y = y + h * f(y, *args, **options)
         y_bar = unbroadcast(y_bar, y)
         y_part, f_scale_part = f_bwd3(f_tape, product_bar * h)
         y_bar = accumulate(y_bar, y_part)

@@ -5,33 +5,26 @@ from tangentlike.runtime import copy, unbroadcast
 
 
 def relax_fwd(p: np.ndarray, b: np.ndarray, n):
-    pn_saved = []
-    product_saved = []
-    ratio_saved = []
+    saved = []
     p_saved = []
     p_saved2 = []
     for _ in range(n):
         pn = p.copy()
-        pn_saved.append(pn)
         product = pn[:-2] * pn[2:]
-        product_saved.append(product)
         ratio = (product + b[1:-1]) / 3.0
-        ratio_saved.append(ratio)
+        saved.append((pn, product, ratio))
         p_saved.append(p[1:-1].copy())
         p[1:-1] = ratio
         p_saved2.append(copy(p[0]))
         p[0] = p[1]
-    return None, (p, b, n, pn_saved, product_saved, ratio_saved, p_saved, p_saved2)
+    return None, (p, b, n, saved, p_saved, p_saved2)
 
 
 def relax_bwd(tape, p_bar):
-    p, b, n, pn_saved, product_saved, ratio_saved, p_saved, p_saved2 = tape
+    p, b, n, saved, p_saved, p_saved2 = tape
     b_bar = np.zeros_like(b)
     for _ in reversed(range(n)):
-        pn = pn_saved.pop()                  # pn = p.copy()
-        # p[1:-1] = (pn[:-2] * pn[2:] + b[1:-1]) / 3.0
-        product = product_saved.pop()
-        ratio = ratio_saved.pop()
+        pn, product, ratio = saved.pop()
         p[0] = p_saved2.pop()                # p[0] = p[1]
         p_1_bar = copy(p_bar[0])
         p_bar[0] = 0.0
@@ -53,28 +46,22 @@ def step_grad(p: np.ndarray, b: np.ndarray, c: float):
     # primal
     p = p.copy()
     b = b.copy()
-    product_saved = []
-    product2_saved = []
+    saved = []
     b_saved = []
-    relax_tape_saved = []
     for _ in range(3):
         product = c * p[2:]
-        product_saved.append(product)
         product2 = product * p[:-2]
-        product2_saved.append(product2)
         b_saved.append(b[1:-1].copy())
         b[1:-1] = product2
         _, relax_tape = relax_fwd(p, b, 2)
-        relax_tape_saved.append(relax_tape)
+        saved.append((product, product2, relax_tape))
     # adjoint
     p_bar = 2.0 * p                          # return np.sum(p * p)
     b_bar = np.zeros_like(b)
     c_bar = 0.0
     for _ in reversed(range(3)):
-        product = product_saved.pop()        # b[1:-1] = c * p[2:] * p[:-2]
-        product2 = product2_saved.pop()
-        relax_tape = relax_tape_saved.pop()  # relax(p, b, 2)
-        b_bar += relax_bwd(relax_tape, p_bar)
+        product, product2, relax_tape = saved.pop()
+        b_bar += relax_bwd(relax_tape, p_bar)  # relax(p, b, 2)
         b[1:-1] = b_saved.pop()              # b[1:-1] = c * p[2:] * p[:-2]
         product2_bar = unbroadcast(b_bar[1:-1], product2)
         product_bar = product2_bar * p[:-2]

@@ -8,28 +8,22 @@ def swap_buffers_grad(a: np.ndarray, n):
     # primal
     a = a.copy()
     b = np.zeros_like(a)
-    product_saved = []
+    saved = []
     b_saved = []
-    a_saved = []
-    b_saved2 = []
     for _ in range(n):
         product = a[:-1] * a[1:]
-        product_saved.append(product)
         b_saved.append(b[1:].copy())
         b[1:] = product
         a_old = a
-        a_saved.append(a)
+        saved.append((product, a, b))
         a = b
-        b_saved2.append(b)
         b = a_old
     # adjoint
     b_bar = np.zeros_like(b)
     a_bar = np.ones_like(a)
     for _ in reversed(range(n)):
-        product = product_saved.pop()        # b[1:] = a[:-1] * a[1:]
-        b = b_saved2.pop()                   # a, b = b, a
-        a_old_bar = b_bar
-        a = a_saved.pop()
+        product, a, b = saved.pop()
+        a_old_bar = b_bar                    # a, b = b, a
         b_bar = a_bar
         a_bar = a_old_bar
         b[1:] = b_saved.pop()                # b[1:] = a[:-1] * a[1:]

@@ -4,35 +4,29 @@ from tangentlike.runtime.schedules import moves_back, stretches
 
 
 def three_snapshots_steps_fwd(w, h, xs, s, start, stop):
-    z_saved = []
-    sin_h_saved = []
-    h_saved = []
+    saved = []
     total2_saved = []
     for i2 in range(start, stop):
         i = i2
         x = xs[i2]
         z = np.tanh(w @ h + x)
-        z_saved.append(z)
         sin_h = np.sin(h)
-        sin_h_saved.append(sin_h)
-        h_saved.append(h)
+        saved.append((z, sin_h, h))
         h = z * sin_h
         total2 = i + 1.0
         total2_saved.append(total2)
         s = s + np.sum(h) * total2
-    return (h, s), (w, start, stop, z_saved, sin_h_saved, h_saved, total2_saved)
+    return (h, s), (w, start, stop, saved, total2_saved)
 
 
 def three_snapshots_steps_bwd(tape, y_bar, w_bar):
-    w, start, stop, z_saved, sin_h_saved, h_saved, total2_saved = tape
+    w, start, stop, saved, total2_saved = tape
     h_bar = y_bar[0]
     s_bar = y_bar[1]
     for i2 in reversed(range(start, stop)):
-        z = z_saved.pop()                    # z = np.tanh(w @ h + x)
-        sin_h = sin_h_saved.pop()            # h = z * np.sin(h)
+        z, sin_h, h = saved.pop()
         h_bar = h_bar + s_bar * total2_saved.pop()  # s += np.sum(h) * (i + 1.0)
-        h = h_saved.pop()                    # h = z * np.sin(h)
-        z_bar = unbroadcast(h_bar * sin_h, z)
+        z_bar = unbroadcast(h_bar * sin_h, z)  # h = z * np.sin(h)
         h_bar = unbroadcast(h_bar * z, sin_h) * np.cos(h)
         wh_bar = z_bar * (1.0 - z * z)       # z = np.tanh(w @ h + x)
         w_bar += matmul_bar_a(wh_bar, w, h)

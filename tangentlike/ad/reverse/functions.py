@@ -16,7 +16,7 @@ from ... import ir
 from ...analysis.aliases import Aliases
 from ...analysis.looking import looked_into
 from ...analysis.newly_made import NewlyMade
-from ...analysis.parts import Parts
+from ...analysis.parts import Parts, is_part, whole_of
 from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
 from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
@@ -39,7 +39,8 @@ class Primal:
     """A prepared primal and the facts about it that the reverse transform reads.
 
     `wrt` are parameters, or local names whose incoming edges are then cut; `written` the
-    parameters it may write; `shared` those of them whose writes a caller sees.
+    parameters it may write; `shared` those of them whose writes a caller sees, `left` those of
+    these that it does not read as they were before.
     """
 
     function: ir.Function
@@ -50,6 +51,7 @@ class Primal:
     wrt: tuple[str, ...]
     written: tuple[str, ...]
     shared: tuple[str, ...] = ()
+    left: frozenset[str] = frozenset()
 
 
 class Reverse:
@@ -63,6 +65,8 @@ class Reverse:
         self.facts: Structure = structure(primal.function, primal.shared)
         self.sources = context.sources()
         self._written_by: dict[int, tuple[str, ...]] = {}
+        self.unseen: frozenset[str] = frozenset()
+        self.saves_entries = False
         self.adjoints = self._made_adjoints()
         params = primal.function.param_names
         self.severed = frozenset(n for n in primal.wrt if n not in params)
@@ -169,7 +173,8 @@ class Reverse:
             self.facts, self.primal.aliases, saves, recomputed, self.context, self._writes
         )
         primal = without_hooks(recorder.primal(tree), self.primal.active)
-        return primal, tuple(seeds) + recorder.reverse(tree)
+        pairs = self._leaving(saves)
+        return with_pairs(primal, pairs), tuple(seeds) + with_pairs(recorder.reverse(tree), pairs)
 
     def _finish(self, results: Iterable[str], written: Iterable[str]) -> None:
         """What the sweep ends with: the adjoints of `results`, and those in a caller's buffers."""
@@ -215,10 +220,55 @@ class Reverse:
         virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
         restored = self._restored_for_caller(reads)
         made = NewlyMade(self.facts, self.context.sources())
+        calls = {
+            self.facts.number(stmt): self.primal.calls[id(stmt)].written
+            for stmt in self.facts.index.statements
+            if id(stmt) in self.primal.calls
+        }
         recording = Recording(
-            self.facts, aliases, reads, virtual, self._written, restored, all_parts, made
+            self.facts, aliases, reads, virtual, self._written, restored, all_parts, made, calls
         )
-        return recording.run(), recomputed
+        saves = recording.run()
+        self.unseen = self._unseen(reads)
+        inside = any(site.pair.saves for site in self.primal.calls.values())
+        self.saves_entries = bool(saves.stores) or inside
+        return saves, recomputed
+
+    def _unseen(self, reads: Reads) -> frozenset[str]:
+        """The parameters, of those that are written, whose entries no adjoint reads."""
+        found = (reads.entry, reads.exit, reads.headers, reads.tails)
+        tokens = {t for kept in found for names in kept.values() for t in names}
+        seen = {whole_of(t) if is_part(t) else t for t in tokens}
+        arrays = (n for n in self.primal.shared if self._is_array(n))
+        return frozenset(n for n in arrays if not seen & content(n, self.primal.aliases))
+
+    def _is_array(self, name: str) -> bool:
+        return self.context.kind_of(ir.Var(name)).form == "array"
+
+    def _leaving(self, saves: Saves) -> dict[str, ir.Ref]:
+        """The pairs that stand for those of calls whose arguments nobody reads as they were before:
+        what such a pair overwrites it need not save. By the names of the functions."""
+        needed: dict[str, set[str]] = {}
+        sites = {}
+        for stmt in self.facts.index.statements:
+            site = self.primal.calls.get(id(stmt))
+            if site is None or site.leaving is None or not site.pair.saves:
+                continue
+            sites[site.pair.fwd.text] = site
+            names = zip(site.pair.written, site.written, strict=True)
+            number = self.facts.number(stmt)
+            met = {f for f, n in names if (number, n) in saves.met or not self._is_array(n)}
+            needed.setdefault(site.pair.fwd.text, set()).update(met)
+        made: dict[str, ir.Ref] = {}
+        for text, site in sites.items():
+            left = frozenset(site.pair.written) - needed[text]
+            if left and not site.pair.recursive:
+                assert site.leaving is not None
+                pair = site.leaving(left)
+                if pair.gives == site.pair.gives:
+                    made[text], made[site.pair.bwd.text] = pair.fwd, pair.bwd
+        self.context.callees.instead.update(made)
+        return made
 
     def _only_shapes(
         self, tree: ReversedBlock, recomputed: Recomputed, places: Mapping[int, frozenset[str]]
@@ -261,7 +311,7 @@ class Reverse:
         """The written parameters that must be at the end what they were: all of them, unless no
         adjoint reads what is written but a copy of it."""
         if not self.context.copies:
-            return self.primal.shared
+            return tuple(n for n in self.primal.shared if n not in self.primal.left)
         found = (reads.entry, reads.exit, reads.headers, reads.tails)
         needed = frozenset().union(*(names for kept in found for names in kept.values()))
         for name in self.primal.shared:
@@ -289,8 +339,15 @@ class Reverse:
     def _taped(self, stmt: ir.Stmt) -> frozenset[str]:
         """Contents that a callee's tape may refer to: its arguments and its result."""
         names = (*ir.binds(stmt), *sorted(ir.reads(stmt)))
+        site = self.primal.calls[id(stmt)]
+        unseen = {
+            name
+            for formal, name in zip(site.pair.written, site.written, strict=True)
+            if formal in site.pair.unseen
+        }
         if self.context.copies:  # (it refers to what is written, but nobody looks into that)
-            names = tuple(n for n in names if n not in self.primal.calls[id(stmt)].written)
+            unseen.update(site.written)
+        names = tuple(n for n in names if n not in unseen)
         return frozenset().union(*(content(n, self.primal.aliases) for n in names))
 
     def _header(self, step: Reversed) -> list[ir.Stmt]:
@@ -368,6 +425,27 @@ def reverse(
     origin = ir.Origin(primal.function.place, "adjoint")
     body = (*transform.protect(), *before, *kept, *after, ir.Return(returned, origin))
     return dataclasses.replace(primal.function, name=name, params=params, body=body, doc="")
+
+
+def with_pairs(block: ir.Block, pairs: Mapping[str, ir.Ref]) -> ir.Block:
+    """A block that calls other forward and backward functions, by the names of those it calls."""
+
+    def one(expr: ir.Expr) -> ir.Expr:
+        known = pairs.get(expr.text) if isinstance(expr, ir.Ref) else None
+        return ir.rebuild(expr, one) if known is None else known
+
+    return ir.rewrite(block, expression=one) if pairs else block
+
+
+def called_names(function: ir.Function) -> frozenset[str]:
+    """The names of all functions that a function refers to."""
+    return frozenset(
+        part.text
+        for stmt in ir.statements(function.body)
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+        if isinstance(part, ir.Ref)
+    )
 
 
 def bundle(bars: tuple[ir.Expr, ...], bare: bool) -> ir.Expr:

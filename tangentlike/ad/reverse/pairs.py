@@ -18,6 +18,19 @@ from .functions import Primal, Reverse, bundle, seed_name
 from .results import is_restored
 
 
+@dataclasses.dataclass(frozen=True)
+class ReversedPair:
+    """Two functions: whether `bwd` takes an adjoint of the result, whether it restores what is in
+    the result; whether they save entries, and of which arguments `bwd` reads none."""
+
+    fwd: ir.Function
+    bwd: ir.Function
+    takes_seed: bool
+    restores: bool
+    saves: bool
+    unseen: frozenset[str]
+
+
 def reverse_pair(
     primal: Primal,
     context: Context,
@@ -26,9 +39,8 @@ def reverse_pair(
     bare: bool,
     protect: bool,
     seeded: bool | None = None,
-) -> tuple[ir.Function, ir.Function, bool, bool]:
-    """`f_fwd`, `f_bwd`, whether `f_bwd` takes an adjoint of the result, and whether it restores
-    what is in the result.
+) -> ReversedPair:
+    """`f_fwd` and `f_bwd`, and what their callers have to know.
 
     `order` is (formals whose adjoints are returned, formals whose buffers are passed in);
     `seeded` says whether `f_bwd` takes that adjoint, where calls of it were already made.
@@ -71,7 +83,8 @@ def reverse_pair(
     fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="")
     body = (*unpack, *backward)
     bwd = ir.Function(names[1], tuple(params), body, place, empties=(tape,))
-    return fwd, bwd, takes_seed, is_restored(value, primal, context)
+    restores = is_restored(value, primal, context)
+    return ReversedPair(fwd, bwd, takes_seed, restores, transform.saves_entries, transform.unseen)
 
 
 def _checks(written: tuple[str, ...], primal: Primal, context: Context) -> ir.Block:

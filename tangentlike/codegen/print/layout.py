@@ -121,7 +121,7 @@ class _Layout:
                     texts = _commented(texts, place.text, pad)
                 for text in texts:
                     yield Line(text, stmt.origin)
-                quoted = place
+                quoted = place if place.text else quoted
 
     def _wants_comment(self, stmt: ir.Stmt) -> bool:
         """Headers that the result repeats are not quoted beside what belongs to them."""

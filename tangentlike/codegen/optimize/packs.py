@@ -1,0 +1,365 @@
+"""What one round of a loop saves is saved together: one stack of tuples instead of a stack for each
+value.
+
+before::                                    after::
+    z_saved = []                                saved = []
+    h_saved = []
+    for x in xs:                                for x in xs:
+        z = np.exp(h)                               z = np.exp(h)
+        z_saved.append(z)                           saved.append((z, h))
+        h_saved.append(h)
+        h = z * x                                   h = z * x
+    ...                                         ...
+    for x in reversed(xs):                      for x in reversed(xs):
+        h = h_saved.pop()                           z, h = saved.pop()
+        z = z_saved.pop()
+
+A push may come earlier or later as long as no statement in between binds the name, a pop as long as
+none binds or reads it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ... import ir
+from ...ad.all_names import all_names
+from ...ir.facts import fact
+from ...ir.index import ProgramIndex
+from ...ir.names import Names
+from .analyses import analyses
+from .effects import effect_of, pinned_names
+from .facts import Facts
+from .stacks import created_lists, is_push
+from .tapes import taped_names, unpacked_names
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A push or a pop of a stack: the name that it is of, where the statement stands in its block,
+    and the first and last place where it might stand."""
+
+    stmt: ir.Stmt
+    name: str
+    at: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class _Stack:
+    """A list that one statement of a loop pushes to, and another one pops from; `there` is its name
+    in the function that pops."""
+
+    name: str
+    there: str
+    made: ir.Stmt
+    push: _Use
+    pop: _Use
+
+
+def saved_together(
+    functions: Sequence[ir.Function], facts: Mapping[str, Facts]
+) -> tuple[ir.Function, ...]:
+    """Save what is saved in one block, and taken back in one block, as tuples on one stack.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program('''s = []
+    ... t = []
+    ... for i in range(n):
+    ...     z = f(h)
+    ...     s.append(z)
+    ...     t.append(h)
+    ...     h = g(z)
+    ... for i in reversed(range(n)):
+    ...     z = s.pop()
+    ...     h_bar = h_bar * z
+    ...     h_bar = h_bar * t.pop()
+    ... return h_bar'''), "save")
+    >>> print(show(saved_together((f,), {f.name: Facts()})[0].body))
+    saved = []
+    for i in range(n):
+        z = f(h)
+        saved.append((z, h))
+        h = g(z)
+    for i in reversed(range(n)):
+        z, h = saved.pop()
+        h_bar = h_bar * z
+        h_bar = h_bar * h
+    return h_bar
+    """
+    out = list(functions)
+    nothing = Facts()  # (of what is fused out of others)
+    for at, function in enumerate(functions):
+        known = facts.get(function.name, nothing)
+        if _is_open(function, known):
+            out[at] = _packed(*_Packs(function, function, {}, known, known).result())[0]
+    for at, (fwd, bwd) in enumerate(itertools.pairwise(out)):
+        taped, unpacked = taped_names(fwd), unpacked_names(bwd)
+        if taped is None or unpacked is None or len(taped) != len(unpacked):
+            continue
+        both = facts.get(fwd.name, nothing), facts.get(bwd.name, nothing)
+        if _is_open(fwd, both[0]) and _is_open(bwd, both[1]):
+            names = {t: u for t, u in zip(taped, unpacked, strict=True) if t and u}
+            packs = _Packs(fwd, bwd, names, *both)
+            out[at], out[at + 1] = _packed(*packs.result())
+    return tuple(out)
+
+
+def _is_open(function: ir.Function, facts: Facts) -> bool:
+    """Whether it is plain in which order a function runs, and what it reads."""
+    stmts = ir.statements(function.body)
+    return not facts.by_identity and not any(isinstance(s, ir.Try | ir.OpaqueStmt) for s in stmts)
+
+
+class _Side:
+    """The function that pushes, or that pops."""
+
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        self.function = function
+        self.facts = facts
+        self.index = fact(ProgramIndex, function)
+        self.pinned = pinned_names(function, facts)
+
+    def block_of(self, stmt: ir.Stmt) -> tuple[int, int]:
+        number = self.index.number(stmt)
+        return self.index.parents[number], self.index.branches[number]
+
+    def uses(self, name: str) -> list[ir.Stmt]:
+        return [self.index.statements[n] for n in self.index.uses.get(name, ())]
+
+    def use(self, stmt: ir.Stmt, name: str, stops: Callable[[ir.Stmt], bool]) -> _Use:
+        """A push or pop that can pass what does not stop it."""
+        at = self.index.positions[self.index.number(stmt)]
+        before = _steps(reversed(self.index.preceding(stmt)), stops)
+        after = 0 if stops(stmt) else _steps(self.index.following(stmt), stops)
+        return _Use(stmt, name, at, at - before, at + after)
+
+    def bound(self, stmt: ir.Stmt) -> frozenset[str]:
+        """The names that a statement binds, or updates as it may a number."""
+        updated = {
+            s.target.name
+            for s in ir.statements((stmt,))
+            if isinstance(s, ir.Update) and isinstance(s.target, ir.Var)
+        }
+        return effect_of(stmt, self.facts).binds | updated
+
+    def touched(self, stmt: ir.Stmt) -> frozenset[str]:
+        return effect_of(stmt, self.facts).reads | self.bound(stmt)
+
+
+def _steps(stmts: Iterable[ir.Stmt], stops: Callable[[ir.Stmt], bool]) -> int:
+    """How many statements something can pass."""
+    count = 0
+    for stmt in stmts:
+        leaves = any(isinstance(s, ir.Break | ir.Return) for s in ir.statements((stmt,)))
+        if leaves or stops(stmt):
+            break
+        count += 1
+    return count
+
+
+class _Packs:
+    """The stacks that `fwd` makes and `bwd`, which may be the same function, empties; `names` says
+    what those of a tape are called there."""
+
+    def __init__(
+        self,
+        fwd: ir.Function,
+        bwd: ir.Function,
+        names: Mapping[str, str],
+        facts: Facts,
+        backward_facts: Facts,
+    ) -> None:
+        self.one = fwd is bwd
+        self.fwd = _Side(fwd, facts)
+        self.bwd = self.fwd if self.one else _Side(bwd, backward_facts)
+        self.names = names
+
+    def result(self) -> tuple[_Side, _Side, list[list[_Stack]]]:
+        return self.fwd, self.bwd, [group for group in self._groups() if len(group) > 1]
+
+    def _groups(self) -> Iterator[list[_Stack]]:
+        """Sets of stacks, in the order in which they are pushed to."""
+        beside: dict[object, list[_Stack]] = {}
+        for name in sorted(created_lists(self.fwd.function)):
+            stack = self._stack(name)
+            if stack is not None:
+                made, push = map(self.fwd.block_of, (stack.made, stack.push.stmt))
+                if made != push:  # (and not outside of loops)
+                    key = (made, push, self.bwd.block_of(stack.pop.stmt))
+                    beside.setdefault(key, []).append(stack)
+        for stacks in beside.values():
+            for pushed in _meeting(stacks, lambda s: s.push):
+                for both in _meeting(pushed, lambda s: s.pop):
+                    yield sorted(both, key=lambda s: s.push.at)
+
+    def _stack(self, name: str) -> _Stack | None:
+        there = name if self.one else self.names.get(name)
+        uses = self.fwd.uses(name)
+        if there is None or len(uses) != 2 or {name, there} & (self.fwd.pinned | self.bwd.pinned):
+            return None
+        if not self.one:
+            if not isinstance(uses[1], ir.Return) or len(self.bwd.uses(there)) != 1:
+                return None
+            uses = [uses[0], *self.bwd.uses(there)]
+        made = self.fwd.index.statements[self.fwd.index.definitions[name][0]]
+        push, pop = self._push(uses[0]), self._pop(uses[1], there, uses[0])
+        return None if push is None or pop is None else _Stack(name, there, made, push, pop)
+
+    def _push(self, stmt: ir.Stmt) -> _Use | None:
+        match stmt:
+            case ir.Do(value=ir.Call(args=(ir.Var(value),))) if is_push(stmt):
+                if value not in self.fwd.pinned:
+                    return self.fwd.use(stmt, value, lambda s: value in self.fwd.bound(s))
+        return None
+
+    def _pop(self, stmt: ir.Stmt, stack: str, push: ir.Stmt) -> _Use | None:
+        """`h = h_saved.pop()`; or what pops inside an expression, which may read a name instead."""
+        side, match_ = self.bwd, isinstance(stmt, ir.Assign) and is_pop_of(stmt.value, stack)
+        if match_ and isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
+            target = stmt.target
+        else:
+            value = push.value.args[0] if isinstance(push, ir.Do) else None  # type: ignore[union-attr]
+            if not isinstance(value, ir.Var) or not self._may_name(stmt, value.name, stack):
+                return None
+            target = value.name
+        if target in side.pinned:
+            return None
+        own = stmt if match_ else None
+        return side.use(stmt, target, lambda s: s is not own and target in side.touched(s))
+
+    def _may_name(self, stmt: ir.Stmt, name: str, stack: str) -> bool:
+        """Whether a name is free for what a statement pops inside an expression, once."""
+        side = self.bwd
+        parts = (part for e in ir.expressions(stmt) for part in ir.walk(e))
+        pops = sum(is_pop_of(part, stack) for part in parts)
+        if pops != 1 or isinstance(stmt, ir.While) or name in side.touched(stmt):
+            return False
+        live = analyses(side.function, side.facts).live
+        return not live.is_live_after(stmt, name)
+
+
+def is_pop_of(expr: ir.Expr, stack: str) -> bool:
+    """Whether an expression is `stack.pop()`."""
+    match expr:
+        case ir.Call(fn=ir.Attribute(ir.Var(name), "pop"), args=(), kwargs=()):
+            return name == stack
+    return False
+
+
+def _meeting(stacks: list[_Stack], use: Callable[[_Stack], _Use]) -> Iterator[list[_Stack]]:
+    """The stacks in as few groups as possible, each with a place where all uses might stand."""
+    left = sorted(stacks, key=lambda s: (use(s).last, use(s).at))
+    while left:
+        place = use(left[0]).last
+        group: dict[str, _Stack] = {}
+        for stack in left:
+            if use(stack).first <= place:
+                group.setdefault(stack.pop.name, stack)
+        yield list(group.values())
+        left = [s for s in left if group.get(s.pop.name) is not s]
+
+
+def _packed(fwd: _Side, bwd: _Side, groups: list[list[_Stack]]) -> tuple[ir.Function, ir.Function]:
+    """Both functions with one stack for each group."""
+    if not groups:
+        return fwd.function, bwd.function
+    names = Names((*all_names(fwd.function), *all_names(bwd.function)))
+    edits = [_Edits(), _Edits()]
+    for group in groups:
+        saved = names.fresh("saved")
+        _pushed_together(group, saved, fwd, edits[0])
+        _popped_together(group, saved, bwd, edits[fwd is not bwd])
+    made = ir.with_body(fwd.function, edits[0].block(fwd.function.body))
+    if fwd is bwd:
+        return made, made
+    return made, ir.with_body(bwd.function, edits[1].block(bwd.function.body))
+
+
+def _pushed_together(group: list[_Stack], saved: str, side: _Side, edits: _Edits) -> None:
+    made = min((s.made for s in group), key=side.index.number)
+    edits.put(made, ir.Assign(saved, ir.Display("list", ()), made.origin))
+    edits.gone.update(id(stmt) for s in group for stmt in (s.made, s.push.stmt))
+    edits.taped.append(([s.name for s in group], saved))
+    last = max((s.push for s in group), key=lambda use: use.at)
+    place = min(last.at, *(s.push.last for s in group))
+    values = ir.Display("tuple", tuple(ir.Var(s.push.name) for s in group))
+    push = ir.Call(ir.Attribute(ir.Var(saved), "append"), (values,))
+    edits.put(side.index.block(last.stmt)[place], ir.Do(push, last.stmt.origin))
+
+
+def _popped_together(group: list[_Stack], saved: str, side: _Side, edits: _Edits) -> None:
+    edits.taped.append(([s.there for s in group], saved))
+    for stack in group:
+        stmt = stack.pop.stmt
+        if isinstance(stmt, ir.Assign) and is_pop_of(stmt.value, stack.there):
+            edits.gone.add(id(stmt))
+        else:
+            edits.named[stack.there] = ir.Var(stack.pop.name)
+    first = min((s.pop for s in group), key=lambda use: use.at)
+    place = max(first.at, *(s.pop.first for s in group))
+    # (What follows is quoted, not the line that one of the values is of.)
+    unquoted = dataclasses.replace(first.stmt.origin.place, text="")
+    origin = ir.Origin(unquoted, "restore")
+    pop = ir.Call(ir.Attribute(ir.Var(saved), "pop"))
+    taken = ir.Assign(tuple(s.pop.name for s in group), pop, origin)
+    edits.put(side.index.block(first.stmt)[place], taken)
+
+
+class _Edits(ir.Rewriter):
+    """Statements that are put before others, by their ids, and those that go; `named` are stacks
+    whose pops in expressions become names, `taped` those of which a tape holds one instead."""
+
+    def __init__(self) -> None:
+        self.before: dict[int, list[ir.Stmt]] = {}
+        self.gone: set[int] = set()
+        self.named: dict[str, ir.Var] = {}
+        self.taped: list[tuple[list[str], str]] = []
+
+    def put(self, where: ir.Stmt, stmt: ir.Stmt) -> None:
+        self.before.setdefault(id(where), []).append(stmt)
+
+    def statement(self, stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        yield from self.before.get(id(stmt), ())
+        if id(stmt) not in self.gone:
+            yield self._with_tape(self.inside(stmt))
+
+    def expression(self, expr: ir.Expr) -> ir.Expr:
+        match expr:
+            case ir.Call(fn=ir.Attribute(ir.Var(stack), "pop")) if stack in self.named:
+                return self.named[stack]
+        return ir.rebuild(expr, self.expression)
+
+    def _with_tape(self, stmt: ir.Stmt) -> ir.Stmt:
+        """A statement that makes, or takes apart, the tape, with the stacks that it now holds."""
+        match stmt:
+            case ir.Return(value=ir.Display(items=(value, ir.Display() as tape))):
+                kept = self._kept([t.name if isinstance(t, ir.Var) else None for t in tape.items])
+                items = tuple(
+                    ir.Var(new) if new else old
+                    for new, old in zip(kept, tape.items, strict=True)
+                    if new is not None
+                )
+                both = (value, dataclasses.replace(tape, items=items))
+                return ir.Return(ir.Display("tuple", both), stmt.origin)
+            case ir.Assign(target=tuple(parts), value=ir.Var()):
+                kept = self._kept([n if isinstance(n, str) else None for n in parts])
+                pairs = zip(kept, parts, strict=True)
+                target = tuple(new or old for new, old in pairs if new is not None)
+                return dataclasses.replace(stmt, target=target)
+        return stmt
+
+    def _kept(self, names: Sequence[str | None]) -> list[str | None]:
+        """For each part of a tape: another name for it, "" for its own, None where it goes."""
+        new: dict[str, str | None] = {}
+        for stacks, saved in self.taped:
+            inside = [name for name in names if name in stacks]
+            new.update(dict.fromkeys(stacks))
+            new.update({inside[0]: saved} if inside and inside[0] else {})
+        return [new.get(name, "") if name else "" for name in names]
