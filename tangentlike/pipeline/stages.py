@@ -28,7 +28,7 @@ from ..errors import InternalError, SharingError, UnknownClassError, Unsupported
 from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
 from ..frontend.meanings import Meanings, noting
-from ..frontend.structures import as_asked
+from ..frontend.structures import Structures, as_asked
 from ..frontend.verify import check
 from ..ir.kind import UNKNOWN, Deciding, Kind, described
 from ..rules.book import RuleBook, default_book
@@ -391,6 +391,11 @@ def _refuse_made(functions: tuple[ir.Function, ...], lowered: Lowered, request: 
         refuse_unwrapped((lowered.function, *functions))
 
 
+def _described(structures: Structures) -> tuple[tuple[str, str], ...]:
+    """What the text says that it is for."""
+    return tuple((name, described(kind)) for name, kind in structures if kind != UNKNOWN)
+
+
 def _fused(
     functions: tuple[ir.Function, ...], scope: Scope, build: Builder
 ) -> tuple[ir.Function, ...]:
@@ -417,22 +422,20 @@ def _derived(
     _refuse_made(made_by_transform.functions, lowered, request)
     record = build.record
     with record.stage("simplified") as run:
-        shorter = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)
-        run.made = without_repeats(shorter, len(main))
+        run.made = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)
+        run.made = without_repeats(run.made, len(main))
         if request.target == "cupy-fused":
             run.made = _fused(run.made, lowered.scope, build)
         run.made = plainly_named(run.made, build.facts)
         asked = frozenset(build.methods.asked)
-        structures = as_asked(request.structures, asked)
-        types = ((name, described(k)) for name, k in structures if k != UNKNOWN)
-        apart = ir.Module(run.made, tuple(types))
-        module = ir.Module(saved_together(run.made, build.facts), apart.types)
-        run.made = module.functions
+        apart = ir.Module(run.made, _described(as_asked(request.structures, asked)))
+        run.made = saved_together(run.made, build.facts)
     with record.stage("emitted"):
+        module = ir.Module(run.made, apart.types)
         emitted = emit(module, lowered.scope, build.scopes)
         made = load(emitted, lowered.scope)
-    programs: dict[str, Any] = record.programs(lowered.function.name)
-    programs |= {"derived": made_by_transform, "simplified": module, "emitted": emitted.source}
+    whole = {"derived": made_by_transform, "simplified": module, "emitted": emitted.source}
+    programs: dict[str, Any] = record.programs(lowered.function.name) | whole
     names = tuple(name for name in STAGE_NAMES if name in record.costs)
     stages = Stages(programs, names, functools.partial(_programs, fn, request, book))
     return Derived(
