@@ -212,7 +212,7 @@ def text_slope(
         raise RuntimeError(f"{DECLINED}: {error}") from None
     except (TypeError, ValueError) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        if "runtime" in last.filename and last.name.startswith("require_"):
+        if "runtime" in last.filename and last.name.lstrip("_").startswith("require_"):
             raise RuntimeError(f"{DECLINED}: {error}") from None
         raise
     finally:

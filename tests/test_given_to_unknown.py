@@ -125,6 +125,34 @@ def test_what_writes_nothing_may_be_given_what_carries_derivatives(f, key):
     tl.check_grads(f, (A, key), wrt=0)
 
 
+class Scale:
+    def is_large(self, x):
+        return np.sum(x) > 0.5
+
+
+TABLE = {"o": Scale(), "f": lambda x: np.sum(x * x)}
+
+
+def a_method_in_a_test(a, o):
+    if o.is_large(a):
+        a = a * 2.0
+    while o.is_large(a) and TABLE["o"].is_large(a):
+        a = a * 0.7
+    return np.sum(a * a)
+
+
+def an_item_in_a_test(a, o):
+    if TABLE["f"](a) > 0.1:
+        a = np.sin(a)
+    k = TABLE["o"].is_large(a)  # noqa: F841
+    return np.sum(a * a) * (2.0 if o.is_large(x=a) else 1.0)
+
+
+@pytest.mark.parametrize("f", [a_method_in_a_test, an_item_in_a_test], ids=lambda f: f.__name__)
+def test_methods_and_items_in_tests_are_called_in_statements(f):
+    tl.check_grads(f, (A, Scale()), wrt=0)
+
+
 def test_what_a_derivative_is_made_of_is_not_copied():
     def applied(f, x):
         return np.sum(f(x))

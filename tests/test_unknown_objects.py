@@ -515,5 +515,5 @@ def test_what_unknown_functions_write_is_not_missed(f):
 def test_a_test_of_a_loop_is_not_cut_short():
     """The part of it that is refused was emitted as `None`."""
     for _ in range(2):  # (at the first call, and remembered)
-        with pytest.raises(tl.UnsupportedError, match="may write its arguments"):
+        with pytest.raises(tl.UnsupportedError, match="writes its arguments"):
             tl.grad(in_the_test_of_a_loop)(X)

@@ -30,6 +30,8 @@ from ...frontend.naming import noun
 from ...frontend.nested import Chain, Closure
 from ...ir.kind import Kind
 
+_OF_PYTHON = (np.ndarray, list, dict, set, str)  # what their methods write is known
+
 
 def effects_first(
     lowered: Lowered,
@@ -119,6 +121,8 @@ class _Apart:
             case ir.Call(fn, args, kwargs):
                 if isinstance(fn, ir.Attribute):
                     fn = dataclasses.replace(fn, base=self._atom(fn.base, out, origin))
+                elif isinstance(fn, ir.Index):
+                    fn = self._atom(fn, out, origin)
                 args = tuple(self._atom(a, out, origin) for a in args)
                 kwargs = tuple((k, self._atom(v, out, origin)) for k, v in kwargs)
                 expr = dataclasses.replace(expr, fn=fn, args=args, kwargs=kwargs)
@@ -193,20 +197,23 @@ class _Apart:
         match expr:
             case ir.Call(ir.Ref(obj=np.ufunc() as ufunc), args, kwargs):
                 return len(args) > ufunc.nin or "out" in dict(kwargs)
-            case ir.Call(ir.Attribute(base, name)):
-                return self._method_writes(self.kind(base), name)
+            case ir.Call(ir.Attribute(base, name), args, kwargs):
+                given = bool(args or kwargs)
+                return self._method_writes(self.kind(base), name, given)
             case ir.Call(ir.Ref()):
                 return self.writes_argument(expr)
-            case ir.Call(ir.Var()):
+            case ir.Call(ir.Var() | ir.Index()):
                 return True  # (a function that only the running program knows)
         return False
 
-    def _method_writes(self, kind: Kind, name: str) -> bool:
+    def _method_writes(self, kind: Kind, name: str, given: bool) -> bool:
         classes = [k.cls for k in (kind, *kind.among) if k.has_methods]
         if classes:
-            return any(self.changes(getattr(cls, name, None)) for cls in classes)
+            return given or any(self.changes(getattr(cls, name, None)) for cls in classes)
         # (Of what holds no derivatives, too: indices that are popped are put back in reverse.)
-        return name in MUTATING_METHODS
+        return name in MUTATING_METHODS or (
+            given and kind.form == "unknown" and not any(hasattr(t, name) for t in _OF_PYTHON)
+        )
 
     def _refuse(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
         """Refuse code that travels as text and calls a function that writes what it is given."""

@@ -55,16 +55,18 @@ def methods_of_unknown_objects(
     for stmt in _these(function, calls):
         call = calls[id(stmt)]
         given = _given(call, context) & carrying
-        if not given or not carrying.intersection(ir.binds(stmt)):
+        if not given:
             continue
         fn = call.fn
         assert isinstance(fn, ir.Attribute)
+        used = not carrying.isdisjoint(ir.binds(stmt))
         if fn.base not in other and _differentiates_by(call, given, context):
-            chosen[id(stmt)] = (_check("require_values", call, stmt.origin, context), stmt)
-        elif ir.names_in(fn.base) & carrying:
+            if used:
+                chosen[id(stmt)] = (_check("require_values", call, stmt.origin, context), stmt)
+        elif ir.names_in(fn.base).isdisjoint(carrying):
+            chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)
+        elif used:
             raise unknown_class(fn, call.at or stmt.origin.place)
-        else:
-            chosen[id(stmt)] = named[id(stmt)]
     return _replaced(function, chosen) if chosen else function
 
 
