@@ -6,7 +6,7 @@ The answer depends on the statement alone, never on where the sweep stands.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from .loops import is_call
 BROADCAST = "broadcast_like"
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Contribution:
     """`name_bar += value`.
@@ -41,19 +42,15 @@ class Contribution:
     elementwise: bool = False
     narrow: ir.Expr | None = None
 
-    def substituted(self, values: dict[str, ir.Expr]) -> Contribution:
-        return self._mapped(lambda expr: ir.substitute(expr, values))
-
-    def located(self, at: Place | None) -> Contribution:
-        """With the place in the user's line of the operation that it is the derivative of."""
-        return self._mapped(lambda expr: ir.located(expr, at))
-
-    def _mapped(self, fn: Callable[[ir.Expr], ir.Expr]) -> Contribution:
-        narrow = None if self.narrow is None else fn(self.narrow)
-        value = fn(self.value)
+    def filled(self, values: dict[str, ir.Expr], at: Place | None) -> Contribution:
+        """With expressions for the placeholders of a rule, and with the place in the user's line
+        of the operation that it is the derivative of."""
+        narrow = None if self.narrow is None else ir.located(self.narrow, at, values)
+        value = ir.located(self.value, at, values)
         return Contribution(self.name, value, self.whole, self.full, self.elementwise, narrow)
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Chain:
     """All contributions of a statement, and the shared temporaries they need first."""
@@ -147,12 +144,10 @@ def _by_rule(
             merged[name] = _merge(merged.get(name), found)
     for name, expr in instance.temporaries_for(*used):
         fresh = context.names.fresh(name.lstrip("$"))
-        temporaries.append((fresh, ir.substitute(expr, values)))
+        temporaries.append((fresh, ir.located(expr, instance.call.at, values)))
         values[name] = ir.Var(fresh)
-    at = instance.call.at
-    temporaries = [(fresh, ir.located(expr, at)) for fresh, expr in temporaries]
-    located = tuple(c.substituted(values).located(at) for c in merged.values())
-    return Chain(located, tuple(temporaries))
+    filled = tuple(c.filled(values, instance.call.at) for c in merged.values())
+    return Chain(filled, tuple(temporaries))
 
 
 def _target_expr(target: ir.Target) -> ir.Expr:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import Union
 
+from .nodes import quickened
+
 # Attributes of an array that say nothing of its entries: what follows from its shape and type, how
 # it lies in memory, and all of them.
 SHAPE_ATTRIBUTES = frozenset(("shape", "ndim", "size", "dtype", "itemsize", "nbytes"))
@@ -47,6 +49,7 @@ class Exact:
         return None
 
 
+@quickened
 @dataclass(frozen=True)
 class Kind:
     """`form` is one of

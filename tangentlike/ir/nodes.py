@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import functools
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, Union, get_args
+from typing import Any, TypeVar, Union, get_args
 
 from ..errors import Place
+
+_C = TypeVar("_C")
 
 # --------------------------------------------------------------------------- expressions
 
@@ -393,11 +395,12 @@ class Module:
 # ------------------------------------------------------------------- quick to make and compare
 
 
-def _quickened(cls: type) -> None:
-    """Nodes are made by the ten thousand, and a frozen dataclass takes three times as long to make
-    as one that is not. That nothing changes a node is what the type checker sees to, so the
-    guard that runs with every assignment of a field goes, and fields are plainly assigned."""
-    every = fields(cls)
+def quickened(cls: type[_C]) -> type[_C]:
+    """Nodes are made by the ten thousand, as are some facts about them, and a frozen dataclass
+    takes three times as long to make as one that is not. That nothing changes them is what the
+    type checker sees to, so the guard that runs with every assignment of a field goes, and
+    fields are plainly assigned."""
+    every = fields(cls)  # type: ignore[arg-type]
     given = [f for f in every if f.init and not f.kw_only]
     words = [f for f in every if f.init and f.kw_only]
     head = ["self", *map(_parameter, given), *(["*"] if words else []), *map(_parameter, words)]
@@ -413,13 +416,14 @@ def _quickened(cls: type) -> None:
     made: dict[str, Any] = {}
     exec("\n".join(lines), defaults, made)
     made["__init__"].__annotations__ = cls.__init__.__annotations__  # type: ignore[misc]
-    if cls is Const:  # (which compares values by their text)
+    if cls.__name__ == "Const":  # (which compares values by their text)
         del made["__eq__"]
     for name, method in made.items():
         method.__qualname__ = f"{cls.__qualname__}.{name}"
         setattr(cls, name, method)
     for name in ("__setattr__", "__delattr__"):
         delattr(cls, name)
+    return cls
 
 
 def _parameter(own: Field[Any]) -> str:
@@ -427,4 +431,4 @@ def _parameter(own: Field[Any]) -> str:
 
 
 for _node in (*get_args(Expr), *get_args(Stmt), Text, Set, Origin, Continue):
-    _quickened(_node)
+    quickened(_node)

@@ -100,14 +100,17 @@ def rebuild(expr: Expr, fn: ExpressionHook) -> Expr:
     return expr
 
 
-def located(expr: Expr, at: Place | None) -> Expr:
+def located(expr: Expr, at: Place | None, values: Mapping[str, Expr] | None = None) -> Expr:
     """The same expression; its operations that have no place of their own are said to be at `at`.
 
     What a rule states of an operation belongs to the place of that operation in the user's line.
+    Names are replaced by `values`, if these are given.
     """
+    if isinstance(expr, Var):
+        return expr if values is None else located(values.get(expr.name, expr), at)
     if at is None or not isinstance(expr, Call | Index | Attribute | Display | Lazy):
-        return expr
-    found = rebuild(expr, lambda e: located(e, at))
+        return expr if values is None else substitute(expr, values)
+    found = rebuild(expr, lambda e: located(e, at, values))
     match found:
         case Call(at=None):
             return Call(found.fn, found.args, found.kwargs, at)

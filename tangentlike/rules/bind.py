@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ from .book import KindOf, Rule, RuleBook, as_function_call, default_book, operat
 from .decisions import Facts, asks_values, decide
 from .expressions import Malformed
 from .index_kinds import index_kind
-from .specialise import specialise, with_placeholders
+from .specialise import WithPlaceholders, specialise
 from .template import Body, Line, Template, read_template, template_of
 from .twins import scipy_mirror, spelled_module
 
@@ -34,6 +34,7 @@ __all__ = ["Instance", "bind"]
 Kinds = Mapping[str, Kind] | KindOf
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Instance:
     """A rule's lines for one call.
@@ -46,13 +47,20 @@ class Instance:
     rule: Rule
     call: ir.Call
     arguments: dict[str, ir.Expr]
-    partials: dict[str, ir.Expr]
-    tangent: ir.Expr | None
-    adjoints: dict[str, ir.Expr]
+    partials: Mapping[str, ir.Expr]
+    tangents: Mapping[str, ir.Expr]  # (of the result, "y", if the rule states one)
+    inlined: Mapping[str, ir.Expr]  # temporaries that the tangent reads, put into it
+    adjoints: Mapping[str, ir.Expr]
     temporaries: tuple[tuple[str, ir.Expr], ...]
     kind_of: KindOf = field(repr=False)
     conj: ir.Ref = field(repr=False)
     real: bool = True
+
+    @cached_property
+    def tangent(self) -> ir.Expr | None:
+        """The tangent of the result, where the rule states it as a line of its own."""
+        stated = self.tangents.get("y")
+        return None if stated is None else ir.substitute(stated, self.inlined)
 
     @cached_property
     def result_kind(self) -> Kind:
@@ -211,22 +219,28 @@ def bind(
     put = linear.Substitution(values, unsupplied, alias, scipy, call.at)
     conj = put(ir.Ref("np.conj", np.conj))
     assert isinstance(conj, ir.Ref)
-    inner_kind = with_placeholders(kind_of, lambda: rule.result_kind(call, kind_of))
-    stated = _stated(lines, lambda e: specialise(put(e), inner_kind, real, alias))
-    settle = _conjugations(rule, call, stated["temporary"], kind_of, conj, real)
-    stated = {
-        role: {name: settle(value) for name, value in named.items()}
-        for role, named in stated.items()
-    }
-    temporaries, tangent = _inline_tangents(stated["temporary"], stated["tangent"].get("y"))
-    adjoints, temporaries = _gather(stated["adjoint"], temporaries, arguments)
+    inner_kind = WithPlaceholders(kind_of, lambda: rule.result_kind(call, kind_of))
+
+    def state(expr: ir.Expr) -> ir.Expr:
+        return specialise(put(expr), inner_kind, real, alias)
+
+    by_role = _by_role(lines)
+    temporaries = {name: state(expr) for name, expr in by_role["temporary"].items()}
+    settle = _Settling(rule, call, temporaries, kind_of, conj, real)
+    kept, inlined = _inlined({name: settle(expr) for name, expr in temporaries.items()})
+    partials, adjoints, tangents = (
+        Stated(by_role[role], lambda e: settle(state(e)))
+        for role in ("partial", "adjoint", "tangent")
+    )
+    gathered, temporaries = _gather(adjoints, kept, arguments)
     return Instance(
         rule=rule,
         call=call,
         arguments=arguments,
-        partials=stated["partial"],
-        tangent=tangent,
-        adjoints=adjoints,
+        partials=partials,
+        tangents=tangents,
+        inlined=inlined,
+        adjoints=gathered,
         temporaries=tuple(temporaries.items()),
         kind_of=kind_of,
         conj=conj,
@@ -234,46 +248,85 @@ def bind(
     )
 
 
-def _stated(lines: list[Line], put: Callable[[ir.Expr], ir.Expr]) -> dict[str, dict[str, ir.Expr]]:
-    roles = ("temporary", "partial", "adjoint", "tangent")
-    return {
-        role: {line.name: put(line.expr) for line in lines if line.role == role} for role in roles
-    }
+class Stated(Mapping[str, ir.Expr]):
+    """Lines of a rule by name. Each gets the arguments of the call when it is asked for: of most
+    rules one mode reads half of the lines, and only those of active arguments."""
+
+    def __init__(self, lines: Mapping[str, ir.Expr], state: Callable[[ir.Expr], ir.Expr]) -> None:
+        self._lines = lines
+        self._state = state
+        self._made: dict[str, ir.Expr] = {}
+
+    def __getitem__(self, name: str) -> ir.Expr:
+        found = self._made.get(name)
+        if found is None:
+            found = self._made[name] = self._state(self._lines[name])
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._lines
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
 
 
-def _conjugations(
-    rule: Rule,
-    call: ir.Call,
-    temporaries: dict[str, ir.Expr],
-    kind_of: KindOf,
-    conj: ir.Ref,
-    real: bool,
-) -> Callable[[ir.Expr], ir.Expr]:
+def _by_role(lines: list[Line]) -> dict[str, dict[str, ir.Expr]]:
+    found: dict[str, dict[str, ir.Expr]] = {
+        "temporary": {}, "partial": {}, "adjoint": {}, "tangent": {}
+    }  # fmt: skip
+    for line in lines:
+        found[line.role][line.name] = line.expr
+    return found
+
+
+@ir.quickened
+@dataclass(frozen=True)
+class _Settling:
     """Decides every `conj(e)` and `np.real(e)` of derivatives that a template says: `e` itself
     where everything is real, `y_bar` itself where no argument can be complex."""
 
-    def dtype_of(name: str) -> str:
-        if name.startswith("$") and name[1:] in temporaries:
-            complex_ = linear.may_be_complex(temporaries[name[1:]], dtype_of, real)
-            return "complex" if complex_ else "float"
-        if name.startswith("$"):
-            return rule.result_kind(call, kind_of).dtype
-        return kind_of(ir.Var(name)).dtype
+    rule: Rule
+    call: ir.Call
+    temporaries: Mapping[str, ir.Expr]
+    kind_of: KindOf
+    conj: ir.Ref
+    real: bool
 
-    def settle(expr: ir.Expr) -> ir.Expr:
-        expr = ir.rebuild(expr, settle)
+    def _dtype_of(self, name: str) -> str:
+        if name.startswith("$") and name[1:] in self.temporaries:
+            return "complex" if self._may_be_complex(self.temporaries[name[1:]]) else "float"
+        if name.startswith("$"):
+            return self.rule.result_kind(self.call, self.kind_of).dtype
+        return self.kind_of(ir.Var(name)).dtype
+
+    def _may_be_complex(self, expr: ir.Expr) -> bool:
+        return linear.may_be_complex(expr, self._dtype_of, self.real)
+
+    def __call__(self, expr: ir.Expr) -> ir.Expr:
+        if not _asks(expr):
+            return expr
+        expr = ir.rebuild(expr, self)
         match expr:
             case ir.Call(fn=ir.Ref(obj=runtime.conj), args=(inner,)):
-                complex_ = linear.may_be_complex(inner, dtype_of, real)
-                return linear.conjugate(inner, conj) if complex_ else inner
+                complex_ = self._may_be_complex(inner)
+                return linear.conjugate(inner, self.conj) if complex_ else inner
             case ir.Call(fn=ir.Ref(obj=np.real), args=(inner,)) if _is_derived(inner):
+                call = self.call
                 given = (inner, *call.args, *(value for _, value in call.kwargs))
                 read = given[1:] if ir.names_in(inner) == {"$y_bar"} else given
-                met = any(linear.may_be_complex(e, dtype_of, real) for e in read)
-                return expr if met else inner
+                return expr if any(map(self._may_be_complex, read)) else inner
         return expr
 
-    return settle
+
+def _asks(expr: ir.Expr) -> bool:
+    """Whether there is anything to decide in an expression."""
+    for part in ir.parts_of(expr):
+        if type(part) is ir.Ref and (part.obj is runtime.conj or part.obj is np.real):
+            return True
+    return False
 
 
 def _is_derived(expr: ir.Expr) -> bool:
@@ -282,10 +335,11 @@ def _is_derived(expr: ir.Expr) -> bool:
     return names == {"$y_bar"} or (isinstance(expr, ir.Call) and any(map(linear.is_dot, names)))
 
 
-def _inline_tangents(
-    temporaries: dict[str, ir.Expr], tangent: ir.Expr | None
-) -> tuple[dict[str, ir.Expr], ir.Expr | None]:
-    """Put temporaries that read tangents where they are read: which exist is not known yet."""
+def _inlined(
+    temporaries: dict[str, ir.Expr],
+) -> tuple[dict[str, ir.Expr], dict[str, ir.Expr]]:
+    """Temporaries, and apart from them those that read tangents, which are put where they are
+    read: which tangents exist is not known yet."""
     kept: dict[str, ir.Expr] = {}
     inlined: dict[str, ir.Expr] = {}
     for name, expr in temporaries.items():
@@ -294,7 +348,7 @@ def _inline_tangents(
             inlined[f"${name}"] = put
         else:
             kept[name] = put
-    return kept, None if tangent is None else ir.substitute(tangent, inlined)
+    return kept, inlined
 
 
 def as_kind_of(kinds: Kinds) -> KindOf:
@@ -314,11 +368,13 @@ def _template(rule: Rule, call: ir.Call, kind_of: KindOf) -> Template:
 
 
 def _gather(
-    adjoints: dict[str, ir.Expr],
+    adjoints: Mapping[str, ir.Expr],
     temporaries: dict[str, ir.Expr],
     arguments: dict[str, ir.Expr],
-) -> tuple[dict[str, ir.Expr], dict[str, ir.Expr]]:
+) -> tuple[Mapping[str, ir.Expr], dict[str, ir.Expr]]:
     """Adjoints of `*operands`, stated as one sequence, as one expression each."""
+    if adjoints.keys() <= arguments.keys():
+        return adjoints, temporaries
     found: dict[str, ir.Expr] = {}
     named = dict(temporaries)
     for name, expr in adjoints.items():

@@ -41,6 +41,7 @@ class _Unknown(Exception):
     """Some part of a test is not known at transform time."""
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Facts:
     """What a call tells its rule: the actual arguments and the kinds of expressions.

@@ -9,6 +9,7 @@ branch is decided the call of the helper stays.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
@@ -21,7 +22,7 @@ from .decisions import Facts, decide
 from .linear import Substitution
 from .template import Body, template_of
 
-__all__ = ["specialise", "with_placeholders"]
+__all__ = ["WithPlaceholders", "specialise"]
 
 _shorter: dict[int, Rule] = {}
 
@@ -41,6 +42,8 @@ def specialise(expr: ir.Expr, kind_of: KindOf, real: bool, alias: str) -> ir.Exp
 
     `unreduce($y_bar, x, 1, False)` becomes `broadcast_like(np.expand_dims($y_bar, 1), x)`.
     """
+    if not [p for p in ir.parts_of(expr) if type(p) is ir.Ref and id(p.obj) in _shorter]:
+        return expr
 
     def inner(child: ir.Expr) -> ir.Expr:
         return specialise(child, kind_of, real, alias)
@@ -64,20 +67,23 @@ def specialise(expr: ir.Expr, kind_of: KindOf, real: bool, alias: str) -> ir.Exp
     return inner(put(text))
 
 
-def with_placeholders(kind_of: KindOf, result: Callable[[], Kind]) -> KindOf:
+@ir.quickened
+@dataclass(frozen=True)
+class WithPlaceholders:
     """`kind_of` that also knows `$y` and `$y_bar`, and looks through `conj(...)`."""
 
-    def kind(expr: ir.Expr) -> Kind:
+    kind_of: KindOf
+    result: Callable[[], Kind]
+
+    def __call__(self, expr: ir.Expr) -> Kind:
         match expr:
             case ir.Var("$y" | "$y_bar"):
-                return result()
+                return self.result()
             case ir.Var(name) if name.startswith("$"):
                 return UNKNOWN
             case ir.Call(fn=ir.Ref(obj=runtime.conj), args=(inner,)):
-                return kind(inner)
-        return kind_of(expr)
-
-    return kind
+                return self(inner)
+        return self.kind_of(expr)
 
 
 def _decided(body: Body, facts: Facts) -> ir.Expr | None:

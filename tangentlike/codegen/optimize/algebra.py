@@ -27,6 +27,7 @@ _ADJOINT_NAME = re.compile(r"_bar\d*$")
 Predicate = Callable[[ir.Expr], bool]
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Product:
     """`coefficient * factors[0] * ... / divisors[0] / ...`; the coefficient is a number."""
@@ -46,6 +47,7 @@ def is_literal(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Const) and type(expr.value) in (int, float)
 
 
+@ir.of_node
 def product_of(expr: ir.Expr) -> Product:
     """Take a product apart along its left spine; of other factors only sign and number."""
     if is_literal(expr):
@@ -115,11 +117,14 @@ def _minus(factor: ir.Expr, floating: Predicate) -> ir.Expr:
 
 def ordered(product: Product) -> Product:
     """Adjoints before the other factors, else as they stood."""
-    late = tuple(f for f in product.factors if not is_adjoint(f))
-    early = tuple(f for f in product.factors if is_adjoint(f))
-    return Product(product.coefficient, early + late, product.divisors)
+    early = [f for f in product.factors if is_adjoint(f)]
+    if not early or len(early) == len(product.factors):
+        return product
+    late = [f for f in product.factors if not is_adjoint(f)]
+    return Product(product.coefficient, (*early, *late), product.divisors)
 
 
+@ir.of_node
 def is_adjoint(expr: ir.Expr) -> bool:
     """Whether a factor is the adjoint that a partial derivative multiplies."""
     match expr:

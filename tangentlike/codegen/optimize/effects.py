@@ -50,6 +50,7 @@ _COMPOUND = (ir.If, ir.For, ir.While, ir.With)
 _NAMESPACE_READERS = frozenset(("locals", "eval", "exec", "vars", "dir"))
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Effect:
     """`reads`: names; `content`: names whose object's content is read; `binds`: names;
@@ -197,6 +198,7 @@ def is_pure(expr: ir.Expr, facts: Facts, trusted: bool = False) -> bool:
     return expr_effect(expr, facts, trusted).silent
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Plain:
     """Code that only computes: names of which it reads the content, and those of which it reads

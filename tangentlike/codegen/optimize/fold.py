@@ -7,6 +7,7 @@ change what a NaN or an infinity does (`0.0 * e` stays).
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 from ... import ir
 from .algebra import (
@@ -57,9 +58,10 @@ def fold_algebra(function: ir.Function, facts: Facts) -> ir.Function:
 
 
 class _Fold(ir.Rewriter):
-    """`settled`: statements by id that nothing can be folded in, as far as shapes are known."""
+    """`settled`: statements, and expressions in derived ones, by id that nothing can be folded in,
+    as far as shapes are known."""
 
-    def __init__(self, facts: Facts, known: Analyses, settled: dict[int, ir.Stmt]) -> None:
+    def __init__(self, facts: Facts, known: Analyses, settled: dict[int, Any]) -> None:
         self.facts = facts
         self.known = known
         self.shapes = known.shapes
@@ -144,6 +146,14 @@ class _Fold(ir.Rewriter):
 
     def expr(self, expr: ir.Expr) -> ir.Expr:
         """The folded expression; `expr` itself if there is nothing to do."""
+        if isinstance(expr, ir.Atom) or self.settled.get(id(expr)) is expr:
+            return expr
+        new = self._of_parts(expr)
+        if new is expr:
+            self.settled[id(expr)] = expr
+        return new
+
+    def _of_parts(self, expr: ir.Expr) -> ir.Expr:
         match expr:
             case ir.Call(fn=ir.Ref() as fn):
                 pass

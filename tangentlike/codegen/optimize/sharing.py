@@ -81,7 +81,7 @@ def _of_call(call: ir.Call, facts: Facts, trusted: bool) -> frozenset[str]:
         if is_numeric(call, facts, trusted):
             return NOTHING
         return _of_all(arguments, facts, trusted)  # of lists and dicts: the same items
-    if any(name == "out" for name, _ in call.kwargs):
+    if call.kwargs and any(name == "out" for name, _ in call.kwargs):
         return _of_all(arguments, facts, trusted)
     about = facts.about(fn)
     if about.fresh:
