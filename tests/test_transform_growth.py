@@ -7,12 +7,16 @@ import pstats
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+import tangentlike as tl
 from tangentlike.codegen.optimize.facts import Facts
 from tangentlike.codegen.optimize.plain_names import renumbered
 from tangentlike.codegen.print import show
 from tangentlike.frontend.lower import program
 from tangentlike.ir.facts import fact
 from tangentlike.ir.index import references
+from tangentlike.pipeline.table import collecting
 
 
 def calls_of(fn: Callable[..., Any], *args: Any) -> int:
@@ -50,3 +54,19 @@ def test_the_lowest_free_numbers_are_given() -> None:
 def test_references_are_listed_once_in_program_order() -> None:
     function = program("y = a * b\nif abs(y) > a:\n    y = a * y\n    print(y)\nreturn -y")
     assert [ref.text for ref in fact(references, function)] == ["*", ">", "abs", "print", "-"]
+
+
+def test_a_second_derivative_makes_no_gradient_that_no_call_runs() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.sin(x) * x)
+
+    x, v = np.linspace(0.1, 1.0, 3), np.array([1.0, -1.0, 0.5])
+    with collecting() as made:
+        product = tl.hvp(f)(x, v)
+    assert len(made) == 2, [list(record.made["emitted"]) for record in made]
+    exact = (2.0 * np.cos(x) - x * np.sin(x)) * v
+    assert np.allclose(product, exact)
+    with collecting() as made:
+        matrix = tl.hessian(f)(x)
+    assert len(made) == 1  # (the gradient is that of the product)
+    assert np.allclose(matrix @ v, exact)

@@ -421,7 +421,7 @@ def gradient_tangent(
 ) -> Derivation:
     """Forward over reverse: the gradient by `names`, differentiated `along` some or all."""
     gradient = _derivation(primal, "grad", names, single, has_aux, example)
-    emitted = Primal(primal.function, primal.name, None, strict=primal.strict).around(gradient)
+    emitted = Primal(primal.function, primal.name, None, strict=primal.strict).of(gradient)
     return _derivation(emitted, mode, along, example=example)
 
 

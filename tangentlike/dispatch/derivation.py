@@ -171,7 +171,7 @@ class Derivation:
         """The same derivative of what the names mean now."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None and not inner.holds():
-            primal = primal.around(inner.renewed())
+            primal = primal.of(inner.renewed())
         made = derivation_of(primal, self.request)
         made.succeeds = True
         return made
@@ -278,7 +278,7 @@ class Derivation:
                 raise
             primal, inner = self.primal, self.primal.inner
             if inner is not None:
-                primal = primal.around(inner.settled())
+                primal = primal.of(inner.settled())
             made = derivation_of(primal, replace(self.request, settled=True))
             with contextlib.suppress(UnknownClassError):
                 made.derived  # noqa: B018
@@ -300,7 +300,7 @@ class Derivation:
         if inner is not None:
             better = inner._believing({n: v for n, v in given.items() if n in inner.names})
             if better is not inner:
-                primal = self.primal.around(better)
+                primal = self.primal.of(better)
                 return derivation_of(primal, self.request)._believing(given)
         false = broken(self.claims, given)
         if not false:
@@ -330,7 +330,7 @@ class Derivation:
         """The same derivative allowing for complex values, also in what it differentiates."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
-            primal = primal.around(inner.for_complex)
+            primal = primal.of(inner.for_complex)
         return derivation_of(primal, replace(self.request, has_complex=True))
 
     @cached_property
@@ -338,14 +338,14 @@ class Derivation:
         """The same derivative where the results of array operations are never numbers."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
-            primal = primal.around(inner.for_foreign)
+            primal = primal.of(inner.for_foreign)
         return derivation_of(primal, replace(self.request, has_foreign=True))
 
     def for_namespace(self, namespace: types.ModuleType) -> Derivation:
         """The same derivative for arrays that name this module as theirs."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
-            primal = primal.around(inner.for_namespace(namespace))
+            primal = primal.of(inner.for_namespace(namespace))
         return derivation_of(primal, replace(self.request, namespace=namespace))
 
     @cached_property
@@ -354,7 +354,7 @@ class Derivation:
         arguments that share memory as the text by names was not written for."""
         primal, inner, request = self.primal, self.primal.inner, self.request
         if inner is not None:
-            primal = primal.around(inner.by_identity)
+            primal = primal.of(inner.by_identity)
         forward = request.mode in ("tangent", "change")
         if inner is None and forward:
             return self
@@ -384,7 +384,7 @@ class Derivation:
         """The same derivative, made to be differentiated in reverse mode."""
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
-            primal = primal.around(inner.for_reversal)
+            primal = primal.of(inner.for_reversal)
         request = replace(self.request, copies=True, inside=True, strict=True)
         return derivation_of(primal, request)
 
@@ -428,7 +428,7 @@ class Derivation:
         if inner is not None:
             if not isinstance(inner, Derivation):
                 return self.for_required(structures)
-            primal = primal.around(inner._as_asked(made.primal.inner, asked))
+            primal = primal.of(inner._as_asked(made.primal.inner, asked))
         found = derivation_of(primal, replace(self.request, structures=structures))
         found._derived = found._derived or made._derived
         return found
@@ -455,7 +455,7 @@ class Derivation:
         primal, inner = self.primal, self.primal.inner
         if inner is not None:
             required_inside = tuple((n, k) for n, k in required if n in inner.names)
-            primal = primal.around(inner.for_required(required_inside))
+            primal = primal.of(inner.for_required(required_inside))
         return derivation_of(primal, replace(self.request, structures=required))
 
     @cached_property
@@ -473,6 +473,11 @@ class Derivation:
     def writes_tape(self) -> bool:
         """Whether running the pullback changes arrays that it needs again."""
         return restores_arrays(self.derived)
+
+    @property
+    def is_gradient(self) -> bool:
+        """Whether the emitted function has the parameters of the function."""
+        return self.request.mode in ("grad", "value_and_grad")
 
     @property
     def emitted(self) -> Any:

@@ -58,6 +58,14 @@ class Primal:
         except UnknownClassError:
             return replace(self, function=inner.primal.function, inner=inner, waits=True)
 
+    def of(self, inner: Any) -> Primal:
+        """The same for a derivation that will only be asked what it makes of a call's arguments:
+        a gradient has the parameters of what it differentiates, which stands for it until its
+        own text is needed. (The text made for a call is most often another one.)"""
+        if not inner.is_gradient:
+            return self.around(inner)
+        return replace(self, function=inner.primal.function, inner=inner, waits=True)
+
     def shaped(self, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
         """What `function` returned, as the function that the caller gave returns it: a derivative
         hands its gradients back in the caller's containers."""
