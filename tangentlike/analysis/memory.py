@@ -91,6 +91,9 @@ class Sources:
 
     def nodes(self, expr: ir.Expr) -> frozenset[str]:
         """Whose memory the value of `expr` may share: names, and elements of containers."""
+        if isinstance(expr, ir.Call) and not outputs(expr, self.kinds):
+            if self.view_of(expr) == "no":  # (as of most: its kind need not be worked out)
+                return frozenset()
         if not self.holds_memory(expr):
             return frozenset()
         match expr:

@@ -95,6 +95,8 @@ def needs_of(
 ) -> Needed:
     """Primal names an expression reads, with content tokens where it looks inside them: of the
     entries that it reads only, if they are told apart."""
+    if not aliases.written and not aliases.resized:
+        return frozenset(filter(known, ir.names_in(expr)))  # (no content changes)
     found: set[str] = set()
     work = [(expr, False)]  # parts, and whether only their shape is looked at
     while work:

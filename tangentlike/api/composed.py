@@ -82,6 +82,7 @@ class Again:
 
     derive: Callable[[], Any]
     write: Writer
+    is_gradient = False  # (its parameters are others than those of the function)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"derive": self.derive, "write": self.write}  # (the rest is made of these)

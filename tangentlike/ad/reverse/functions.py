@@ -275,6 +275,8 @@ class Reverse:
     ) -> frozenset[str]:
         """Names of which the sweep asks only the shape, which is one in all rounds: whatever value
         a name was given last will do."""
+        if not any(map(self._has_one_shape, self.context.kinds)):
+            return frozenset()
         looked: set[str] = set()
         read: set[str] = set()
         work = [tree]

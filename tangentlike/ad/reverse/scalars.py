@@ -28,7 +28,8 @@ def written_scalars(function: ir.Function, aliases: Aliases, context: Context) -
                 name = item.base.name
                 looked_at[name] = looked_at.get(name, False) or not _is_whole(item.key)
     names = {*function.param_names, *looked_at}
-    names.update(name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
+    if aliases.written:
+        names.update(name for stmt in ir.statements(function.body) for name in ir.binds(stmt))
     return frozenset(n for n in names if _may_be(n, looked_at, aliases, context))
 
 

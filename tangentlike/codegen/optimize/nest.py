@@ -203,16 +203,20 @@ def _is_plain(expr: ir.Expr, name: str) -> bool:
 
 def _substitute(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
     """The statement with values for names; axes of which it takes the only entry are not made."""
+    return ir.map_statement(stmt, expr=lambda e: _substituted(e, values))
 
-    def expr(e: ir.Expr) -> ir.Expr:
-        match e:
-            case ir.Index(ir.Var(name), key) if name in values:
-                squeezed = without_axes(values[name], key)
-                if squeezed is not None:
-                    return squeezed
-        return values.get(e.name, e) if isinstance(e, ir.Var) else ir.rebuild(e, expr)
 
-    return ir.map_statement(stmt, expr=expr)
+def _substituted(expr: ir.Expr, values: dict[str, ir.Expr]) -> ir.Expr:
+    if values.keys().isdisjoint(ir.names_in(expr)):
+        return expr
+    match expr:
+        case ir.Var(name):
+            return values[name]
+        case ir.Index(ir.Var(name), key) if name in values:
+            squeezed = without_axes(values[name], key)
+            if squeezed is not None:
+                return squeezed
+    return ir.rebuild(expr, lambda e: _substituted(e, values))
 
 
 def _order(stmt: ir.Stmt) -> tuple[ir.Expr, ...]:

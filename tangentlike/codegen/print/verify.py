@@ -15,8 +15,12 @@ import gast
 from ...errors import InternalError
 
 _IGNORED = frozenset({"ctx", "kind", "type_comment", "type_ignores", "type_params"})
-_FIELDS: dict[type, tuple[str, ...]] = {}
 _NODES = {name: cls for name, cls in vars(ast).items() if isinstance(cls, type)}
+_FIELDS = {
+    cls: tuple(name for name in cls._fields if name not in _IGNORED)
+    for cls in _NODES.values()
+    if issubclass(cls, ast.AST)
+}
 _PARTNER = {cls: _NODES[name] for name, cls in vars(gast).items() if name in _NODES}
 
 
@@ -53,32 +57,31 @@ def definitions(tree: ast.Module) -> list[tuple[str, ast.FunctionDef]]:
 
 def difference(ours: Any, theirs: Any) -> Any:
     """The first node of Python's tree `theirs` that is not what gast's `ours` says, or None."""
-    if isinstance(theirs, ast.Name):  # half of all nodes
+    cls = type(theirs)
+    if cls is ast.Name:  # half of all nodes
         return None if type(ours) is gast.Name and ours.id == theirs.id else theirs
-    if _PARTNER.get(type(ours), type(ours)) is not type(theirs):
+    if _PARTNER.get(type(ours), type(ours)) is not cls:
         return theirs if not _same_argument(ours, theirs) else None
-    if isinstance(ours, list) and isinstance(theirs, list):
+    if cls is list:
         if len(ours) != len(theirs):
             return theirs[-1] if theirs else ast.Pass()
-        pairs = zip(ours, theirs, strict=True)
-        return next((d for a, b in pairs if (d := difference(a, b)) is not None), None)
-    if not isinstance(theirs, ast.AST):
+        for a, b in zip(ours, theirs, strict=True):
+            found = difference(a, b)
+            if found is not None:
+                return found
+        return None
+    fields = _FIELDS.get(cls)
+    if fields is None:
         return None if ours == theirs else ast.Pass()
-    if isinstance(theirs, ast.Constant):
+    if cls is ast.Constant:
         return None if _same_constant(ours.value, theirs.value) else theirs
-    for name in _fields(type(theirs)):
+    for name in fields:
         a, b = getattr(ours, name, None), getattr(theirs, name, None)
         if a is not b:
             found = difference(a, b)
             if found is not None:
                 return found if hasattr(found, "lineno") else theirs
     return None
-
-
-def _fields(cls: type) -> tuple[str, ...]:
-    if cls not in _FIELDS:
-        _FIELDS[cls] = tuple(f for f in cls._fields if f not in _IGNORED)  # type: ignore[attr-defined]
-    return _FIELDS[cls]
 
 
 def _same_constant(ours: Any, theirs: Any) -> bool:
