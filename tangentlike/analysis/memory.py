@@ -91,10 +91,7 @@ class Sources:
 
     def nodes(self, expr: ir.Expr) -> frozenset[str]:
         """Whose memory the value of `expr` may share: names, and elements of containers."""
-        if isinstance(expr, ir.Call) and not outputs(expr, self.kinds):
-            if self.view_of(expr) == "no":  # (as of most: its kind need not be worked out)
-                return frozenset()
-        if not self.holds_memory(expr):
+        if self._is_new(expr) or not self.holds_memory(expr):
             return frozenset()
         match expr:
             case ir.Var(name):
@@ -113,6 +110,15 @@ class Sources:
                 return self._call(expr)
             case _:
                 return frozenset()
+
+    def _is_new(self, expr: ir.Expr) -> bool:
+        """Whether an operation gives memory of its own, as most do: this is asked before what kind
+        of value it gives, which takes longer to find."""
+        return (
+            isinstance(expr, ir.Call)
+            and self.view_of(expr) == "no"
+            and not outputs(expr, self.kinds)
+        )
 
     def _copies(self, base: ir.Expr, key: ir.Expr) -> bool:
         """Whether an item is a copy: of an array by an index array, or by a mask of any rank. A

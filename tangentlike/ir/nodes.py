@@ -415,7 +415,7 @@ def quickened(cls: type[_C]) -> type[_C]:
     defaults = {f"_{f.name}": f.default for f in every if f.default is not MISSING}
     made: dict[str, Any] = {}
     exec("\n".join(lines), defaults, made)
-    made["__init__"].__annotations__ = cls.__init__.__annotations__  # type: ignore[misc]
+    made["__init__"].__annotations__ = cls.__init__.__annotations__
     if cls.__name__ == "Const":  # (which compares values by their text)
         del made["__eq__"]
     for name, method in made.items():
