@@ -12,7 +12,7 @@ import copy
 import dataclasses
 import inspect
 import io
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, ValuesView
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,8 @@ from tests.test_operations import program, runs, values
 
 _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 _TRUE_OF = {"float": ("float", "int", "bool"), "int": ("int", "bool"), "bool": ("bool",)}
-_CONTAINERS: dict[str, Any] = {"list": (list, range), "tuple": tuple, "dict": dict}
+_VIEWS = (ValuesView, ItemsView)  # (of a dict; they stand for lists of what it holds)
+_CONTAINERS: dict[str, Any] = {"list": (list, range, *_VIEWS), "tuple": tuple, "dict": dict}
 
 
 def false_claim(kind: Kind, value: Any, sizes: dict[Any, int]) -> str | None:

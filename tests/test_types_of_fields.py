@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import re
 from collections import namedtuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -129,6 +130,22 @@ def of_values(p, x):
     return total
 
 
+def of_states(state, k):
+    for _ in range(3):
+        state = State(state.x + 0.1 * state.v, state.v - 0.1 * k * state.x)
+    return np.sum(state.x * state.v)
+
+
+def of_namespace(ns, x):
+    return np.sum(np.tanh(x @ ns.w + ns.b) * ns.c)
+
+
+def of_sizes(p, y):
+    n = len(y)
+    k = p["k"] + p["noise"] * np.eye(n) + 0.5 * np.identity(y.shape[0])
+    return np.sum(np.tanh(k) * k) + np.sum(y)
+
+
 def of_state(state, k):
     return np.sum(state.x * k) + np.sum(state.v * state.x)
 
@@ -148,6 +165,9 @@ PLAIN = [
     (of_helper, ({"w": made(4, 3), "b": made(3)}, made(5, 4))),
     (of_values, ({"w": made(2, 3), "b": made(3)}, made(2, 3))),
     (of_state, (State(made(3), made(3)), made(3))),
+    (of_states, (State(made(3), made(3)), made(3))),
+    (of_namespace, (SimpleNamespace(w=made(4, 3), b=made(3), c=made(3)), made(5, 4))),
+    (of_sizes, ({"k": made(3, 3), "noise": 0.3}, made(3))),
 ]
 
 
@@ -308,6 +328,15 @@ def field_of_tuple(state, x):
     return np.sum(x)
 
 
+def of_namespace_written(ns, x):
+    widen_field(ns)
+    return np.sum(np.tanh(ns.w * x))
+
+
+def widen_field(o):
+    o.w = o.w[:, None]
+
+
 def of_each_rank(layers, x):
     for layer in layers:
         x = layer(x)
@@ -345,6 +374,7 @@ WRITING = [
     (in_two_names, ([Pair(made(3), 0.1), Pair(made(3), 0.2)], SQUARE)),
     (item_given_back, ({"rows": [made(3, 3)]}, SQUARE)),
     (field_of_tuple, (State(made(3), made(3)), SQUARE)),
+    (of_namespace_written, (SimpleNamespace(w=made(3)), SQUARE)),
     (of_each_rank, ([Pair(made(3), made(3)), Pair(made(1), 0.2), Pair(made(3, 1), 0.1)], SQUARE)),
 ]
 

@@ -252,10 +252,8 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
     made = record_class(call)
     if made is not None and not issubclass(made, tuple):
         return _record(call, made, kinds, book)
-    if made is not None and has_own_methods(made):
-        given = dict(_record(call, made, kinds, book).fields)
-        items = tuple(given.get(name, UNKNOWN) for name in record_fields(made) or ())
-        return Kind("tuple", items=items, cls=made)
+    if made is not None:
+        return _named_tuple(call, made, kinds, book)
     if is_replace(obj) and call.args:
         of = kind_of(call.args[0], kinds, book)
         return Kind("object", cls=of.cls) if of.cls is not None else UNKNOWN
@@ -269,6 +267,16 @@ def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
         held = iterator_kind(obj, call, lambda e: kind_of(e, kinds, book))
         known = held if held != UNKNOWN else None
     return known if known is not None else _by_rule(call, kinds, book)
+
+
+def _named_tuple(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> Kind:
+    """A namedtuple made from values, which stay what they are."""
+    names = record_fields(cls) or ()
+    given = {name: kind_of(v, kinds, book) for name, v in (record_values(call) or {}).items()}
+    items = tuple(given.get(name, UNKNOWN) for name in names)
+    if has_own_methods(cls):
+        return Kind("tuple", items=items, cls=cls)
+    return Kind("tuple", items=items, names=names)
 
 
 def _record(call: ir.Call, cls: type, kinds: Mapping[str, Kind], book: Any) -> Kind:
@@ -342,8 +350,10 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
         return kind_of(e, kinds, book) if kind is None else kind
 
     result: Kind = book.result_kind(call, given)
-    if result.holds_objects and module_of(obj).startswith(_OURS):
-        return UNKNOWN  # the adjoint of an object is a mirror of it, and has another class
+    if (result.holds_objects or result.lasting) and module_of(obj).startswith(_OURS):
+        # The adjoint of an object is a mirror of it, and has another class; that of a container
+        # holds zeros of any form.
+        return UNKNOWN if result.holds_objects else Kind(result.form)
     return result
 
 

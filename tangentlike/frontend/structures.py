@@ -131,6 +131,8 @@ def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -
         if has_own_methods(type(value)):
             return Kind("tuple", items=items, cls=type(value))
         return Kind("tuple", items=items, names=getattr(value, "_fields", ()) if ranks else ())
+    if ranks and _is_plain_object(value):
+        return replace(_object(value, above, ranks), cls=None)
     if not isinstance(value, (list, dict)):
         return UNKNOWN
     kinds = [
@@ -144,6 +146,13 @@ def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -
     if ranks and _has_names(value):
         return Kind("dict", items=tuple(kinds), names=tuple(value), lasting=True)
     return Kind(form, item=common if common.holds_objects else None, lasting=ranks)
+
+
+def _is_plain_object(value: Any) -> bool:
+    """Whether a value is an object of a class without methods."""
+    if isinstance(value, (list, dict, runtime.Mirror)):
+        return False
+    return leaves.named_children(value) is not None
 
 
 def _has_names(value: Any) -> bool:
@@ -175,7 +184,7 @@ def _object(value: Any, above: tuple[Any, ...], ranks: bool) -> Kind:
 def stores_plainly(cls: type, name: str) -> bool:
     """Whether an attribute of objects of a class is what stands in their `__dict__`."""
     reader: Any = cls.__getattribute__
-    if reader is not object.__getattribute__ or _has_own_setter(cls):
+    if not any(reader is base.__getattribute__ for base in _PLAIN) or _has_own_setter(cls):
         return False
     found = inspect.getattr_static(cls, name, None)
     return not hasattr(type(found), "__set__") or inspect.ismemberdescriptor(found)
@@ -186,7 +195,10 @@ def _has_own_setter(cls: type) -> bool:
     dataclass raises.)"""
     setter: Any = cls.__setattr__
     frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-    return setter is not object.__setattr__ and not frozen
+    return not frozen and not any(setter is base.__setattr__ for base in _PLAIN)
+
+
+_PLAIN = (object, types.SimpleNamespace)
 
 
 def is_function(value: Any) -> bool:

@@ -235,19 +235,23 @@ def ungrid(y, g, axes, indexing="xy"):
 # ------------------------------------------------------------------- constants, by shape
 
 
-def _square(dtype_place):
+def _matrix(dtype_place, columns_place=None):
+    """A matrix of so many rows, and of as many columns if it is not said how many."""
+
     def kind(call, kind_of):
-        return Kind(
-            "array", dtype_class(argument(call, dtype_place, "dtype"), "float"), (None,) * 2
-        )
+        rows = argument(call, 0, "n" if columns_place is None else "N")
+        columns = rows if columns_place is None else argument(call, columns_place, "M")
+        columns = rows if columns == ir.Const(None) else columns
+        dtype = dtype_class(argument(call, dtype_place, "dtype"), "float")
+        return Kind("array", dtype, (dim(rows, kind_of), dim(columns, kind_of)))
 
     return kind
 
 
 nondifferentiable(np.zeros, np.ones, np.empty, kind=shape_from_argument(0, dtype_place=1))
 nondifferentiable(np.zeros_like, np.ones_like, np.empty_like, kind=_like_first(1, 4))
-nondifferentiable(np.eye, np.tri, kind=_square(3))
-nondifferentiable(np.identity, kind=_square(1))
+nondifferentiable(np.eye, np.tri, kind=_matrix(3, columns_place=1))
+nondifferentiable(np.identity, kind=_matrix(1))
 nondifferentiable(
     *(np.bartlett, np.blackman, np.hamming, np.hanning, np.fft.fftfreq, np.fft.rfftfreq),
     kind=array_of_rank(1),

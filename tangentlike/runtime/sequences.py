@@ -110,7 +110,7 @@ def join_items(parts: Any, x: Any) -> Any:
     """The items of `list(x)` in the structure of `x` again."""
     if isinstance(x, (list, tuple)):
         return list(parts)
-    if isinstance(x, KeysView):
+    if isinstance(x, (dict, KeysView)):
         return 0.0  # (keys carry no derivatives)
     if not hasattr(x, "shape"):
         raise TypeError(

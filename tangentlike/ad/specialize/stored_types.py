@@ -23,13 +23,13 @@ import numpy as np
 
 from ... import ir
 from ...analysis.kinds import kind_of
-from ...analysis.operations import is_python_function, may_write
+from ...analysis.operations import is_python_function, may_write, written_position
 from ...analysis.record_types import record_class
 from ...errors import UnsupportedError
 from ...frontend.lower import Lowered
 from ...frontend.owners import is_numerical, is_of_runtime, is_ours, is_pythons, module_of
 from ...ir.kind import UNKNOWN, Kind
-from ...runtime import update_in_place
+from ...runtime import put_contents, zeros_like
 from .callees import Callees, bind, known_arguments, rough
 
 Given = Mapping[str, Kind]
@@ -78,7 +78,9 @@ class Stored:
         return kind
 
     def _field(self, cls: type | None, name: str, kind: Kind) -> Kind:
-        return _joined(kind, *(self.attributes.get((owner, name)) for owner in (cls, None)))
+        stored = self.attributes.items()
+        found = (k for (of, n), k in stored if n == name and (of is cls or None in (of, cls)))
+        return _joined(kind, *found)
 
     def _dict(self, kind: Kind) -> Kind:
         if not kind.names:
@@ -276,7 +278,7 @@ class _Stores:
         if id(obj) in _STORING:
             self.scan.found.anything = True
         elif is_of_runtime(obj) or is_ours(obj):
-            if obj is update_in_place:
+            if written_position(obj) is not None and obj is not put_contents:
                 self.put_in(call.args[0], self.kind(call.args[0]), "", UNKNOWN)
         elif is_python_function(obj) and not self.scan.book.knows(obj):
             self.scan.called(obj, self.given(call))
@@ -339,4 +341,4 @@ def _made_here(function: ir.Function) -> frozenset[str]:
 
 _MAKING = frozenset(
     map(id, (list, dict, sorted, tuple, set, range, operator.add, operator.mul, operator.or_))
-)
+) | {id(zeros_like)}
