@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 from ... import ir
 from ...ad.all_names import all_names
+from ...errors import Place
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
 from ...ir.names import Names
@@ -99,9 +100,12 @@ def saved_together(
         known = facts.get(function.name, nothing)
         if _is_open(function, known):
             out[at] = _packed(*_Packs(function, function, {}, known, known).result())[0]
+    shared = _with_shared_tapes(functions)
     for at, (fwd, bwd) in enumerate(itertools.pairwise(out)):
         taped, unpacked = taped_names(fwd), unpacked_names(bwd)
         if taped is None or unpacked is None or len(taped) != len(unpacked):
+            continue
+        if fwd.place in shared:
             continue
         both = facts.get(fwd.name, nothing), facts.get(bwd.name, nothing)
         if _is_open(fwd, both[0]) and _is_open(bwd, both[1]):
@@ -109,6 +113,29 @@ def saved_together(
             packs = _Packs(fwd, bwd, names, *both)
             out[at], out[at + 1] = _packed(*packs.result())
     return tuple(out)
+
+
+def _with_shared_tapes(functions: Sequence[ir.Function]) -> list[Place]:
+    """Where functions stand of which a forward or backward function has no partner beside it: that
+    one was equal to an earlier one (`tapes.without_repeats`), whose tape two functions read now."""
+    taped, read = ([has(fn) for fn in functions] for has in (_has_tape, _reads_tape))
+    return [
+        fn.place
+        for at, fn in enumerate(functions)
+        if (read[at] and not (at and taped[at - 1]))
+        or (taped[at] and not any(read[at + 1 : at + 2]))
+    ]
+
+
+def _has_tape(fn: ir.Function) -> bool:
+    return taped_names(fn) is not None
+
+
+def _reads_tape(fn: ir.Function) -> bool:
+    match fn.body[0] if fn.body else None:
+        case ir.Assign(target=tuple(), value=ir.Var(tape)):
+            return bool(fn.params) and tape == fn.params[0].name
+    return False
 
 
 def _is_open(function: ir.Function, facts: Facts) -> bool:
