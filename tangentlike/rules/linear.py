@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import ir, runtime
 from ..pytree.leaves import is_complex
+from ..runtime.records import attribute_of
 from .expressions import BINARY, binary, negative
 from .twins import mirrored, module_function
 
@@ -32,8 +33,8 @@ class Substitution:
     """Puts actual arguments and the spelled array module into a template's expression.
 
     An argument that the call did not give is not repeated where it would be the default
-    of the function it is passed to; arithmetic of literals is done: `p * x ** (p - 1)`
-    with `p = 3` is `3 * x**2`.
+    of the function it is passed to, nor where it changes nothing: `(x - loc) / scale` is `x`.
+    Arithmetic of literals is done: `p * x ** (p - 1)` with `p = 3` is `3 * x**2`.
     """
 
     def __init__(
@@ -57,6 +58,10 @@ class Substitution:
                 return module_function(self.alias, text[len("np.") :])
             case ir.Ref(text=text) if self.scipy is not None and text.startswith("scipy."):
                 return mirrored(self.scipy, text, self.place)
+            case ir.Call(fn=ir.Ref(text="-" | "/" as symbol), args=(left, right)) if (
+                self._is_default(right) and self(right) == ir.Const(0 if symbol == "-" else 1)
+            ):
+                return self(left)
             case ir.Call(fn=ir.Ref() as fn):
                 expr = self._without_defaults(expr, fn.obj)
         return fold_literals(ir.rebuild(expr, self))
@@ -66,7 +71,7 @@ class Substitution:
         if not left_out:
             return call
         try:
-            params = inspect.signature(fn).parameters
+            params = _parameters(fn)
         except (TypeError, ValueError):
             return call
         kwargs = tuple(
@@ -93,6 +98,17 @@ class Substitution:
             return param.name == value.name
         actual = self.values[value.name]
         return isinstance(actual, ir.Const) and actual == ir.Const(param.default)
+
+
+def _parameters(fn: Any) -> Mapping[str, inspect.Parameter]:
+    """The parameters of a function; of a method of a distribution those of the distribution, too,
+    for which it has `*args`."""
+    params = inspect.signature(fn).parameters
+    first, *rest = params.values() if params else (None,)
+    parse = attribute_of(attribute_of(fn, "__self__", None), "_parse_args", None)
+    if parse is None or first is None or not any(p.kind == p.VAR_POSITIONAL for p in rest):
+        return params
+    return {first.name: first, **inspect.signature(parse).parameters}
 
 
 def fold_literals(expr: ir.Expr) -> ir.Expr:

@@ -8,7 +8,9 @@ local name may cover another. Here every object gets the one name it has in the 
 from __future__ import annotations
 
 import builtins
+import contextlib
 import keyword
+import operator
 import sys
 import types
 from collections.abc import Iterator, Mapping
@@ -101,6 +103,45 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
         spellings[function, text, key] = spelling
         by_function[function].setdefault(spelling, binding)
     return Bindings(by_function, spellings)
+
+
+def as_imported(module: ir.Module, scopes: Mapping[str, Scope]) -> ir.Module:
+    """The module with what a rule brought along by the name that the user has it by: `norm.pdf`
+    after `from scipy.stats import norm`, where a rule says `scipy.stats.norm.pdf`."""
+    functions = []
+    for fn in module.functions:
+        shorter = {}
+        for ref in references(fn):
+            spelled = _by_a_name_of(scopes[fn.name], ref)
+            if spelled != ref.text and spelled.partition(".")[0] not in local_names(fn):
+                shorter[ref.text, ref.key] = ir.Ref(spelled, ref.obj)
+        functions.append(_respelled(fn, shorter) if shorter else fn)
+    if all(map(operator.is_, functions, module.functions)):
+        return module
+    return ir.Module(tuple(functions), module.types)
+
+
+def _by_a_name_of(scope: Scope, ref: ir.Ref) -> str:
+    """How a scope spells what a reference says with a module that the scope does not have."""
+    root, *rest = ref.text.split(".")
+    try:
+        scope.lookup(root)
+    except KeyError:
+        for at in range(len(rest)):
+            path = ".".join(rest[at + 1 :])
+            with contextlib.suppress(KeyError):
+                if _leads(scope.lookup(rest[at]), path, ref.obj):
+                    return ".".join(rest[at:])
+    return ref.text
+
+
+def _respelled(fn: ir.Function, shorter: Mapping[tuple[str, int], ir.Ref]) -> ir.Function:
+    def one(expr: ir.Expr) -> ir.Expr:
+        if isinstance(expr, ir.Ref):
+            return shorter.get((expr.text, expr.key), expr)
+        return ir.rebuild(expr, one)
+
+    return ir.with_body(fn, ir.rewrite(fn.body, expression=one))
 
 
 def _one_of_many(

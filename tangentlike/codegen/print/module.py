@@ -12,7 +12,7 @@ from typing import Any
 from ... import ir
 from ...frontend.resolve import Scope
 from . import to_gast, verify
-from .bindings import Bindings, bind
+from .bindings import Bindings, as_imported, bind
 from .folding import STEP
 from .header import header_lines, types_line
 from .layout import Line, function_lines
@@ -42,6 +42,7 @@ def emit(module: ir.Module, scope: Scope, scopes: Mapping[str, Scope] | None = N
     Functions without one are looked up by the file they come from.
     """
     every = scopes_of(module, scope, scopes)
+    module = as_imported(module, every)
     bindings = bind(module, every)
     annotated = any(p.annotation for fn in module.functions for p in fn.params)
     head = [*types_line(module.types), *header_lines(bindings.all(), annotated)]
