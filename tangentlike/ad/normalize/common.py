@@ -1,4 +1,5 @@
-"""One load for one entry: `a[j, k] * a[j, k]` reads the entry once, `s.x * s.x` the attribute.
+"""One load for one entry: `a[j, k] * a[j, k]` reads the entry once, `s.x * s.x` the attribute; and
+one computation for one value: `np.sqrt(t)` twice takes one root.
 
 Flattening gives every occurrence in an expression a temporary of its own. Where nothing in
 between writes the array, the second is the first; its adjoint is then added once, and it is saved
@@ -10,28 +11,36 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
+import numpy as np
+
 from ... import ir
 from ...analysis.memory import Sources
+from ...runtime.records import attribute_of
 from ..context import Context
 
 Loads = dict[ir.Expr, str]
+_PURE = ("_operator", "math", "numpy", "numpy.linalg")
 
 
 def share_loads(function: ir.Function, context: Context) -> ir.Function:
     """`t = a[k]; u = a[k]; y = t * u` -> `t = a[k]; y = t * t`, for temporaries of ours.
 
     Only within a run of simple statements; any write in place ends what is known. What is bound
-    again, or updated (`t = o.v; t += w; o.v = t`), keeps its own load.
+    again, or updated (`t = o.v; t += w; o.v = t`), keeps its own load. A new value is shared only
+    where operations alone read it, which give new values: nobody can write it, or ask which it is.
     """
-    return _Loads(context, ir.bindings(ir.statements(function.body))).rewritten(function)
+    bound = ir.bindings(ir.statements(function.body))
+    return _Loads(context, bound, _read_by_others(function, context)).rewritten(function)
 
 
 @dataclasses.dataclass
 class _Loads(ir.Rewriter):
-    """`bound` says how often each name is bound; `known` are the loads of the run at hand."""
+    """`bound` says how often each name is bound, `others` are names that not only operations read;
+    `known` are the loads of the run at hand."""
 
     context: Context
     bound: Mapping[str, int]
+    others: frozenset[str]
     known: Loads = dataclasses.field(default_factory=dict)
     renamed: dict[str, ir.Expr] = dataclasses.field(default_factory=dict)
 
@@ -47,7 +56,7 @@ class _Loads(ir.Rewriter):
         if ir.blocks(stmt):
             self.known.clear()
             return self.inside(stmt)
-        found = _load(stmt, self.context)
+        found = _load(stmt, self.context) or self._computed(stmt)
         if found is not None and self.bound[str(getattr(stmt, "target", ""))] > 1:
             found = None
         if found is not None and found in self.known:
@@ -59,6 +68,40 @@ class _Loads(ir.Rewriter):
             assert isinstance(stmt, ir.Assign)
             self.known[found] = str(stmt.target)
         return stmt
+
+    def _computed(self, stmt: ir.Stmt) -> ir.Expr | None:
+        """The new value that a statement gives to a temporary, which only operations read."""
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call() as call) if _computes(
+                call, self.context
+            ):
+                if name in self.context.temporaries and name not in self.others:
+                    return call
+        return None
+
+
+def _computes(call: ir.Call, context: Context) -> bool:
+    """Whether a call computes a new value from atoms, the same one whenever it does."""
+    if not isinstance(call.fn, ir.Ref):
+        return False
+    obj = call.fn.obj
+    if not isinstance(obj, np.ufunc) and attribute_of(obj, "__module__", "") not in _PURE:
+        return False
+    plain = all(isinstance(value, ir.Const) for _, value in call.kwargs)
+    rule = context.book.find(obj)
+    atoms = all(isinstance(arg, ir.Var | ir.Const) for arg in call.args)
+    return plain and atoms and rule is not None and rule.view == "no"
+
+
+def _read_by_others(function: ir.Function, context: Context) -> frozenset[str]:
+    """The names that are read by anything but operations which give new values."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(), value=ir.Call() as call) if _computes(call, context):
+                continue
+        found |= ir.reads(stmt)
+    return frozenset(found)
 
 
 def put(stmt: ir.Stmt, renamed: dict[str, ir.Expr]) -> ir.Stmt:

@@ -200,6 +200,9 @@ class _Fold(ir.Rewriter):
 
     def _transposed(self, product: ir.Call) -> ir.Expr | None:
         """`b.T @ a` for `(a.T @ b).T`, and `np.outer(v, u)` for `np.outer(u, v).T`."""
+        if product.fn == NEG and isinstance(product.args[0], ir.Call):
+            found = self._transposed(product.args[0])
+            return None if found is None else ir.Call(NEG, (found,))
         if not isinstance(product.fn, ir.Ref) or len(product.args) != 2 or product.kwargs:
             return None
         left, right = product.args
