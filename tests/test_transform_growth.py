@@ -8,15 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import tangentlike as tl
+from tangentlike import ir
 from tangentlike.codegen.optimize.facts import Facts
 from tangentlike.codegen.optimize.plain_names import renumbered
 from tangentlike.codegen.print import show
 from tangentlike.frontend.lower import program
 from tangentlike.ir.facts import fact
 from tangentlike.ir.index import references
+from tangentlike.ir.kind import UNKNOWN, Kind
+from tangentlike.pipeline import builder
 from tangentlike.pipeline.table import collecting
+from tangentlike.testing import check_grads
 
 
 def calls_of(fn: Callable[..., Any], *args: Any) -> int:
@@ -63,10 +68,66 @@ def test_a_second_derivative_makes_no_gradient_that_no_call_runs() -> None:
     x, v = np.linspace(0.1, 1.0, 3), np.array([1.0, -1.0, 0.5])
     with collecting() as made:
         product = tl.hvp(f)(x, v)
-    assert len(made) == 2, [list(record.made["emitted"]) for record in made]
+    assert len(made) == 2, [list(record.made) for record in made]
     exact = (2.0 * np.cos(x) - x * np.sin(x)) * v
     assert np.allclose(product, exact)
     with collecting() as made:
         matrix = tl.hessian(f)(x)
     assert len(made) == 1  # (the gradient is that of the product)
     assert np.allclose(matrix @ v, exact)
+
+
+class Layer:
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def __call__(self, x: Any) -> Any:
+        return np.tanh(self.w * x)
+
+
+class Twice:
+    def __init__(self, layer: Any) -> None:
+        self.layer = layer
+
+    def __call__(self, x: Any) -> Any:
+        return self.layer(self.layer(x))
+
+
+def test_kinds_are_inferred_once_for_the_same_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(Twice(Layer(x[:2]))(x[2:]))
+
+    asked: list[tuple[ir.Function, dict[str, Kind]]] = []
+    infer = builder.infer_kinds
+
+    def noted(function: ir.Function, given: dict[str, Kind], book: Any) -> dict[str, Kind]:
+        asked.append((function, {n: k for n, k in given.items() if k != UNKNOWN}))
+        return infer(function, given, book)
+
+    monkeypatch.setattr(builder, "infer_kinds", noted)
+    assert np.sum(tl.grad(f)(np.array([0.1, 0.2, 0.3, 0.4]))) != 0.0
+    every = [(id(function), given) for function, given in asked]
+    assert len(every) > 5
+    assert all(every.count(one) == 1 for one in every)
+
+
+def other(x: Any, n: int) -> Any:
+    y = half(x, n)
+    y[0] += 1.0
+    return y * x + np.sum(y)
+
+
+def half(x: Any, n: int) -> Any:
+    if n <= 0:
+        return np.sin(x)
+    return 0.5 * other(x, n - 1) + x
+
+
+def test_what_was_assumed_of_a_recursive_call_is_not_kept() -> None:
+    def loss(x: Any) -> Any:  # (a recursive call is taken to give a float until it is known)
+        a, b = half(x, 2), other(x, 1)
+        a[1] = a[1] * 2.0
+        return np.sum(a * b)
+
+    x = np.array([0.3, 0.7, 1.1])
+    check_grads(loss, (x,))

@@ -289,17 +289,24 @@ class Builder:
         result = function.body[-1] if function.body else None
         if not isinstance(result, ir.Return) or result.value is None:
             return OTHER
-        return kind_of(result.value, infer_kinds(function, kinds, self.book), self.book)
+        return kind_of(result.value, self._kinds(function, kinds), self.book)
 
     # --------------------------------------------------------------------------- the stages
 
     def _kinds(self, function: ir.Function, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
-        """The kinds of a function's names; several stages ask the same."""
+        """The kinds of a function's names; several stages, and its callers, ask the same."""
+        starred = {p.name for p in function.params if p.kind in ("*", "**")}
+        given = {n: k for n, k in given.items() if k != UNKNOWN or n in starred}
         key = (id(function), frozenset(given.items()))
-        if key not in self._inferred:
+        known = self._inferred.get(key)
+        if known is None:
             given = {**given, **dict.fromkeys(function.shadows, SHADOW)}
-            self._inferred[key] = (function, infer_kinds(function, given, self.book))
-        return self._inferred[key][1]
+            known = self._inferred[key] = function, infer_kinds(function, given, self.book)
+        return known[1]
+
+    def forget_kinds(self) -> None:
+        """What was found while something was assumed of a recursive call that is not true."""
+        self._inferred.clear()
 
     def _context(self, lowered: Lowered, given: Mapping[str, Kind]) -> Context:
         function = lowered.function

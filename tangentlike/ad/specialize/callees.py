@@ -178,6 +178,8 @@ class Builder(Protocol):
 
     def result_kind(self, lowered: Lowered, kinds: Mapping[str, Kind]) -> Kind: ...
 
+    def forget_kinds(self) -> None: ...
+
 
 @dataclass(frozen=True)
 class Request:
@@ -334,6 +336,7 @@ class Callees:
         if key not in self._assumed and found != FLOAT:  # claim nothing from what was assumed
             self._results = {k: v for k, v in self._results.items() if k in before}
             self._results[key] = UNKNOWN
+            self.builder.forget_kinds()
             found = rough(self.builder.result_kind(lowered, kinds))
         self._assumed.discard(key)
         self._results[key] = found
