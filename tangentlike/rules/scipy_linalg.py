@@ -196,8 +196,9 @@ def cholesky(y, a, lower=False):
 
 @rule("scipy.linalg.expm", kind=first)
 def expm(y, A):
-    y_dot = scipy.linalg.expm_frechet(A, A_dot, compute_expm=False)
-    A_bar = scipy.linalg.expm_frechet(conj(A).T, y_bar, compute_expm=False)
+    # (SciPy computes this derivative in double precision.)
+    y_dot = cast_like(scipy.linalg.expm_frechet(A, A_dot, compute_expm=False), y)
+    A_bar = cast_like(scipy.linalg.expm_frechet(conj(A).T, y_bar, compute_expm=False), y)
 
 
 @rule("scipy.linalg.sqrtm", kind=perhaps_complex)

@@ -72,8 +72,7 @@ def check_rule(
             _check_values(fn, op, args, values, kwargs)
             _check_modes(fn, values, rng, rtol, atol)
             _check_modes(fn, [_spread(v) for v in values], rng, rtol, atol)
-            if "scipy" not in str(library_path(op)):  # (it may compute in float64)
-                _check_single_precision(fn, values, rng)
+            _check_single_precision(fn, values, rng)
             if check_order > 1 and chosen == positions:
                 _check_orders(fn, values, rtol, atol, check_seed, check_order)
         except Mismatch as error:
