@@ -159,6 +159,10 @@ def own_effect(stmt: ir.Stmt, facts: Facts) -> Effect:
 
 
 def _scanned(stmt: ir.Stmt, facts: Facts) -> Effect:
+    if type(stmt) is ir.Assign:  # (most do nothing but give a name to what is computed)
+        found = plain(stmt.value)
+        if found is not None and not found.shape:
+            return Effect(found.content, found.content, frozenset(ir.binds(stmt)))
     scan = _Scan(facts, is_trusted(stmt), _is_saving(stmt))
     for expr in ir.expressions(stmt):
         scan.expr(expr)
@@ -221,8 +225,8 @@ def plain(expr: ir.Expr) -> Plain | None:
     """What an expression reads that surely only computes, whatever is known of its names; None
     for any other."""
     match expr:
-        case ir.Var(name):
-            return Plain(frozenset((name,)))
+        case ir.Var():
+            return Plain(ir.names_in(expr))
         case ir.Const():
             return _EMPTY
         case ir.Ref(obj=obj):
@@ -234,17 +238,21 @@ def plain(expr: ir.Expr) -> Plain | None:
         case ir.Opaque():
             return None
         case _:
-            return _plain_all(map(plain, ir.children(expr)))
+            return _plain_all(expr, map(plain, ir.children(expr)))
 
 
-def _plain_all(parts: Iterable[Plain | None]) -> Plain | None:
-    content, shape = NOTHING, NOTHING
+def _plain_all(expr: ir.Expr, parts: Iterable[Plain | None]) -> Plain | None:
+    """The same of an expression with these parts."""
+    known = []
     for part in parts:
         if part is None:
             return None
-        content |= part.content
-        shape |= part.shape
-    return Plain(content, shape)
+        if part is not _EMPTY:
+            known.append(part)
+    if not any([part.shape for part in known]):
+        return Plain(ir.names_in(expr)) if known else _EMPTY
+    content, shape = (part.content for part in known), (part.shape for part in known)
+    return Plain(NOTHING.union(*content), NOTHING.union(*shape))
 
 
 def _shape_of(expr: ir.Expr) -> Plain | None:
@@ -256,7 +264,7 @@ def _shape_of(expr: ir.Expr) -> Plain | None:
         case ir.Var():
             return None if found is None else Plain(NOTHING, found.names)
         case _:
-            return None if found is None else _plain_all(map(_shape_of, ir.children(expr)))
+            return None if found is None else _plain_all(expr, map(_shape_of, ir.children(expr)))
 
 
 def _plain_call(call: ir.Call) -> Plain | None:
@@ -270,10 +278,10 @@ def _plain_call(call: ir.Call) -> Plain | None:
             parts += [
                 _shape_of(v) if first + n in positions else plain(v) for n, v in enumerate(values)
             ]
-            return _plain_all(parts)
+            return _plain_all(call, parts)
         case ir.Attribute(base, method) if method in _COMPUTING_METHODS:
             if not isinstance(base, ir.Ref):
-                return _plain_all(map(plain, (base, *call.args, *values)))
+                return _plain_all(call, map(plain, (base, *call.args, *values)))
     return None
 
 
