@@ -12,15 +12,20 @@ import pytest
 
 import tangentlike as tl
 from tangentlike import ir
+from tangentlike.ad.context import Context
+from tangentlike.ad.normalize.common import share_loads
+from tangentlike.ad.specialize.callees import Callees
+from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.codegen.optimize.facts import Facts
 from tangentlike.codegen.optimize.plain_names import renumbered
 from tangentlike.codegen.print import show
-from tangentlike.frontend.lower import program
+from tangentlike.frontend.lower import names_of, program
 from tangentlike.ir.facts import fact
 from tangentlike.ir.index import references
-from tangentlike.ir.kind import UNKNOWN, Kind
+from tangentlike.ir.kind import FLOAT, UNKNOWN, Kind
 from tangentlike.pipeline import builder
 from tangentlike.pipeline.table import collecting
+from tangentlike.rules.book import default_book
 from tangentlike.testing import check_grads
 
 
@@ -43,6 +48,22 @@ def products(count: int) -> tuple[Any, Facts]:
 
 def test_names_are_renumbered_in_linear_time() -> None:
     few, many = (calls_of(renumbered, *products(count)) for count in (200, 800))
+    assert many < 4.2 * few
+
+
+def test_repeated_values_are_found_in_linear_time() -> None:
+    def written(count: int) -> tuple[ir.Function, Context]:
+        lines = [f"t{n} = a * {n}.0\ns{n} = a * {n}.0\nb{n} = t{n} - s{n}" for n in range(count)]
+        function = program("\n".join([*lines, "return b0"]))
+        names = {f"{letter}{n}" for letter in "ts" for n in range(count)}
+        kinds = infer_kinds(function, {"a": FLOAT}, default_book())
+        context = Context(kinds, default_book(), Callees(), names_of(function), temporaries=names)
+        return function, context
+
+    function, context = written(2)
+    shared = share_loads(function, context)
+    assert len(shared.body) == len(function.body) - 2, show(shared.body)
+    few, many = (calls_of(share_loads, *written(count)) for count in (50, 200))
     assert many < 4.2 * few
 
 

@@ -14,11 +14,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from ... import ir
-from ...analysis.memory import Sources
 from ...runtime.records import attribute_of
 from ..context import Context
 
-Loads = dict[ir.Expr, str]
 _PURE = ("_operator", "math", "numpy", "numpy.linalg")
 
 
@@ -34,6 +32,25 @@ def share_loads(function: ir.Function, context: Context) -> ir.Function:
 
 
 @dataclasses.dataclass
+class Loads:
+    """Values that have names, and which of them read a name."""
+
+    names: dict[ir.Expr, str] = dataclasses.field(default_factory=dict)
+    reading: dict[str, list[ir.Expr]] = dataclasses.field(default_factory=dict)
+
+    def put(self, value: ir.Expr, name: str) -> None:
+        """Note the name of a value."""
+        self.names[value] = name
+        for read in ir.names_in(value):
+            self.reading.setdefault(read, []).append(value)
+
+    def drop(self, name: str) -> None:
+        """Forget the values that read a name."""
+        for value in self.reading.pop(name, ()):
+            self.names.pop(value, None)
+
+
+@dataclasses.dataclass
 class _Loads(ir.Rewriter):
     """`bound` says how often each name is bound, `others` are names that not only operations read;
     `known` are the loads of the run at hand."""
@@ -41,12 +58,12 @@ class _Loads(ir.Rewriter):
     context: Context
     bound: Mapping[str, int]
     others: frozenset[str]
-    known: Loads = dataclasses.field(default_factory=dict)
+    known: Loads = dataclasses.field(default_factory=Loads)
     renamed: dict[str, ir.Expr] = dataclasses.field(default_factory=dict)
 
     def block(self, block: ir.Block) -> ir.Block:
         around = self.known, self.renamed
-        self.known, self.renamed = {}, {}
+        self.known, self.renamed = Loads(), {}
         block = super().block(block)
         self.known, self.renamed = around
         return block
@@ -54,20 +71,28 @@ class _Loads(ir.Rewriter):
     def statement(self, stmt: ir.Stmt) -> ir.Stmt | tuple[()]:
         stmt = put(stmt, self.renamed)
         if ir.blocks(stmt):
-            self.known.clear()
+            self.known = Loads()
             return self.inside(stmt)
         found = _load(stmt, self.context) or self._computed(stmt)
         if found is not None and self.bound[str(getattr(stmt, "target", ""))] > 1:
             found = None
-        if found is not None and found in self.known:
+        if found is not None and found in self.known.names:
             assert isinstance(stmt, ir.Assign)
-            self.renamed[str(stmt.target)] = ir.Var(self.known[found])
+            self.renamed[str(stmt.target)] = ir.Var(self.known.names[found])
             return ()
-        _forget(self.known, stmt, self.context.sources())
+        self._forget(stmt)
         if found is not None:
             assert isinstance(stmt, ir.Assign)
-            self.known[found] = str(stmt.target)
+            self.known.put(found, str(stmt.target))
         return stmt
+
+    def _forget(self, stmt: ir.Stmt) -> None:
+        """Drop loads that a statement may change: it writes something, or binds what they read."""
+        if self.context.sources().written(stmt) or isinstance(stmt, ir.OpaqueStmt):
+            self.known = Loads()
+            return
+        for name in ir.binds(stmt):
+            self.known.drop(name)
 
     def _computed(self, stmt: ir.Stmt) -> ir.Expr | None:
         """The new value that a statement gives to a temporary, which only operations read."""
@@ -121,13 +146,3 @@ def _load(stmt: ir.Stmt, context: Context) -> ir.Expr | None:
             known = context.kind_of(base).cls is not None and context.is_part(value)
             return value if known and name in context.temporaries else None
     return None
-
-
-def _forget(loads: Loads, stmt: ir.Stmt, sources: Sources) -> None:
-    """Drop loads that a statement may change: it writes something, or binds what they read."""
-    if sources.written(stmt) or isinstance(stmt, ir.OpaqueStmt):
-        loads.clear()
-        return
-    bound = frozenset(ir.binds(stmt))
-    for load in [load for load in loads if ir.names_in(load) & bound]:
-        del loads[load]

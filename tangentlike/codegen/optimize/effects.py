@@ -249,7 +249,7 @@ def _plain_all(expr: ir.Expr, parts: Iterable[Plain | None]) -> Plain | None:
             return None
         if part is not _EMPTY:
             known.append(part)
-    if not any([part.shape for part in known]):
+    if not any(part.shape for part in known):
         return Plain(ir.names_in(expr)) if known else _EMPTY
     content, shape = (part.content for part in known), (part.shape for part in known)
     return Plain(NOTHING.union(*content), NOTHING.union(*shape))
