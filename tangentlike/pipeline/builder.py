@@ -219,7 +219,7 @@ class Builder:
         if special is not None:
             return self._callee(request, special[0], special[1], frozenset(request.active))
         primal, context = self._primal(
-            request.lowered, request.active, request.kinds, shared=pair.written
+            request.lowered, request.active, request.kinds, pair.written, request.left
         )
         if not pair.recursive:
             pair.adjoints = tuple(p for p in pair.adjoints if p in primal.active)
@@ -227,7 +227,6 @@ class Builder:
         names = (pair.fwd.text, pair.bwd.text)
         seeded = pair.result_active if pair.recursive else None
         with self.record.stage("derived") as run:
-            primal = dataclasses.replace(primal, left=request.left)
             found = reverse_pair(primal, context, names, order, True, False, seeded)
             pair.result_active, pair.restores = found.takes_seed, found.restores
             pair.saves, pair.unseen = found.saves, found.unseen
@@ -373,6 +372,7 @@ class Builder:
         wrt: tuple[str, ...],
         given: Mapping[str, Kind],
         shared: tuple[str, ...],
+        left: frozenset[str] = frozenset(),
     ) -> tuple[Primal, Context]:
         """Everything the reverse transform needs to know of one function."""
         if self.reading.by_identity:
@@ -391,8 +391,8 @@ class Builder:
             conversion = CallConversion(active, aliases, context, counters)
             run.made = function = conversion.function(function)
             refuse_local_inputs(function, wrt, {}, context.kinds)
-        sites = conversion.sites
-        return Primal(function, aliases, active, sites, counters, wrt, written, shared), context
+        known = (function, aliases, active, conversion.sites, counters)
+        return Primal(*known, wrt, written, shared, left), context
 
     def _active(
         self,

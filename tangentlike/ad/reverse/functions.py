@@ -66,7 +66,7 @@ class Reverse:
         self.sources = context.sources()
         self._written_by: dict[int, tuple[str, ...]] = {}
         self.unseen: frozenset[str] = frozenset()
-        self.saves_entries = False
+        self.saves_for_caller = False
         self.adjoints = self._made_adjoints()
         params = primal.function.param_names
         self.severed = frozenset(n for n in primal.wrt if n not in params)
@@ -225,13 +225,16 @@ class Reverse:
             for stmt in self.facts.index.statements
             if id(stmt) in self.primal.calls
         }
-        recording = Recording(
-            self.facts, aliases, reads, virtual, self._written, restored, all_parts, made, calls
-        )
-        saves = recording.run()
+
+        def recorded(restored: tuple[str, ...]) -> Saves:
+            known = (aliases, reads, virtual, self._written, restored, all_parts, made, calls)
+            return Recording(self.facts, *known).run()
+
+        saves = recorded(restored)
         self.unseen = self._unseen(reads)
-        inside = any(site.pair.saves for site in self.primal.calls.values())
-        self.saves_entries = bool(saves.stores) or inside
+        self.saves_for_caller = any(site.pair.saves for site in self.primal.calls.values())
+        if restored and saves.stores and not self.saves_for_caller:
+            self.saves_for_caller = recorded(()).stores.keys() != saves.stores.keys()
         return saves, recomputed
 
     def _unseen(self, reads: Reads) -> frozenset[str]:

@@ -21,7 +21,8 @@ from .results import is_restored
 @dataclasses.dataclass(frozen=True)
 class ReversedPair:
     """Two functions: whether `bwd` takes an adjoint of the result, whether it restores what is in
-    the result; whether they save entries, and of which arguments `bwd` reads none."""
+    the result; whether they save entries for a caller alone, and of which arguments `bwd` reads
+    none."""
 
     fwd: ir.Function
     bwd: ir.Function
@@ -83,8 +84,8 @@ def reverse_pair(
     fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="")
     body = (*unpack, *backward)
     bwd = ir.Function(names[1], tuple(params), body, place, empties=(tape,))
-    restores = is_restored(value, primal, context)
-    return ReversedPair(fwd, bwd, takes_seed, restores, transform.saves_entries, transform.unseen)
+    told = (is_restored(value, primal, context), transform.saves_for_caller, transform.unseen)
+    return ReversedPair(fwd, bwd, takes_seed, *told)
 
 
 def _checks(written: tuple[str, ...], primal: Primal, context: Context) -> ir.Block:

@@ -115,8 +115,8 @@ class Pair:
     """`g_fwd` and `g_bwd`. `adjoints`: formals whose adjoints `g_bwd` returns, in order (a bare
     value when there is one); `written`: formals whose adjoint buffers it is passed; `restores`:
     `g_bwd` may give earlier entries to what `g_fwd` returned; `recursive`: it was asked for while
-    it was being made, so its shape cannot change any more; `saves`: it saves entries that it
-    overwrites; `unseen`: written formals whose entries `g_bwd` does not read."""
+    it was being made, so its shape cannot change any more; `saves`: it saves entries only
+    for its caller; `unseen`: written formals whose entries `g_bwd` does not read."""
 
     fwd: ir.Ref
     bwd: ir.Ref

@@ -307,7 +307,8 @@ def _zeroed(stmt: ir.Stmt, facts: Facts) -> ir.Expr | None:
 
 
 def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
-    """`x_bar = x_bar + e` becomes `x_bar += e` where the object is nobody else's.
+    """`x_bar = x_bar + e` becomes `x_bar += e` where the object is nobody else's, and
+    `x_bar = x_bar.copy()` goes.
 
     >>> from tangentlike.frontend.lower import program
     >>> from tangentlike.codegen.print import show
@@ -324,19 +325,20 @@ def accumulate_in_place(function: ir.Function, facts: Facts) -> ir.Function:
     rebound = {n for s in ir.statements(function.body) for n in ir.binds(s)}
     given = _parts_of_parameters(function)
 
-    def one(stmt: ir.Stmt) -> ir.Stmt | None:
+    def is_ours(name: str) -> bool:
+        alone = name in rebound - given and name not in function.param_names
+        return alone and sharing.members(name) == [name]
+
+    def one(stmt: ir.Stmt) -> ir.Instead:
         match stmt:
             case ir.Assign(target=str(name), value=ir.Call(fn=fn, args=(ir.Var(same), value))):
                 if name == same and fn in (ADD, SUB) and stmt.origin.role == "adjoint":
                     op = IADD if fn == ADD else ISUB
-                    if (
-                        name in rebound - given
-                        and sharing.members(name) == [name]
-                        and not (
-                            name in function.param_names or sources(value, facts, True) & {name}
-                        )
-                    ):
+                    if is_ours(name) and name not in sources(value, facts, True):
                         return ir.Update(ir.Var(name), op, value, stmt.origin)
+            case ir.Assign(target=str(name), value=value) if stmt.origin.role == "adjoint":
+                if source_of(value) == ir.Var(name) and is_ours(name):
+                    return ()
         return None
 
     return ir.with_body(function, ir.rewrite(function.body, one))
