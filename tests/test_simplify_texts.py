@@ -400,3 +400,28 @@ def test_an_adjoint_that_nothing_shares_is_not_copied():
     df = tl.grad(drifting, wrt=(0, 1), example=args)
     assert "_bar.copy()" not in df.source
     tl.check_grads(drifting, args, wrt=(0, 1))
+
+
+def normalised(a, x, steps):
+    for _ in range(steps):
+        x = a @ x
+        x = x / np.sqrt(x @ x)
+    return x @ a @ x
+
+
+def test_numbers_of_quotients_are_multiplied():
+    a = np.array([[2.0, 0.3], [0.1, 1.0]])
+    args = a, np.array([0.6, 0.8]), 3
+    df = tl.grad(normalised, wrt=(0, 1), example=args)
+    assert "sqrt_xx_bar / sqrt_xx * x2" in df.source and "2.0 * (0.5" not in df.source
+    tl.check_grads(normalised, args, wrt=(0, 1))
+
+
+def test_eigenvalues_are_a_vector():
+    def gap(a):
+        w = np.linalg.eigvalsh(a)
+        return w[-1] - w[0] + np.sum(w**2)
+
+    a = np.array([[2.0, 0.3], [0.3, 1.0]])
+    assert "scalar_seed" not in tl.grad(gap, example=(a,)).source
+    tl.check_grads(gap, (a,))

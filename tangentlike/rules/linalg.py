@@ -178,7 +178,12 @@ def eigh(y, a, UPLO="L"):
     a_bar = eigh_bar(y[0], y[1], np.real(y_bar[0]), y_bar[1], UPLO)
 
 
-@rule(np.linalg.eigvalsh, kind=lambda call, kind_of: Kind("array", "float"))
+def _spectrum(call, kind_of):
+    shape = kind_of(call.args[0]).shape
+    return Kind("array", "float", shape[:-1] if isinstance(shape, tuple) else None)
+
+
+@rule(np.linalg.eigvalsh, kind=_spectrum)
 def eigvalsh(y, a, UPLO="L"):
     vectors = np.linalg.eigh(a, UPLO)[1]
     inner = adjoint_matrix(vectors) @ read_triangle(a_dot, UPLO) @ vectors

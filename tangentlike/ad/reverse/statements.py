@@ -424,6 +424,10 @@ class Statements:
             adjoints.bar(n).name if n in direct else self.context.names.fresh(f"{n}_part")
             for n in site.operands
         ]
+        # (A loop is gone through more than once: the numbers of names that are not used are free.)
+        self.context.temporaries.update(
+            p for n, p in zip(site.operands, parts, strict=True) if n not in direct
+        )
         target: ir.Target = tuple(parts) if len(parts) > 1 else parts[0]
         adjoints.out.append(ir.Assign(target, call, adjoints.origin))
         for name, part in zip(site.operands, parts, strict=True):

@@ -111,9 +111,10 @@ class _Fold(ir.Rewriter):
             if isinstance(value, ir.Const) and type(value.value) is float and value.value == 0.0:
                 return ()
             term = product_of(value)
-            if term.coefficient < 0 and term.factors:
+            if term.coefficient < 0:
                 positive = Product(-term.coefficient, term.factors, term.divisors)
-                if self._has_float(positive):
+                number = isinstance(term.coefficient, float) and not term.factors
+                if number or self._has_float(positive):
                     value = build(positive, self.floating)
                     op = _ISUB if op.obj is operator.iadd else _IADD
         if value is stmt.value:
