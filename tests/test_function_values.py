@@ -203,7 +203,6 @@ def without_end(a, x):
         (kept_then_named, (0.5, 0.3), "`a` is bound more than once"),
         (compared_with_one_of_them, (0.5, 0.3), "a function is compared with one that is defined"),
         (compared_with_another, (0.5, 0.3), "a function is compared with one that is defined"),
-        (made_of_each_other, (0.5, 0.3), "which function is called later is not known until"),
         (all_with_the_last_value, (0.5, 0.3), "is not differentiated, and `a` in it"),
         (kept_by_its_result, (0.5, 0.3), "`a` is bound more than once"),
         (kept_inside_an_inner_function, (0.5, 0.3), "`k` is bound more than once"),

@@ -16,13 +16,15 @@ class Reading:
     `objects`: functions that capture values are objects of classes of their own; `managers`:
     context managers are written out; `namespace` is the module
     that the arrays name as theirs (`x.__array_namespace__()`); `by_identity`: adjoints of memory
-    are found by identity when it runs.
+    are found by identity when it runs; `told`: the call has said what it can of the types, and what
+    is not known yet is found when it runs.
     """
 
     objects: bool = False
     managers: bool = False
     namespace: ModuleType | None = None
     by_identity: bool = False
+    told: bool = False
 
     def longer(self, needs: str) -> Reading | None:
         """The longer reading that a refusal asks for, None if it is read in that way already."""
@@ -69,6 +71,11 @@ class Request:
     strict: bool = False
     namespace: ModuleType | None = None
     by_identity: bool = False
+
+    @property
+    def may_be_told(self) -> bool:
+        """Whether a call may tell more of the types."""
+        return self.example is None and not self.tells_ranks and not self.settled
 
     @property
     def tells_ranks(self) -> bool:

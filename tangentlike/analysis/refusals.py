@@ -393,7 +393,7 @@ def special_container(stmt: ir.Stmt) -> tuple[str, str]:
     return "", ""
 
 
-def unknown_class(fn: ir.Var | ir.Attribute, place: Place) -> UnknownClassError:
+def unknown_class(fn: ir.Var | ir.Attribute, place: Place, needs: str = "") -> UnknownClassError:
     """The refusal of a call of an object, or of a method, that nothing tells the class of."""
     base = fn.base if isinstance(fn, ir.Attribute) else fn
     what = f"the method `{fn.name}` is called" if isinstance(fn, ir.Attribute) else "it is called"
@@ -402,7 +402,8 @@ def unknown_class(fn: ir.Var | ir.Attribute, place: Place) -> UnknownClassError:
     if isinstance(fn, ir.Attribute) and fn.name in ("items", "values") and name != "this object":
         listed = f"list({base.name}.{fn.name}())" if isinstance(base, ir.Var) else ""
         hint = f"If it is a dict, whose view follows its changes, write {listed}. {hint}"
-    needs = "objects" if isinstance(fn, ir.Var) else ""  # (a function that captures values?)
+    if isinstance(fn, ir.Var):
+        needs = "objects"  # (a function that captures values?)
     return UnknownClassError(f"the class of {name} is not known, and {what}", place, hint, needs)
 
 

@@ -86,7 +86,7 @@ def _on_demand(function: HandedBack, name: str) -> Any:
         try:
             finish(function)
         except UnknownClassError:  # (the arguments of the first call tell what it needs)
-            finish(function, operator.derive().for_defaults)
+            _finish_untold(function, operator.derive())
     except TangentlikeError as refusal:
         if name == "__signature__":
             return operator.primal.signature
@@ -94,6 +94,14 @@ def _on_demand(function: HandedBack, name: str) -> Any:
             raise AttributeError(f"no `__wrapped__`: {refusal.message}") from None
         raise
     return function.__dict__[name]
+
+
+def _finish_untold(function: HandedBack, derivation: Derivation) -> None:
+    """With the text for calls that leave out what selects code, or for arguments of any types."""
+    try:
+        finish(function, derivation.for_defaults)
+    except UnknownClassError:
+        finish(function, derivation.for_any_types)
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ functions included. For a method (`runtime.functions.Method`) its object is one 
 
     def act_call(owner, x0):
         return owner.act(x0)
+
+The object of an `Unbound` method, which may carry derivatives, is the first of the arguments.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import inspect
 import itertools
 import linecache
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,10 +33,12 @@ from ..errors import UnsupportedError, with_article
 from ..frontend.cuts import raised_as
 from ..frontend.structures import Structures, structures_of
 from ..pipeline.stages import derive_in_any_form
+from ..pytree import leaves
 from ..rules.twins import twin
-from ..runtime.functions import Method, method_of
+from ..runtime.functions import Method, Unbound, method_of, unbound
 
 _OWNER = "held_by"  # the parameter for the object that a method is of
+_FIRST = "x0"  # that of an unbound one
 _BY_NAME = (type, np.ufunc)  # whose methods are called by name
 _count = itertools.count(1)
 _PLAIN = (
@@ -56,9 +60,12 @@ def derive_call(
     names = tuple(f"x{w}" if isinstance(w, int) else w for w in wrt)
     # (Nothing is known of the arguments: they may be complex.)
     request = Request(mode, names, has_complex=True, exposed=True, settled=True)
-    if isinstance(f, Method) and not isinstance(f.owner, _BY_NAME):
+    if isinstance(f, Unbound) and f.__name__ == "__call__" and isinstance(f.owner, _PLAIN):
+        _refuse_captured(f.owner)  # (a function where an object might be)
+        call = _call_of(f.owner, _name_of(f.owner), count, words, [_FIRST])
+    elif isinstance(f, Method) and not isinstance(f.owner, _BY_NAME):
         call = _method_call(f, name, count, words)
-        request = replace(request, structures=_known_structures(f))
+        request = replace(request, structures=_known_structures(f, _object_name(f)))
     else:
         if not isinstance(f, Method):
             _refuse_hidden(f, name)
@@ -67,7 +74,9 @@ def derive_call(
         made = derive_in_any_form(call, request)
     except UnsupportedError as refusal:  # (which no `except Exception` of the program is to take)
         raise raised_as(refusal) from None
-    if isinstance(f, Method) and any(map(_asks_again, made.module.functions)):
+    if isinstance(f, Method) and any(
+        _asks_again(function, _object_name(f)) for function in made.module.functions
+    ):
         raise _not_followed(f)
     if made.written_params:
         raise UnsupportedError(
@@ -86,17 +95,17 @@ def derive_call(
 
 def described(owner: Any) -> Any:
     """What the derivative of a method depends on of its object: the classes of what it holds, or
-    which class or ufunc it is itself."""
-    return id(owner) if isinstance(owner, _BY_NAME) else _structures(owner)
+    which class or function it is itself."""
+    return id(owner) if isinstance(owner, (*_BY_NAME, *_PLAIN)) else structures_of({"": owner})
 
 
-def _structures(owner: Any) -> Structures:
-    return structures_of({_OWNER: owner})
+def _object_name(f: Method) -> str:
+    return _FIRST if isinstance(f, Unbound) else _OWNER
 
 
-def _known_structures(f: Method) -> Structures:
+def _known_structures(f: Method, name: str) -> Structures:
     """What is known of the object that a method is of; refused where that is nothing."""
-    known = _structures(f.owner)
+    known = structures_of({name: f.owner})
     if not known:
         raise _not_followed(f)
     return known
@@ -111,16 +120,35 @@ def _not_followed(f: Method) -> UnsupportedError:
     )
 
 
-def _asks_again(function: ir.Function) -> bool:
+def _refuse_captured(f: Any) -> None:
+    """What a function captures may carry derivatives where the function stands for an object."""
+    if any(map(leaves.has_leaf, _captured_by(f))):
+        raise UnsupportedError(
+            f"`{_name_of(f)}`, which is not known until run time, captures numbers or arrays",
+            hint="Give it what it captures as arguments where it is called.",
+        )
+
+
+def _captured_by(f: Any) -> list[Any]:
+    """What a function holds beside its text."""
+    held: list[Any] = []
+    while isinstance(f, functools.partial):
+        held += (*f.args, *f.keywords.values())
+        f = f.func
+    held += getattr(f, "__defaults__", None) or ()
+    return held + [cell.cell_contents for cell in getattr(f, "__closure__", None) or ()]
+
+
+def _asks_again(function: ir.Function, name: str) -> bool:
     """Whether a function asks the object that a method is of for that method."""
     calls = (
         part
         for stmt in ir.statements(function.body)
         for expr in ir.expressions(stmt)
         for part in ir.walk(expr)
-        if isinstance(part, ir.Call) and getattr(part.fn, "obj", None) is method_of
+        if isinstance(part, ir.Call) and getattr(part.fn, "obj", None) in (method_of, unbound)
     )
-    return any(call.args[0] == ir.Var(_OWNER) for call in calls)
+    return any(call.args[0] == ir.Var(name) for call in calls)
 
 
 def _name_of(f: Any) -> str:
@@ -150,29 +178,33 @@ def _refuse_hidden(f: Any, name: str) -> None:
 
 def _method_call(f: Method, name: str, count: int, words: tuple[str, ...]) -> types.FunctionType:
     """A function of an object and the arguments that its method is given."""
-    called = _OWNER if f.__name__ == "__call__" else f"{_OWNER}.{f.__name__}"
-    return _with_source(called, name, [_OWNER], count, words, {})
+    owner = _object_name(f)
+    called = owner if f.__name__ == "__call__" else f"{owner}.{f.__name__}"
+    positions = [f"x{i}" for i in range(owner == _FIRST, count)]
+    return _with_source(called, name, [owner], positions, words, {})
 
 
-def _call_of(f: Any, name: str, count: int, words: tuple[str, ...]) -> types.FunctionType:
-    """A function of the call's own arguments."""
+def _call_of(
+    f: Any, name: str, count: int, words: tuple[str, ...], unread: Sequence[str] = ()
+) -> types.FunctionType:
+    """A function of the call's own arguments, the first of which may be left `unread`."""
     held = f.owner if isinstance(f, Method) else f
     wanted = str(getattr(held, "__name__", name)) if isinstance(f, Method) else name
     inner = f"_{wanted}" if wanted in ("np", *words) or wanted.startswith("x") else wanted
     called = f"{inner}.{name}" if isinstance(f, Method) else inner
-    return _with_source(called, name, [], count, words, {inner: held})
+    positions = [f"x{i}" for i in range(len(unread), count)]
+    return _with_source(called, name, unread, positions, words, {inner: held})
 
 
 def _with_source(
     called: str,
     name: str,
-    before: list[str],
-    count: int,
+    before: Sequence[str],
+    positions: list[str],
     words: tuple[str, ...],
     held: dict[str, Any],
 ) -> types.FunctionType:
     """A function that calls what is written so with its own arguments, with source."""
-    positions = [f"x{i}" for i in range(count)]
     params = ", ".join([*before, *positions, *(["*"] if words else []), *words])
     given = ", ".join([*positions, *(f"{w}={w}" for w in words)])
     text = f"def {name}_call({params}):\n    return {called}({given})\n"

@@ -279,7 +279,8 @@ def _programs(
 
 def _read(asked: Asked, request: Request) -> Derived:
     """One form, of the program read the plain way, or the longer way that a refusal asks for."""
-    reading = Reading(namespace=request.namespace, by_identity=request.by_identity)
+    told = not request.may_be_told
+    reading = Reading(namespace=request.namespace, by_identity=request.by_identity, told=told)
     shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
     while True:
         if asked.cuts is not None and not shorter:
@@ -302,8 +303,7 @@ def _spoken(
     if isinstance(refusal, UnknownClassError) and "objects" in shorter:
         kept = shorter["objects"]
         return UnknownClassError(kept.message, kept.place, kept.hint)
-    may_tell = request.example is None and not request.tells_ranks and not request.settled
-    if isinstance(refusal, SharingError) and may_tell:
+    if isinstance(refusal, SharingError) and request.may_be_told:
         return UnknownClassError(refusal.message, refusal.place, refusal.hint, refusal.needs)
     return refusal
 

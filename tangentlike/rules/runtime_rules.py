@@ -342,6 +342,7 @@ def method_of(y, x, name):
 nondifferentiable(runtime.asked_of_none, kind=unknown)
 nondifferentiable(runtime.solved_equation, runtime.solved_motion, runtime.quadrature, kind=unknown)
 nondifferentiable(runtime.plain_function, runtime.pair_of, runtime.tangent_of, kind=other)
+nondifferentiable(runtime.unbound, kind=other)  # (its object is an argument where it is called)
 nondifferentiable(runtime.with_items, runtime.derivative_of, runtime.jvp_of, kind=other)
 
 

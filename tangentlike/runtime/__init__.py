@@ -86,6 +86,7 @@ from .functions import (
     pair_of,
     plain_function,
     tangent_of,
+    unbound,
     with_items,
 )
 from .grids import grid_dot, steps, unbroadcast_each, ungrid
@@ -627,6 +628,7 @@ __all__ = [
     "unalign_weights",
     "unbincount",
     "unblock",
+    "unbound",
     "unbroadcast",
     "unbroadcast_each",
     "uncast",

@@ -8,6 +8,7 @@ object of a class that only the run knows has under a name is `method_of(xp, "ta
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import linecache
 import sys
@@ -29,6 +30,7 @@ __all__ = [
     "pair_of",
     "plain_function",
     "tangent_of",
+    "unbound",
     "with_items",
 ]
 
@@ -78,6 +80,27 @@ def method_of(x: Any, name: str) -> Any:
     if owner is None or isinstance(owner, types.ModuleType):
         return found if isinstance(found, _FUNCTIONS) else Method(found, "__call__")
     return Method(owner, getattr(found, "__name__", name))
+
+
+class Unbound(Method):
+    """The method of an object that may carry derivatives; it is called with the object first."""
+
+    __slots__ = ()
+
+    def __call__(self, owner: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(owner, self.__name__)(*args, **kwargs)
+
+
+def unbound(x: Any, name: str = "__call__") -> Unbound:
+    """What an object has under a name, as a function of the object and the arguments; a function
+    that is called carries nothing, and is given itself for nothing.
+
+    >>> unbound([3, 1], "index")([3, 1], 1)
+    1
+    """
+    if name != "__call__" and not hasattr(x, name):
+        getattr(x, name)  # (raises what Python does)
+    return Unbound(x, name)
 
 
 def pair_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = ()) -> Any:
@@ -185,15 +208,16 @@ def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...]
     derive, described = _derive[0]
     f = _with_its_object(f)
     method = isinstance(f, Method)
-    what = (f.__name__, described(f.owner)) if method else id(f)
+    bound = method and not isinstance(f, Unbound)
+    what = (f.__name__, bound, described(f.owner)) if method else id(f)
     key = (what, count, wrt, words, mode)
     _, (found, holds) = _made.get(key, (None, (None, _never)))
     if holds():
-        return _given_owner(found, f.owner) if method else found
+        return _given_owner(found, f.owner) if bound else found
     found, holds = derive(f, count, wrt, words, mode)
-    kept = None if method else f  # (so that its id stays its own)
-    _made.put(key, (kept, (found, holds)))
-    return _given_owner(found, f.owner) if method else found
+    by_id = not method or isinstance(described(f.owner), int)
+    _made.put(key, (f if by_id else None, (found, holds)))  # (so that its id stays its own)
+    return _given_owner(found, f.owner) if bound else found
 
 
 def _with_its_object(f: Any) -> Any:
@@ -202,7 +226,12 @@ def _with_its_object(f: Any) -> Any:
 
     (What an object carries derivatives of, its methods do too, which is refused before.)
     """
+    if isinstance(f, Unbound):
+        return f
     owner = getattr(f, "owner" if isinstance(f, Method) else "__self__", None)
+    if owner is None and not isinstance(f, (*_FUNCTIONS, functools.partial, type)):
+        by_class = inspect.getattr_static(type(f), "__call__", None)
+        return Method(f, "__call__") if isinstance(by_class, types.FunctionType) else f
     if owner is None or isinstance(owner, (type, types.ModuleType)):
         return f
     distribution = getattr(owner, "dist", None)

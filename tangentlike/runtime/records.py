@@ -59,8 +59,12 @@ class Mirror(types.SimpleNamespace):
         raise AttributeError("a mirror yields nothing", name="__iter__", obj=self)
 
     def __add__(self, other: Any) -> Any:
+        if np.ndim(other) == 0 and other == 0.0:  # (that of what nothing is known of)
+            other = Mirror()
         names = dict.fromkeys((*vars(self), *vars(other)))
         return Mirror(**{name: _sum_of(self, other, name) for name in names})
+
+    __radd__ = __add__
 
 
 class Record(list):  # type: ignore[type-arg]
@@ -154,7 +158,7 @@ def added(a: Any, b: Any) -> Any:
     """The sum of two adjoints of one value, entry by entry in containers; a new object."""
     if isinstance(a, Record):
         return a + b
-    if isinstance(b, Record):
+    if isinstance(b, (Record, Mirror)):
         return b + a
     if isinstance(a, (list, tuple)):
         require_same_length(a, b)

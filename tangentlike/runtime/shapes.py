@@ -14,7 +14,7 @@ import numpy as np
 
 from .broadcasting import unbroadcast
 from .making import arange
-from .records import Entries
+from .records import Entries, Mirror, Record
 
 # Modes of np.pad whose border is made of entries of the array.
 _COPYING_MODES = ("edge", "reflect", "symmetric", "wrap")
@@ -189,7 +189,13 @@ def cast_like(g: Any, like: Any) -> Any:
     array([1.], dtype=float32)
     """
     if isinstance(like, (list, tuple)):
-        return [cast_like(part, item) for part, item in zip(g, like, strict=True)]
+        parts = [cast_like(part, item) for part, item in zip(g, like, strict=True)]
+        return Record(g._names, parts) if isinstance(g, Record) else parts
+    if isinstance(g, dict):
+        return {key: cast_like(part, like[key]) for key, part in g.items()}
+    if isinstance(g, Mirror):
+        cast = ((name, cast_like(part, getattr(like, name))) for name, part in vars(g).items())
+        return Mirror(**dict(cast))
     dtype = getattr(like, "dtype", None)
     if dtype is None:
         return g if isinstance(like, complex) else np.real(g)

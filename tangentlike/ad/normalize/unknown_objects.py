@@ -5,11 +5,14 @@ before::                            after::
                                         y = xp_tanh(x)
     z = a.dot(x)                        require_values(a, "dot")
                                         z = a.dot(x)
+    u = layer(x)                        layer_call = unbound(layer)
+                                        u = layer_call(layer, x)
 
 What `xp` is shows when the program runs: a module, an object of the user's, a random generator. The
 function that its attribute is then has its derivative made at run time (`specialize.late`). A name
 that arrays have stands for a method of theirs only where this differentiates by what it is given,
-and where nothing else is asked of the object that arrays do not have; the text checks it.
+and where nothing else is asked of the object that arrays do not have; the text checks it. An object
+that carries derivatives itself is one more argument.
 """
 
 from __future__ import annotations
@@ -45,7 +48,8 @@ def methods_of_unknown_objects(
     calls = {id(s): call for s in ir.statements(function.body) if (call := _asked(s, context))}
     if not calls:
         return function
-    named = {id(s): _named(s, calls[id(s)], context) for s in _these(function, calls)}
+    methods = {key: call for key, call in calls.items() if isinstance(call.fn, ir.Attribute)}
+    named = {id(s): _named(s, methods[id(s)], context) for s in _these(function, methods)}
     # (What these calls carry shows where none of them is taken to write what it is given.)
     whole = _replaced(function, named)
     effects = context.sources().effects
@@ -54,20 +58,41 @@ def methods_of_unknown_objects(
     chosen: dict[int, ir.Block] = {}
     for stmt in _these(function, calls):
         call = calls[id(stmt)]
-        given = _given(call, context) & carrying
-        if not given:
-            continue
-        fn = call.fn
-        assert isinstance(fn, ir.Attribute)
+        given, fn = _given(call, context) & carrying, call.fn
+        assert isinstance(fn, ir.Attribute | ir.Var)
+        varies = not carrying.isdisjoint(ir.names_in(fn))
         used = not carrying.isdisjoint(ir.binds(stmt))
-        if fn.base not in other and _differentiates_by(call, given, context):
-            if used:
+        of_array = isinstance(fn, ir.Attribute) and fn.base not in other
+        if of_array and _differentiates_by(call, given, context):
+            if given and used:
                 chosen[id(stmt)] = (_check("require_values", call, stmt.origin, context), stmt)
-        elif ir.names_in(fn.base).isdisjoint(carrying):
+        elif varies:
+            if used:
+                chosen[id(stmt)] = _unbound(stmt, call, context)
+        elif given and id(stmt) in named:
             chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)
-        elif used:
-            raise unknown_class(fn, call.at or stmt.origin.place)
     return _replaced(function, chosen) if chosen else function
+
+
+def _unbound(stmt: ir.Stmt, call: ir.Call, context: Context) -> ir.Block:
+    """What an object that carries derivatives is called by, as a function that is given it."""
+    fn = call.fn
+    assert isinstance(fn, ir.Attribute | ir.Var) and isinstance(stmt, ir.Assign)
+    assert context.callees.builder is not None
+    reading = context.callees.builder.reading
+    if not (reading.told and reading.objects):  # (the call may tell, or it is a known closure)
+        raise unknown_class(fn, call.at or stmt.origin.place, "objects")
+    owner, name = (fn.base, fn.name) if isinstance(fn, ir.Attribute) else (fn, "")
+    before: list[ir.Stmt] = []
+    if not isinstance(owner, ir.Var):
+        held = context.fresh("owner", context.kind_of(owner), temporary=True)
+        before.append(ir.Assign(held, owner, stmt.origin))
+        owner = ir.Var(held)
+    found = context.fresh(f"{owner.name}_{name or 'call'}", OTHER, temporary=True)
+    args = (owner, ir.Const(name)) if name else (owner,)
+    asked = ir.Call(context.helper("unbound"), args, at=call.at)
+    new = dataclasses.replace(call, fn=ir.Var(found), args=(owner, *call.args))
+    return (*before, ir.Assign(found, asked, stmt.origin), dataclasses.replace(stmt, value=new))
 
 
 def _containers_checked(
@@ -132,7 +157,10 @@ def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:
             if isinstance(base, ir.Ref):
                 known = known or _is_known_outside(base.obj)
             container = is_container_method(call, context.kinds) or method == "_replace"
-            return None if known or container or not _given(call, context) else call
+            return None if known or container else call
+        case ir.Assign(value=ir.Call(fn=ir.Var() as fn) as call):
+            kind = context.kind_of(fn)
+            return None if kind.form in (*_VALUES, *_CONTAINERS) or _is_known(kind) else call
     return None
 
 

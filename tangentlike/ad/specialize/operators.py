@@ -206,13 +206,9 @@ class Waiting:
     def given(self, call: ir.Call, told: ir.Ref) -> ir.Call:
         """A call of it, as one of what took its place: by the names that this has for seeds."""
         assert isinstance(call.fn, ir.Ref)
-        named = dict(
-            zip(
-                seeds_of(call.fn.obj, self.function),
-                seeds_of(told.obj, self.function),
-                strict=False,
-            )
-        )
+        primal = self.function.__tangentlike__.primal.function  # type: ignore[attr-defined]
+        seeds = (seeds_of(obj, primal) for obj in (call.fn.obj, told.obj))
+        named = dict(zip(*seeds, strict=False))
         kwargs = tuple((named.get(word, word), value) for word, value in call.kwargs)
         return dataclasses.replace(call, fn=told, kwargs=kwargs)
 
@@ -265,7 +261,7 @@ def _waiting(made: Any, error: UnknownClassError, seeds: int) -> types.FunctionT
     carry_over(made, function)
     mark(function, tangentlike=Waiting(made, error))
     if seeds:
-        signature = inspect.signature(made, follow_wrapped=False)
+        signature = made.__tangentlike__.primal.signature  # (it may have a text for any types)
         own = list(signature.parameters.values())
         plain = all(p.kind in _POSITIONAL and p.default is p.empty for p in own)
         kind = _POSITIONAL[1] if plain else inspect.Parameter.KEYWORD_ONLY
