@@ -384,6 +384,24 @@ def test_what_is_stored_counts(program, args):
     tl.check_grads(program, args, wrt=(0, 1))
 
 
+def put_last(rows, v):
+    rows[-1] = v
+    for i in range(len(rows)):
+        rows[i] = rows[i] * 1.5
+    return rows
+
+
+def number_in_an_array(m, rows, x):
+    rows = put_last(rows, x + m.w)
+    return np.sum(rows[-1] * x)
+
+
+def test_the_tangent_of_a_number_that_is_broadcast():
+    args = (Holder(w=0.5), [made(3), 0.5], SQUARE)
+    tl.check_grads(number_in_an_array, args, wrt=0)
+    tl.check_grads(lambda w, rows, x: np.sum(put_last(rows, x + w)[-1] * x), (0.5, *args[1:]))
+
+
 def test_each_object_has_ranks_of_its_own():
     args = (Pair(made(3), made(1)), Pair(made(3, 1), 0.3), SQUARE)
     tl.check_grads(of_two_objects, args, wrt=(0, 1, 2))

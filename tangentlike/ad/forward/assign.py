@@ -381,7 +381,8 @@ def owned(tangent: ir.Expr, instance: Instance, name: str, state: Tangents) -> i
         return tangent
     sources = [n for n in ir.names_in(instance.call) if ir.Var(state.dots.get(n, "")) == tangent]
     if isinstance(tangent, ir.Var) and any(map(state.is_written, (name, *sources))):
-        if kind.form == "array" and kind.rank:
+        kinds = [state.kind_of(ir.Var(n)) for n in (name, *sources)]  # (numbers are broadcast)
+        if all(kind.form == "array" and kind.rank for kind in kinds):
             tangent = ir.Call(ir.Attribute(tangent, "copy"))
         else:
             tangent = ir.Call(POSITIVE, (tangent,))  # like the primal: a new array, or a number
