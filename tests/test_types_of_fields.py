@@ -432,6 +432,81 @@ def test_fields_changed_between_calls():
         assert np.shape(gradient(model, SQUARE).w) == np.shape(w)
 
 
+def written_by_vars(m, x):
+    held = vars(m)
+    held["w"] = held["w"] * x
+    return np.sum(m.w)
+
+
+def test_writes_into_vars_are_refused():
+    with pytest.raises(tl.UnsupportedError, match="what `vars` gives is written"):
+        tl.grad(written_by_vars)(Pair(made(3), 0.5), SQUARE)
+    tl.check_grads(lambda m, x: np.sum(vars(m)["w"] * x), (Pair(made(3), 0.5), SQUARE), wrt=(0, 1))
+
+
+class Doubled(dict):
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value * 2.0)
+
+
+class DoubledField:
+    def __init__(self, w):
+        object.__setattr__(self, "w", w)
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value * 2.0)
+
+
+def entry_scaled(p, x):
+    p["w"] = p["w"] * x
+    return np.sum(p["w"] ** 2)
+
+
+def field_scaled(m, x):
+    m.w = m.w * x
+    return np.sum(m.w**2)
+
+
+def put_by_name(m, name, value):
+    setattr(m, name, value)
+
+
+def put_past_the_class(m, value):
+    object.__setattr__(m, "w", value)
+
+
+def put_by_method(m, value):
+    m.__setattr__("w", value)
+
+
+@pytest.mark.parametrize(
+    "put",
+    [lambda m, v: put_by_name(m, "w", v), put_past_the_class, put_by_method],
+    ids=["name", "past", "method"],
+)
+def test_attributes_that_helpers_set_by_name(put):
+    """Such a write was not seen: what was stored had no derivative."""
+
+    def program(m, x):
+        put(m, m.w * x)
+        return np.sum(m.w**2)
+
+    for wrt in (0, 1):
+        for made_by in (tl.grad, lambda f, wrt: tl.autodiff(f, wrt=wrt, mode="forward")):
+            derivative, args = made_by(program, wrt=wrt), (Pair(made(3), 0.5), made(3))
+            seeds = () if made_by is tl.grad else (args[wrt],)
+            with pytest.raises(tl.UnsupportedError):
+                derivative(*args, *seeds)
+
+
+def test_classes_that_store_something_else_are_refused():
+    with pytest.raises(tl.TangentlikeError, match="a `__setitem__` of its own"):
+        tl.grad(entry_scaled, wrt=1)(Doubled(w=made(3)), made(3))
+    with pytest.raises(tl.UnsupportedError, match="a `__setattr__` of its own"):
+        tl.grad(field_scaled, wrt=1)(DoubledField(made(3)), made(3))
+    tl.check_grads(lambda m, x: np.sum(m.w * x), (DoubledField(made(3)), made(3)), wrt=(0, 1))
+
+
 def test_order_two():
     def curved(m, x):
         def slope(v):

@@ -34,7 +34,7 @@ STORING_METHODS = frozenset(
 MUTATING_METHODS = STORING_METHODS.union(
     ("pop", "popleft", "remove", "clear", "sort", "reverse", "popitem", "discard"),
     ("partition", "resize"),
-    ("__setitem__", "__delitem__", "setfield", "byteswap"),
+    ("__setitem__", "__delitem__", "__setattr__", "__delattr__", "setfield", "byteswap"),
 )  # all methods that change the object
 _GIVING_MODULES = ("__array_namespace__", "array_namespace", "get_array_module")
 # Of a dict they see the keys.
@@ -150,6 +150,8 @@ _WRITERS: dict[Any, int] = {
     np.putmask: 2,
     np.fill_diagonal: 1,
     np.put_along_axis: 2,
+    setattr: 2,
+    object.__setattr__: 2,
     runtime.add_at: 2,
     runtime.update_in_place: 1,
     runtime.put_contents: 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import collections
 import functools
 from collections.abc import Callable, Collection, Mapping
@@ -79,6 +80,31 @@ def refuse_varied_functions(function: ir.Function, varied: Callable[[], Collecti
                     case ir.Call(args=(ir.Var(owner), ir.Const(str(method)))):
                         raise unknown_class(ir.Attribute(ir.Var(owner), method), stmt.origin.place)
                 raise unknown_class(ir.Var(name), stmt.origin.place)
+
+
+def refuse_written_attributes(
+    function: ir.Function,
+    varied: Callable[[], Collection[str]],
+    written: Callable[[ir.Stmt], Collection[str]],
+) -> None:
+    """Refuse writes into `vars(model)`: they change attributes, which its adjoint would not see.
+    `written` says which names a statement writes through."""
+    taken: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(fn=ir.Ref(obj=builtins.vars))):
+                taken.add(name)
+            case ir.Assign(target=str(name), value=ir.Var(other)) if other in taken:
+                taken.add(name)
+    for stmt in ir.statements(function.body) if taken else ():
+        names = taken.intersection(written(stmt))
+        if names and not names.isdisjoint(varied()):
+            raise UnsupportedError(
+                "what `vars` gives is written, which changes the attributes of an object",
+                stmt.origin.place,
+                "Assign the attribute: `model.w = w`. To change a dict alone, copy it first: "
+                "`dict(vars(model))`.",
+            )
 
 
 _FOLLOWED = (

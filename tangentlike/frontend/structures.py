@@ -22,7 +22,7 @@ from .. import runtime
 from ..errors import TangentlikeError
 from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, UNKNOWN, Deciding, Exact, Kind
 from ..pytree import leaves
-from .owners import is_machinery
+from .owners import is_machinery, is_pythons
 
 # Attributes of arrays whose derivative is not that of a field of the same name.
 OF_ARRAYS = frozenset(
@@ -135,6 +135,7 @@ def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -
         return replace(_object(value, above, ranks), cls=None)
     if not isinstance(value, (list, dict)):
         return UNKNOWN
+    ranks = ranks and not has_methods(type(value))  # (which may store something else)
     kinds = [
         structure_of(item, (*above, value), ranks)
         for item in (value.values() if isinstance(value, dict) else value)
@@ -184,18 +185,18 @@ def _object(value: Any, above: tuple[Any, ...], ranks: bool) -> Kind:
 def stores_plainly(cls: type, name: str) -> bool:
     """Whether an attribute of objects of a class is what stands in their `__dict__`."""
     reader: Any = cls.__getattribute__
-    if not any(reader is base.__getattribute__ for base in _PLAIN) or _has_own_setter(cls):
+    if not any(reader is base.__getattribute__ for base in _PLAIN) or has_own_setter(cls):
         return False
     found = inspect.getattr_static(cls, name, None)
     return not hasattr(type(found), "__set__") or inspect.ismemberdescriptor(found)
 
 
-def _has_own_setter(cls: type) -> bool:
+def has_own_setter(cls: type) -> bool:
     """Whether a class does more than to store what is assigned to an attribute. (A frozen
     dataclass raises.)"""
     setter: Any = cls.__setattr__
     frozen = getattr(getattr(cls, "__dataclass_params__", None), "frozen", False)
-    return not frozen and not any(setter is base.__setattr__ for base in _PLAIN)
+    return not frozen and isinstance(setter, types.FunctionType)
 
 
 _PLAIN = (object, types.SimpleNamespace)
@@ -271,11 +272,34 @@ def _stored(code: types.CodeType) -> tuple[str, ...]:
     return tuple(str(instruction.argval) for instruction in stores)
 
 
+# Methods of lists and dicts that derivatives call, and that a class may have of its own.
+_OF_ITEMS = frozenset(
+    ("__getitem__", "__setitem__", "__delitem__", "__iter__", "__len__", "get", "items", "keys")
+    + ("values", "update", "setdefault", "pop", "popitem", "append", "extend", "insert", "clear")
+)
+
+
+def _refuse_own_items(name: str, value: Any) -> None:
+    """A class whose objects give something else than what is stored in them is refused."""
+    for method in sorted(_OF_ITEMS):
+        found = inspect.getattr_static(type(value), method, None)
+        if isinstance(found, types.FunctionType) and not is_pythons(found):
+            kind = "dict" if isinstance(value, dict) else "list"
+            raise TangentlikeError(
+                f"the {kind} in `{name}` is a {type(value).__name__}, which has a `{method}` of "
+                "its own",
+                hint=f"Pass a plain {kind}: what such a method does to items is not "
+                "differentiated.",
+            )
+
+
 def refuse_fields_like_arrays(name: str, value: Any, above: tuple[Any, ...] = ()) -> None:
     """`box.size` is taken for the size of an array, which has no derivative: a field of that
     name that has one is refused."""
     if leaves.is_leaf(value) or any(value is outer for outer in above):
         return
+    if isinstance(value, (list, dict)) and type(value) not in (list, dict):
+        _refuse_own_items(name, value)
     for field, item in (leaves.named_children(value) or {}).items():
         if field in OF_ARRAYS and leaves.has_leaf(item):
             raise TangentlikeError(

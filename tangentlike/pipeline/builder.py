@@ -49,7 +49,7 @@ from ..analysis.layouts import depends_on_layout
 from ..analysis.local_inputs import comprehensions_whole, refuse_local_inputs
 from ..analysis.memory import Effects, Sources
 from ..analysis.outside import Outside
-from ..analysis.refusals import refuse_varied_functions
+from ..analysis.refusals import refuse_varied_functions, refuse_written_attributes
 from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplify
@@ -347,6 +347,7 @@ class Builder:
         kinds, effects = context.kinds, context.sources().effects
         varied = functools.cache(lambda: varied_names(function, wrt, kinds, self.book, effects))
         refuse_varied_functions(function, varied)
+        refuse_written_attributes(function, varied, context.sources().written)
         refuse_cut_paths(
             function,
             varied,

@@ -32,6 +32,7 @@ from ...frontend.lifting import PARTIAL, copy_of
 from ...frontend.lower import Lowered
 from ...frontend.marks import carry_over, mark
 from ...frontend.owners import is_library, is_of_runtime, is_pythons
+from ...frontend.structures import has_own_setter
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.iterators import generator_methods_taken
@@ -395,6 +396,7 @@ class _Spelling(ir.Rewriter):
             case ir.Update(target=ir.Var(name)) if name in objects(self.lowered, self._class):
                 refuse_operator(f"`{stmt.op.text}` of an object", stmt.origin.place)
             case ir.Store(target=ir.Attribute(base, name), value=value):
+                self._refuse_own_setter(base, value, stmt)
                 found = self.methods.lookup.setter(self._class(base), name, (base, value))
                 return self._done(found, stmt)
         return self.inside(stmt) if ir.blocks(stmt) else stmt
@@ -402,6 +404,18 @@ class _Spelling(ir.Rewriter):
     def spelled(self, stmt: ir.Stmt, kinds: Mapping[str, Kind]) -> ir.Stmt:
         """A statement where names have these kinds."""
         return _Spelling(self.methods, self.lowered, kinds, self.given).resolved(stmt)
+
+    def _refuse_own_setter(self, base: ir.Expr, value: ir.Expr, stmt: ir.Stmt) -> None:
+        """Refuse `obj.name = value` where a method of the class says what is stored."""
+        cls = self._class(base)
+        if cls is None or not has_own_setter(cls) or self.kind(value).discrete:
+            return
+        raise UnsupportedError(
+            f"an attribute is assigned, and {cls.__name__} has a `__setattr__` of its own",
+            stmt.origin.place,
+            "What that does to the value is not differentiated: use a class without it, or a "
+            "method that makes a new object.",
+        )
 
     def _done(self, found: Found | None, stmt: ir.Store) -> ir.Stmt:
         """A store as the call of the method that it is; itself where there is none."""

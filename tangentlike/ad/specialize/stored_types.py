@@ -15,6 +15,7 @@ Where code that is not seen may store anything, nothing is claimed of what is he
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -49,7 +50,7 @@ _STORING = frozenset(
 )
 _PLAIN = ("number", "array", "value", "tuple", "set")  # (their methods store nothing)
 _JOINING = (operator.iadd, operator.ior, operator.imul)
-_HARMLESS = ("assert", "raise", "import", "from", "global", "nonlocal")
+_METHOD = re.compile(r"[\w\])]\.\w+\(")
 _MOST = 300  # (function, kinds of arguments) pairs that are followed
 
 
@@ -187,8 +188,8 @@ class _Stores:
                 old = self.kind(target)
                 if old.form != "array":  # (which is written in place)
                     self.store(target, self.kind(ir.Call(op, (target, value))).join(old))
-            case ir.OpaqueStmt(text=text) if not text.startswith(_HARMLESS):
-                self.scan.found.anything = True
+            case ir.OpaqueStmt(text=text, values=values, refs=refs) if _calls(text, refs):
+                self.scan.unseen(map(self.kind, values))
             case ir.Enter(context=context):
                 self.entered(context)
 
@@ -251,7 +252,7 @@ class _Stores:
                 self.scan.found.anything = True
             case ir.Text():
                 pass
-            case ir.Opaque(values=values, inert=inert) if not inert:
+            case ir.Opaque(text=text, values=values, refs=refs) if _calls(text, refs):
                 self.scan.unseen(map(self.kind, values))
         if isinstance(part, ir.Call | ir.Display | ir.Lazy):
             for value in ir.children(part)[isinstance(part, ir.Call) :]:
@@ -304,6 +305,11 @@ class _Stores:
                 self.put_in(base, kind, "dict", self.kind(value), key or None)
         else:
             self.put_in(base, kind, "", UNKNOWN)
+
+
+def _calls(text: str, refs: Iterable[ir.Ref]) -> bool:
+    """Whether code that travels as text calls a method, or a function of the user's."""
+    return bool(_METHOD.search(text)) or any(is_python_function(ref.obj) for ref in refs)
 
 
 def _stores_nothing(fn: ir.Expr, obj: Any) -> bool:
