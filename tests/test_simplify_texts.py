@@ -425,3 +425,19 @@ def test_eigenvalues_are_a_vector():
     a = np.array([[2.0, 0.3], [0.3, 1.0]])
     assert "scalar_seed" not in tl.grad(gap, example=(a,)).source
     tl.check_grads(gap, (a,))
+
+
+def written_to_out(x):
+    y = np.empty_like(x)
+    z = np.empty_like(x)
+    np.multiply(x, x, out=y)
+    np.sin(y, y)
+    np.add(y, x, out=z)
+    return np.sum(y * z)
+
+
+def test_a_copy_of_a_copy_stays_one():
+    x = np.array([0.3, -0.2, 0.7, 0.5])
+    df = tl.grad(written_to_out, example=(x,))
+    assert "add_bar = y[...].copy()" in df.source
+    tl.check_grads(written_to_out, (x,))

@@ -33,6 +33,13 @@ def remove_needless_copies(function: ir.Function, facts: Facts) -> ir.Function:
 
 
 class _Copies(Asking):
+    """`merged` are names that came to share memory in this pass: what was known of them is no
+    longer so, and copies among them wait for the next."""
+
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        super().__init__(function, facts)
+        self.merged: set[str] = set()
+
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
         for position, stmt in enumerate(block):
@@ -52,6 +59,14 @@ class _Copies(Asking):
         if not expr_effect(source, self.facts, True).silent:
             return False
         classes = sorted({m for n in shared for m in self.sharing.members(n)})
+        if self.merged.isdisjoint(classes) and self._outlives(stmt, classes, following):
+            self.merged.update(classes)
+            return True
+        return False
+
+    def _outlives(self, stmt: ir.Assign, classes: list[str], following: ir.Block) -> bool:
+        """Whether nothing is written, or rebound, of these names while the copy is read."""
+        assert isinstance(stmt.target, str)
         of_copy = self.live.mask(self.sharing.members(stmt.target))
         last: ir.Stmt = stmt
         for other in following:
