@@ -35,6 +35,14 @@ BINARY_OF = {
     operator.ilshift: ("<<", operator.lshift),
     operator.irshift: (">>", operator.rshift),
 }
+_OF_SETS = (operator.ior, operator.iand, operator.ixor)
+
+
+def of_sets(stmt: ir.Stmt) -> bool:
+    """Whether a statement is `s |= t` or the like, which changes a set (or an array of integers)
+    in place."""
+    return isinstance(stmt, ir.Update) and stmt.op.obj in _OF_SETS
+
 
 ADD = ir.Ref("+", operator.add)
 SUB = ir.Ref("-", operator.sub)

@@ -291,7 +291,7 @@ class _Inference:
                 return _spread(target, kind_of(value, self.kinds, self.book), self.book)
             case ir.Update(target=ir.Var(name), op=op, value=value):
                 old = self.kinds[name]
-                if old.form in ("array", "list", "dict") or old.has_methods:
+                if old.form in ("array", "list", "dict", "set") or old.has_methods:
                     return [(name, old)]  # in place (methods check the class of an object)
                 call = ir.Call(op, (stmt.target, value))
                 return [(name, kind_of(call, self.kinds, self.book).join(old))]

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ from ...frontend.naming import noun
 from ...frontend.nested import Chain, Closure
 from ...ir.kind import Kind
 
+_METHOD_CALL = re.compile(r"\b(\w+)\.(\w+)\(")
 _OF_PYTHON = (np.ndarray, list, dict, set, str)  # what their methods write is known
 
 
@@ -67,6 +69,7 @@ class _Apart:
         """Whether a call that writes stands inside of an expression of the statement."""
         if isinstance(stmt, ir.OpaqueStmt):
             self._refuse(stmt, stmt.origin.place)
+            self._refuse_changes(stmt, stmt.origin.place)
         return any(map(self._writes_inside, _inner(stmt)))
 
     def statement(self, stmt: ir.Stmt) -> list[Any] | None:
@@ -189,6 +192,7 @@ class _Apart:
                     return True
             elif isinstance(part, ir.Opaque) and not isinstance(part, Closure):
                 self._refuse(part, part.at)
+                self._refuse_changes(part, part.at)
             elif self._writes(part):
                 return True
         return False
@@ -214,6 +218,17 @@ class _Apart:
         return name in MUTATING_METHODS or (
             given and kind.form == "unknown" and not any(hasattr(t, name) for t in _OF_PYTHON)
         )
+
+    def _refuse_changes(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
+        """Refuse `assert xs.pop() > 0`, which nothing would put back in reverse."""
+        for name, method in _METHOD_CALL.findall(code.text):
+            if name in code.names and method in MUTATING_METHODS:
+                raise UnsupportedError(
+                    f"`{name}.{method}` changes `{name}` within `{code.text}`, which is not "
+                    "differentiated",
+                    place,
+                    "Call it in a statement of its own before this one.",
+                )
 
     def _refuse(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
         """Refuse code that travels as text and calls a function that writes what it is given."""

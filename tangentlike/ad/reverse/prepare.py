@@ -17,7 +17,7 @@ from ...analysis.memory import key_parts, surely_basic
 from ...analysis.structure import Structure
 from ...errors import not_by_names
 from ...ir.kind import BOOL, INT, UNKNOWN, Kind
-from ..context import BINARY_OF, Context
+from ..context import BINARY_OF, Context, of_sets
 from ..loops import indexed, may_break, sources_of
 from .adjoints import as_value
 
@@ -151,6 +151,8 @@ class Preparation(ir.Rewriter):
         if isinstance(target, ir.Attribute):
             return [stmt]
         if isinstance(target, ir.Var):
+            if of_sets(stmt) and self.context.kind_of(target).form in ("set", "unknown"):
+                return [stmt]
             target = ir.Index(target, ir.Const(Ellipsis), stmt.origin.place)
         holds = self.context.kind_of(target.base).form in ("list", "tuple", "dict")
         basic = surely_basic(target.key, self.context.kind_of)

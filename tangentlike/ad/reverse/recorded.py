@@ -21,7 +21,7 @@ from ...analysis.structure import ROOT, BlockKey, Structure, bound_by
 from ...errors import UnsupportedError
 from ...frontend.jumps import ends_by_raising
 from ...ir.index import OUTERMOST
-from ..context import Context
+from ..context import Context, of_sets
 from .adjoints import as_value
 from .attempts import Writes, changes_midway, protected, saved_after, saved_before
 from .sweep import Header, Reversed, ReversedBlock
@@ -168,7 +168,8 @@ class Recorder:
         if not isinstance(entries, ir.Index) or entries.key != ir.Const(Ellipsis):
             return False
         form = self.context.kind_of(entries.base).form
-        return form in ("dict", "set", "object") or (form == "unknown" and _calls_method(stmt))
+        by_method = _calls_method(stmt) or of_sets(stmt)
+        return form in ("dict", "set", "object") or (form == "unknown" and by_method)
 
     def _may_be_absent(
         self, entries: ir.Index | ir.Attribute, stmt: ir.Stmt
