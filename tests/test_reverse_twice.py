@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -109,8 +112,21 @@ def in_attributes(x: np.ndarray) -> Any:
     return np.sum(buffers.now * buffers.then * x)
 
 
+def sorted_entries(x: np.ndarray) -> Any:
+    p = dict(zip("abcd", x))
+    p["e"] = x[0] * 2.0
+    return sum(v * v * len(k) for k, v in sorted(p.items()))
+
+
+def folds(x: np.ndarray) -> Any:
+    total = functools.reduce(lambda p, q: p * q + 1.0, x, 1.0)
+    return total * list(itertools.accumulate(x, operator.mul))[-1]
+
+
 PROGRAMS = [
     squares,
+    sorted_entries,
+    folds,
     views,
     branches,
     exponential_overwritten,

@@ -172,8 +172,15 @@ def live_items(y, x):
 @rule(runtime.join_items, view="maybe", kind=same_as(1))
 def join_items(y, parts, x):
     y_dot = join_items(parts_dot, x)
-    parts_bar = list(y_bar)
+    parts_bar = parted_items(y_bar, parts)
     x_bar = 0
+
+
+@rule(runtime.parted_items, view="maybe", kind=same_as(1))
+def parted_items(y, g, parts):
+    y_dot = parted_items(g_dot, parts)
+    g_bar = join_items(y_bar, g)
+    parts_bar = 0
 
 
 @rule(runtime.products_of_others, kind=same_as(0))

@@ -19,6 +19,7 @@ __all__ = [
     "dot_items",
     "join_items",
     "live_items",
+    "parted_items",
     "products_of_others",
     "products_of_pairs",
     "repeat_items",
@@ -110,7 +111,7 @@ def join_items(parts: Any, x: Any) -> Any:
     """The items of `list(x)` in the structure of `x` again."""
     if isinstance(x, (list, tuple)):
         return list(parts)
-    if isinstance(x, (dict, KeysView)):
+    if isinstance(x, (dict, KeysView, float)):
         return 0.0  # (keys carry no derivatives)
     if not hasattr(x, "shape"):
         raise TypeError(
@@ -121,6 +122,11 @@ def join_items(parts: Any, x: Any) -> Any:
     for place, part in enumerate(parts):
         joined[place] = part
     return joined
+
+
+def parted_items(g: Any, parts: Any) -> Any:
+    """The adjoints of the parts that `join_items` made one value of; `g` is that of the value."""
+    return [0.0] * len(parts) if isinstance(g, float) else list(g)
 
 
 def products_of_others(xs: Any, start: Any) -> Any:
