@@ -271,6 +271,37 @@ def kept_from_the_first_round(q, a):
     return s
 
 
+def read_after_it_in_the_round(q, a):
+    s = 1.0
+    for _ in range(3):
+        z = np.sin(q) * s
+        z[1:] *= np.cos(a[1:])
+        s = s + z[2]
+    return s
+
+
+def read_by_the_round_before(q, a):
+    s = 1.0
+    for i in range(3):
+        z = np.sin(q) * s
+        if i > 0:
+            s = s * w[1]  # noqa: F821
+        w = z[1:]
+        z[2:] *= np.cos(a[2:])
+        s = s + z[0] + w[0]
+    return s
+
+
+def read_in_an_inner_round(q, a):
+    s = 1.0
+    for _ in range(2):
+        z = np.sin(q) * s
+        for _ in range(2):
+            s = s + z[2]
+            z[1:] *= np.cos(a[1:])
+    return s
+
+
 def read_before_it_is_made_again(q, a):
     s, z = 1.0, a
     for _ in range(3):
@@ -296,7 +327,8 @@ def a_view_of_the_round_before(q, a):
     "fn",
     [
         *(written_by_the_round_before, kept_from_the_first_round, read_before_it_is_made_again),
-        a_view_of_the_round_before,
+        *(a_view_of_the_round_before, read_after_it_in_the_round, read_by_the_round_before),
+        read_in_an_inner_round,
         *(read_in_a_later_round, read_later_going_down, read_by_a_loop_over_it, read_in_a_while),
         *(read_through_a_dict, read_through_a_reversed_view, read_with_a_name_that_changed),
         *(read_by_a_name_of_the_array_before, read_when_the_name_is_a_view_of_itself),
