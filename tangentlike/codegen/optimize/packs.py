@@ -118,13 +118,23 @@ def saved_together(
 def _with_shared_tapes(functions: Sequence[ir.Function]) -> list[Place]:
     """Where functions stand of which a forward or backward function has no partner beside it: that
     one was equal to an earlier one (`tapes.without_repeats`), whose tape two functions read now."""
-    taped, read = ([has(fn) for fn in functions] for has in (_has_tape, _reads_tape))
+    partners = {
+        fn.name
+        for both in itertools.pairwise(functions)
+        for fn in both
+        if _has_tape(both[0]) and _reads_tape(both[1]) and _are_partners(*both)
+    }
     return [
         fn.place
-        for at, fn in enumerate(functions)
-        if (read[at] and not (at and taped[at - 1]))
-        or (taped[at] and not any(read[at + 1 : at + 2]))
+        for fn in functions
+        if fn.name not in partners and (_has_tape(fn) or _reads_tape(fn))
     ]
+
+
+def _are_partners(fwd: ir.Function, bwd: ir.Function) -> bool:
+    """Whether two functions were made as a pair: `f_fwd2` and `f_bwd2`."""
+    stem, _, number = fwd.name.rpartition("_fwd")
+    return fwd.place == bwd.place and bwd.name == f"{stem}_bwd{number}"
 
 
 def _has_tape(fn: ir.Function) -> bool:
