@@ -100,6 +100,9 @@ class _Watcher:
         return self.line
 
     def problem(self, value: Any, kind: Kind) -> str:
+        if kind.is_view:
+            problems = (self.problem(part, kind.item or kind) for part in _parts(value))
+            return next(filter(None, problems), "")
         if kind.form == "unknown":
             return self.shape(value, kind)
         number = isinstance(value, (int, float, complex, np.generic))

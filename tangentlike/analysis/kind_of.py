@@ -310,9 +310,9 @@ def _container_method(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Ki
         case "copy":
             return replace(base, lasting=False)
         case "values" if element_kind(base) != UNKNOWN:
-            return Kind("list", item=element_kind(base))
+            return Kind(item=element_kind(base))  # (a view: no list)
         case "items" if element_kind(base) != UNKNOWN:
-            return Kind("list", item=Kind("tuple", items=(UNKNOWN, element_kind(base))))
+            return Kind(item=Kind("tuple", items=(UNKNOWN, element_kind(base))))
         case "_replace" if base.has_methods:
             return replace(base, items=(UNKNOWN,) * len(base.items or ()))
         case "_replace" if base.names and base.form == "tuple":

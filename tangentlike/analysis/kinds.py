@@ -168,7 +168,9 @@ class _Inference:
                     kind = kind_from_annotation(param.annotation)
                 if kind == UNKNOWN and param.name in self._tapes():
                     kind = Kind("tuple")
-            if kind.form in ("list", "dict") and self._takes_more(param.name, kind):
+            if (kind.form in ("list", "dict") or kind.is_view) and self._takes_more(
+                param.name, kind
+            ):
                 kind = replace(kind, item=None)
             self.of_definition[param.name] = {-1: self._named(param.name, kind)}
             self.kinds[param.name] = self._joined(param.name)
@@ -214,7 +216,7 @@ class _Inference:
             return []  # reads what no run can have bound yet
         changed = []
         for name, kind in self._definitions(stmt):
-            if kind.form in ("list", "dict") and not kind.lasting:
+            if (kind.form in ("list", "dict") and not kind.lasting) or kind.is_view:
                 kind = self._container(stmt, name, kind)
             elif kind.form == "object":
                 kind = self._object(kind)

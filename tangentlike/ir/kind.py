@@ -66,7 +66,7 @@ class Kind:
       of the kinds `among`, a function the last of them); `fields` are attributes with what is
       known of them,
     - "other": carries no derivative (strings, None, modules, functions, shapes, ...),
-    - "unknown": anything.
+    - "unknown": anything (with an `item`: what gives such items in turn, a view of a dict).
 
     `dtype` is "float", "complex", "int", "bool" or "?". `spells` is the size that an integer
     is in every run, or the shape that a tuple of integers is: of `x.shape[0]` it is "x.0".
@@ -233,6 +233,11 @@ class Kind:
         return known or bool(self.among) or any(kind.holds_objects for kind in inside)
 
     @property
+    def is_view(self) -> bool:
+        """Whether only that is known which items it gives in turn, as a view of a dict does."""
+        return self.form == "unknown" and self.item is not None
+
+    @property
     def has_methods(self) -> bool:
         """Whether it is an object, or a namedtuple, of one known class."""
         return self.cls is not None and self.form in ("object", "tuple")
@@ -250,7 +255,7 @@ class Kind:
         """What stays true of a value when anything may be put into it, and into what it holds.
         (Of which class an object is, each method of it asks.)"""
         kind = self.map_inside(_class_alone if self.form == "object" else _unheld)
-        if kind.form not in ("list", "dict"):
+        if kind.form not in ("list", "dict") and not kind.is_view:
             return kind
         item = kind.whole_item
         kind = replace(kind, items=None, names=(), lasting=False)

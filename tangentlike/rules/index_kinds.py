@@ -60,7 +60,7 @@ def element_kind(kind: Kind) -> Kind:
     >>> element_kind(Kind("array", "float", ("n", "m"))).shape
     ('m',)
     """
-    if kind.form in ("list", "tuple", "dict"):
+    if kind.form in ("list", "tuple", "dict") or kind.is_view:
         known = kind.whole_item
         return known or (Kind("number", kind.dtype, ()) if kind.dtype == "int" else UNKNOWN)
     if kind.form == "array" and kind.rank:
