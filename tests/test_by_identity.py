@@ -691,3 +691,65 @@ def test_items_written_by_another_name() -> None:
         return a + np.sum(y)
 
     check(f, A)
+
+
+class Held:
+    def __init__(self, w):
+        self.w = w
+
+    @property
+    def size2(self):
+        return np.sum(self.w**2)
+
+    @property
+    def same(self):
+        return self.w
+
+    def __getitem__(self, key):
+        return self.w[key]
+
+    def get(self):
+        return self.w * 1.0
+
+
+class HeldAsItIs(Held):
+    def get(self):
+        return self.w
+
+
+class Boxed:
+    def __init__(self):
+        self.items = []
+
+
+def boxed(*held):
+    box = Boxed()
+    for one in held:
+        box.items.append(one)
+    return box
+
+
+def test_what_a_class_computes_is_refused_where_it_is_not_known() -> None:
+    """(These were zeros.)"""
+
+    def by_property(x, y):
+        return sum(held.size2 for held in boxed(Held(x), Held(y)).items)
+
+    def by_item(x, y):
+        held = boxed(Held(x), Held(y)).items[0]
+        return held[1] ** 2
+
+    def by_method(x, y):
+        queue = deque([Held(x), HeldAsItIs(y)])
+        return np.sum(queue.popleft().get() ** 2) + np.sum(queue.popleft().get() * x)
+
+    for f in (by_property, by_item):
+        with pytest.raises(tl.UnsupportedError, match="is computed by its class"):
+            tl.grad(f)(A, B)
+    with pytest.raises(tl.UnsupportedError, match="takes `get` for the method of a list or dict"):
+        tl.grad(by_method)(A, B)
+
+    def by_field(x, y):
+        return sum(np.sum(held.w * held.same * y) for held in boxed(Held(x), Held(y)).items)
+
+    np.testing.assert_allclose(tl.grad(by_field)(A, B), 2.0 * A * B, rtol=1e-12)

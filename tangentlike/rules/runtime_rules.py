@@ -315,6 +315,7 @@ nondifferentiable(
     runtime.require_class,
     runtime.require_listed,
     runtime.require_module,
+    runtime.require_held,
     runtime.require_stored,
     runtime.require_as_many,
     runtime.require_read_first,

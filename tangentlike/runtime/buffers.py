@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from .making import arange
-from .records import fields_of
+from .records import fields_of, is_array
 from .refused import NotDifferentiated, written_for
 from .sharing import memory_owner
+
+_CARRYING = (float, complex, list, tuple, dict, deque, np.generic, np.ndarray)
 
 __all__ = [
     "places_left",
@@ -253,6 +255,26 @@ def require_as_many(part: Any, value: Any) -> None:
         raise TypeError(
             "a slice of a list is assigned another number of items where it was not known to be "
             "a list: build a new one, as in xs = xs[:i] + items + xs[j:]"
+        )
+
+
+def require_held(x: Any, value: Any) -> None:
+    """Check that what an attribute or an item of an object gave is what the object holds.
+
+    Raises `TypeError` otherwise: what its class computes (a property, a `__getitem__`) has a
+    derivative of its own.
+    """
+    fields = fields_of(x)
+    if fields is None or (not isinstance(value, _CARRYING) and fields_of(value) is None):
+        return
+    held = [*fields.values(), *(v for cls in type(x).__mro__ for v in vars(cls).values())]
+    if any(value is item for item in held):
+        return
+    owner = memory_owner(value) if is_array(value) else None
+    if owner is None or all(owner is not memory_owner(v) for v in held if is_array(v)):
+        raise TypeError(
+            f"an attribute or an item of a {type(x).__name__} is computed by its class, which is "
+            "not known here: call a method for it, or annotate the parameter that it comes from"
         )
 
 

@@ -52,6 +52,7 @@ REFUSING = frozenset(
             buffers.require_as_many,
             iterators.require_no_dict,
             buffers.require_stored,
+            buffers.require_held,
             sequences.join_items,
             functions.plain_function,
             functions.asked_of_none,

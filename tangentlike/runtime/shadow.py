@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import _is_complex, broadcast_like, unbroadcast
-from .buffers import survivors
+from .buffers import require_held, survivors
 from .making import arange, asarray
 from .mutation import add_at, copy, fitting
 from .records import Mirror, fields_of, is_array, mirror
@@ -176,6 +176,7 @@ class Shadow:
         """Reverse `item = base[key]`: add to the entries of an array what was added to the copy of
         them that `item` is, or `g`. An item of a container, like a view, is itself."""
         if not is_array(base):
+            require_held(base, item)
             if g is not None:
                 self.add(item, g)
         elif g is not None and (type(key) is int or type(key) is slice):
@@ -207,6 +208,7 @@ class Shadow:
     def like_at(self, base: Any, key: Any, item: Any, g: Any = None) -> Any:
         """`add_at` transposed: the adjoint of the entries is that of `item`, or of `g`."""
         if not is_array(base):
+            require_held(base, item)
             return None if g is None else self.like(item, g)
         if g is not None:
             return _like(self._view(base)[key], g)

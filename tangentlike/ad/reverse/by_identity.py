@@ -258,12 +258,21 @@ def moves(value: ir.Expr, context: Context) -> bool:
     return collected and forms <= {*CONTAINERS, "number"}
 
 
+_GIVING = ("pop", "popleft", "popitem", "get", "setdefault", "items", "values")
+
+
 def takes_item(value: ir.Expr, context: Context) -> bool:
     """Whether a call takes an item out of what is a container, if it has this method."""
     match value:
-        case ir.Call(fn=ir.Attribute(base, "pop" | "popleft"), args=() | (_,)):
-            return context.kind_of(base).form == "unknown"
+        case ir.Call(fn=ir.Attribute(base, method)) if method in _GIVING:
+            return may_compute(base, context)
     return False
+
+
+def may_compute(base: ir.Expr, context: Context) -> bool:
+    """Whether an expression may be an object of a class that is not known."""
+    kind = context.kind_of(base)
+    return kind.cls is None and kind.form in ("unknown", "object")
 
 
 def may_be_operand(value: ir.Expr, context: Context) -> bool:

@@ -23,7 +23,7 @@ from ..normalize.shadow_calls import shadow_method
 from ..normalize.updates import with_listed_items
 from ..specialize.callees import Pair
 from .adjoints import Adjoints, as_value
-from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep, takes_item
+from .by_identity import CONTAINERS, IdentityAdjoints, IdentitySweep, may_compute, takes_item
 from .calls import CallConversion
 from .costs import IdentityCosts
 from .functions import Primal, Reverse, bundle, seed_name
@@ -54,6 +54,11 @@ class IdentityPreparation(Preparation):
                 helper = self.context.helper("require_container")
                 check = ir.Call(helper, (base, ir.Const(method)), at=call.at)
                 return [ir.Do(check, stmt.origin), stmt]
+            case ir.Assign(target=str(name), value=ir.Attribute(ir.Var() as base) as value) if (
+                may_compute(base, self.context) and not self.context.kind_of(value).discrete
+            ):
+                held = ir.Call(self.context.helper("require_held"), (base, ir.Var(name)))
+                return [*super().statement(stmt), ir.Do(held, stmt.origin)]
             case ir.Assign(target=tuple(), value=ir.Index() | ir.Attribute() as value):
                 part = self._fresh("part", self.context.kind_of(value))
                 named = [ir.Assign(part, value, stmt.origin)]

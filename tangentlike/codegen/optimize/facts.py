@@ -167,6 +167,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_no_dict",
         "require_no_dicts",
         "require_sequence",
+        "require_held",
         "require_stored",
         "require_values",
         "require_container",
