@@ -10,7 +10,6 @@ from typing import Any
 from .. import ir
 from ..errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ..ir.kind import OTHER, UNKNOWN, Kind
-from .memory import base_names
 from .operations import is_container_method, operands, rule_object
 from .refusals import unknown_class
 
@@ -48,7 +47,7 @@ def refuse_hidden_writes(
                 if name in _GIVING_NOTHING and form in ("unknown", "object"):
                     _refuse_result(call, stmt, function)
     if unknown:
-        sharing = _sharing(function, active)
+        sharing = _sharing(function, active, kinds, book)
         for call, stmt in unknown:
             _refuse_unknown(call, stmt, active, sharing, function, kinds, book)
 
@@ -100,7 +99,9 @@ def _is_differentiated(call: ir.Call, stmt: ir.Stmt, active: Collection[str]) ->
     return False
 
 
-def _sharing(function: ir.Function, active: Collection[str]) -> frozenset[str]:
+def _sharing(
+    function: ir.Function, active: Collection[str], kinds: Mapping[str, Kind], book: Any
+) -> frozenset[str]:
     """The active names, and those of what is read out of them: writes into it are seen there."""
     found = set(active)
     before = -1
@@ -111,7 +112,7 @@ def _sharing(function: ir.Function, active: Collection[str]) -> frozenset[str]:
                 case ir.Assign(
                     target=target, value=ir.Var() | ir.Index() | ir.Attribute() as value
                 ):
-                    if base_names(value) & found:
+                    if not found.isdisjoint(operands(value, kinds, book)):
                         found.update(ir.target_names(target))
                 case ir.For(target=target, iter=ir.Var(name)) if name in found:
                     found.update(ir.target_names(target))
