@@ -130,6 +130,14 @@ def test_both_modes(f: Any, order: int) -> None:
     tl.check_grads(f, (X, 0.9), order=1)
 
 
+def test_a_pullback_may_be_called_again() -> None:
+    """What it pops of lists that objects hold is theirs again (it raised an IndexError)."""
+    for f in (parts_appended, folded, methods):
+        _, pullback = tl.vjp(f, X, 0.5)
+        for first, second in zip(pullback(1.0), pullback(1.0), strict=True):
+            np.testing.assert_array_equal(first, second)
+
+
 @pytest.mark.parametrize("wrt", [0, 1])
 def test_by_one_argument(wrt: int) -> None:
     for f in PROGRAMS:

@@ -168,6 +168,9 @@ def _refuse_hidden(f: Any, name: str) -> None:
         return
     if twin(inner) is not None:  # a function of CuPy
         return
+    by_class = inspect.getattr_static(type(inner), "__call__", None)
+    if not isinstance(inner, type) and isinstance(by_class, types.FunctionType):
+        return  # (an object that carries derivatives is called through `unbound`)
     raise UnsupportedError(
         f"`{name}` is called, and at run time it is not a plain function but a "
         f"{type(inner).__name__}",

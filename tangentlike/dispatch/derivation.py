@@ -11,6 +11,7 @@ import contextlib
 import functools
 import inspect
 import os
+import re
 import threading
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -652,8 +653,15 @@ def functions_of(derived: Derived) -> tuple[Any, ...]:
     return tuple(getattr(derived, "functions", None) or ()) or (derived.function,)
 
 
+# (What a stack saved is `_saved`; an adjoint, `_bar`, is no part of the tape.)
+_POPS_OF_LISTS = re.compile(r"(?:^|[ (])(?!\w+_(?:saved|bar)\d*\b)[\w.]+\.pop\(", re.MULTILINE)
+
+
 def restores_arrays(derived: Derived) -> bool:
-    """Whether the backward function writes arrays of its tape (what it pops does not count)."""
+    """Whether the backward function writes arrays of its tape (what it pops of stacks does not
+    count), or lists that objects of the tape may hold, or finds by identity what they hold."""
+    if "Shadow()" in derived.source or _POPS_OF_LISTS.search(derived.source):
+        return True
     lines = derived.source.splitlines()
     restored = [lines[n - 1] for n, origin in derived.origins.items() if origin.role == "restore"]
     # (A stack that is appended to is a list, and each run has its own.)

@@ -8,7 +8,6 @@ object of a class that only the run knows has under a name is `method_of(xp, "ta
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import linecache
 import sys
@@ -229,9 +228,6 @@ def _with_its_object(f: Any) -> Any:
     if isinstance(f, Unbound):
         return f
     owner = getattr(f, "owner" if isinstance(f, Method) else "__self__", None)
-    if owner is None and not isinstance(f, (*_FUNCTIONS, functools.partial, type)):
-        by_class = inspect.getattr_static(type(f), "__call__", None)
-        return Method(f, "__call__") if isinstance(by_class, types.FunctionType) else f
     if owner is None or isinstance(owner, (type, types.ModuleType)):
         return f
     distribution = getattr(owner, "dist", None)

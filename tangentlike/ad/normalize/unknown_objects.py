@@ -154,13 +154,15 @@ def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:
         case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call):
             kind = context.kind_of(base)
             known = kind.form in (*_VALUES, *_CONTAINERS) or _is_known(kind)
+            known = known or isinstance(base, ir.Call)  # (of `type(model).__call__`)
             if isinstance(base, ir.Ref):
                 known = known or _is_known_outside(base.obj)
             container = is_container_method(call, context.kinds) or method == "_replace"
             return None if known or container else call
         case ir.Assign(value=ir.Call(fn=ir.Var() as fn) as call):
             kind = context.kind_of(fn)
-            return None if kind.form in (*_VALUES, *_CONTAINERS) or _is_known(kind) else call
+            known = kind.cls is not None or any(map(ir.is_starred, call.args))
+            return None if known or kind.form in (*_VALUES, *_CONTAINERS) else call
     return None
 
 
