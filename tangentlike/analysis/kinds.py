@@ -168,9 +168,8 @@ class _Inference:
                     kind = kind_from_annotation(param.annotation)
                 if kind == UNKNOWN and param.name in self._tapes():
                     kind = Kind("tuple")
-            if (kind.form in ("list", "dict") or kind.is_view) and self._takes_more(
-                param.name, kind
-            ):
+            has_items = kind.form in ("list", "dict") or kind.is_view
+            if has_items and self._takes_more(param.name, kind):
                 kind = replace(kind, item=None)
             self.of_definition[param.name] = {-1: self._named(param.name, kind)}
             self.kinds[param.name] = self._joined(param.name)

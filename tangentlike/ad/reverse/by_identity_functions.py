@@ -71,8 +71,10 @@ class IdentityPreparation(Preparation):
         before: list[ir.Stmt] = []
         names: dict[str, ir.Expr] = {}
         for name in sources_of(stmt.iter):
-            if self.context.kind_of(ir.Var(name)).form not in ("array", "list", "tuple"):
-                written = self._writes(stmt.body)
+            form = self.context.kind_of(ir.Var(name)).form
+            if form not in ("array", "list", "tuple"):
+                # (Keys, and members of sets, are not written.)
+                written = form not in ("dict", "set") and self._writes(stmt.body)
                 fn = self.context.helper("live_items") if written else ir.Ref("list", list)
                 call = ir.Call(fn, (ir.Var(name),), at=stmt.origin.place)
                 items = self._fresh(f"{name}_items", UNKNOWN if written else Kind("list"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ... import ir
 from .analyses import Asking
@@ -79,7 +79,7 @@ def _as_factor(expr: ir.Expr) -> Product:
         taken = product_of(over)
         if taken.factors and taken.coefficient not in (1, -1):
             rest = build(Product(1, taken.factors, taken.divisors), lambda e: False)
-            return Product(taken.coefficient, (ir.Call(DIV, (rest, under)),))
+            return Product(taken.coefficient, (replace(expr, args=(rest, under)),))
     inner = product_of(expr)
     if len(inner.factors) <= 1:
         return inner
