@@ -74,8 +74,8 @@ def product_of(expr: ir.Expr) -> Product:
 
 def _as_factor(expr: ir.Expr) -> Product:
     """A right operand keeps its own brackets, but gives up its sign and number."""
-    if is_operation(expr, DIV):  # `0.5 * s / x` of `2.0 * (0.5 * s / x)`
-        over, under = expr.args  # type: ignore[union-attr]
+    if isinstance(expr, ir.Call) and expr.fn == DIV:  # `0.5 * s / x` of `2.0 * (0.5 * s / x)`
+        over, under = expr.args
         taken = product_of(over)
         if taken.factors and taken.coefficient not in (1, -1):
             rest = build(Product(1, taken.factors, taken.divisors), lambda e: False)
