@@ -753,3 +753,35 @@ def test_what_a_class_computes_is_refused_where_it_is_not_known() -> None:
         return sum(np.sum(held.w * held.same * y) for held in boxed(Held(x), Held(y)).items)
 
     np.testing.assert_allclose(tl.grad(by_field)(A, B), 2.0 * A * B, rtol=1e-12)
+
+
+def test_items_of_an_array_that_a_list_takes() -> None:
+    """(Each of them is an object of its own: these gradients were zeros.)"""
+
+    def extended(x):
+        a = []
+        a.extend(x[:2])
+        return a[0] * a[1]
+
+    def slice_replaced(x):
+        a = [x[0], x[1]]
+        a[1:] = x[1:3]
+        return a[0] * a[1] * a[2]
+
+    def whole_replaced(x):
+        a = [1.0] * 3
+        a[:] = x
+        a[0] = a[1]
+        return a[0] * a[1] * a[2]
+
+    def emptied(x):
+        s = 0.0
+        a = []
+        a.extend(x)
+        while a:
+            s = s * 2.0 + a.pop() ** 2
+        return s
+
+    for f in (extended, slice_replaced, whole_replaced, emptied):
+        check(f, A)
+        tl.check_grads(f, (A,), order=2)

@@ -163,6 +163,13 @@ def repeat_items(y, g, xs):
     xs_bar = 0
 
 
+@rule(runtime.items_into, view="maybe", kind=unknown)
+def items_into(y, x, value):
+    y_dot = items_into(x, value_dot)
+    value_bar = join_items(y_bar, value)
+    x_bar = 0
+
+
 @rule(runtime.live_items, view="maybe", kind=unknown)
 def live_items(y, x):
     y_dot = live_items(x_dot)

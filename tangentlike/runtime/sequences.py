@@ -17,6 +17,7 @@ __all__ = [
     "add_repeats",
     "difference_over",
     "dot_items",
+    "items_into",
     "join_items",
     "live_items",
     "parted_items",
@@ -105,6 +106,11 @@ def live_items(x: Any) -> Any:
     """What a loop over `x` goes through by position: an array, a list or a tuple itself, whose
     items may be written meanwhile; a list of the items of anything else."""
     return x if isinstance(x, (list, tuple)) or is_array(x) else list(x)
+
+
+def items_into(x: Any, value: Any) -> Any:
+    """What `x[i:j] = value` stores: for a list the items, which are objects of their own then."""
+    return value if is_array(x) or isinstance(value, (list, tuple)) else list(value)
 
 
 def join_items(parts: Any, x: Any) -> Any:

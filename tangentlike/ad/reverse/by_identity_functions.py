@@ -44,8 +44,19 @@ class IdentityPreparation(Preparation):
             case ir.Store(target=ir.Index()):
                 named, store = self._with_steady_key(stmt)
                 assert isinstance(store, ir.Store)
+                listed, store = self._with_items(store)
                 checked = checked_overlap(store, self.facts, self.aliases, self.context)
-                return [*named, *checked]
+                return [*named, *listed, *checked]
+            case ir.Do(value=ir.Call(fn=ir.Attribute(_, "extend"), args=(items,)) as call) if (
+                self.context.kind_of(items).form not in ("list", "tuple")
+            ):
+                name = self._fresh("items", Kind("list"))
+                made = ir.Call(ir.Ref("list", list), (items,), at=stmt.origin.place)
+                extended = dataclasses.replace(call, args=(ir.Var(name),))
+                return [
+                    ir.Assign(name, made, stmt.origin),
+                    dataclasses.replace(stmt, value=extended),
+                ]
             case ir.Update():
                 return self._update(stmt)
             case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call) if takes_item(
@@ -64,6 +75,19 @@ class IdentityPreparation(Preparation):
                 named = [ir.Assign(part, value, stmt.origin)]
                 return [*named, *self._assign(dataclasses.replace(stmt, value=ir.Var(part)))]
         return super().statement(stmt)
+
+    def _with_items(self, store: ir.Store) -> tuple[list[ir.Stmt], ir.Store]:
+        """`xs[i:j] = v` with the items of `v` for the list that `xs` may be."""
+        target, form = store.target, self.context.kind_of(store.value).form
+        assert isinstance(target, ir.Index)
+        may_be_list = self.context.kind_of(target.base).form in ("list", "unknown")
+        if not (may_be_list and isinstance(target.key, ir.Slice)) or form in ("list", "tuple"):
+            return [], store
+        name = self._fresh("items", UNKNOWN)
+        fn = self.context.helper("items_into")
+        made = ir.Call(fn, (target.base, store.value), at=store.origin.place)
+        named = ir.Assign(name, made, store.origin)
+        return [named], dataclasses.replace(store, value=ir.Var(name))
 
     def _for(self, stmt: ir.For) -> list[ir.Stmt]:
         """What may be a set, a dict, or an iterator is made a list of its items first, unless the
