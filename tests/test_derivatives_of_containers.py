@@ -242,3 +242,54 @@ def test_momentum_in_a_dict_beside_the_parameters() -> None:
     product, gradient = tl.hvp(trained)(w, x, w), tl.grad(trained)(w, x)
     for k in w:  # (the derivative of `gradient . w`)
         np.testing.assert_allclose(along[k], product[k] + gradient[k], rtol=1e-12)
+
+
+W = {"a": np.array([0.3, -0.2]), "b": np.array([0.7, 0.1])}
+
+
+def squares(values: Any) -> Any:
+    return sum(np.sum(a * a) for a in values)
+
+
+def changing(values: Any, d: Any, x: Any) -> Any:
+    d["a"] = x * x * x
+    s = 0.0
+    for a in values:
+        s = s + np.sum(a**2)
+    return s
+
+
+def scaled(values: Any, x: Any) -> Any:
+    s = 0.0
+    for a in values:
+        a *= x
+        s = s + np.sum(a**2)
+    return s
+
+
+def test_a_view_of_a_dict_is_no_list() -> None:
+    def f(w, x):
+        v = w.values()
+        return np.sum(x * w["a"]) if isinstance(v, list) else np.sum(x * x * w["b"])
+
+    check_grads(f, (W, X[0, :2]))
+
+
+def test_a_helper_changes_the_dict_of_the_view_that_it_is_given() -> None:
+    def f(w, x):
+        d = dict(w)
+        return changing(d.values(), d, x)
+
+    check_grads(f, (W, X[0, :2]), modes=("fwd",))
+    with pytest.raises(tl.UnsupportedError, match="the items that a dict_values yields"):
+        tl.grad(f)(W, X[0, :2])
+
+
+def test_helpers_that_are_given_views_of_dicts() -> None:
+    def f(w, x):
+        d = {k: a * x for k, a in w.items()}
+        d["c"] = d["a"] * x
+        s = scaled(d.values(), x)
+        return s + np.sum(d["c"] * w["b"]) + squares(d.values()) + squares(w.values())
+
+    check_grads(f, (W, X[0, :2]))

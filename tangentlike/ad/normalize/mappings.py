@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.contents import contents
+from ...analysis.memory import element
 from ...analysis.operations import MUTATING_METHODS
 from ...ir.facts import fact
 from ...ir.index import ProgramIndex
@@ -57,6 +58,7 @@ def reads_by_key(function: ir.Function, varied: Collection[str], context: Contex
     speller = _Speller(
         frozenset(varied), context.temporaries, context.names, looped, steady, alone, near
     )
+    speller.live = _seen_as_views(function, context)
     body = speller.block(function.body)
     if not speller.changed:
         return function
@@ -88,6 +90,7 @@ class _Speller(ir.Rewriter):
     steady: frozenset[str] = frozenset()  # dicts in which nothing is changed
     alone: frozenset[str] = frozenset()  # those of them that have no other name, either
     near: frozenset[str] = frozenset()  # names that are used in headers of loops beside them only
+    live: frozenset[str] = frozenset()  # names whose views are seen to be no lists
     made: set[str] = field(default_factory=set)  # names that stand for views of dicts
     changed: bool = False
 
@@ -126,6 +129,8 @@ class _Speller(ir.Rewriter):
         match stmt:
             case ir.For():
                 return self.loop(stmt, views)
+            case ir.Assign(target=str(name)) if name in self.live:
+                return [stmt]
             case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(name) as base, "get"), args=args)):
                 carried = {name, *(n for arg in args for n in ir.names_in(arg))} & self.varied
                 if carried and args and not stmt.value.kwargs:  # type: ignore[union-attr]
@@ -310,6 +315,35 @@ def _of_other_names(function: ir.Function, context: Context) -> frozenset[str]:
             case ir.Assign(target=str(name), value=ir.Var(other)):
                 found |= {name, other}
     return found
+
+
+def _seen_as_views(function: ir.Function, context: Context) -> frozenset[str]:
+    """The names of views that a list cannot stand for: their class is asked for, or a function is
+    given them that may change the dict meanwhile."""
+    sources: dict[str, str] = {}
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(
+                target=str(name), value=ir.Call(fn=ir.Attribute(ir.Var(source), method), args=())
+            ) if method in _VIEWS:
+                sources[name] = source
+        for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
+            match part:
+                case ir.Call(fn=ir.Ref(obj=obj), args=args):
+                    names = {arg.name for arg in args if isinstance(arg, ir.Var)} & sources.keys()
+                    if obj is isinstance or obj is type:
+                        found |= names
+                    elif names and context.is_callee(obj):
+                        written = _containers(context.sources().written(stmt), context)
+                        found |= names if written - names - set(map(element, names)) else set()
+    return frozenset(found)
+
+
+def _containers(names: Collection[str], context: Context) -> set[str]:
+    """Those of some names that may stand for dicts, or for what holds some."""
+    numerical = ("array", "number", "value")
+    return {name for name in names if context.kind_of(ir.Var(name)).form not in numerical}
 
 
 def _looped(function: ir.Function, near: frozenset[str], alone: frozenset[str]) -> frozenset[str]:
