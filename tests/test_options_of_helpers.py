@@ -103,3 +103,29 @@ def test_what_carries_no_derivative_calls_the_function_as_it_is():
     df = tl.grad(inactive)
     df(np.ones((3, 3)))
     assert "mean_of(np.arange(9.0).reshape(3, 3), 0)" in df.source
+
+
+def halved_unless_kept(x, axis=0, keep=False):
+    total = np.sum(x, axis=axis, keepdims=keep)
+    if not keep:
+        total = 0.5 * total
+    return total * total
+
+
+def default_that_a_test_reads(x):
+    return np.sum(halved_unless_kept(x) * np.cos(np.arange(x.shape[1])))
+
+
+def default_of_an_inner_function(x):
+    def squared(a, axis=0, keepdims=True):
+        return np.sum(a, axis=axis, keepdims=keepdims) ** 2
+
+    return np.sum(squared(x) / x)
+
+
+@pytest.mark.parametrize("f", [default_that_a_test_reads, default_of_an_inner_function])
+def test_defaults_of_what_was_made_for_a_call_are_as_written(f):
+    """A default `False` of a function that was made for a given axis was taken for `None`."""
+    x = np.linspace(1.0, 2.0, 12).reshape(3, 4) ** 2
+    tl.check_grads(f, (x,))
+    assert np.isclose(tl.vjp(f, x)[0], f(x))

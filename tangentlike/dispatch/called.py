@@ -35,7 +35,7 @@ from ..frontend.structures import Structures, structures_of
 from ..pipeline.stages import derive_in_any_form
 from ..pytree import leaves
 from ..rules.twins import twin
-from ..runtime.functions import Method, Unbound, method_of, unbound
+from ..runtime.functions import Method, Unbound, method_of, pair_of, tangent_of, unbound
 
 _OWNER = "held_by"  # the parameter for the object that a method is of
 _FIRST = "x0"  # that of an unbound one
@@ -62,7 +62,8 @@ def derive_call(
     request = Request(mode, names, has_complex=True, exposed=True, settled=True)
     if isinstance(f, Unbound) and f.__name__ == "__call__" and isinstance(f.owner, _PLAIN):
         _refuse_captured(f.owner)  # (a function where an object might be)
-        call = _call_of(f.owner, _name_of(f.owner), count, words, [_FIRST])
+        name = _name_of(f.owner)
+        call = _call_of(f.owner, name, count, words, [_FIRST])
     elif isinstance(f, Method) and not isinstance(f.owner, _BY_NAME):
         call = _method_call(f, name, count, words)
         request = replace(request, structures=_known_structures(f, _object_name(f)))
@@ -140,13 +141,15 @@ def _captured_by(f: Any) -> list[Any]:
 
 
 def _asks_again(function: ir.Function, name: str) -> bool:
-    """Whether a function asks the object that a method is of for that method."""
+    """Whether a function asks the object that a method is of for that method, or for the
+    derivative of its call, which would be asked again without end."""
+    asked = (method_of, unbound, pair_of, tangent_of)
     calls = (
         part
         for stmt in ir.statements(function.body)
         for expr in ir.expressions(stmt)
         for part in ir.walk(expr)
-        if isinstance(part, ir.Call) and getattr(part.fn, "obj", None) in (method_of, unbound)
+        if isinstance(part, ir.Call) and getattr(part.fn, "obj", None) in asked
     )
     return any(call.args[0] == ir.Var(name) for call in calls)
 

@@ -95,13 +95,16 @@ def copy_of(
 
 
 def signature_of(function: Function) -> inspect.Signature:
-    """The signature of a function of the IR; what a default is does not matter."""
-    empty = inspect.Parameter.empty
+    """The signature of a function of the IR; a default that is no literal is `...`."""
+
+    def default(given: Expr | None) -> Any:
+        if given is None:
+            return inspect.Parameter.empty
+        return given.value if isinstance(given, Const) else ...
+
     return inspect.Signature(
         [
-            inspect.Parameter(
-                p.name, PARAMETER_KINDS[p.kind], default=empty if p.default is None else None
-            )
+            inspect.Parameter(p.name, PARAMETER_KINDS[p.kind], default=default(p.default))
             for p in function.params
         ]
     )

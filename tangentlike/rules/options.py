@@ -88,11 +88,11 @@ def corrcoef(x: Any, y: Any = None, rowvar: Any = True) -> Any:
     return np.squeeze(c / scale[:, None] / scale)
 
 
-def cumulative_sum(x: Any, axis: Any = None, include_initial: Any = False) -> Any:
+def cumulative_sum(x: Any, *, axis: Any = None, include_initial: Any = False) -> Any:
     return np.insert(np.cumsum(x, axis=axis), 0, 0.0, axis=axis)
 
 
-def cumulative_prod(x: Any, axis: Any = None, include_initial: Any = False) -> Any:
+def cumulative_prod(x: Any, *, axis: Any = None, include_initial: Any = False) -> Any:
     return np.insert(np.cumprod(x, axis=axis), 0, 1.0, axis=axis)
 
 
