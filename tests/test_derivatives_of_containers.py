@@ -293,3 +293,19 @@ def test_helpers_that_are_given_views_of_dicts() -> None:
         return s + np.sum(d["c"] * w["b"]) + squares(d.values()) + squares(w.values())
 
     check_grads(f, (W, X[0, :2]))
+
+
+def of_a_list_or_not(values: Any, x: Any) -> Any:
+    if isinstance(values, (list, tuple)):
+        return sum(np.sum(a * x) for a in values)
+    return sum(np.sum(a**3) for a in values)
+
+
+def test_a_helper_asks_for_the_class_of_a_view() -> None:
+    def f(w, x):
+        return of_a_list_or_not(w.values(), x)
+
+    check_grads(f, (W, X[0, :2]), modes=("fwd",))
+    with pytest.raises(tl.UnsupportedError, match=r"write list\(w.values\(\)\)"):
+        tl.grad(f)(W, X[0, :2])
+    check_grads(lambda w, x: of_a_list_or_not(list(w.values()), x), (W, X[0, :2]))

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.contents import contents
+from ...analysis.evidence import told_apart
 from ...analysis.memory import element
 from ...analysis.operations import MUTATING_METHODS
 from ...ir.facts import fact
@@ -335,6 +336,8 @@ def _seen_as_views(function: ir.Function, context: Context) -> frozenset[str]:
                     if obj is isinstance or obj is type:
                         found |= names
                     elif names and context.is_callee(obj):
+                        if told_apart(context.callees.lowered(obj).function):
+                            found |= names
                         written = _containers(context.sources().written(stmt), context)
                         found |= names if written - names - set(map(element, names)) else set()
     return frozenset(found)
