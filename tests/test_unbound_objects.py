@@ -184,3 +184,13 @@ def test_captured_values_are_refused() -> None:
     tl.check_grads(lambda x, s: in_turn(x, s, [np.sin, np.abs]), (X, 0.9), order=2)
     with pytest.raises(tl.UnsupportedError, match="captures numbers or arrays"):
         tl.grad(in_turn, wrt=(0, 1))(X, 0.9, [lambda t: t * weights])
+
+
+def test_a_function_that_a_parameter_gives_back() -> None:
+    def called_result(x, make):
+        f = make(x)
+        return f(x)
+
+    assert tl.grad(called_result)(2.0, lambda x: lambda t: t * x) == pytest.approx(4.0)
+    value, tangent = tl.jvp(lambda x: called_result(x, lambda c: lambda t: t * c), (2.0,), (1.0,))
+    assert (value, tangent) == (pytest.approx(4.0), pytest.approx(4.0))

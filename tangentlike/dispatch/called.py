@@ -31,6 +31,7 @@ from .. import ir
 from ..ad.request import Request
 from ..errors import UnsupportedError, with_article
 from ..frontend.cuts import raised_as
+from ..frontend.owners import is_library
 from ..frontend.structures import Structures, structures_of
 from ..pipeline.stages import derive_in_any_form
 from ..pytree import leaves
@@ -172,7 +173,8 @@ def _refuse_hidden(f: Any, name: str) -> None:
     if twin(inner) is not None:  # a function of CuPy
         return
     by_class = inspect.getattr_static(type(inner), "__call__", None)
-    if not isinstance(inner, type) and isinstance(by_class, types.FunctionType):
+    of_user = not isinstance(inner, type) and not is_library(type(inner))
+    if of_user and isinstance(by_class, types.FunctionType):
         return  # (an object that carries derivatives is called through `unbound`)
     raise UnsupportedError(
         f"`{name}` is called, and at run time it is not a plain function but a "

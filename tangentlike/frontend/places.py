@@ -100,8 +100,8 @@ def characters(line: str, offset: int) -> int:
 
 def _header_end(node: Any) -> Any:
     """The last node of a compound statement's header; a simple statement itself."""
-    if not getattr(node, "body", None) and not getattr(node, "cases", None):
-        return node
+    if not isinstance(getattr(node, "body", None), list) and not getattr(node, "cases", None):
+        return node  # (a lambda or a conditional expression is no compound statement)
     if hasattr(node, "args") and hasattr(node, "returns"):  # `def`: annotations have colons too
         inside = [n for n in ast.walk(node.args) if hasattr(n, "end_lineno")]
         parts = [*inside, *([node.returns] if node.returns is not None else ())]
@@ -112,7 +112,7 @@ def _header_end(node: Any) -> Any:
     if getattr(node, "items", None):
         item = node.items[-1]
         return item.optional_vars or item.context_expr
-    return node.body[0] if not isinstance(node.body, list) else _Spot(node)
+    return _Spot(node)
 
 
 class _Spot:
