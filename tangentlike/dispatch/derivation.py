@@ -653,8 +653,8 @@ def functions_of(derived: Derived) -> tuple[Any, ...]:
     return tuple(getattr(derived, "functions", None) or ()) or (derived.function,)
 
 
-# (What a stack saved is `_saved`; an adjoint, `_bar`, is no part of the tape.)
-_POPS_OF_LISTS = re.compile(r"(?:^|[ (])(?!\w+_(?:saved|bar)\d*\b)[\w.]+\.pop\(", re.MULTILINE)
+# (A stack is `saved` or `x_saved`; an adjoint, `_bar`, is no part of the tape.)
+_POPS_OF_LISTS = re.compile(r"(?:^|[ (])(?!(?:\w+_)?(?:saved|bar)\d*\b)[\w.]+\.pop\(", re.MULTILINE)
 
 
 def restores_arrays(derived: Derived) -> bool:
