@@ -18,21 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-__all__ = [
-    "CLASS_IS_READ",
-    "InternalError",
-    "NonFiniteError",
-    "Place",
-    "SharingError",
-    "TangentlikeError",
-    "UnknownClassError",
-    "UnsupportedError",
-    "WrtError",
-    "again",
-    "called_at",
-    "users_line_first",
-]
-
 
 @dataclass(frozen=True)
 class Place:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from .. import ir
 from ..ir.facts import fact
 
-__all__ = ["all_names", "outer_names"]
-
 
 def outer_names(function: ir.Function) -> list[str]:
     """Names the function takes from outside, as it spells them."""

@@ -20,8 +20,6 @@ from ..pytree.leaves import is_matrix
 from ..runtime.records import attribute_of
 from .operations import is_python_function
 
-__all__ = ["matrix_names", "refuse_matrix_product"]
-
 _PRODUCTS = (operator.mul, operator.imul, operator.pow, operator.ipow)
 _DOTS = (operator.matmul, np.matmul, np.dot)
 # What is asked of a matrix and gives none.

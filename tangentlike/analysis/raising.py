@@ -199,9 +199,6 @@ def _of_library(obj: Any) -> Classes:
     return _ANY
 
 
-__all__ = ["refuse_raising"]
-
-
 # --------------------------------------------------------------------------------------------------
 # Names of the outside that one function writes and another reads: refused.
 #

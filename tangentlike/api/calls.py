@@ -31,8 +31,6 @@ from .signatures import (
     ValueAndGradientOf,
 )
 
-__all__ = ["autodiff", "grad", "jvp", "value_and_grad", "vjp"]
-
 Function = Callable[..., Any]
 _FLOAT = frozenset((float,))
 P = ParamSpec("P")

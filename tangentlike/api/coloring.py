@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["column_colors", "fewest_possible", "star_colors"]
-
 Rows = Sequence[Any]  # for each row (or column) the indices of its entries
 
 

@@ -28,8 +28,6 @@ from ..dispatch.derivation import Derivation
 from ..frontend.primal import plain_signature
 from ..frontend.structures import Structures
 
-__all__ = ["Again", "hvp_text", "jacobian_text"]
-
 _count = itertools.count(1)
 _LITERALS = (int, str, bool, type(None))
 

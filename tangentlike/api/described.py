@@ -10,8 +10,6 @@ import numpy as np
 
 from ..frontend.primal import Primal, plain_signature
 
-__all__ = ["documented"]
-
 _LIKE = "with the structure, shapes and dtypes of"
 # Operator: what it gives, then what a call returns (one `wrt`, several).
 _KINDS = {

@@ -29,9 +29,6 @@ from .composed import Again
 if TYPE_CHECKING:
     from .saved import Saved
 
-__all__ = ["HandedBack", "Operator", "finish", "hand_back"]
-
-
 _MADE = ("source", "stages", "__wrapped__")  # known after the transform
 
 

@@ -29,18 +29,6 @@ from .remembered import Remembered
 from .signatures import Derivative, GradientOf
 from .sweeps import Forward, Reverse
 
-__all__ = [
-    "OF_REAL",
-    "gradient_tangent",
-    "handed",
-    "hessian",
-    "inputs_for",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "refuse_unsuited",
-]
-
 Function = Callable[..., Any]
 P = ParamSpec("P")
 OF_REAL = "The Hessian is of a real function."  # what is said where an argument is complex

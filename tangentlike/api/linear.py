@@ -45,8 +45,6 @@ from .sweeps import same_values
 if TYPE_CHECKING:
     from ..pipeline.stages import Derived
 
-__all__ = ["hvp", "linearize"]
-
 Function = Callable[..., Any]
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,8 +12,6 @@ from ..runtime.tape import fresh_tape
 from .calls import finished
 from .sweeps import without_aux
 
-__all__ = ["Point", "pair_of"]
-
 
 def pair_of(fn: Any, wrt: tuple[str, ...], example: Any = None) -> Derivation:
     """The forward and the backward function of `fn`."""

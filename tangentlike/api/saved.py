@@ -25,8 +25,6 @@ from ..pipeline.stages import Derived
 from ..pytree import leaves
 from ..runtime.sharing import memory_owner
 
-__all__ = ["Kept", "Saved", "saved"]
-
 
 @dataclass(frozen=True)
 class Kept:

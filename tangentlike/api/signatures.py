@@ -14,17 +14,6 @@ if TYPE_CHECKING:
     from .saved import Saved
     from .sparse import Plan
 
-__all__ = [
-    "Derivative",
-    "DerivativeOf",
-    "GradientOf",
-    "PlainDerivative",
-    "SparseDerivative",
-    "SparseOf",
-    "TangentMap",
-    "ValueAndGradientOf",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

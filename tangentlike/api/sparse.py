@@ -29,8 +29,6 @@ from .remembered import Remembered
 from .signatures import SparseDerivative, SparseOf
 from .sweeps import Forward, Reverse
 
-__all__ = ["Plan", "sparse_hessian", "sparse_jacobian"]
-
 Function = Callable[..., Any]
 P = ParamSpec("P")
 Product = Callable[[Any], Any]  # a vector to the product of the matrix (or its transpose) with it

@@ -20,8 +20,6 @@ from ..pytree.seeds import seed_like, with_lists
 from ..runtime.tape import fresh_tape
 from .calls import finished, seed_names
 
-__all__ = ["Forward", "Reverse", "same_values", "without_aux"]
-
 
 class Forward:
     """Tangents at a point, each by a run of the emitted forward function.

@@ -13,8 +13,6 @@ from ..dispatch.claims import UNSTATED
 from ..frontend.primal import Primal, primal_of
 from .target import BadUsage, errors_of_the_program, load_function
 
-__all__ = ["At", "arguments", "example"]
-
 
 @dataclass(frozen=True)
 class At:

@@ -13,8 +13,6 @@ from ..frontend.primal import primal_of
 from .files import refuse_to_replace, write_file
 from .target import parse_wrt
 
-__all__ = ["register"]
-
 _BY = click.option("--wrt", default="", help="Parameters, by name (default: the first).")
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from ..errors import TangentlikeError
 
-__all__ = ["MARK", "is_ours", "read_text", "refuse_to_replace", "write_file"]
-
 MARK = "# Written by tangentlike "  # how the first line of every file that we wrote begins
 _PAGE = "<!DOCTYPE html>\n<!-- Written by tangentlike "  # and that of a page
 

@@ -23,8 +23,6 @@ from .orders import Order
 from .printing import print_diff, print_error, print_source, table
 from .target import BadUsage, errors_of_the_program, load_function, parse_wrt
 
-__all__ = ["main"]
-
 STAGES = (  # those of `pipeline.table`, which is not loaded for `--help`
     *("lowered", "resolved", "normalized", "stored", "prepared", "called"),
     *("derived", "simplified", "emitted"),

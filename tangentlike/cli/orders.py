@@ -25,8 +25,6 @@ from .files import MARK, is_ours, read_text
 from .printing import print_diff
 from .target import load_function, parse_wrt, read_function, split_target
 
-__all__ = ["Order", "command_in", "without_version"]
-
 
 @dataclass(frozen=True)
 class Order:

@@ -11,8 +11,6 @@ from ..errors import TangentlikeError
 from ..frontend.primal import primal_of
 from ..testing import Check, compare
 
-__all__ = ["print_diff", "print_error", "print_source", "table"]
-
 # Each reads well on a light and on a dark terminal: these colours and attributes only.
 _STYLES = {
     **dict.fromkeys(("Keyword", "Operator.Word", "Name.Function", "Name.Class"), "bold"),

@@ -20,8 +20,6 @@ from typing import Any
 from ..errors import Place, TangentlikeError
 from ..frontend.primal import global_names, primal_of
 
-__all__ = ["is_read", "read_file", "refuse_unknown"]
-
 _MODULES = frozenset(
     ("__future__", "numpy", "cupy", "scipy", "math", "cmath", "functools", "itertools", "operator",
      "collections", "dataclasses", "typing", "numbers", "abc", "enum")

@@ -24,17 +24,6 @@ from ..frontend.primal import missing_names
 from ..rules.twins import register_array_module
 from .reading import is_read, read_file, refuse_unknown
 
-__all__ = [
-    "BadUsage",
-    "errors_of_the_program",
-    "load_function",
-    "module_name",
-    "parse_wrt",
-    "read_function",
-    "split_target",
-]
-
-
 _PYTHON_FILE = "Give a file ending in .py."
 
 

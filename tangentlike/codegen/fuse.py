@@ -26,8 +26,6 @@ from ..rules.twins import twin
 from .optimize.facts import Facts, floating_names
 from .optimize.facts import numpy_name as name_in_numpy
 
-__all__ = ["fused", "refuse_unfused"]
-
 # CuPy's `fuse` knows no `abs(x)`, no `+x`, and no power of a number.
 _OPERATORS = frozenset(("+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">=", "==", "!="))
 _FUNCTIONS = frozenset(

@@ -27,8 +27,6 @@ from . import plans, pullbacks
 from .shipping import Shipped
 from .texts import identifier, plan_source, plan_text
 
-__all__ = ["ChunkedLoss", "compiled_plan", "grad", "over_names", "value_and_grad"]
-
 _count = count(1)
 _AUX = ("list", "sum", "concatenate")
 

@@ -17,8 +17,6 @@ from ..frontend.primal import primal_of, wrt_names
 from . import plans, pullbacks
 from .shipping import Shipped
 
-__all__ = ["map_overlap", "overlap_vjp"]
-
 da: Any = importlib.import_module("dask.array")  # (untyped)
 Index = tuple[int, ...]
 _BOUNDARIES = ("periodic", "reflect", "nearest", "none")

@@ -13,8 +13,6 @@ from .chunked import compiled_plan, over_names
 from .shipping import Shipped
 from .texts import call_of, header, identifier, member, own_name, sent
 
-__all__ = ["map_grad", "map_value_and_grad"]
-
 _OPERATORS = {"grad": plain_grad, "value_and_grad": plain_value_and_grad}
 
 

@@ -14,8 +14,6 @@ from ..dispatch.derivation import Derivation
 from ..errors import TangentlikeError, UnknownClassError
 from ..pytree import leaves
 
-__all__ = ["jacobian_rows", "pullback", "value", "value_and_grad"]
-
 Function = Callable[..., Any]
 
 

@@ -24,8 +24,6 @@ import cloudpickle
 from ..errors import TangentlikeError, UnknownClassError
 from ..frontend.marks import mark_of
 
-__all__ = ["Shipped"]
-
 Texts = tuple[tuple[str, str], ...]  # files and what stands in them
 
 _ARRIVED: OrderedDict[bytes, Any] = OrderedDict()

@@ -19,16 +19,6 @@ from ..frontend.primal import Primal, primal_of
 if TYPE_CHECKING:
     from .chunked import ChunkedLoss
 
-__all__ = [
-    "call_of",
-    "header",
-    "identifier",
-    "member",
-    "plan_source",
-    "plan_text",
-    "sent",
-]
-
 INDENT = "    "
 LOCALS = (
     *("parts", "part", "pair", "both", "total", "stats", "stats_bar", "value", "direct"),

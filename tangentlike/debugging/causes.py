@@ -13,8 +13,6 @@ import numpy as np
 from ..errors import Place
 from .summary import as_numpy, format_number
 
-__all__ = ["Cause", "cause_of"]
-
 Entries = tuple[tuple[str, str], ...]
 
 

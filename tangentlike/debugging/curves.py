@@ -22,8 +22,6 @@ from ..pytree import leaves
 from ..testing.differences import double, entries, inner, moved, random_like, unit_direction
 from .summary import format_number
 
-__all__ = ["Curve", "Curves", "Entry", "step_curves"]
-
 STEPS = tuple(10.0 ** (-n / 2.0) for n in range(1, 25))
 _AGREES = 1e-5
 

@@ -30,8 +30,6 @@ from .linemap import LineMap, Statement, UserFunction, derivation_behind, progra
 from .summary import Summary, format_number
 from .tracing import Row, Trace, Tracer
 
-__all__ = ["Report", "explain"]
-
 _MOST_POINTS = 200
 _STAGES = {
     "lowered": "your function as it is read: one operation a statement",

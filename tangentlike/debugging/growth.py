@@ -13,8 +13,6 @@ from .linemap import Statement
 if TYPE_CHECKING:
     from .tracing import Trace
 
-__all__ = ["Growth", "Series", "growth_of"]
-
 
 @dataclass(frozen=True)
 class Series:

@@ -22,8 +22,6 @@ from ..codegen.print.verify import definitions
 from ..errors import Place
 from .linemap import LineMap, Program, user_place
 
-__all__ = ["Operation", "Probe", "instrumented"]
-
 PROBE = "__tangentlike_probe__"
 
 

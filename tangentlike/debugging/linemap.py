@@ -24,8 +24,6 @@ from ..errors import Place, TangentlikeError
 from ..frontend.marks import mark_of
 from ..runtime.recent import Recent
 
-__all__ = ["LineMap", "Program", "Statement", "UserFunction", "line_map", "program_of"]
-
 _COMPOUND = (ast.For, ast.While, ast.If, ast.With, ast.Try)
 
 

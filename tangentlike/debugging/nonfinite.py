@@ -27,8 +27,6 @@ from .instrument import Operation, Probe, instrumented
 from .linemap import Program, Statement, program_of
 from .summary import Summary, format_number, leaves_of, summary_of
 
-__all__ = ["Finding", "NaNReport", "find_nan", "raise_at_nan"]
-
 _PASSES_ON = (ast.Name, ast.Subscript, ast.Attribute, ast.IfExp, ast.BoolOp)
 _DISPLAYS = (ast.Tuple, ast.List, ast.Dict)
 

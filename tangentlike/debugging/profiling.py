@@ -12,8 +12,6 @@ from ..errors import Place
 from .linemap import derivation_behind
 from .tracing import Key, Probing, Tracer
 
-__all__ = ["Line", "Profile", "profile"]
-
 _PRIMAL = ("primal", "save")
 _WIDTH = 60  # of the user's line in the table
 

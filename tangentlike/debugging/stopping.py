@@ -18,8 +18,6 @@ from ..errors import TangentlikeError
 from .instrument import Probe, instrumented
 from .linemap import Statement, derivation_behind, program_of
 
-__all__ = ["Debugger", "breakpoint_on_adjoint", "step_into"]
-
 PACKAGE = __name__.partition(".")[0]
 Action = Callable[[Statement, Any], None]
 

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Summary", "format_number", "leaves_of", "summary_of"]
-
 _MOST_LEAVES = 10_000
 
 

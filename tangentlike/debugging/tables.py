@@ -11,8 +11,6 @@ from .summary import Summary, format_number
 if TYPE_CHECKING:
     from .tracing import Row, Trace
 
-__all__ = ["html_of", "text_of"]
-
 _HEADS = (
     *("line", "yours", "count", "ms", "name", "value", "norm", "min", "max", "NaN", "bytes"),
     "statement",

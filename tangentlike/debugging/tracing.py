@@ -19,8 +19,6 @@ from .instrument import Probe, instrumented
 from .linemap import LineMap, Statement, derivation_behind, program_of
 from .summary import Summary, summary_of
 
-__all__ = ["Probing", "Row", "Step", "Trace", "Tracer", "trace", "tracing"]
-
 _MOST_STEPS = 200_000
 
 Key = tuple[int, tuple[int, ...], int]  # program, calls that led to it, statement

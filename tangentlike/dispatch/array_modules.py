@@ -19,8 +19,6 @@ from ..errors import TangentlikeError
 from ..pytree import leaves
 from ..runtime.standard import HOMES, StandardArray, home_of, mirror_of, taken
 
-__all__ = ["given_back", "namespace_of", "standard_arrays_too", "with_ours"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 _WHOLE = (str, bytes, type, np.ndarray, np.generic, types.FunctionType, types.BuiltinFunctionType)
 

@@ -14,8 +14,6 @@ from ..runtime.refusing import GUARDS, REFUSING
 if TYPE_CHECKING:
     from ..ir import Origin
 
-__all__ = ["annotate", "places_of", "refused_before", "translated_error"]
-
 
 def places_of(
     error: BaseException, functions: Sequence[Any], origins: Mapping[int, Origin]

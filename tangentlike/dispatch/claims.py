@@ -18,8 +18,6 @@ from ..frontend.structures import is_function, is_object, structure_of
 from ..ir.kind import FUNCTION, UNKNOWN, Kind, Shape
 from ..pytree import leaves
 
-__all__ = ["UNSTATED", "broken", "claims_of", "stand_in"]
-
 UNSTATED = type("Unstated", (), {})()  # an example that promises nothing
 copyreg.pickle(type(UNSTATED), lambda _: "UNSTATED")  # (there is one)
 

@@ -14,8 +14,6 @@ from typing import Any
 
 from ..frontend.marks import mark_of
 
-__all__ = ["OPERATORS", "encode"]
-
 OPERATORS: dict[str, Callable[..., Any]] = {}  # filled by the modules that define them
 
 

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["found_by", "raise_where_it_begins", "replaced", "watching"]
-
 Watcher = Callable[[Any, Callable[..., Any]], Callable[..., Any]]
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 

@@ -10,8 +10,6 @@ from typing import Any
 from .owners import is_installed
 from .primal import global_names
 
-__all__ = ["restore_sources", "sources_of"]
-
 
 def sources_of(function: types.FunctionType) -> dict[str, str]:
     """The text of each file that a function, or a function of the user's that it names, is from."""

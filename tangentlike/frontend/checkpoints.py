@@ -13,8 +13,6 @@ from typing import Any, TypeVar
 from ..errors import TangentlikeError
 from .marks import mark, mark_of
 
-__all__ = ["checkpoint", "checkpointed", "inside_checkpoint"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 

@@ -31,8 +31,6 @@ from ..runtime import NotDifferentiated
 from ..runtime.recent import Recent
 from .jumps import ends_by_raising
 
-__all__ = ["Cuts", "Spot", "cuts_made", "cutting", "refusal_of", "text_of"]
-
 # Class and place of what was cut out, by the message that is raised there.
 _REFUSED: Recent[str, tuple[type[UnsupportedError], Place]] = Recent(1024)
 _ERROR = ir.Ref("NotDifferentiated", NotDifferentiated)

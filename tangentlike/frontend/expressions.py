@@ -416,5 +416,3 @@ _REFUSED: dict[type[Any], tuple[str, str]] = {
     gast.YieldFrom: ("a generator cannot be differentiated", "Return a list instead of yielding."),
     gast.Await: ("`await` cannot be differentiated", "Differentiate a function that is not async."),
 }
-
-__all__ = ["At", "Lookup", "Reader", "expression", "is_closure", "nowhere"]

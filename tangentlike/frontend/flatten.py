@@ -422,9 +422,6 @@ def _ends(made: Sequence[Stmt], block: Block) -> Block:
     return tuple(ends)
 
 
-__all__ = ["HEADERS", "flatten"]
-
-
 # --------------------------------------------------------------------------------------------------
 # Keys of items: they stay whole, but for what must be evaluated exactly once, or earlier.
 

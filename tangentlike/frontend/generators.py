@@ -41,21 +41,6 @@ from .owners import is_library, is_numerical, is_ours, is_pythons
 from .resolve import Scope
 from .source import find_definition
 
-__all__ = [
-    "GENERATED",
-    "Beside",
-    "Manner",
-    "filled_list",
-    "generated",
-    "is_generator_function",
-    "is_pure_method",
-    "listed",
-    "manner_of",
-    "manner_of_function",
-    "run_through",
-    "turn",
-]
-
 
 def generated(items: list[Any], *read: Any, writes: bool, endless: bool, never_ends: bool) -> Any:
     """What an inner generator function gives, which reads these: a mark in the program, which

@@ -293,14 +293,3 @@ def _uses_in_comprehension(expr: Any) -> Iterator[str]:
             yield from _uses(test)
     yield from _uses(expr.key)
     yield from _uses(expr.element)
-
-
-__all__ = [
-    "Local",
-    "Special",
-    "default_values",
-    "find_special",
-    "inlinable",
-    "inlined",
-    "matched",
-]

@@ -290,6 +290,3 @@ class _Live(Problem[frozenset[str]]):
         if isinstance(stmt, ir.Try):
             return state
         return state.difference(ir.binds(stmt)) | ir.reads(stmt)  # (it goes on reading its items)
-
-
-__all__ = ["Keeping"]

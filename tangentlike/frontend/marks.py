@@ -11,8 +11,6 @@ from typing import Any
 
 from ..runtime.records import attribute_of
 
-__all__ = ["carry_over", "mark", "mark_of"]
-
 _OWNER = "__marked__"
 
 

@@ -125,14 +125,3 @@ def _means(obj: Any) -> Any:
 
 
 _DATA = ("builtins", "numpy")
-
-
-__all__ = [
-    "Meanings",
-    "contents_of",
-    "note_cell",
-    "note_derivative",
-    "note_module_asked",
-    "note_name",
-    "noting",
-]

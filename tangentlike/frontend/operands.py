@@ -167,17 +167,3 @@ _WRITERS = frozenset(
     ["copyto", "put", "putmask", "place", "fill_diagonal", "put_along_axis", "at", "shuffle"]
     + ["save", "savez", "savetxt", "seterr", "errstate", "setflags", "nditer"]
 )
-
-__all__ = [
-    "RESIZING",
-    "is_atom",
-    "is_comparison",
-    "is_constant",
-    "is_pure_function",
-    "is_repeatable",
-    "is_shape_query",
-    "is_shape_tuple",
-    "keeps_whole",
-    "stays_nested",
-    "takes_shape",
-]

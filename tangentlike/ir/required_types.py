@@ -12,8 +12,6 @@ from typing import Any
 
 from .. import ir, runtime
 
-__all__ = ["asks_for_namespace", "asks_for_ranks", "asks_modules"]
-
 _NAMESPACE = "__array_namespace__"  # the method of the array API standard
 
 _ASKING = (

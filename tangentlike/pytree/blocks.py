@@ -14,8 +14,6 @@ import numpy as np
 
 from . import leaves
 
-__all__ = ["Blocks", "flat", "from_vector", "shaped_like", "size_of", "to_vector", "units"]
-
 
 def flat(value: Any) -> list[Any]:
     """The leaves of a value, in order.

@@ -19,8 +19,6 @@ from typing import Any, TypeVar
 
 from ..errors import TangentlikeError
 
-__all__ = ["is_registered", "made_of", "register_container", "taken_apart"]
-
 _T = TypeVar("_T")
 _Items = Sequence[Any] | Mapping[Any, Any]
 _ADVICE = "See tl.register_container."

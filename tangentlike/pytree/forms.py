@@ -14,8 +14,6 @@ from ..runtime.records import fields_of
 from .containers import is_registered
 from .leaves import PLAIN
 
-__all__ = ["forms"]
-
 # Of these only the class matters.
 _CLASS_ONLY = frozenset(
     (range, bytes, slice, type(Ellipsis), np.bool_, np.float32, np.complex128, np.complex64)

@@ -29,8 +29,6 @@ from .leaves import (
     zeros,
 )
 
-__all__ = ["like"]
-
 _FLOAT = frozenset((float,))
 
 

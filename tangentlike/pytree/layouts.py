@@ -17,8 +17,6 @@ from ..runtime.records import fields_of, names_of, record_like
 from .containers import taken_apart
 from .leaves import contents, has_leaf, held_by, is_array, is_leaf, is_zero, with_contents, zeros
 
-__all__ = ["Path", "layout_of", "mirrored", "parts_of", "registered_parts"]
-
 
 @dataclass(frozen=True)
 class Path:

@@ -22,8 +22,6 @@ from .leaves import (
     zeros,
 )
 
-__all__ = ["seed_like", "with_all_keys", "with_lists"]
-
 
 def seed_like(value: Any, seed: Any, what: str = "the seed", path: str = "") -> Any:
     """A tangent or adjoint given by the caller, checked against the value it belongs to.

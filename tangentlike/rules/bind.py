@@ -29,8 +29,6 @@ from .specialise import WithPlaceholders, specialise
 from .template import Body, Line, Template, read_template, template_of
 from .twins import scipy_mirror, spelled_module
 
-__all__ = ["Instance", "bind"]
-
 Kinds = Mapping[str, Kind] | KindOf
 
 

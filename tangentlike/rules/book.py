@@ -33,8 +33,6 @@ from .twins import twin
 if TYPE_CHECKING:
     from .bind import Instance
 
-__all__ = ["KindOf", "Rule", "RuleBook", "default_book", "nondifferentiable", "rule"]
-
 KindOf = Callable[[ir.Expr], Kind]
 ResultKind = Callable[[ir.Call, KindOf], Kind]
 F = TypeVar("F", bound=Callable[..., Any])

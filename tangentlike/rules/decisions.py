@@ -18,8 +18,6 @@ from ..ir.kind import Kind
 from .book import KindOf
 from .expressions import Malformed
 
-__all__ = ["QUESTIONS", "Facts", "asks_values", "decide"]
-
 _OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,

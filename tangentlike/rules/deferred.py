@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-__all__ = ["Deferred"]
-
 
 class Deferred:
     """A module imported when a template that names it is first read."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from ..frontend.lower import Lowered
 
-__all__ = ["as_defined", "definition", "stands_for"]
-
 # Names of operations, by the module that holds their programs under the last part of the name.
 _NUMPY = (
     *("numpy.apply_along_axis", "numpy.apply_over_axes", "numpy.poly", "numpy.roots"),

@@ -22,8 +22,6 @@ from .book import default_book
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["dispatch_spelled"]
-
 
 def dispatch_spelled(lowered: Lowered) -> Lowered:
     """A lowered function without calls of functions that dispatch on the type of an argument."""

@@ -14,8 +14,6 @@ from ..ir.names import Names
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["entries_spelled"]
-
 
 def entries_spelled(lowered: Lowered) -> Lowered:
     """A lowered function without `np.ndenumerate` in headers of loops.

@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 from .. import ir
 
-__all__ = ["BINARY", "Malformed", "binary", "expression", "negative"]
-
 BINARY = {
     "+": operator.add,
     "-": operator.sub,

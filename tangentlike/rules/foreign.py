@@ -18,8 +18,6 @@ from ..ir.kind import Kind
 from ..runtime.records import attribute_of
 from .book import KindOf, RuleBook, operation
 
-__all__ = ["ForeignBook"]
-
 # Of these a number is a number whatever it is made from.
 _HOST_NUMBERS = (np.size, np.ndim, np.ndarray.item, np.ndarray.size, np.ndarray.ndim)
 

@@ -11,8 +11,6 @@ from .. import ir
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["parameters_given"]
-
 _METHODS = ["logpdf", "pdf", "logpmf", "pmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"]
 
 

@@ -14,8 +14,6 @@ from ..ir.kind import MANY, OTHER, UNKNOWN, Dim, Kind
 from .book import KindOf
 from .decisions import is_literal, literal
 
-__all__ = ["element_kind", "index_kind", "key_parts"]
-
 _KEEPING: dict[ir.Expr, str] = {ir.Const(None): "None", ir.Const(...): "..."}  # take no axis
 _TRIMMED = re.compile(r"(?P<whole>.+)-(?P<count>\d+)")
 

@@ -13,8 +13,6 @@ from .. import runtime
 from ..runtime import require_no_dicts, run_bounds
 from ..runtime.records import attribute_of
 
-__all__ = ["PROGRAMS", "program_of"]
-
 
 def chain_items(*iterables: Any) -> Any:
     require_no_dicts(iterables)

@@ -43,8 +43,6 @@ from ..runtime.records import attribute_of
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["generator_methods_taken", "iterators_spelled"]
-
 MethodOf = Callable[[ir.Call], types.FunctionType | None]
 # The iterators that read all they are given when they are made, and those that wait.
 _AT_ONCE = {

@@ -20,28 +20,6 @@ from ..ir.kind import BOOL, FLOAT, INT, MANY, OTHER, UNKNOWN, Dim, Kind, Shape, 
 from .book import KindOf, ResultKind
 from .decisions import is_literal, literal
 
-__all__ = [
-    "argument",
-    "array_of_rank",
-    "boolean",
-    "comparison",
-    "elementwise",
-    "first",
-    "float_elementwise",
-    "integer",
-    "integer_elementwise",
-    "matmul",
-    "number",
-    "other",
-    "real_reduction",
-    "reduction",
-    "same_as",
-    "shape_from_argument",
-    "transpose",
-    "tuple_of",
-    "unknown",
-]
-
 _MISSING = object()
 _MOST_JOINED = 4  # sizes that one is the broadcast of
 _NUMERIC = ("number", "array", "value")

@@ -23,8 +23,6 @@ from ..runtime.records import attribute_of
 from .expressions import BINARY, binary, negative
 from .twins import mirrored, module_function
 
-__all__ = ["Substitution", "add", "conjugate", "is_zero", "put_tangents", "scale", "unbroadcast"]
-
 ONE, ZERO = ir.Const(1.0), ir.Const(0.0)
 NEG = ir.Ref("-", operator.neg)
 

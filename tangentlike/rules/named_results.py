@@ -13,8 +13,6 @@ from .book import resolve
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["fields_spelled"]
-
 _FIELDS = {
     "numpy.linalg.eig": ("eigenvalues", "eigenvectors"),
     "numpy.linalg.eigh": ("eigenvalues", "eigenvectors"),

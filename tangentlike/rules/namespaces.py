@@ -30,8 +30,6 @@ from ..pytree import leaves
 from ..runtime import require_module
 from ..runtime.standard import home_of
 
-__all__ = ["refuse_unwrapped", "with_namespace"]
-
 
 def with_namespace(lowered: Lowered, module: types.ModuleType | None) -> Lowered:
     """A function that knows the module it asks for, if there is one."""

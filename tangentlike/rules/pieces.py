@@ -17,8 +17,6 @@ from ..ir.names import Names
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["choices_spelled"]
-
 
 def choices_spelled(lowered: Lowered) -> Lowered:
     """A lowered function without calls of `np.piecewise`, of `np.select`, and without `dtype=`

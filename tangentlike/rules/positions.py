@@ -12,8 +12,6 @@ from .. import ir
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["positions_spelled"]
-
 # Parameters of what writes its first argument: the passes know them by position.
 _PARAMETERS: dict[Any, tuple[str, ...]] = {
     np.copyto: ("dst", "src"),

@@ -16,8 +16,6 @@ from .foreign import ForeignBook
 from .namespaces import with_namespace
 from .twins import as_numpy
 
-__all__ = ["lower_ruled"]
-
 _KINDS = {
     inspect.Parameter.POSITIONAL_ONLY: "positional",
     inspect.Parameter.POSITIONAL_OR_KEYWORD: "any",

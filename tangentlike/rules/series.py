@@ -28,8 +28,6 @@ from .. import ir
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = ["series_spelled"]
-
 # Class -> its evaluation, derivative and integral, as functions of coefficients.
 _FUNCTIONS: dict[Any, dict[str, Callable[..., Any]]] = {
     np.poly1d: {"": np.polyval, "deriv": np.polyder, "integ": np.polyint},

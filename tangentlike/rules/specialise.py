@@ -22,8 +22,6 @@ from .decisions import Facts, decide
 from .linear import Substitution
 from .template import Body, template_of
 
-__all__ = ["WithPlaceholders", "specialise"]
-
 _shorter: dict[int, Rule] = {}
 
 

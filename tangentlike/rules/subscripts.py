@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["swapped"]
-
 
 def swapped(subscripts: str, place: int) -> str | None:
     """The subscripts for the adjoint of the operand at `place`, or None if einsum cannot say it.

@@ -33,8 +33,6 @@ from .decisions import QUESTIONS
 from .deferred import Deferred
 from .expressions import Malformed, expression
 
-__all__ = ["Branch", "Line", "Template", "read_template", "template_of"]
-
 
 @dataclass(frozen=True)
 class Line:

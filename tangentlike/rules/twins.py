@@ -24,11 +24,6 @@ from ..runtime.records import attribute_of
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
 
-__all__ = [
-    *("array_modules", "as_numpy", "library_home", "mirrored", "module_function"),
-    *("register_array_module", "scipy_mirror", "spelled_module", "twin"),
-]
-
 _MIRRORS = "tangentlike.runtime.namespaces"
 _BY_NAME = {
     "cupy": "numpy",

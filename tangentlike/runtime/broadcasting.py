@@ -11,11 +11,6 @@ from .records import Entries, is_array_class, like_dict, mirror
 from .refused import written_for
 from .sharing import Buffers, same_view
 
-__all__ = [
-    *("broadcast_like", "conj", "ones_like", "scalar_seed", "shared_zeros", "unbroadcast"),
-    "zeros_like",
-]
-
 _FLOAT64 = np.dtype(float)
 _ONE = np.float64(1.0)
 _NUMBERS = (float, int, complex, np.generic)

@@ -15,24 +15,6 @@ from .sharing import memory_owner
 
 _CARRYING = (float, complex, list, tuple, dict, deque, np.generic, np.ndarray)
 
-__all__ = [
-    "places_left",
-    "places_taken",
-    "reached",
-    "require_apart",
-    "require_array",
-    "require_class",
-    "require_container",
-    "require_listed",
-    "require_module",
-    "require_mutable",
-    "require_none",
-    "require_read_first",
-    "require_sequence",
-    "require_values",
-    "survivors",
-]
-
 
 def survivors(a: Any, key: Any) -> Any:
     """1 where an entry of `v` in `a[key] = v` is still in `a` afterwards, else 0.

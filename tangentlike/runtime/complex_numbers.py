@@ -6,8 +6,6 @@ from typing import Any
 
 from .broadcasting import _is_complex
 
-__all__ = ["adjoint_of_imag", "adjoint_of_real"]
-
 
 def adjoint_of_real(g: Any, like: Any) -> Any:
     """The adjoint of `like` where `g` is that of its real part, in the type of `like`."""

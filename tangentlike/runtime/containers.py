@@ -15,30 +15,6 @@ from .broadcasting import zeros_like
 from .records import Mirror, Record, fields_of, names_of, record_like
 from .refused import written_for
 
-__all__ = [
-    "column_lists",
-    "columns",
-    "columns_bar",
-    "dict_bar",
-    "dict_dot",
-    "entries_bar",
-    "joined",
-    "merged_bar",
-    "put_items",
-    "record_item",
-    "record_item_bar",
-    "replaced",
-    "replaced_bar",
-    "restore_contents",
-    "restore_entry",
-    "saved_attribute",
-    "saved_attribute_bar",
-    "saved_contents",
-    "saved_entry",
-    "sorting_order",
-    "take_items",
-]
-
 
 def replaced(record: Any, field: str, value: Any) -> Any:
     """A namedtuple or a dataclass instance with another value in one field, or the same of its

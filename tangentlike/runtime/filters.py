@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["folded_edges", "gaussian_reach", "reach_of", "with_edges"]
-
 _MODES = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
 
 

@@ -20,19 +20,6 @@ import numpy as np
 from .recent import Recent
 from .refused import written_for
 
-__all__ = [
-    "Method",
-    "asked_of_none",
-    "derivative_of",
-    "jvp_of",
-    "method_of",
-    "pair_of",
-    "plain_function",
-    "tangent_of",
-    "unbound",
-    "with_items",
-]
-
 _MOST = 512  # derivatives kept; a program that makes a function in each round forgets old ones
 
 # What is made, and whether it still holds: helpers may be defined anew.
@@ -91,14 +78,15 @@ class Unbound(Method):
 
 
 def unbound(x: Any, name: str = "__call__") -> Unbound:
-    """What an object has under a name, as a function of the object and the arguments; a function
-    that is called carries nothing, and is given itself for nothing.
+    """What an object has under a name, as a function of the object and the arguments.
+
+    An object without that attribute raises AttributeError, as Python does.
 
     >>> unbound([3, 1], "index")([3, 1], 1)
     1
     """
-    if name != "__call__" and not hasattr(x, name):
-        getattr(x, name)  # (raises what Python does)
+    if name != "__call__":
+        getattr(x, name)
     return Unbound(x, name)
 
 
@@ -208,13 +196,13 @@ def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...]
     f = _with_its_object(f)
     method = isinstance(f, Method)
     bound = method and not isinstance(f, Unbound)
-    what = (f.__name__, bound, described(f.owner)) if method else id(f)
+    what = (f.__name__, bound, described(f.owner)) if method else (id(f),)
     key = (what, count, wrt, words, mode)
     _, (found, holds) = _made.get(key, (None, (None, _never)))
     if holds():
         return _given_owner(found, f.owner) if bound else found
     found, holds = derive(f, count, wrt, words, mode)
-    by_id = not method or isinstance(described(f.owner), int)
+    by_id = isinstance(what[-1], int)
     _made.put(key, (f if by_id else None, (found, holds)))  # (so that its id stays its own)
     return _given_owner(found, f.owner) if bound else found
 

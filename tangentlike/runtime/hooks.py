@@ -9,8 +9,6 @@ import numpy as np
 
 from .mutation import copy
 
-__all__ = ["hooked", "on_adjoint"]
-
 
 def on_adjoint(x: Any, fn: Callable[[Any], Any]) -> Any:
     """`x`; in the reverse sweep `fn` is called with the adjoint that arrives here.

@@ -11,15 +11,6 @@ from typing import Any
 
 from .refused import written_for
 
-__all__ = [
-    "accumulate_items", "chain_items", "combination_items", "combinations_again", "compress_items",
-    "count_beside", "cycle_beside", "dropwhile_items", "equal_items", "flattened_items",
-    "group_items", "longest_items",
-    "pairwise_items", "permutation_items", "product_items", "repeat_beside", "repeated_item",
-    "require_no_dict", "require_no_dicts", "run_bounds", "running_sums", "slice_items",
-    "takewhile_items",
-]  # fmt: skip
-
 
 def chain_items(*iterables: Iterable[Any]) -> list[Any]:
     """All items, those of the first first.

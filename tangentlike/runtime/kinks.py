@@ -11,16 +11,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "exp_of_difference",
-    "greater_share",
-    "log_or_zero",
-    "power_slope",
-    "ratio_or_zero",
-    "reciprocal_or_zero",
-    "sinc_derivative",
-]
-
 
 def greater_share(a: Any, b: Any) -> Any:
     """What `a` gets of the adjoint of `maximum(a, b)`: 1 if it is greater, half of a tie."""

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["arange", "asarray", "eye"]
-
 
 def arange(count: int, like: Any) -> Any:
     """`np.arange(count)` as an array of the same kind as `like`."""

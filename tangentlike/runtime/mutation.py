@@ -17,8 +17,6 @@ from .records import (
     is_array_class,
 )
 
-__all__ = ["accumulate", "add_at", "copy", "part_like", "stop_gradient"]
-
 
 def stop_gradient(x: Any) -> Any:
     """`x` as a value, a constant for derivatives.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from typing import TypeVar
 
-__all__ = ["Recent"]
-
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 

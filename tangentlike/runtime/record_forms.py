@@ -12,19 +12,6 @@ from .mutation import copy
 from .records import Mirror, Record, fields_of, names_of, record_like
 from .refused import written_for
 
-__all__ = [
-    "attributes_bar",
-    "deepcopy_dot",
-    "field_bar",
-    "field_dot",
-    "named_items",
-    "named_items_bar",
-    "require_plain_copy",
-    "shallow_dot",
-    "unnested",
-    "unnested_bar",
-]
-
 _COPYING = ("__copy__", "__deepcopy__", "__reduce__", "__getstate__", "__setstate__")
 
 

@@ -21,20 +21,6 @@ import numpy as np
 
 from .recent import Recent
 
-__all__ = [
-    "Entries",
-    "Mirror",
-    "Record",
-    "added",
-    "field_order",
-    "fields_of",
-    "instance",
-    "is_machinery",
-    "mirror",
-    "names_of",
-    "record_like",
-]
-
 _NO_OBJECTS = (
     *(type, types.ModuleType, str, bytes, int, float, complex, type(None)),
     *(types.FunctionType, types.BuiltinFunctionType, types.MethodType),

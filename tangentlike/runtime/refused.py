@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["NotDifferentiated", "written_for"]
-
 
 class NotDifferentiated(BaseException):
     """A statement was reached that this derivative leaves out, because it was refused.

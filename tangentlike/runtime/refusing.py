@@ -20,8 +20,6 @@ from . import (
     statements,
 )
 
-__all__ = ["GUARDS", "REFUSING"]
-
 # What holds of memory and of numbers where adjoints have names, and need not hold by identity.
 GUARDS = frozenset(
     fn.__code__

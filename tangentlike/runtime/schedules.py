@@ -25,16 +25,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "DiskStack",
-    "Moves",
-    "least_needed",
-    "moves_back",
-    "put_back",
-    "stack_on_disk",
-    "stretches",
-]
-
 Stretch = tuple[int, int]
 Move = tuple[bool, int, int]
 

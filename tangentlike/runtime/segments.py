@@ -7,11 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    *("along_axis", "diagonal_places", "flat_places", "flat_view", "histogram_places"),
-    *("put_places", "unhistogram", "unreduceat", "weight_in_bins"),
-]
-
 
 def along_axis(indices: Any, shape: tuple[int, ...], axis: int = -1) -> tuple[Any, ...]:
     """The key under which `np.put_along_axis(a, indices, v, axis)` writes; `shape` is that of a.

@@ -13,22 +13,6 @@ from .mutation import accumulate, copy
 from .records import Record, added, is_array, names_of
 from .refused import written_for
 
-__all__ = [
-    "add_repeats",
-    "difference_over",
-    "dot_items",
-    "items_into",
-    "join_items",
-    "live_items",
-    "parted_items",
-    "products_of_others",
-    "products_of_pairs",
-    "repeat_items",
-    "scale_items",
-    "sum_items_bar",
-    "tie_shares",
-]
-
 
 def tie_shares(xs: Any, y: Any) -> Any:
     """What each item gets of the adjoint of `y = max(xs)` or `min(xs)`; ties share equally."""

@@ -28,8 +28,6 @@ from .sharing import (
     view_like,
 )
 
-__all__ = ["Shadow"]
-
 _NUMBERS = (float, complex, np.inexact)
 
 

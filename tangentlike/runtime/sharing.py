@@ -7,9 +7,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-__all__ = ["mirrored_view"]
-
-
 _NUMBERS = (float, int, complex, np.generic)  # nobody writes them in place
 
 

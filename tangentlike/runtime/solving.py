@@ -17,8 +17,6 @@ import numpy as np
 
 from .refused import NotDifferentiated
 
-__all__ = ["Motion", "Root", "quadrature", "solved_equation", "solved_motion"]
-
 
 class Root(NamedTuple):
     """What `scipy.optimize.root` and `root_scalar` give, as far as it is differentiated."""

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bessel_i", "polygamma"]
-
 # Bernoulli numbers B_2, B_4, ... of the asymptotic series.
 _BERNOULLI = (
     1 / 6,

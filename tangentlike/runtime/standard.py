@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["StandardArray", "home_of", "inside", "is_mirror", "mirror_of", "taken"]
-
 # Modules of arrays, and the module of the standard's functions for each.
 HOMES = {"array_api_strict": "array_api_strict", "torch": "array_api_compat.torch"}
 _MIRRORS = "tangentlike.runtime.namespaces"

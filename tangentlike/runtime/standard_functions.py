@@ -14,8 +14,6 @@ import numpy as np
 
 from .standard import StandardArray, flat_and_places, home_of, inside
 
-__all__ = ["CREATING", "FUNCTIONS", "dispatched", "ufunc_method"]
-
 # Ufuncs that the standard calls otherwise.
 _OTHERWISE = {
     "power": "pow",

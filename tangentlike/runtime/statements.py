@@ -6,15 +6,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = [
-    "Unsuppressed",
-    "is_mapping",
-    "is_sequence",
-    "leave_raising",
-    "lost_statements",
-    "other_entries",
-]
-
 
 def is_sequence(x: Any) -> bool:
     """Whether a sequence pattern may match `x`: no text and no bytes, and no array."""

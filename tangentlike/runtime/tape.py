@@ -22,8 +22,6 @@ from .sharing import (
     view_like,
 )
 
-__all__ = ["fresh_tape"]
-
 
 def fresh_tape(tape: Any, arrays: bool = True) -> Any:
     """A copy of a tape: stacks, nested tapes and, with `arrays`, the arrays and objects in them.

@@ -15,16 +15,6 @@ import numpy as np
 from .mutation import copy
 from .records import copied_fields, dict_with, fields_of, is_array
 
-__all__ = [
-    "contents",
-    "own",
-    "put_contents",
-    "put_item",
-    "saved_item",
-    "update_in_place",
-    "updated",
-]
-
 _MISSING = object()
 
 

@@ -19,8 +19,6 @@ from ..pytree.gradients import add, difference, like
 from .journal import Journal, Progress, Report
 from .packing import captured, digest
 
-__all__ = ["Sweep", "grad", "value_and_grad"]
-
 _count = count(1)
 
 TEXT = """\

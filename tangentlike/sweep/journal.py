@@ -29,8 +29,6 @@ from ..pytree.gradients import like
 from ..runtime.schedules import Moves, repeated_rounds, stretches
 from .packing import Form, digest, read, write
 
-__all__ = ["Journal", "Report"]
-
 Progress = Callable[[str, int, int], None]
 _FILE = "sweep.json"
 

@@ -17,8 +17,6 @@ from ..frontend.primal import global_names
 from ..pytree import leaves
 from ..pytree.gradients import walked
 
-__all__ = ["Form", "captured", "digest", "read", "write"]
-
 _NUMBERS = (bool, int, float, complex, np.generic)
 
 

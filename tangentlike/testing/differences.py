@@ -11,8 +11,6 @@ import numpy as np
 from ..errors import TangentlikeError
 from ..pytree import leaves
 
-__all__ = ["Mismatch", "directional", "double", "inner", "random_like", "unit_direction"]
-
 
 class Mismatch(TangentlikeError, AssertionError):
     """A derivative that disagrees with central differences."""

@@ -16,8 +16,6 @@ from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
 from ..pytree import leaves
 from .differences import Mismatch, directional, double, entries, inner, random_like, unit_direction
 
-__all__ = ["Check", "check_grads", "compare"]
-
 MODES = ("fwd", "rev")
 LOCATED = 200  # entries looked at one by one to find the worst
 

@@ -15,8 +15,6 @@ from ..pytree import leaves
 from .differences import Mismatch, directional, double, inner, random_like, unit_direction
 from .grads import compare
 
-__all__ = ["check_rule"]
-
 
 def check_rule(
     op: Callable[..., Any],

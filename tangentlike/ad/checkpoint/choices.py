@@ -325,6 +325,3 @@ def _parts(expr: ir.Expr) -> Iterator[ir.Expr]:
             inner = ir.children(expr)
     for part in inner:
         yield from _parts(part)
-
-
-__all__ = ["swapped_arrays"]

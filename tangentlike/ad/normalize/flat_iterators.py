@@ -9,8 +9,6 @@ from ... import ir
 from ..context import Context
 from .scatter import resized, store
 
-__all__ = ["flat_spelled"]
-
 
 def flat_spelled(function: ir.Function, context: Context) -> ir.Function:
     """A function without `flat`: its entries in rows, whatever their order in memory.

@@ -18,8 +18,6 @@ from ...ir.index import ProgramIndex
 from ..context import Context
 from ..loops import may_break, sources_of
 
-__all__ = ["iterators_as_lists", "keys_as_lists"]
-
 
 def iterators_as_lists(function: ir.Function, context: Context) -> ir.Function:
     """A function whose loops run through lists where they ran through iterators.

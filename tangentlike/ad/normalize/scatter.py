@@ -17,8 +17,6 @@ from ... import ir, runtime
 from ...ir.kind import OTHER
 from ..context import Context
 
-__all__ = ["resized", "scatter_stores", "store"]
-
 
 def scatter_stores(
     stmt: ir.Stmt, call: ir.Call, obj: Any, context: Context

@@ -20,8 +20,6 @@ from ...ir.facts import fact
 from ...ir.index import references
 from ...ir.kind import Kind
 
-__all__ = ["SHADOW", "as_functions", "as_methods", "has_shadow", "shadow_method", "shadow_names"]
-
 SHADOW = Kind("object", cls=runtime.Shadow)
 _METHODS = {name: getattr(runtime.Shadow, name) for name in runtime.Shadow.operations}
 _MADE_OF = {"take": 1, "put": 2}  # where what a value was made of begins

@@ -32,6 +32,7 @@ from .prepare import ACCUMULATING, Preparation, checked_overlap
 from .recorded import Recorder
 from .sweep import ReversedBlock
 
+_LIST = ir.Ref("list", list)
 # What writes into an array or a container, and what it holds is undone.
 _UNDONE = (runtime.update_in_place, runtime.put_contents, runtime.put_item)
 
@@ -50,13 +51,9 @@ class IdentityPreparation(Preparation):
             case ir.Do(value=ir.Call(fn=ir.Attribute(_, "extend"), args=(items,)) as call) if (
                 self.context.kind_of(items).form not in ("list", "tuple")
             ):
-                name = self._fresh("items", Kind("list"))
-                made = ir.Call(ir.Ref("list", list), (items,), at=stmt.origin.place)
-                extended = dataclasses.replace(call, args=(ir.Var(name),))
-                return [
-                    ir.Assign(name, made, stmt.origin),
-                    dataclasses.replace(stmt, value=extended),
-                ]
+                named, listed = self._items("items", _LIST, (items,), stmt)
+                extended = dataclasses.replace(call, args=(listed,))
+                return [named, dataclasses.replace(stmt, value=extended)]
             case ir.Update():
                 return self._update(stmt)
             case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call) if takes_item(
@@ -83,11 +80,17 @@ class IdentityPreparation(Preparation):
         may_be_list = self.context.kind_of(target.base).form in ("list", "unknown")
         if not (may_be_list and isinstance(target.key, ir.Slice)) or form in ("list", "tuple"):
             return [], store
-        name = self._fresh("items", UNKNOWN)
-        fn = self.context.helper("items_into")
-        made = ir.Call(fn, (target.base, store.value), at=store.origin.place)
-        named = ir.Assign(name, made, store.origin)
-        return [named], dataclasses.replace(store, value=ir.Var(name))
+        into = self.context.helper("items_into")
+        named, items = self._items("items", into, (target.base, store.value), store)
+        return [named], dataclasses.replace(store, value=items)
+
+    def _items(
+        self, name: str, fn: ir.Ref, args: tuple[ir.Expr, ...], stmt: ir.Stmt
+    ) -> tuple[ir.Stmt, ir.Var]:
+        """A name for the items that a function gives, and the statement that binds it."""
+        items = ir.Var(self._fresh(name, Kind("list") if fn is _LIST else UNKNOWN))
+        call = ir.Call(fn, args, at=stmt.origin.place)
+        return ir.Assign(items.name, call, stmt.origin), items
 
     def _for(self, stmt: ir.For) -> list[ir.Stmt]:
         """What may be a set, a dict, or an iterator is made a list of its items first, unless the
@@ -99,11 +102,9 @@ class IdentityPreparation(Preparation):
             if form not in ("array", "list", "tuple"):
                 # (Keys, and members of sets, are not written.)
                 written = form not in ("dict", "set") and self._writes(stmt.body)
-                fn = self.context.helper("live_items") if written else ir.Ref("list", list)
-                call = ir.Call(fn, (ir.Var(name),), at=stmt.origin.place)
-                items = self._fresh(f"{name}_items", UNKNOWN if written else Kind("list"))
-                before.append(ir.Assign(items, call, stmt.origin))
-                names[name] = ir.Var(items)
+                fn = self.context.helper("live_items") if written else _LIST
+                named, names[name] = self._items(f"{name}_items", fn, (ir.Var(name),), stmt)
+                before.append(named)
         iterable = ir.substitute(stmt.iter, names) if names else stmt.iter
         return [*before, *super()._for(dataclasses.replace(stmt, iter=iterable))]
 

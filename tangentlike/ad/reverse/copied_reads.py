@@ -220,6 +220,3 @@ class _Copying(ir.Rewriter):
         for expr in exprs:
             found |= needs_of(expr, self.aliases, lambda name: not name.startswith("$"))
         return frozenset(token for token in found if token.startswith("#"))
-
-
-__all__ = ["copied_reads"]

@@ -12,8 +12,6 @@ from ..context import Context
 if TYPE_CHECKING:
     from .functions import Primal
 
-__all__ = ["is_restored", "kept_value", "loss_and_aux", "named_before"]
-
 
 def loss_and_aux(value: ir.Expr, function: ir.Function) -> tuple[ir.Expr, ir.Expr]:
     """The two parts of the result of a function that `has_aux`."""

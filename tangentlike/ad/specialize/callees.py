@@ -542,6 +542,3 @@ class CalleeEffects:
         if told and effects.written and (holds or effects.returned or effects.kept):
             effects = self.of(obj, told) or effects
         return effects.without([f for f, kind in kinds.items() if kind.form == "number"])
-
-
-__all__ = ["CalleeEffects"]

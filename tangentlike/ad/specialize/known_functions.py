@@ -362,6 +362,3 @@ def _without_unread(body: ir.Block, known: Mapping[str, ir.Expr]) -> ir.Block:
         if smaller is body:
             return body
         body = smaller
-
-
-__all__ = ["with_known_functions"]

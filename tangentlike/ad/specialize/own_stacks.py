@@ -102,6 +102,3 @@ class _Reader:
                         stack = ir.Lazy("or", (stack, ir.Display("tuple", ())))
                     value = ir.Call(_LEN, (stack,))
                     yield ir.Assign(self.left[name], value, stmt.origin)
-
-
-__all__ = ["stacks_by_position"]

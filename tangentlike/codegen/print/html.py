@@ -6,16 +6,6 @@ import ast
 import html
 from functools import lru_cache
 
-__all__ = [
-    "colours",
-    "derivative_page",
-    "escaped",
-    "highlighted",
-    "line_by_line",
-    "report_of_text",
-    "themed",
-]
-
 # Readable on white and on black alike: chosen by contrast, not by a theme of an editor.
 _LIGHT = {"k": "#8a1f9c", "s": "#1b6e2e", "c": "#6a6f76", "n": "#9a4a00", "f": "#0b57b0", "o": ""}
 _DARK = {"k": "#d8a0ff", "s": "#8fd694", "c": "#9aa0a8", "n": "#ffbf7f", "f": "#86b9ff", "o": ""}

@@ -14,8 +14,6 @@ from ...errors import Place
 from .module import Emitted
 from .verify import definitions
 
-__all__ = ["operation_places"]
-
 
 def operation_places(emitted: Emitted) -> dict[ast.AST, Place]:
     """The place of each operation of `emitted.tree` that has one."""
