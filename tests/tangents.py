@@ -103,5 +103,5 @@ def _derive(
     builder = Builder()
     function = builder.derive(lower(f), wrt, given)
     text = "\n\n".join(show(fn) for fn in (*builder.callees.functions, function))
-    helpers = {name: getattr(runtime, name) for name in runtime.__all__}
+    helpers = {name: obj for name, obj in vars(runtime).items() if callable(obj)}
     return text, {"np": np, **helpers, **builder.namespace}

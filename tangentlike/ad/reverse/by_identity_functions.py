@@ -45,15 +45,15 @@ class IdentityPreparation(Preparation):
             case ir.Store(target=ir.Index()):
                 named, store = self._with_steady_key(stmt)
                 assert isinstance(store, ir.Store)
-                listed, store = self._with_items(store)
+                before, store = self._with_items(store)
                 checked = checked_overlap(store, self.facts, self.aliases, self.context)
-                return [*named, *listed, *checked]
+                return [*named, *before, *checked]
             case ir.Do(value=ir.Call(fn=ir.Attribute(_, "extend"), args=(items,)) as call) if (
                 self.context.kind_of(items).form not in ("list", "tuple")
             ):
-                named, listed = self._items("items", _LIST, (items,), stmt)
-                extended = dataclasses.replace(call, args=(listed,))
-                return [named, dataclasses.replace(stmt, value=extended)]
+                listed, name = self._items("items", _LIST, (items,), stmt)
+                extended = dataclasses.replace(call, args=(name,))
+                return [listed, dataclasses.replace(stmt, value=extended)]
             case ir.Update():
                 return self._update(stmt)
             case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call) if takes_item(
