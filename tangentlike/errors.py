@@ -108,6 +108,7 @@ class UnsupportedError(TangentlikeError):
 
     needs = ""  # what may not refuse it: reading with "objects", "managers", or other "memory"
     of_names = False  # whether it is about what only adjoints by name assume of a call
+    method = ""  # the name that it takes for the method of an array or a container
 
     calls: tuple[Place, ...] = ()  # where the function around the place is called, inside out
     cause: Place | None = None  # where it is, if `place` is a call that leads there

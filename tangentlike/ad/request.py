@@ -17,7 +17,8 @@ class Reading:
     context managers are written out; `namespace` is the module
     that the arrays name as theirs (`x.__array_namespace__()`); `by_identity`: adjoints of memory
     are found by identity when it runs; `told`: the call has said what it can of the types, and what
-    is not known yet is found when it runs.
+    is not known yet is found when it runs; `looked_up`: names of methods that were taken for those
+    of arrays or containers, and that a call has shown to be others.
     """
 
     objects: bool = False
@@ -25,6 +26,7 @@ class Reading:
     namespace: ModuleType | None = None
     by_identity: bool = False
     told: bool = False
+    looked_up: frozenset[str] = frozenset()
 
     def longer(self, needs: str) -> Reading | None:
         """The longer reading that a refusal asks for, None if it is read in that way already."""
@@ -52,7 +54,7 @@ class Request:
     `exposed`: whoever calls it may write in place what it is given or gives back; `settled`: the
     call tells no more of its arguments; `strict`: what is refused is refused at once, also where a
     call may not reach it; `namespace`: the module that the arrays name as theirs; `by_identity`:
-    adjoints are found by identity though names would do (for tests).
+    adjoints are found by identity though names would do; `looked_up`: see `Reading`.
     """
 
     mode: str
@@ -71,6 +73,7 @@ class Request:
     strict: bool = False
     namespace: ModuleType | None = None
     by_identity: bool = False
+    looked_up: frozenset[str] = frozenset()
 
     @property
     def may_be_told(self) -> bool:

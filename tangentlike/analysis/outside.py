@@ -61,6 +61,7 @@ class Outside:
     written: dict[int, ir.Ref] = field(default_factory=dict)
     read: dict[int, Place] = field(default_factory=dict)
     touched: dict[int, ir.Ref] = field(default_factory=dict)
+    changes: bool = False  # whether any of them is written
     _known: dict[int, OuterWrites] = field(default_factory=dict)
     _flow: dict[int, Any] = field(default_factory=dict)  # of functions that are called
 
@@ -165,6 +166,7 @@ class Outside:
         self._refuse_carried(function, varied, sources)
         found = self.writes(function, sources)
         self.touched |= {**found.arrays, **found.read}
+        self.changes = self.changes or bool(found.arrays)
         if restores:
             self.written.update(found.arrays)
             self._refuse_overwritten(function, sources)

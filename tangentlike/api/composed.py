@@ -160,6 +160,10 @@ class Again:
         found = self._derivation.by_identity
         return self if found is self._derivation else replace(self, derive=lambda: found)
 
+    def looking_up(self, method: str) -> Again:
+        found = self._derivation.looking_up(method)
+        return replace(self, derive=lambda: found)
+
     def for_required(self, required: Structures) -> Again:
         own = tuple((n, k) for n, k in required if n in self._derivation.names)
         found = self._derivation.for_required(own)

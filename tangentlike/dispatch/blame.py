@@ -9,7 +9,7 @@ from ..errors import Place, TangentlikeError, UnsupportedError
 from ..frontend.cuts import refusal_of
 from ..frontend.structures import is_object
 from ..runtime import Mirror, NotDifferentiated, Record, scalar_seed
-from ..runtime.refusing import GUARDS, REFUSING
+from ..runtime.refusing import GUARDS, OF_METHODS, REFUSING
 
 if TYPE_CHECKING:
     from ..ir import Origin
@@ -85,6 +85,8 @@ def translated_error(
         hint = hint.replace("example=", "`example=`")
         found = UnsupportedError(message, place, f"{hint[:1].upper()}{hint[1:]}.")
         found.of_names = step.tb_frame.f_code in GUARDS
+        if step.tb_frame.f_code in OF_METHODS:
+            found.method = step.tb_frame.f_locals["method"]
         return found
     if step.tb_frame.f_code is not scalar_seed.__code__:
         return None

@@ -81,7 +81,7 @@ class Derivation:
         self.handed: dict[str, types.FunctionType] = {}  # what was given out, by its name
         self.succeeds = False  # another one, whose helpers were defined anew
         self._derived: Derived | None = None
-        self._turned_complex = False  # a call has shown what the text does not
+        self._better: Derivation | None = None  # which a call has shown to be needed
         self._waiting: tuple[UnknownClassError, Meanings] | None = None
         self._latest: tuple[list[Any], Derivation] = ([None], self)  # forms, what suits them
         self._versions: Recent[tuple[Any, ...], Derivation] = Recent(_VERSIONS)  # of other forms
@@ -361,15 +361,27 @@ class Derivation:
             return self
         return derivation_of(primal, replace(request, by_identity=not forward))
 
+    def looking_up(self, method: str) -> Derivation:
+        """The same derivative where methods of this name may be those of any object."""
+        primal, inner, request = self.primal, self.primal.inner, self.request
+        if inner is not None:
+            primal = primal.of(inner.looking_up(method))
+        return derivation_of(primal, replace(request, looked_up=request.looked_up | {method}))
+
     @cached_property
     def _has_identity(self) -> bool:
         """Whether there is such a derivative besides this one, which may run after this one."""
-        if self.request.by_identity or self.derived.touched or self.derived.overwritten:
+        if self.request.by_identity or not self._may_run_again:
             return False
         try:
             return self.by_identity is not self and bool(self.by_identity.derived)
         except TangentlikeError:
             return False
+
+    @property
+    def _may_run_again(self) -> bool:
+        """Whether a call that is refused on the way has written nothing that stays written."""
+        return not self.derived.changes_outside
 
     @property
     def for_identity(self) -> Derivation:
@@ -554,15 +566,15 @@ class Derivation:
         of the derivative which allows for that."""
         __tracebackhide__ = True
         derived = self._derived or self.derived
-        if self._turned_complex:
-            return self.for_complex.call(args, kwargs)
+        if self._better is not None:
+            return self._better.call(args, kwargs)
         try:
             found = self.run(derived.functions[-1], args, kwargs)
         except UnsupportedError as refusal:
-            return self._instead(refusal, lambda other: other.run(other.emitted, args, kwargs))
+            return self._instead(refusal, lambda other: other.call(args, kwargs))
         if derived.real and leaves.is_complex(found):
-            self._turned_complex = True
-            return self.for_complex.call(args, kwargs)
+            self._better = self.for_complex
+            return self._better.call(args, kwargs)
         return found
 
     def recorded(
@@ -570,6 +582,8 @@ class Derivation:
     ) -> tuple[Derivation, Any, Any]:
         """The forward function of a pair, called: the derivation that it is of, value and tape."""
         __tracebackhide__ = True
+        if self._better is not None:
+            return self._better.recorded(args, kwargs)
         forward, _ = functions_of(self.derived)
         try:
             return self, *self.run(forward, args, kwargs)
@@ -578,8 +592,13 @@ class Derivation:
 
     def _instead(self, refusal: UnsupportedError, run: Callable[[Derivation], _T]) -> _T:
         """What the derivative by identity gives where a call does not hold what the text by names
-        assumes; any other refusal stays."""
+        assumes, or what one gives that looks a method up; any other refusal stays."""
         __tracebackhide__ = True
+        if refusal.method and self._may_run_again and refusal.method not in self.request.looked_up:
+            with contextlib.suppress(TangentlikeError):
+                better = self.looking_up(refusal.method)
+                found, self._better = run(better), better
+                return found
         if refusal.of_names and self._has_identity:
             with contextlib.suppress(TangentlikeError):
                 return run(self.by_identity)
@@ -712,7 +731,7 @@ _DERIVATIONS = Derivations()
 _REQUEST = (
     *("mode", "wrt", "bare", "has_aux", "target"),
     *("has_complex", "has_foreign", "structures", "copies", "inside", "settled", "strict"),
-    *("namespace", "by_identity"),
+    *("namespace", "by_identity", "looked_up"),
 )
 
 

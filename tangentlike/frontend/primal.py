@@ -135,7 +135,7 @@ def primal_of(fn: Any, arity: int | None = None, literals: dict[str, Any] | None
     if isinstance(fn, functools.partial):
         inner = primal_of(fn.func, arity)
         kwargs = {**inner.kwargs, **fn.keywords}
-        return Primal(inner.function, inner.name, fn, (*inner.args, *fn.args), kwargs)
+        return replace(inner, origin=fn, args=(*inner.args, *fn.args), kwargs=kwargs)
     if isinstance(fn, (staticmethod, classmethod)):
         raise TangentlikeError(
             f"a {type(fn).__name__} object is not yet a function",
@@ -172,13 +172,17 @@ def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None
 
 
 def emitted_of(
-    fn: Any, for_reversal: bool = False, for_complex: bool = False, for_identity: bool = False
+    fn: Any,
+    for_reversal: bool = False,
+    for_complex: bool = False,
+    for_identity: bool = False,
+    looked_up: frozenset[str] = frozenset(),
 ) -> types.FunctionType | None:
     """The emitted function inside one of our derivatives, None for anything else.
 
     `for_reversal` asks for the variant that reverse mode may follow where it cannot follow this,
     `for_complex` for the one that allows for complex values, `for_identity` for the one that
-    reverse mode by identity may follow.
+    reverse mode by identity may follow, `looked_up` for methods that are looked up.
     """
     operator = mark_of(fn, "tangentlike")
     if operator is None:
@@ -192,6 +196,8 @@ def emitted_of(
             "function that is given all its arguments.",
         )
     inner = operator.inner
+    for method in looked_up:
+        inner = inner.looking_up(method)
     inner = inner.for_complex if for_complex else inner
     inner = inner.for_reversal if for_reversal else inner
     inner = inner.for_identity if for_identity else inner

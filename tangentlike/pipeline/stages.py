@@ -51,7 +51,8 @@ class Derived:
 
     `written_params` are copied before they are written. `touched` are arrays of the module or of
     an enclosing function that are read or written, `overwritten` those whose writes the reverse
-    sweep does not undo. `given_back` names what the function itself gives of what lies outside.
+    sweep does not undo; `changes_outside`: some of them are written. `given_back` names what the
+    function itself gives of what lies outside.
     `real` says that no value is complex, so that adjoints have no conjugates. `asked` are the
     arguments that decide tests: it serves none of which they would decide otherwise.
     """
@@ -63,6 +64,7 @@ class Derived:
     written_params: tuple[str, ...]
     touched: tuple[ir.Ref, ...] = field(repr=False)
     overwritten: tuple[ir.Ref, ...] = field(repr=False)
+    changes_outside: bool
     module: ir.Module = field(repr=False)
     apart: ir.Module = field(repr=False)
     lowered: Lowered = field(repr=False)
@@ -280,7 +282,12 @@ def _programs(
 def _read(asked: Asked, request: Request) -> Derived:
     """One form, of the program read the plain way, or the longer way that a refusal asks for."""
     told = not request.may_be_told
-    reading = Reading(namespace=request.namespace, by_identity=request.by_identity, told=told)
+    reading = Reading(
+        namespace=request.namespace,
+        by_identity=request.by_identity,
+        told=told,
+        looked_up=request.looked_up,
+    )
     shorter: dict[str, UnsupportedError] = {}  # what was refused of shorter readings
     while True:
         if asked.cuts is not None and not shorter:
@@ -446,6 +453,7 @@ def _derived(
         (*written, *build.checkpoints.copied),
         tuple(build.outside.touched.values()),
         tuple(build.outside.written.values()),
+        build.outside.changes,
         module,
         apart,
         lowered,

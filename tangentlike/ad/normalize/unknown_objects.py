@@ -25,6 +25,7 @@ import numpy as np
 
 from ... import ir
 from ...analysis.activity import carrying_names, varied_names
+from ...analysis.kinds import infer_kinds
 from ...analysis.operations import GENERATORS, is_container_method, operands, rule_object
 from ...analysis.refusals import unknown_class
 from ...errors import TangentlikeError
@@ -52,8 +53,11 @@ def methods_of_unknown_objects(
     named = {id(s): _named(s, methods[id(s)], context) for s in _these(function, methods)}
     # (What these calls carry shows where none of them is taken to write what it is given.)
     whole = _replaced(function, named)
-    effects = context.sources().effects
-    carrying = carrying_names(whole, wrt, context.kinds, context.book, effects=effects)
+    effects, looked_up = context.sources().effects, _looked_up(context)
+    # (What the methods of containers give is known, and what these give is not.)
+    known = {name: context.kinds[name] for name in function.param_names if name in context.kinds}
+    kinds = infer_kinds(whole, known, context.book) if looked_up else context.kinds
+    carrying = carrying_names(whole, wrt, kinds, context.book, effects=effects)
     other = _of_no_array(function)
     chosen: dict[int, ir.Block] = {}
     for stmt in _these(function, calls):
@@ -63,6 +67,7 @@ def methods_of_unknown_objects(
         varies = not carrying.isdisjoint(ir.names_in(fn))
         used = not carrying.isdisjoint(ir.binds(stmt))
         of_array = isinstance(fn, ir.Attribute) and fn.base not in other
+        of_array = of_array and fn.name not in looked_up
         if of_array and _differentiates_by(call, given, context):
             if given and used:
                 chosen[id(stmt)] = (_check("require_values", call, stmt.origin, context), stmt)
@@ -72,6 +77,11 @@ def methods_of_unknown_objects(
         elif given and id(stmt) in named:
             chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)
     return _replaced(function, chosen) if chosen else function
+
+
+def _looked_up(context: Context) -> frozenset[str]:
+    builder = context.callees.builder
+    return frozenset() if builder is None else builder.reading.looked_up
 
 
 def _unbound(stmt: ir.Stmt, call: ir.Call, context: Context) -> ir.Block:
@@ -105,7 +115,12 @@ def _containers_checked(
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Attribute(base, name), args=(_, *_)) as call):
                 is_open = context.kind_of(base).form in ("unknown", "object", "other")
-                if name in _ASKED_BY and is_open and is_container_method(call, context.kinds):
+                if (
+                    name in _ASKED_BY
+                    and is_open
+                    and is_container_method(call, context.kinds)
+                    and name not in _looked_up(context)
+                ):
                     found[id(stmt)] = stmt, call
     if not found:
         return function
@@ -158,6 +173,7 @@ def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:
             if isinstance(base, ir.Ref):
                 known = known or _is_known_outside(base.obj)
             container = is_container_method(call, context.kinds) or method == "_replace"
+            container = container and method not in _looked_up(context)
             return None if known or container else call
         case ir.Assign(value=ir.Call(fn=ir.Var() as fn) as call):
             kind = context.kind_of(fn)

@@ -246,8 +246,10 @@ class Callees:
         if id(obj) not in self._lowered:
             assert self.builder is not None
             self._keep.append(obj)
-            by_identity = self.builder.reading.by_identity
-            derivative = emitted_of(obj, self.of_copies, self.of_complex, by_identity)
+            reading = self.builder.reading
+            derivative = emitted_of(
+                obj, self.of_copies, self.of_complex, reading.by_identity, reading.looked_up
+            )
             self.reads_derivatives |= derivative is not None
             plain = derivative or inside_checkpoint(obj) or obj
             found = self.builder.lower(plain)
