@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
+from tangentlike.ad.specialize.callees import CalleeEffects
+from tangentlike.analysis.memory import Effects
 from tests import agreement
 
 
@@ -292,3 +294,32 @@ def test_what_a_function_writes_and_gives_back_is_bound_once():
     assert "y = y\n" not in text  # (nor is the array saved in each round)
     assert "return\n" not in text
     assert "y_saved2" not in text
+
+
+def test_effects_are_found_once_unless_a_function_calls_itself() -> None:
+    found: list[Any] = []
+
+    def find(lowered: Any, kinds: Any) -> Effects:
+        found.append(lowered)
+        return Effects(frozenset("x"))
+
+    effects = CalleeEffects(lambda fn: fn, find)
+    assert effects.of(writes_row) == effects.of(writes_row) == Effects(frozenset("x"))
+    assert found == [writes_row]
+
+
+def test_effects_found_with_an_estimate_are_found_again() -> None:
+    def writes(x: Any, n: int) -> Any:
+        return x if n == 0 else calls(x, n - 1)
+
+    def calls(x: Any, n: int) -> Any:
+        return writes(x, n)
+
+    def find(lowered: Any, kinds: Any) -> Effects:
+        inside = effects.of(calls if lowered is writes else writes)
+        assert inside is not None
+        own = frozenset("x" if lowered is writes else "")
+        return Effects(inside.written | own)
+
+    effects = CalleeEffects(lambda fn: fn, find)
+    assert [effects.of(fn) for fn in (writes, calls)] == [Effects(frozenset("x"))] * 2

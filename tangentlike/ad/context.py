@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import ir, runtime
+from ..analysis.activity import varied_names
+from ..analysis.flow import Flow, flow_edges
 from ..analysis.kinds import infer_kinds, kind_of
 from ..analysis.memory import Effects, Sources
 from ..analysis.operations import is_field, is_python_function, rule_object, written_position
@@ -78,6 +80,7 @@ class Context:
     alike: bool = False
     copies: bool = False
     held: dict[tuple[ir.Expr, int], str] = field(default_factory=dict)
+    _flow: tuple[ir.Function, dict[str, Kind], Flow] | None = field(default=None, repr=False)
 
     def kind_of(self, expr: ir.Expr) -> Kind:
         if type(expr) is ir.Var:  # (most questions are about names)
@@ -128,6 +131,18 @@ class Context:
         """What is known of the names of a function that binds them anew."""
         self.kinds.clear()
         self.kinds.update(infer_kinds(function, given, self.book))
+
+    def flow(self, function: ir.Function) -> Flow:
+        """How values flow in a function of these names; several passes ask that of the same one."""
+        known = self._flow
+        if known is None or known[0] is not function or known[1] != self.kinds:
+            found = flow_edges(function, self.kinds, self.book, self.sources().effects)
+            known = self._flow = function, dict(self.kinds), found
+        return known[2]
+
+    def varied(self, function: ir.Function, wrt: Collection[str]) -> frozenset[str]:
+        """The names that depend differentiably on `wrt`."""
+        return varied_names(self.flow(function), wrt, self.kinds)
 
     def unread(self) -> str:
         """A name for what nobody reads: `_`, unless the function has a `_` of its own."""

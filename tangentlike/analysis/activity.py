@@ -30,41 +30,37 @@ def active_names(
     book: Any,
     targets: Collection[str] | None = None,
     effects: EffectsOf | None = None,
+    flow: Flow | None = None,
 ) -> frozenset[str]:
     """The names that are varied and useful.
 
     `targets` are names useful besides the returned value: what the caller sees change; by
     default the parameters that the function writes in place. `effects(call)` says which
-    arguments a user's function may write or return (None where unknown: then any).
+    arguments a user's function may write or return (None where unknown: then any). `flow` is
+    that of the function, where it is known.
 
     >>> from ..frontend.lower import program
     >>> sorted(active_names(program("b = a; n = 2.0; return b"), ["a"], {}, None))
     ['a', 'b']
     """
-    flow = flow_edges(function, kinds, book, effects)
+    flow = flow or flow_edges(function, kinds, book, effects)
     found = _carrying(function, flow, wrt, kinds, book, targets)
     _refuse_hidden_sharing(function, flow, found)
     return _names_only(found)
 
 
 def useful_names(
-    function: ir.Function, kinds: Mapping[str, Kind], book: Any, effects: EffectsOf | None = None
+    function: ir.Function, flow: Flow, kinds: Mapping[str, Kind], book: Any
 ) -> frozenset[str]:
     """The names on which the result depends."""
-    flow = flow_edges(function, kinds, book, effects)
     wanted = (*_returned(function, kinds, book), *written_parameters(function, flow), OUTSIDE)
     return _names_only(_reachable(wanted, flow.predecessors, {}))
 
 
 def carrying_names(
-    function: ir.Function,
-    wrt: Collection[str],
-    kinds: Mapping[str, Kind],
-    book: Any,
-    effects: EffectsOf | None = None,
+    function: ir.Function, flow: Flow, wrt: Collection[str], kinds: Mapping[str, Kind], book: Any
 ) -> frozenset[str]:
     """`active_names`, asked before it is settled which names share memory."""
-    flow = flow_edges(function, kinds, book, effects)
     return _names_only(_carrying(function, flow, wrt, kinds, book, None))
 
 
@@ -103,17 +99,9 @@ def _functions_for_constants(function: ir.Function, book: Any) -> set[str]:
     return made - others
 
 
-def varied_names(
-    function: ir.Function,
-    wrt: Collection[str],
-    kinds: Mapping[str, Kind],
-    book: Any,
-    effects: EffectsOf | None = None,
-) -> frozenset[str]:
+def varied_names(flow: Flow, wrt: Collection[str], kinds: Mapping[str, Kind]) -> frozenset[str]:
     """The names that depend differentiably on `wrt`, useful or not."""
-    flow = flow_edges(function, kinds, book, effects)
-    found = _reachable(wrt, flow.successors, kinds)
-    return _names_only(found)
+    return _names_only(_reachable(wrt, flow.successors, kinds))
 
 
 def refuse_fields_like_arrays(function: ir.Function, varied: Collection[str]) -> None:

@@ -6,6 +6,7 @@ A write in place that may be seen through another live name is a *conflict*. A p
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -139,11 +140,10 @@ class Sharing(Problem[Pairs]):
             shared = whole | self.sources.elements(stmt.value)
             self.given_whole |= {_param(n) for n in pairs.partners(whole) if _is_given(n)}
             self.given_back |= {_param(n) for n in pairs.partners(shared) if _is_given(n)}
-        live = self.facts.live_after(stmt)
         self.indexed |= self._indexed_by(stmt) | _changed_by_method(stmt)
         for node in self.sources.written(stmt):
             self.direct.setdefault(node, stmt)
-            self._written(node, stmt, pairs, live & self.facts.looked_into_after(stmt))
+            self._written(node, stmt, pairs)
             if (
                 assigned_field(stmt)
                 or self._may_add_key(stmt)
@@ -153,20 +153,26 @@ class Sharing(Problem[Pairs]):
         if isinstance(stmt, ir.Assign):
             pairs = self._bind(stmt.target, stmt.value, pairs)
         pairs = self._stored(stmt, pairs)
-        return pairs.kept(lambda node: owner(node) in live or _is_given(node))
+        live = functools.partial(self.facts.is_live_after, stmt)
+        return pairs.kept(lambda node: live(owner(node)) or _is_given(node))
 
-    def _written(self, node: str, stmt: ir.Stmt, pairs: Pairs, live: frozenset[str]) -> None:
+    def _written(self, node: str, stmt: ir.Stmt, pairs: Pairs) -> None:
         """The live nodes that see a write, and the containers of which two items see it."""
         for other in sorted(pairs.partners((node,))):
             if _is_given(other):
                 self.changed.add(_param(other))
                 if not _replaces_item(node, other, stmt):
                     self.changed_inside.add(_param(other))
-            elif owner(other) in live and not self._are_apart(node, other, stmt):
+            elif self._is_seen(owner(other), stmt) and not self._are_apart(node, other, stmt):
                 if owner(other) != owner(node):
                     self.conflicts.setdefault((node, other), stmt)
                 if (other, other) in pairs:
                     self.conflicts.setdefault((other, other), stmt)
+
+    def _is_seen(self, name: str, stmt: ir.Stmt) -> bool:
+        """Whether what a statement writes may be looked at under a name afterwards."""
+        facts = self.facts
+        return facts.is_live_after(stmt, name) and facts.is_looked_into_after(stmt, name)
 
     def _are_apart(self, written: str, other: str, stmt: ir.Stmt) -> bool:
         """Whether what a statement changes is a list or dict itself, and `other` an array."""

@@ -74,9 +74,9 @@ class Structure:
         number = self.number(stmt)
         return self.index.parents[number], self.index.branches[number]
 
-    def live_after(self, stmt: ir.Stmt) -> frozenset[str]:
-        """The names that may still be read after a statement."""
-        return frozenset(self.sets.names(self.live.after[self.number(stmt)]))
+    def is_live_after(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether a name may still be read after a statement."""
+        return self.sets.has(self.live.after[self.number(stmt)], name)
 
     def live_in(self, block: BlockKey) -> frozenset[str]:
         """The names that a block, or what comes after it, may read before they are bound."""
@@ -89,9 +89,9 @@ class Structure:
         targets = ir.binds(owner) if isinstance(owner, ir.For) else ()
         return self.live.starts[block] & ~self.sets.mask(targets)
 
-    def looked_into_after(self, stmt: ir.Stmt) -> frozenset[str]:
-        """The names whose content may still be looked at after a statement."""
-        return frozenset(self.sets.names(self.live_contents.after[self.number(stmt)]))
+    def is_looked_into_after(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether the content of a name may still be looked at after a statement."""
+        return self.sets.has(self.live_contents.after[self.number(stmt)], name)
 
     def single(self, name: str) -> ir.Stmt | None:
         """The one statement that binds a name, or None (parameters, several definitions)."""

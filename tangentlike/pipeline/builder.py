@@ -39,7 +39,7 @@ from ..ad.specialize.inner_functions import PlainFunctions, with_inner_functions
 from ..ad.specialize.known_callees import KnownCallees
 from ..ad.specialize.methods import Methods
 from ..ad.specialize.stored_types import stored_kinds
-from ..analysis.activity import active_names, refuse_unknown, useful_names, varied_names
+from ..analysis.activity import active_names, refuse_unknown, useful_names
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
@@ -344,15 +344,16 @@ class Builder:
     def _refuse_cut_paths(
         self, function: ir.Function, wrt: tuple[str, ...], context: Context
     ) -> None:
-        kinds, effects = context.kinds, context.sources().effects
-        varied = functools.cache(lambda: varied_names(function, wrt, kinds, self.book, effects))
+        varied = functools.cache(lambda: context.varied(function, wrt))
         refuse_varied_functions(function, varied)
         refuse_written_attributes(function, varied, context.sources().written)
         refuse_cut_paths(
             function,
             varied,
-            functools.cache(lambda: useful_names(function, kinds, self.book, effects)),
-            kinds,
+            functools.cache(
+                lambda: useful_names(function, context.flow(function), context.kinds, self.book)
+            ),
+            context.kinds,
         )
 
     def computes_complex(self, lowered: Lowered, given: Mapping[str, Kind], seen: set[int]) -> bool:
@@ -404,15 +405,13 @@ class Builder:
     ) -> frozenset[str]:
         """The names that carry derivatives; refuses what nothing is known of. A caller sees what
         becomes of `shared`; with None of all parameters that are written."""
-        effects = context.sources().effects
-        active = active_names(
-            function, wrt, context.kinds, self.book, targets=shared, effects=effects
-        )
+        flow = context.flow(function)
+        active = active_names(function, wrt, context.kinds, self.book, targets=shared, flow=flow)
         refuse_unknown(function, active, self.book, context.kinds, wrt)
         refuse_hidden_writes(function, active, context.kinds, self.book)
         cuts = cuts_made()
         if cuts is not None and cuts.made:
-            varied = varied_names(function, wrt, context.kinds, self.book, effects)
+            varied = context.varied(function, wrt)
             refuse_cut_callees(function, varied, active, cuts, self._keeps_effects)
         context.alike = depends_on_layout(function, self._body)
         return active
@@ -452,10 +451,7 @@ class Builder:
         of its loops."""
         with self.record.stage("prepared") as run:
             function, facts, aliases = rebind_updates(function, context, frozenset(shared))
-            effects = context.sources().effects
-            varied = functools.partial(
-                varied_names, function, wrt, context.kinds, self.book, effects
-            )
+            varied = functools.partial(context.varied, function, wrt)
             preparation = Preparation(function, facts, aliases, context, varied)
             run.made = prepared = preparation.run()
             if self.copies:
@@ -492,9 +488,8 @@ class Builder:
         aliases = one_memory(function, writes, context)
         preparation = IdentityPreparation(function, facts, aliases, context)
         function = preparation.run()
-        sources = context.sources()
-        effects, kinds = sources.effects, context.kinds
-        active = active_names(function, wrt, kinds, self.book, targets=shared, effects=effects)
+        sources, kinds, flow = context.sources(), context.kinds, context.flow(function)
+        active = active_names(function, wrt, kinds, self.book, targets=shared, flow=flow)
         refuse_unknown(function, active, self.book, kinds, wrt)
         refuse_hidden_writes(function, active, kinds, self.book)
         context.alike = True
@@ -526,7 +521,7 @@ class Builder:
 
         @functools.cache
         def varied() -> frozenset[str]:
-            return varied_names(function, wrt, context.kinds, self.book, sources.effects)
+            return context.varied(function, wrt)
 
         if containers:  # (before their changes are spelled as new containers)
             self.outside.check_containers(function, varied, sources)

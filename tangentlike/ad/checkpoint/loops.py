@@ -11,7 +11,6 @@ import dataclasses
 import operator
 
 from ... import ir
-from ...analysis.activity import varied_names
 from ...analysis.aliases import effects_of
 from ...analysis.structure import structure
 from ...errors import InternalError, UnsupportedError
@@ -74,10 +73,7 @@ class LoopPair(Maker):
         self.steps = ir.Call(
             ir.Ref(steps.__name__, steps), tuple(map(ir.Var, params)), at=self.plan.place
         )
-        sources = context.sources()
-        varied = varied_names(
-            self.function, self.request.active, context.kinds, context.book, sources.effects
-        )
+        varied = context.varied(self.function, self.request.active)
         self.active = tuple(p for p in params if p in varied)
         indexed = {
             part.base.name

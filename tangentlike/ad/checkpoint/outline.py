@@ -229,7 +229,7 @@ class _Outlining(ir.Rewriter):
         live = self.facts.live_in(self.facts.block(loop, 0))
         if isinstance(loop, ir.While):
             live |= ir.reads(loop)
-        carried = bound & (live | self.facts.live_after(loop))
+        carried = {n for n in bound if n in live or self.facts.is_live_after(loop, n)}
         for name in sorted(carried):
             if not self.bound.is_bound_before(loop, name):
                 raise UnsupportedError(

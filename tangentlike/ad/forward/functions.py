@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from ... import ir
 from ...analysis.declared import kind_from_annotation
-from ...analysis.flow import Flow, flow_edges
+from ...analysis.flow import Flow
 from ...analysis.memory import element
 from ...analysis.structure import structure
 from ...frontend.jumps import last_to_raise
@@ -49,7 +49,7 @@ def forward(
     Before: `def f(a): b = np.sin(a); return b`. After: `def f_jvp(a, a_dot): b = np.sin(a);
     b_dot = np.cos(a) * a_dot; return b, b_dot`.
     """
-    flow = flow_edges(function, context.kinds, context.book, context.sources().effects)
+    flow = context.flow(function)
     named = tangent_parameters(function, wrt)
     context.names.take(named.values())
     discarded = Discarded(function, frozenset(active), context)

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Iterator
 
 from ... import ir
-from ...analysis.activity import varied_names
 from ...analysis.operations import is_python_function, rule_object
 from ...analysis.record_types import required_fields
 from ...analysis.refusals import unknown_class
@@ -109,8 +108,7 @@ def starred_calls(function: ir.Function, wrt: tuple[str, ...], context: Context)
     """A function in which calls that may carry derivatives have no starred arguments."""
     if not any(_starred(stmt) for stmt in ir.statements(function.body)):
         return function
-    effects = context.sources().effects
-    varied = varied_names(function, wrt, context.kinds, context.book, effects)
+    varied = context.varied(function, wrt)
 
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
         call = _starred(stmt)

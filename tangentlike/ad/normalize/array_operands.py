@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from ... import ir
-from ...analysis.activity import varied_names
 from ...ir.kind import Kind
 from ...rules import programs
 from ...rules.book import resolve
@@ -111,8 +110,7 @@ def operands_as_arrays(
 
     @functools.cache
     def varied() -> frozenset[str]:
-        effects = context.sources().effects
-        return varied_names(function, wrt, context.kinds, context.book, effects)
+        return context.varied(function, wrt)
 
     return ir.with_body(function, ir.rewrite(function.body, after=statement))
 

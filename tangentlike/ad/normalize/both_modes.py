@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import ir
-from ...analysis.activity import has_fields_like_arrays, refuse_fields_like_arrays, varied_names
+from ...analysis.activity import has_fields_like_arrays, refuse_fields_like_arrays
 from ..context import Context
 from .arguments import spell_arguments, starred_calls
 from .array_operands import operands_as_arrays
@@ -18,8 +18,7 @@ def spelled(function: ir.Function, wrt: tuple[str, ...], context: Context) -> ir
     """The function itself where there is nothing to spell out."""
     function = no_dicts_for_their_items(function, wrt, context)
     if reads_dicts(function) or calls_containers(function) or has_fields_like_arrays(function):
-        effects = context.sources().effects
-        varied = varied_names(function, wrt, context.kinds, context.book, effects)
+        varied = context.varied(function, wrt)
         refuse_fields_like_arrays(function, varied)
         function = reads_by_key(function, varied, context)
         function = plain_container_calls(function, varied, context)

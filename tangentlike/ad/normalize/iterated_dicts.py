@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ... import ir
-from ...analysis.activity import varied_names
 from ..context import Context
 
 _VIEWS = ("items", "keys", "values")
@@ -35,8 +34,7 @@ def no_dicts_for_their_items(
     found -= _views(function)
     if not found or not _makes_dicts(function, context, set()):
         return function
-    effects = context.sources().effects
-    checked = found & varied_names(function, wrt, context.kinds, context.book, effects)
+    checked = found & context.varied(function, wrt)
     if not checked:
         return function
     helper = context.helper("require_no_dict")

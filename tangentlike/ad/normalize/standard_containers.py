@@ -29,7 +29,6 @@ from collections.abc import Collection
 from typing import Any
 
 from ... import ir
-from ...analysis.activity import varied_names
 from ..context import ADD, LEN, SUB, Context
 from .container_calls import IN, NOT
 
@@ -51,8 +50,7 @@ def as_lists_and_dicts(
     """`q = deque(); q.appendleft(x)` -> `q = []; q.insert(0, x)`, for what carries derivatives."""
     if not any(_made(stmt) is not None for stmt in ir.statements(function.body)):
         return function
-    effects = context.sources().effects
-    varied = varied_names(function, wrt, context.kinds, context.book, effects)
+    varied = context.varied(function, wrt)
     found = {
         name: container
         for name, container in _containers(function, context).items()

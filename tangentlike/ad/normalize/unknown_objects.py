@@ -24,7 +24,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ... import ir
-from ...analysis.activity import carrying_names, varied_names
+from ...analysis.activity import carrying_names
+from ...analysis.flow import flow_edges
 from ...analysis.kinds import infer_kinds
 from ...analysis.operations import GENERATORS, is_container_method, operands, rule_object
 from ...analysis.refusals import unknown_class
@@ -57,7 +58,8 @@ def methods_of_unknown_objects(
     # (What the methods of containers give is known, and what these give is not.)
     known = {name: context.kinds[name] for name in function.param_names if name in context.kinds}
     kinds = infer_kinds(whole, known, context.book) if looked_up else context.kinds
-    carrying = carrying_names(whole, wrt, kinds, context.book, effects=effects)
+    flow = flow_edges(whole, kinds, context.book, effects)
+    carrying = carrying_names(whole, flow, wrt, kinds, context.book)
     other = _of_no_array(function)
     chosen: dict[int, ir.Block] = {}
     for stmt in _these(function, calls):
@@ -124,9 +126,7 @@ def _containers_checked(
                     found[id(stmt)] = stmt, call
     if not found:
         return function
-    varied = varied_names(
-        function, wrt, context.kinds, context.book, effects=context.sources().effects
-    )
+    varied = context.varied(function, wrt)
     checked = {
         key: (_check("require_container", call, stmt.origin, context), stmt)
         for key, (stmt, call) in found.items()
@@ -267,8 +267,7 @@ def late_operators(function: ir.Function, wrt: tuple[str, ...], context: Context
         return [ir.Assign(name, made, stmt.origin), dataclasses.replace(stmt, value=called)]
 
     whole = _rewritten(function, {id(s): replaced(s) for s in calls})
-    effects = context.sources().effects
-    varied = varied_names(whole, wrt, context.kinds, context.book, effects)
+    varied = context.varied(whole, wrt)
     chosen = [s for s in calls if not ir.names_in(s.value.args[0]) & varied]  # type: ignore[union-attr]
     return _rewritten(function, {id(s): replaced(s) for s in chosen}) if chosen else function
 

@@ -11,7 +11,6 @@ import dataclasses
 from collections.abc import Collection, Iterator
 
 from ... import ir
-from ...analysis.activity import varied_names
 from ...analysis.aliases import Aliases, analyse_aliases
 from ...analysis.operations import CONTAINER_METHODS, MUTATING_METHODS
 from ...analysis.refusals import special_container
@@ -34,8 +33,7 @@ def refuse_changed_containers(
     length stays."""
     if not any(_changed_by(s) or isinstance(s, ir.Update) for s in ir.statements(function.body)):
         return function
-    effects = context.sources().effects
-    varied = varied_names(function, wrt, context.kinds, context.book, effects)
+    varied = context.varied(function, wrt)
     varied -= {special_container(stmt)[0] for stmt in ir.statements(function.body)}
 
     def statement(stmt: ir.Stmt) -> Iterator[ir.Stmt]:

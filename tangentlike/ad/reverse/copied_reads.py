@@ -48,7 +48,7 @@ def copied_reads(
     facts = structure(function, shared)
     aliases = analyse_aliases(Sharing(facts, sources))
     active = active_names(
-        function, wrt, context.kinds, context.book, targets=shared, effects=sources.effects
+        function, wrt, context.kinds, context.book, targets=shared, flow=context.flow(function)
     )
     later = solve(function, _WrittenLater(aliases, sources, shared), facts.index)
     copying = _Copying(facts, aliases, active, context, counters, later)

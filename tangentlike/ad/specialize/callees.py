@@ -511,6 +511,7 @@ class CalleeEffects:
         self._lowered = lowered
         self._find = find
         self._found: dict[_Key, Effects] = {}
+        self._estimates: set[_Key] = set()  # that nothing has asked for yet
         self._keep: list[Any] = []  # so that ids stay unique
 
     def of(self, obj: Any, kinds: Mapping[str, Kind] | None = None) -> Effects | None:
@@ -520,6 +521,7 @@ class CalleeEffects:
         key = (id(obj), frozenset((kinds or {}).items()))
         if key not in self._found:
             self._keep.append(obj)
+            before = dict(self._found)
             self._found[key] = Effects()  # a recursive call sees the estimate so far
             try:
                 lowered = self._lowered(obj)
@@ -527,10 +529,13 @@ class CalleeEffects:
                 del self._found[key]
                 return None
             while True:
+                self._estimates.add(key)
                 found = self._find(lowered, kinds or {})
-                if found == self._found[key]:
+                if key in self._estimates or found == self._found[key]:
                     break
-                self._found[key] = found
+                self._found = {**before, key: found}  # (that of others may rest on the estimate)
+            self._found[key] = found
+        self._estimates.discard(key)
         return self._found[key]
 
     def here(self, obj: Any, kinds: Mapping[str, Kind]) -> Effects | None:
