@@ -10,6 +10,7 @@ import pytest
 
 import tangentlike as tl
 from tangentlike.pipeline.table import STAGE_NAMES
+from tangentlike.pytree import leaves
 
 X = np.array([0.5, -1.0, 2.0])
 Y = np.array([1.5, 0.25, -0.5])
@@ -384,6 +385,38 @@ def test_results_that_are_no_scalars() -> None:
         tl.grad(lambda x: 2.0 * x)(X)
     assert "shape (3,)" in str(error.value)
     assert "tl.vjp" in str(error.value) and "tl.jacobian" in str(error.value)
+
+
+EIGHT = np.arange(8.0)
+
+
+def test_gradients_by_several_arguments_own_their_memory() -> None:
+    """The adjoints of `a` and `b` are one value, and that of `c` a view of an outer array."""
+
+    def total(a: Any, b: Any, c: Any) -> Any:
+        return np.sum(a + b) + np.sum(c * EIGHT[1:])
+
+    given = (np.ones(3), np.ones(3), np.ones(7))
+    found = tl.grad(total, wrt=(0, 1, 2))(*given)
+    every = (*found, *given, EIGHT)
+    pairs = ((a, b) for i, a in enumerate(every) for b in every[:i] if a is not b)
+    assert not any(np.may_share_memory(a, b) for a, b in pairs)
+    for bar in found:
+        bar[...] = 5.0  # (one that is not writeable, or another one's, would show)
+    assert [bar.tolist() for bar in tl.grad(total, wrt=(0, 1, 2))(*given)] == [
+        [1.0] * 3,
+        [1.0] * 3,
+        list(range(1, 8)),
+    ]
+
+
+def test_what_is_complex_in_a_container_is_seen() -> None:
+    ring: list[Any] = [1.0]
+    ring.append(ring)
+    real = [1.0, (2, "a", None), {"w": np.ones(2)}, np.float32(1.0), True]
+    assert not leaves.is_complex(real) and not leaves.is_complex(ring)
+    for value in (1j, np.complex64(1), np.ones(2, complex), {"w": [1j]}, [ring, (0.0, 1j)]):
+        assert leaves.is_complex(value) and leaves.is_complex([*real, value])
 
 
 def test_shared_memory_with_a_written_argument() -> None:

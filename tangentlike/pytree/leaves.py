@@ -156,23 +156,24 @@ def is_complex(value: Any, above: tuple[Any, ...] = ()) -> bool:
     """Whether a number or an array is complex, or anything in a container (`above` are those that
     it is in: one may contain itself)."""
     kind = type(value)
-    if kind is float:
-        return False
-    if kind is np.ndarray:  # the usual case first: every call comes through here
+    if kind is np.ndarray:  # the usual cases first: every call comes through here
         return bool(value.dtype.kind == "c")
-    if kind is dict and not any(value is outer for outer in above):
-        around = (*above, value)
-        return any(is_complex(item, around) for item in value.values())
-    if is_array(value) or isinstance(value, np.generic):
-        return dtype_class(value) == "c"
-    if isinstance(value, (complex, int, str, type(None))):
-        return isinstance(value, complex)
-    if is_flat(value):
-        return complex in set(map(type, value))
-    if any(value is outer for outer in above):
-        return False
+    if kind in PLAIN:
+        return kind is complex
+    if kind is not tuple and kind is not list:
+        if is_array(value) or isinstance(value, np.generic):
+            return dtype_class(value) == "c"
+        if isinstance(value, (complex, int, str)):
+            return isinstance(value, complex)
+    for outer in above:
+        if value is outer:
+            return False
     around = (*above, value)
-    return any(is_complex(item, around) for item in held_by(value) or ())
+    for item in value if kind is tuple or kind is list else held_by(value) or ():
+        kind = type(item)
+        if kind is complex or (kind not in PLAIN and is_complex(item, around)):
+            return True
+    return False
 
 
 def is_foreign(value: Any) -> bool:
@@ -297,11 +298,12 @@ def own_memory(results: list[Any], others: Iterable[Any]) -> list[Any]:
             every.append(other)
         elif kind not in PLAIN and not isinstance(other, _BARE):
             every.extend(arrays(other))
-    if len(results) == 1 and type(results[0]) is np.ndarray and results[0].base is None:
-        result: Any = results[0]  # (the usual case, made quick: an array that owns its memory)
-        for other in every:
-            if id(result) in (id(other), id(getattr(other, "base", None))):
-                return [result.copy()]
+    owners = {id(_base(other)) for other in every}
+    for result in results:  # (the usual case, made quick: arrays that own their memory)
+        if type(result) is not np.ndarray or result.base is not None or id(result) in owners:
+            break
+        owners.add(id(result))
+    else:
         return results
     taken = _Taken()
     for other in every:
