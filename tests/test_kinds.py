@@ -152,7 +152,7 @@ def test_a_carried_state_keeps_its_shape() -> None:
 
     example = {"w": np.ones((4, 4)), "u": np.ones((4, 3)), "xs": np.ones((5, 3))}
     found = kinds(f, **kinds_from_example(example))
-    assert found["h"].shape == ("w.0",) and found["wh"].same_shape(found["ux"])
+    assert found["h"].shape == ("w.0!",) and found["wh"].same_shape(found["ux"])
 
 
 def test_fancy_and_unknown_keys_are_not_taken_for_numbers() -> None:
@@ -301,8 +301,8 @@ def test_examples_give_ranks_and_symbols() -> None:
             "z": 1j,
         }
     )
-    assert found["w"].shape == ("w.0", "w.1") and found["b"].shape == ("w.1",)
-    assert found["one"].shape == (1, "w.1")
+    assert found["w"].shape == ("w.0!", "w.1!") and found["b"].shape == ("w.1!",)
+    assert found["one"].shape == (1, "w.1!")
     assert found["flag"].dtype == "bool" and found["k"] == INT
     assert found["layers"].item is not None and found["layers"].item.form == "array"
     assert found["p"].items == (FLOAT, INT) and found["d"].item == FLOAT

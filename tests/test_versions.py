@@ -36,12 +36,12 @@ def test_the_text_is_that_of_the_types_of_the_last_call():
     gradient = tl.grad(lambda a, b: np.sum(np.tanh(a + b) * a), wrt=(0, 1))
     assert "unbroadcast" in gradient.source and not gradient.versions
     gradient(VECTOR, VECTOR + 1.0)
-    assert gradient.source.startswith("# for a: float[:], b: float[:]\n")
+    assert gradient.source.startswith("# for a: float[n], b: float[n]\n")
     assert "unbroadcast" not in gradient.source
     gradient(MATRIX, VECTOR)
     assert "np.sum(" in gradient.source and "axis=0" in gradient.source
-    assert list(gradient.versions) == ["a: float[:], b: float[:]", "a: float[:, :], b: float[:]"]
-    assert gradient.versions["a: float[:, :], b: float[:]"] == gradient.source
+    assert list(gradient.versions) == ["a: float[n], b: float[n]", "a: float[:, n], b: float[n]"]
+    assert gradient.versions["a: float[:, n], b: float[n]"] == gradient.source
     assert gradient.source_for(1.0, 2.0).startswith("# for a: float, b: float\n")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..frontend.structures import is_object, structure_of
-from ..ir.kind import BOOL, FLOAT, INT, OTHER, UNKNOWN, Dim, Kind
+from ..ir.kind import BOOL, FLOAT, INT, MANY, OTHER, UNKNOWN, Dim, Kind
 from ..pytree.leaves import is_array
 
 COMPLEX = Kind("number", "complex", ())
@@ -97,11 +97,12 @@ def _last_name(tree: ast.expr) -> str:
 def kinds_from_example(args: Mapping[str, Any]) -> dict[str, Kind]:
     """Kinds of example arguments: ranks stay, sizes become symbols, equal sizes one symbol.
 
-    A size of 1 stays 1, because it broadcasts; so an example decides what may broadcast.
+    A size of 1 stays 1, because it broadcasts, and the others are not 1: so an example decides
+    what may broadcast.
 
     >>> kinds = kinds_from_example({"w": np.ones((3, 2)), "x": np.ones(2), "k": 4})
     >>> kinds["w"].shape, kinds["x"].shape, kinds["k"].dtype
-    (('w.0', 'w.1'), ('w.1',), 'int')
+    (('w.0!', 'w.1!'), ('w.1!',), 'int')
     """
     symbols: dict[int, str] = {}
     return {name: _example(value, name, symbols) for name, value in args.items()}
@@ -126,7 +127,7 @@ def _example(value: Any, name: str, symbols: dict[int, str], above: tuple[Any, .
         dims = tuple(_dim(n, f"{name}.{axis}", symbols) for axis, n in enumerate(value.shape))
         return Kind("array", _dtype_class(np.dtype(value.dtype)), dims)
     if is_object(value):
-        return structure_of(value)
+        return structure_of(value, ranks=True)
     return OTHER if value is None or isinstance(value, (str, bytes)) else UNKNOWN
 
 
@@ -150,7 +151,7 @@ def _join_all(kinds: list[Kind]) -> Kind | None:
 
 
 def _dim(size: int, symbol: str, symbols: dict[int, str]) -> Dim:
-    return 1 if size == 1 else symbols.setdefault(size, symbol)
+    return 1 if size == 1 else symbols.setdefault(size, f"{symbol}{MANY}")
 
 
 def _dtype_class(dtype: np.dtype[Any]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..frontend.structures import is_function, is_object, structure_of
-from ..ir.kind import FUNCTION, UNKNOWN, Kind, Shape
+from ..ir.kind import FUNCTION, UNKNOWN, Kind, Shape, is_many
 from ..pytree import leaves
 
 UNSTATED = type("Unstated", (), {})()  # an example that promises nothing
@@ -63,7 +63,7 @@ def _holds(kind: Kind, value: Any, sizes: dict[str, int]) -> bool:
             return False
         return _class_holds(kind, np.dtype(type(value)).kind, exact=False)
     if kind.form == "object":
-        return structure_of(value) in (kind.among or (kind,))
+        return structure_of(value, ranks=True) in (kind.among or (kind,))
     if kind == FUNCTION:
         return is_function(value)
     if kind.form == "other" and kind.cls is not None:
@@ -104,7 +104,7 @@ def _shape_holds(promised: Shape, shape: tuple[int, ...], sizes: dict[str, int])
         return False
     for dim, size in zip(promised, shape, strict=True):
         if type(dim) is str:
-            if sizes.setdefault(dim, size) != size:
+            if sizes.setdefault(dim, size) != size or (size == 1 and is_many(dim)):
                 return False
         elif dim is not None and dim != size:
             return False
@@ -112,13 +112,14 @@ def _shape_holds(promised: Shape, shape: tuple[int, ...], sizes: dict[str, int])
 
 
 def stand_in(value: Any, count: list[int] | None = None) -> Any:
-    """An example that promises of `value` its type and rank and no more: all sizes differ."""
+    """An example that promises of `value` its type, its rank, which axes have length 1, and no
+    more: all other sizes differ."""
     used = [1] if count is None else count
     if leaves.is_array(value):
         shape = []
-        for _ in value.shape:
-            used[0] += 1
-            shape.append(used[0])
+        for size in value.shape:
+            used[0] += size != 1
+            shape.append(1 if size == 1 else used[0])
         return np.broadcast_to(np.zeros((), value.dtype), shape)
     if isinstance(value, (list, tuple)):
         items = [stand_in(item, used) for item in value]

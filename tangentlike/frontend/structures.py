@@ -12,7 +12,7 @@ import dis
 import functools
 import inspect
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import runtime
 from ..errors import TangentlikeError
-from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, UNKNOWN, Deciding, Exact, Kind
+from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, UNKNOWN, Deciding, Dim, Exact, Kind
 from ..pytree import leaves
 from .owners import is_machinery, is_pythons
 
@@ -53,7 +53,35 @@ def structures_of(given: Mapping[str, Any]) -> Structures:
             refuse_fields_like_arrays(name, value)
             kind = structure_of(value, ranks=True)
         found.append((name, kind))
-    return tuple((name, kind) for name, kind in found if kind != UNKNOWN)
+    return tuple((name, kind) for name, kind in _with_sizes(found, given) if kind != UNKNOWN)
+
+
+def _with_sizes(
+    found: Iterable[tuple[str, Kind]], given: Mapping[str, Any]
+) -> Iterator[tuple[str, Kind]]:
+    """The same, with one name for all axes of arguments that are equally long, and not of length
+    1: a letter that no argument has where there are several.
+
+    >>> x, y = np.ones((2, 5)), np.ones(5)
+    >>> [kind.shape for _, kind in structures_of({"x": x, "y": y})]
+    [('x.0!', 'n!'), ('n!',)]
+    """
+    arrays = {name: given[name].shape for name, kind in found if kind.form == "array"}
+    counts = collections.Counter(size for shape in arrays.values() for size in shape)
+    letters = (letter for letter in _LETTERS if letter not in given)
+    names: dict[int, Dim] = {1: 1}
+    for name, shape in arrays.items():
+        for axis, size in enumerate(shape):
+            if size not in names:
+                letter = next(letters, None) if counts[size] > 1 else None
+                names[size] = f"{letter or f'{name}.{axis}'}{MANY}"
+    for name, kind in found:
+        if name in arrays:
+            kind = replace(kind, shape=tuple(names[size] for size in arrays[name]))
+        yield name, kind
+
+
+_LETTERS = "nmkpqrstdghjuvw"
 
 
 def with_exact(required: Structures, given: Mapping[str, Any]) -> Structures:

@@ -340,10 +340,13 @@ BOOL = Kind("number", "bool", ())
 
 
 def described(kind: Kind) -> str:
-    """A kind as a reader knows it, arrays by their axes: those of length 1 are marked.
+    """A kind as a reader knows it, arrays by their axes: those of length 1, and those that several
+    have in common, are marked.
 
     >>> described(Kind("array", "float", (MANY, 1))), described(Kind("list", item=FLOAT))
     ('float[:, 1]', 'list[float]')
+    >>> described(Kind("array", "int", ("x.0!", "n!")))
+    'int[:, n]'
     >>> described(Kind("dict", items=(FLOAT, UNKNOWN), names=("rate", "kind")))
     'dict(rate: float)'
     """
@@ -358,7 +361,7 @@ def described(kind: Kind) -> str:
         return dtype
     if kind.form == "array":
         shape = kind.shape if isinstance(kind.shape, tuple) else None
-        axes = "..." if shape is None else ", ".join("1" if d == 1 else ":" for d in shape)
+        axes = "..." if shape is None else ", ".join(map(_described_size, shape))
         return f"{dtype}[{axes}]"
     if kind.form == "object" or kind.cls is not None:
         classes = kind.among or (kind,)
@@ -369,6 +372,11 @@ def described(kind: Kind) -> str:
         inside = kind.items if kind.items is not None else (kind.item,) if kind.item else ()
         return f"{kind.form}[{', '.join(map(described, inside))}]" if inside else kind.form
     return "object" if kind.module is None else getattr(kind.module, "__name__", "module")
+
+
+def _described_size(size: Dim) -> str:
+    text = str(size).removesuffix(MANY)
+    return text if size == 1 or (size is not None and text.isalpha()) else ":"
 
 
 def _described_object(kind: Kind) -> str:

@@ -15,7 +15,7 @@ from .book import KindOf
 from .decisions import is_literal, literal
 
 _KEEPING: dict[ir.Expr, str] = {ir.Const(None): "None", ir.Const(...): "..."}  # take no axis
-_TRIMMED = re.compile(r"(?P<whole>.+)-(?P<count>\d+)")
+TRIMMED = re.compile(r"(?P<whole>.+)-(?P<count>\d+)")
 
 
 def index_kind(base: Kind, key: ir.Expr, kind_of: KindOf) -> Kind:
@@ -143,7 +143,7 @@ def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...]) -> tuple[Dim, ...] | Non
             dims.append(1)
         else:
             if isinstance(part, ir.Slice):
-                dims.append(_sliced(base.shape[axis], part))
+                dims.append(sliced(base.shape[axis], part))
             axis += 1
     return (*dims, *base.shape[axis:])
 
@@ -151,10 +151,10 @@ def _basic_dims(base: Kind, parts: tuple[ir.Expr, ...]) -> tuple[Dim, ...] | Non
 # ------------------------------------------------------------------------ sizes of slices
 
 
-def _sliced(size: Dim, part: ir.Slice) -> Dim:
+def sliced(size: Dim, part: ir.Slice) -> Dim:
     """The size that a slice leaves of an axis; None where a bound is not a literal.
 
-    >>> _sliced("n", ir.Slice(ir.Const(1), ir.Const(-1))), _sliced("n", ir.Slice(ir.Const(2)))
+    >>> sliced("n", ir.Slice(ir.Const(1), ir.Const(-1))), sliced("n", ir.Slice(ir.Const(2)))
     ('n-2', 'n-2')
     """
     bounds = _literal_bounds(part)
@@ -171,7 +171,7 @@ def _sliced(size: Dim, part: ir.Slice) -> Dim:
     if dropped is None:
         return f"{size}[{':'.join('' if b is None else str(b) for b in bounds)}]"
     # max(max(n - 2, 0) - 1, 0) is max(n - 3, 0): what is dropped adds up.
-    known = _TRIMMED.fullmatch(size)
+    known = TRIMMED.fullmatch(size)
     if known is None:
         return f"{size}-{dropped}" if dropped else size
     return f"{known['whole']}-{int(known['count']) + dropped}"
@@ -207,7 +207,7 @@ def _token(base: Kind, parts: tuple[ir.Expr, ...]) -> str | None:
     texts = []
     for part in parts:
         if isinstance(part, ir.Slice):
-            size = _sliced("n", part)
+            size = sliced("n", part)
             if not isinstance(size, str):
                 return None
             texts.append(size[1:] or ":")

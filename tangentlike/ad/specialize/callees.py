@@ -23,8 +23,9 @@ from ...frontend.lifting import lifted_of
 from ...frontend.lower import Lowered
 from ...frontend.marks import mark_of
 from ...frontend.primal import emitted_of
-from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Kind, is_many
+from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Dim, Kind, is_many, is_named
 from ...ir.names import Names
+from ...rules.index_kinds import TRIMMED, sliced
 from ...runtime.records import attribute_of
 from ..normalize.shadow_calls import as_functions
 from ..request import Reading
@@ -324,25 +325,27 @@ class Callees:
             lowered = self.lowered(call.fn.obj)
         except UnsupportedError:
             return UNKNOWN
-        kinds = known_arguments({p: kind_of(e) for p, e in actuals.items()}, lowered)
+        actual_kinds = {p: kind_of(e) for p, e in actuals.items()}
+        kinds = known_arguments(actual_kinds, lowered)
+        sizes = {own: size for size, own in _names_of_sizes(actual_kinds).items()}
         key = (id(call.fn.obj), tuple(sorted(kinds.items(), key=lambda i: i[0])))
         if key in self._results:
             self._assumed.discard(key)  # (what is being found was asked for: a recursive call)
-            return self._results[key]
+            return rough(self._results[key], sizes)
         if len(self._results) > _MOST_RESULTS:
             return UNKNOWN
         before = set(self._results)
         self._results[key] = FLOAT
         self._assumed.add(key)
-        found = rough(self.builder.result_kind(lowered, kinds))
+        found = self.builder.result_kind(lowered, kinds)
         if key not in self._assumed and found != FLOAT:  # claim nothing from what was assumed
             self._results = {k: v for k, v in self._results.items() if k in before}
             self._results[key] = UNKNOWN
             self.builder.forget_kinds()
-            found = rough(self.builder.result_kind(lowered, kinds))
+            found = self.builder.result_kind(lowered, kinds)
         self._assumed.discard(key)
         self._results[key] = found
-        return found
+        return rough(found, sizes)
 
     def pair(
         self,
@@ -438,7 +441,20 @@ def known_arguments(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Ki
     apart = told_apart(lowered.function)
     checked = checked_classes(lowered.function)
     told = {p: of_class(kind, checked[p]) if p in checked else kind for p, kind in kinds.items()}
-    return {p: UNKNOWN if p in apart else rough(kind) for p, kind in told.items()}
+    sizes = _names_of_sizes(kinds)
+    return {p: UNKNOWN if p in apart else rough(kind, sizes) for p, kind in told.items()}
+
+
+def _names_of_sizes(kinds: Mapping[str, Kind]) -> dict[Dim, Dim]:
+    """What a callee calls the sizes of arrays that it is given: after the first parameter that
+    has an axis of that length."""
+    names: dict[Dim, Dim] = {}
+    for name, kind in kinds.items():
+        shape = kind.shape if isinstance(kind.shape, tuple) else ()
+        for axis, size in enumerate(shape):
+            if size != 1 and is_named(size):
+                names.setdefault(size, f"{name}.{axis}{MANY if is_many(size) else ''}")
+    return names
 
 
 def _without_result(lowered: Lowered) -> Lowered:
@@ -455,18 +471,19 @@ def _gives_value(function: ir.Function) -> bool:
     return isinstance(last, ir.Return) and last.value not in (None, ir.Const(None))
 
 
-def rough(kind: Kind) -> Kind:
-    """A kind without the caller's names in it, so that equal requests are recognised."""
+def rough(kind: Kind, sizes: Mapping[Dim, Dim] | None = None) -> Kind:
+    """A kind without the caller's names in it, so that equal requests are recognised; `sizes` has
+    other names for sizes of arrays."""
     if kind.form == "object":
         return kind.map_inside(rough)
     if kind in (FUNCTION, NOTHING) or kind.module is not None:
         return kind
     shape = kind.shape
     if isinstance(shape, tuple):
-        shape = tuple(1 if d == 1 else MANY if is_many(d) else None for d in shape)
+        shape = tuple(_size(dim, sizes or {}) for dim in shape)
     else:
         shape = None
-    items = None if kind.items is None else tuple(map(rough, kind.items))
+    items = None if kind.items is None else tuple(rough(item, sizes) for item in kind.items)
     item = None if kind.item is None else rough(kind.item)
     cls = kind.cls if kind.has_methods else None
     return Kind(
@@ -475,6 +492,20 @@ def rough(kind: Kind) -> Kind:
         names=kind.names,
         lasting=kind.lasting,
     )
+
+
+def _size(dim: Dim, sizes: Mapping[Dim, Dim]) -> Dim:
+    """What `sizes` calls a size, also where something is cut off; else whether it is 1.
+
+    >>> _size("u.0!-2", {"u.0!": "n!"}), _size("u.0!-1", {"u.0!": "n!-2"}), _size("m!", {})
+    ('n!-2', 'n!-3', '!')
+    """
+    if dim in sizes:
+        return sizes[dim]
+    trimmed = TRIMMED.fullmatch(dim) if isinstance(dim, str) else None
+    if trimmed is not None and trimmed["whole"] in sizes:
+        return sliced(sizes[trimmed["whole"]], ir.Slice(ir.Const(int(trimmed["count"]))))
+    return 1 if dim == 1 else MANY if is_many(dim) else None
 
 
 def is_checkpointed(obj: Any, variants: Variants) -> bool:
