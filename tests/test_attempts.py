@@ -124,7 +124,33 @@ def context_in_the_body(x):
     return s * a[2]
 
 
+def looked_up(tables, key, other):
+    for table in tables:
+        try:
+            return table[key]
+        except KeyError:
+            pass
+    return other
+
+
+def read_in_a_later_round(x):
+    tables = [{"a": x[0]}, {"b": x[2]}]
+    return looked_up(tables, "b", x[1]) * looked_up(tables, "a", x[1]) * looked_up([], "", x[3])
+
+
+def keys_passed_over(x):
+    d, s = {"a": x[0]}, 0.0
+    for k in "abc":
+        try:
+            v = d[k]
+        except KeyError:
+            continue
+        s = s + v * x[1]
+    return s
+
+
 PROGRAMS = [
+    *(read_in_a_later_round, keys_passed_over),
     *(array_written, half_done_in_a_loop, jumps_and_finally, told_by_the_exception),
     *(context_in_the_body, read_by_the_handler, until_it_ends, entry_that_is_not_there, keys_made),
 ]

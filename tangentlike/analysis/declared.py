@@ -126,7 +126,7 @@ def _example(value: Any, name: str, symbols: dict[int, str], above: tuple[Any, .
     if is_array(value):
         dims = tuple(_dim(n, f"{name}.{axis}", symbols) for axis, n in enumerate(value.shape))
         return Kind("array", _dtype_class(np.dtype(value.dtype)), dims)
-    if is_object(value):
+    if is_object(value) or isinstance(value, (set, frozenset)):
         return structure_of(value, ranks=True)
     return OTHER if value is None or isinstance(value, (str, bytes)) else UNKNOWN
 

@@ -38,6 +38,7 @@ from .nested import Refused
 from .resolve import Looked, Scope, noting_lookups, still_means
 from .source import find_definition
 from .survey import survey
+from .targets import bound_once
 from .webs import reaching, renamed_webs, split_names
 
 read_block = program
@@ -156,7 +157,7 @@ def _lowered(
     function = lift_definitions(function, inlinable(function), scope, names, late)
     function = structure_jumps(function, names)
     function = flatten(function, names, scope, late)
-    function = spread_headers(function, names)
+    function = spread_headers(bound_once(function, names), names)
     function, found = copied_with(function, reaching(function), names)
     function, before = renamed_webs(function, found, names)
     refuse_contents(function)

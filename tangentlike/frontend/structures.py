@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import runtime
 from ..errors import TangentlikeError
-from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, UNKNOWN, Deciding, Dim, Exact, Kind
+from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, SET, UNKNOWN, Deciding, Dim, Exact, Kind
 from ..pytree import leaves
 from .owners import is_machinery, is_pythons
 
@@ -161,6 +161,8 @@ def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -
         return Kind("tuple", items=items, names=getattr(value, "_fields", ()) if ranks else ())
     if ranks and _is_plain_object(value):
         return replace(_object(value, above, ranks), cls=None)
+    if type(value) in (set, frozenset):
+        return SET
     if not isinstance(value, (list, dict)):
         return UNKNOWN
     ranks = ranks and not has_methods(type(value))  # (which may store something else)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
 from typing import Any
 
 from .. import ir
@@ -83,6 +85,30 @@ def _bind(target: nested.Place, value: Expr, origin: Origin, names: Names) -> li
     binds: list[ir.Stmt] = []
     pattern = _pattern(target, late, origin, names, binds)
     return [*made, Assign(pattern, value, origin), *binds]
+
+
+def bound_once(function: Function, names: Names) -> Function:
+    """Give a name that one unpacking binds several times to its last place only.
+
+    before::                          after::
+        p, _, _ = parts                   p, _2, _ = parts
+        for w, w in zip(xs, ys):          for w2, w in zip(xs, ys):
+    """
+
+    def distinct(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
+        if not isinstance(stmt, Assign | ir.For) or isinstance(stmt.target, str):
+            return None
+        left = Counter(ir.target_names(stmt.target))
+        if max(left.values(), default=1) == 1:
+            return None
+
+        def place(name: str) -> str:
+            left[name] -= 1
+            return names.fresh(name) if left[name] else name
+
+        return (dataclasses.replace(stmt, target=ir.map_target(stmt.target, place)),)
+
+    return ir.with_body(function, ir.rewrite(function.body, after=distinct))
 
 
 def _takes_out(value: Expr) -> bool:

@@ -277,7 +277,7 @@ def own_copies(values: Any) -> Any:
 def _copied(value: Any, copied: Callable[[Any], Any]) -> Any:
     if is_array(value):
         return value.copy()
-    if type(value) in (list, tuple, set):
+    if type(value) in (list, tuple):
         return type(value)(map(copied, value))
     if names_of(value) is not None:
         return type(value)(*map(copied, value))

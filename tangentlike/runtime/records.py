@@ -13,7 +13,8 @@ import functools
 import inspect
 import sys
 import types
-from collections import Counter, OrderedDict, defaultdict
+from array import array
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -356,7 +357,15 @@ def instance(cls: type, /, **attributes: Any) -> Any:
 
 
 def copied_fields(value: Any, item: Callable[[Any], Any]) -> Any:
-    """A copy of an object with `item` of each of its fields; other values as they are."""
+    """A copy of an object with `item` of each of its fields, of a deque or a set of items with
+    `item` of each of them; other values as they are."""
+    if type(value) in (deque, set):
+        made = copy.copy(value)  # (a deque keeps its `maxlen`)
+        made.clear()
+        (made.extend if type(value) is deque else made.update)(map(item, value))
+        return made
+    if isinstance(value, (bytearray, array)):
+        return value[:]
     fields = fields_of(value)
     if fields is None:
         return value

@@ -33,6 +33,7 @@ _ARRAY_WRITERS = {"fill": 0, "put": 1}  # the same for methods of arrays
 _MIRRORED = frozenset(
     ("append", "insert", "extend", "update", "setdefault", "appendleft", "extendleft")
 )
+_TAKING_ITEMS = ("extend", "extendleft")
 _STRUCTURAL = frozenset(("pop", "popleft", "popitem", "clear", "reverse"))
 _REORDERING = frozenset(("sort", "partition", "resize", "remove", "itemset"))
 
@@ -79,6 +80,8 @@ def update(stmt: ir.Update, state: Tangents) -> list[ir.Stmt]:
     value = state.tangent(stmt.value)
     if stmt.op.obj in _ACCUMULATING:
         return _accumulated(stmt, dot, value, state)
+    if stmt.op.obj is operator.ior and state.kind_of(stmt.target).form == "dict":
+        return [stmt, _mirrored("update", dot, (stmt.value,), (), state)]
     if stmt.op.obj in _SCALING and value is None:
         line = ir.Update(dot, stmt.op, stmt.value, state.tangent_origin())
         return [line, stmt]
@@ -97,11 +100,20 @@ def _accumulated(
         if in_array or state.kind_of(stmt.value).form == "number":
             return [stmt]
         # A number may become an array here, and a list grow.
-        value = state.zeros(stmt.value)
+        grows = state.kind_of(stmt.target).form == "list"
+        value = _zero_items(stmt.value, state) if grows else state.zeros(stmt.value)
     line = ir.Update(dot, stmt.op, value, state.tangent_origin())
     if isinstance(stmt.target, ir.Index) and _key_changes(stmt.target, state):
         return [line, stmt]
     return [stmt, line]
+
+
+def _zero_items(items: ir.Expr, state: Tangents) -> ir.Expr:
+    """The tangents of what is added to a list item by item: a range, a string, a set may be."""
+    kind = state.kind_of(items)
+    if kind.form not in ("list", "tuple", "array") or kind.dtype == "int":
+        items = ir.Call(ir.Ref("list", list), (items,))
+    return state.zeros(items)
 
 
 def _replaced(
@@ -273,22 +285,38 @@ def _container_method(stmt: ir.Do, call: ir.Call, state: Tangents) -> list[ir.St
     base, method = state.tangent(call.fn.base), call.fn.name
     if base is None:
         return [stmt]
-    fn = ir.Attribute(base, method)
     if method in _STRUCTURAL:
-        mirrored = ir.Call(fn, call.args, call.kwargs, call.at)
-    elif method in _MIRRORED:
-        keys, values = call.args[:-1], call.args[-1:]
-        words = tuple((word, state.tangent_or_zeros(v)) for word, v in call.kwargs)
-        mirrored = ir.Call(fn, (*keys, *map(state.tangent_or_zeros, values)), words, call.at)
-    elif method in _REORDERING:
+        mirrored = ir.Call(ir.Attribute(base, method), call.args, call.kwargs, call.at)
+        return [stmt, ir.Do(mirrored, state.tangent_origin())]
+    if method in _MIRRORED:
+        return [stmt, _mirrored(method, base, call.args, call.kwargs, state)]
+    if method in _REORDERING:
         raise state.refuse(
             f"`{method}` of a list that carries derivatives",
             "Which element goes where is not tracked. Use np.sort, or build a new list.",
             call.at,
         )
+    return [stmt]
+
+
+def _mirrored(
+    method: str,
+    dot: ir.Expr,
+    args: tuple[ir.Expr, ...],
+    kwargs: tuple[tuple[str, ir.Expr], ...],
+    state: Tangents,
+) -> ir.Do:
+    """What puts the tangents of values where the method puts the values."""
+    keys, values = args[:-1], args[-1:]
+    if method in _TAKING_ITEMS:
+        dots = tuple(state.tangent(v) or _zero_items(v, state) for v in values)
     else:
-        return [stmt]
-    return [stmt, ir.Do(mirrored, state.tangent_origin())]
+        dots = tuple(map(state.tangent_or_zeros, values))
+    if method == "update" and any(state.kind_of(v).form != "dict" for v in values):
+        dots = (state.call("dict_dot", *values, *dots),)  # (the keys may stand in pairs)
+    words = tuple((word, state.tangent_or_zeros(v)) for word, v in kwargs)
+    call = ir.Call(ir.Attribute(dot, method), (*keys, *dots), words)
+    return ir.Do(call, state.tangent_origin())
 
 
 def _writer(

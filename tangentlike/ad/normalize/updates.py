@@ -8,6 +8,7 @@ whole, other than at the end of a list: `append` and `pop()` are each other's in
 from __future__ import annotations
 
 import dataclasses
+import operator
 from collections.abc import Collection, Iterator
 
 from ... import ir
@@ -18,7 +19,6 @@ from ...analysis.sharing import Sharing
 from ...analysis.structure import Structure, structure
 from ...errors import UnsupportedError, not_by_names
 from ...frontend.lower import names_of, reaching, renamed_webs
-from ...ir.kind import Kind
 from ..context import BINARY_OF, IADD, Context
 
 _CONTAINERS = ("list", "dict", "set", "unknown")
@@ -42,7 +42,7 @@ def refuse_changed_containers(
         match stmt:
             case ir.Do(ir.Call(ir.Attribute(ir.Var() as xs, "extend"), args=(ir.Var() as ys,))):
                 if form == context.kind_of(ys).form == "list":
-                    yield ir.Update(xs, IADD, ys, stmt.origin)
+                    yield from with_listed_items(ir.Update(xs, IADD, ys, stmt.origin), context)
                     return
             case ir.Update(target=ir.Var(updated)) if updated in varied:
                 yield from with_listed_items(stmt, context)
@@ -60,10 +60,14 @@ def refuse_changed_containers(
 
 def with_listed_items(stmt: ir.Update, context: Context) -> list[ir.Stmt]:
     """`xs += ys` of a list, with `ys` as a list: an array or a NumPy number would make an array of
-    the two."""
+    the two. `d |= pairs` of a dict, with a dict of these."""
     form, value = context.kind_of(stmt.value).form, stmt.value
-    is_list = isinstance(stmt.target, ir.Var) and context.kind_of(stmt.target).form == "list"
-    if not is_list or stmt.op.obj is not IADD.obj or form == "list":
+    grown = context.kind_of(stmt.target).form if isinstance(stmt.target, ir.Var) else ""
+    if grown == "dict" and stmt.op.obj is operator.ior and form in ("list", "tuple"):
+        return _with_value(stmt, ir.Ref("dict", dict), context)
+    if grown != "list" or stmt.op.obj is not IADD.obj:
+        return [stmt]
+    if form == "list" and context.kind_of(stmt.value).dtype != "int":  # (a range may be)
         return [stmt]
     if form in ("array", "value", "number"):
         name = stmt.target.name  # type: ignore[union-attr]
@@ -73,12 +77,17 @@ def with_listed_items(stmt: ir.Update, context: Context) -> list[ir.Stmt]:
             f"Write what is meant: `{name} = np.asarray({name}) + ...`, or "
             f"`{name}.extend(...)` for more items.",
         )
-    check = ir.Call(context.helper("require_sequence"), (value,))
-    listed = ir.Call(ir.Ref("list", list), (value,), at=stmt.origin.place)
-    items = context.fresh("items", Kind("list"), temporary=True)
+    check = ir.Do(ir.Call(context.helper("require_sequence"), (value,)), stmt.origin)
+    checks = () if form in ("list", "tuple", "dict") else (check,)
+    return [*checks, *_with_value(stmt, ir.Ref("list", list), context)]
+
+
+def _with_value(stmt: ir.Update, made: ir.Ref, context: Context) -> list[ir.Stmt]:
+    """The update by a list, or a dict, that is made of its value."""
+    call = ir.Call(made, (stmt.value,), at=stmt.origin.place)
+    items = context.fresh("items", context.kind_of(call), temporary=True)
     return [
-        *(() if form in ("tuple", "dict") else (ir.Do(check, stmt.origin),)),
-        ir.Assign(items, listed, stmt.origin),
+        ir.Assign(items, call, stmt.origin),
         dataclasses.replace(stmt, value=ir.Var(items)),
     ]
 

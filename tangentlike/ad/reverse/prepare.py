@@ -105,13 +105,28 @@ class Preparation(ir.Rewriter):
         return [start, new]
 
     def _for(self, stmt: ir.For) -> list[ir.Stmt]:
-        sequences = sources_of(stmt.iter)
-        keys = any(self.context.kind_of(ir.Var(name)).form == "dict" for name in sequences)
-        if not keys and any(self._is_written_in(stmt.body, name) for name in sequences):
+        written = [n for n in sources_of(stmt.iter) if self._is_written_in(stmt.body, n)]
+        listed, stmt = self._with_listed_sets(stmt, written)
+        forms = [self.context.kind_of(ir.Var(name)).form for name in sources_of(stmt.iter)]
+        if "dict" not in forms and len(written) > len(listed):
             stmt = indexed(stmt, self._fresh("index", INT), stmt.body)
         if may_break(stmt.body):
-            return self._counted(stmt, "count")
-        return [self.inside(stmt)]
+            return [*listed, *self._counted(stmt, "count")]
+        return [*listed, self.inside(stmt)]
+
+    def _with_listed_sets(self, stmt: ir.For, written: list[str]) -> tuple[list[ir.Stmt], ir.For]:
+        """Lists of the sets that a loop runs through and that something changes, and the loop
+        through these: items of a set have no place."""
+        listed: list[ir.Stmt] = []
+        for name in written:
+            if self.context.kind_of(ir.Var(name)).form == "set":
+                call = ir.Call(ir.Ref("list", list), (ir.Var(name),))
+                items = self._fresh(f"{name}_items", self.context.kind_of(call))
+                listed.append(ir.Assign(items, call, stmt.origin))
+                stmt = dataclasses.replace(
+                    stmt, iter=ir.substitute(stmt.iter, {name: ir.Var(items)})
+                )
+        return listed, stmt
 
     def _is_written_in(self, body: ir.Block, sequence: str) -> bool:
         """Whether the reverse sweep may find other items in a sequence than a loop did."""

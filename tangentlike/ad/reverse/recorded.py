@@ -309,8 +309,9 @@ class Recorder:
                 entries = self._entries(stmt, name)
                 out.append(self._put_back(stmt, entries, name, saved(name, "entries")))
             elif is_pop(stmt):
-                append = ir.Attribute(self.aliases.through(name), "append")
-                back = ir.Call(append, (ir.Var(ir.binds(stmt)[0]),))
+                is_set = self.context.kind_of(ir.Var(name)).form == "set"
+                put = ir.Attribute(self.aliases.through(name), "add" if is_set else "append")
+                back = ir.Call(put, (ir.Var(ir.binds(stmt)[0]),))
                 out.append(ir.Do(back, origin))
             else:
                 pop = ir.Attribute(self.aliases.through(name), "pop")

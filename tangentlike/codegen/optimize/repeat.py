@@ -85,6 +85,8 @@ class _Repeating(Asking):
             if at >= len(block) or at > position + _WINDOW:
                 return None
             other = block[at]
+            if isinstance(other, ir.Tried):
+                return None  # (the read may raise what its `try` catches)
             found = effect_of(other, self.facts)
             if name in found.reads:
                 readers, last = readers + 1, at

@@ -1,0 +1,209 @@
+"""Sets, deques and dicts that a program changes: the caller's stay as they are, loops run through
+them as the program's did, and tangents go where the method puts the values."""
+
+import copy
+from array import array
+from collections import deque
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+X, V = np.array([0.3, 0.7, -0.2, 0.5]), np.array([0.2, -0.5, 0.7, 0.3])
+
+
+def slope(f, *rest, at=X, along=V, h=1e-6):
+    values = (f(at + t * along, *copy.deepcopy(rest)) for t in (h, -h))
+    return (next(values) - next(values)) / (2 * h)
+
+
+def check(f, *rest):
+    """Both modes, and reverse mode of known types, against differences; arguments unchanged."""
+    expected, before = slope(f, *rest), copy.deepcopy(rest)
+    nothing = [None] * len(rest)
+    assert tl.jvp(f, (X, *rest), (V, *nothing))[1] == pytest.approx(expected, rel=1e-6)
+    assert rest == before
+    assert tl.grad(f)(X, *rest) @ V == pytest.approx(expected, rel=1e-6)
+    assert rest == before
+    assert tl.grad(f, example=(X, *rest))(X, *rest) @ V == pytest.approx(expected, rel=1e-6)
+    assert rest == before
+
+
+# ------------------------------------------------------------- arguments that are left alone
+
+
+def adds(x, s):
+    s.add(9)
+    return np.sum(x * x) * len(s)
+
+
+def adds_inside(x, s):
+    s["q"][0].add(9)
+    return np.sum(x * x) * len(s["q"][0])
+
+
+def turns(x, s):
+    s.append(7)
+    s.popleft()
+    return np.sum(x * x) * s[0]
+
+
+def sets_a_byte(x, s):
+    s[0] = 9
+    return np.sum(x * x) * s[0]
+
+
+class Seen:
+    def __init__(self):
+        self.q, self.d = {1}, deque([1, 2], maxlen=2)
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+
+def in_an_object(x, s):
+    s.q.add(9)
+    s.d.append(5)
+    return np.sum(x * x) * len(s.q) * s.d[1]
+
+
+@pytest.mark.parametrize(
+    ("f", "s"),
+    [
+        *((adds, {1, 2}), (adds_inside, {"q": [{1}]}), (turns, deque([1, 2]))),
+        *((sets_a_byte, bytearray(b"ab")), (sets_a_byte, array("i", [1, 2]))),
+        (in_an_object, Seen()),
+    ],
+)
+def test_the_callers_own_is_left_alone(f, s):
+    check(f, s)
+
+
+# ------------------------------------------------------------------- loops through changed sets
+
+
+def through_a_grown_set(x, seen):
+    t = 1.0
+    for i in range(3):
+        seen.add(i)
+        for k in seen:
+            t = t * x[i] + x[0] * k * x[1]
+    return t
+
+
+def left_early(x, seen):
+    t = 1.0
+    seen |= {0, 3}
+    for i, k in enumerate(seen):
+        if i == 3:
+            break
+        t = t * x[i] + x[0] * k * x[1]
+    return t
+
+
+def used_up(x, seen):
+    t = 1.0
+    for k in list(seen):
+        seen.add(k + 5)
+        t = t * x[0] + k
+    while seen:
+        t = t * x[1] + seen.pop()
+    return t
+
+
+@pytest.mark.parametrize("f", [through_a_grown_set, left_early, used_up])
+def test_loops_through_changed_sets(f):
+    check(f, {1, 2})
+
+
+# --------------------------------------------------------------- pairs that are put into a dict
+
+
+def pairs_of_products(x):
+    d = {"a": x[0], "b": 1.0}
+    d.update([("a", x[1] * x[2])])
+    return d["a"] * d["b"] * x[3]
+
+
+def zipped(x):
+    d = {"a": x[0], "b": 1.0}
+    d.update(zip("ab", x * x))
+    return d["a"] * d["b"] * x[3]
+
+
+def pairs_and_words(x):
+    d = {"a": x[0], "b": 1.0}
+    d.update([("a", x[1] * 2)], b=x[2])
+    return d["a"] * d["b"] * x[3]
+
+
+def put_in(d, pairs, x):
+    d.update(pairs)
+    return d["a"] * d["b"] * x[3]
+
+
+def by_a_helper(x):
+    found = put_in({"a": x[0], "b": 1.0}, [("a", x[1] * 2)], x)
+    return found + put_in({"a": x[0], "b": 1.0}, {"a": x[2] * 2}, x)
+
+
+def items_of_another(x):
+    d, e = {"a": x[0], "b": 1.0}, {"a": x[3] * x[2]}
+    d.update(e.items())
+    return d["a"] * d["b"] * x[3]
+
+
+def merged_with_pairs(x):
+    d = {"a": x[0], "b": 1.0}
+    other = [d]
+    d |= [("a", x[1] * 2)]
+    d |= {"b": x[1] * 2}
+    return other[0]["a"] * d["b"] * x[3]
+
+
+PAIRS = [pairs_of_products, zipped, pairs_and_words, by_a_helper, items_of_another]
+
+
+@pytest.mark.parametrize("f", [*PAIRS, merged_with_pairs])
+def test_pairs_that_are_put_into_a_dict(f):
+    check(f)
+
+
+def test_pairs_of_an_argument():
+    def f(x, pairs):
+        d = {"a": x[0], "b": 1.0}
+        d.update(pairs)
+        return d["a"] * d["b"] * x[3]
+
+    check(f, [("b", 2.0), ("b", 3.0)])
+
+
+def nested_dict(x):
+    p = {"u": {"z": x[0]}}
+    p |= {"w": x[1] * x[2]}
+    return p["w"] * p["u"]["z"]
+
+
+def test_derivative_of_the_tangent_of_a_merged_dict():
+    u = np.array([-0.4, 0.3, 0.6, 0.9])
+    tangent = tl.autodiff(nested_dict, mode="forward")
+    expected = slope(lambda x: tl.grad(nested_dict)(x) @ V, along=u)
+    assert tl.vjp(tangent, X, V)[1]((0.0, 1.0))[0] @ u == pytest.approx(expected, rel=1e-5)
+
+
+# -------------------------------------------------------------------- ranges in lists of values
+
+
+def extended_by_ranges(x):
+    xs = [x[0]]
+    xs += range(3)
+    r = range(2)
+    xs.extend(r)
+    xs.extend(v * x[1] for v in x)
+    xs.extend("ab")
+    return xs[2] * xs[0] * xs[7] * len(xs)
+
+
+def test_lists_that_ranges_extend():
+    check(extended_by_ranges)
