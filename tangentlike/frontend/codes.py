@@ -7,6 +7,7 @@ them they are the same program.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import copy
@@ -87,7 +88,7 @@ def may_have_made(node: FunctionNode, owner: str, code: types.CodeType) -> bool:
     >>> [may_have_made(node, "", made.__code__) for made in (f, g, h)]
     [True, False, False]
     """
-    alone = _compiled(node, owner, code.co_freevars)
+    alone = _compiled(node, owner, code)
     if alone is None or same_program(alone, code) or _steps(alone) == _steps(code):
         return True
     names, of_text = _named(code), _named(alone)
@@ -95,12 +96,13 @@ def may_have_made(node: FunctionNode, owner: str, code: types.CodeType) -> bool:
     return of_text <= names and (of_text < names or asserts)
 
 
-def _compiled(node: FunctionNode, owner: str, free: tuple[str, ...]) -> types.CodeType | None:
-    """The code of a definition compiled by itself, where the names around it are bound too."""
+def _compiled(node: FunctionNode, owner: str, code: types.CodeType) -> types.CodeType | None:
+    """The code of a definition compiled by itself as `code` was (with `from __future__ import
+    annotations`, those of inner functions are texts), where the names around it are bound too."""
     alone = copy.copy(node)
     if not isinstance(alone, ast.Lambda):
         alone.decorator_list = []
-    bound = "".join(f"{name} = " for name in free if name != "__class__")
+    bound = "".join(f"{name} = " for name in code.co_freevars if name != "__class__")
     around = ast.parse(f"def around(): {bound}0")
     inside: list[ast.stmt] = around.body[-1].body  # type: ignore[attr-defined]
     if owner:
@@ -109,7 +111,8 @@ def _compiled(node: FunctionNode, owner: str, free: tuple[str, ...]) -> types.Co
         inside = within.body  # type: ignore[attr-defined]
     inside.append(ast.Expr(alone) if isinstance(alone, ast.Lambda) else alone)
     try:
-        whole = compile(ast.fix_missing_locations(around), "", "exec", dont_inherit=True)
+        tree, flags = ast.fix_missing_locations(around), code.co_flags & _FUTURE
+        whole = compile(tree, "", "exec", flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
     found = (c for c in _codes_in(whole) if c.co_name == code_name(node))
@@ -141,6 +144,7 @@ def _text_of(constant: object) -> str:
     return repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant)
 
 
+_FUTURE = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
 _OF_CLOSURES = ("MAKE_CELL", "COPY_FREE_VARS", "LOAD_CLOSURE")
 
 
