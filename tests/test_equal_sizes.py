@@ -96,7 +96,7 @@ def sizes(*lengths: Any) -> tuple[Any, ...]:
 
 CALLS: dict[Callable[..., Any], list[tuple[Any, ...]]] = {
     diffused: [(6, 6, "3"), (6, 3, "2"), (5, 5, "2"), (3, 3, "2"), (7, 3, "1")],
-    relaxed: [(6, 6), (3, 5), (4, 4)],
+    relaxed: [(6, 6), (3, 3), (4, 4)],
     by_two_patterns: [(5, 5), (3, 3)],
     halved: [(7, 7), (5, 5)],
     exchanged: [(5, 5), (5, 7), (3, 6)],

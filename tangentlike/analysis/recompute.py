@@ -45,12 +45,20 @@ class Costs:
 
 
 class Rematerialisation:
-    """Chooses what to recompute; `reads` is updated to what the sweep then reads."""
+    """Chooses what to recompute; `reads` is updated to what the sweep then reads. `apart`: the
+    sweep is a function of its own."""
 
     def __init__(
-        self, facts: Structure, aliases: Aliases, reads: Reads, costs: Costs, parts: Parts | None
+        self,
+        facts: Structure,
+        aliases: Aliases,
+        reads: Reads,
+        costs: Costs,
+        parts: Parts | None,
+        apart: bool = False,
     ) -> None:
         self.facts = facts
+        self.apart = apart
         self.parts = parts
         self.aliases = aliases
         self.reads = reads
@@ -63,6 +71,9 @@ class Rematerialisation:
             if self.facts.repeated[key]:
                 for stmt in reversed(block):
                     self._consider(stmt, block, key)
+        if self.apart:
+            for stmt in reversed(self.facts.function.body):
+                self._consider(stmt, self.facts.function.body, ROOT)
         return self.found
 
     def _consider(self, stmt: ir.Stmt, block: ir.Block, key: BlockKey) -> None:
@@ -179,6 +190,9 @@ class Rematerialisation:
         return steady and self.parts.lasts(entries, reader, at_entry)
 
     def _worth(self, stmt: ir.Assign, key: BlockKey) -> bool:
+        if key == ROOT:  # (what is read again goes to the other function, on the tape)
+            params = self.facts.function.param_names
+            return self.costs.free(stmt) and ir.names_in(stmt.value) <= {*params}
         if self.costs.free(stmt):
             return True
         return self.costs.light(stmt) and all(

@@ -16,11 +16,12 @@ class Function:
 def Function_call_fwd(self, v):
     require_class(self, Function)
     w = self.w
-    return v * w, (self, v, w)
+    return v * w, (self, v)
 
 
 def Function_call_bwd(tape, product_seed):
-    self, v, w = tape
+    self, v = tape
+    w = self.w
     v_bar = unbroadcast(product_seed * w, v)
     self_bar = zeros_like(self)
     self_bar.w = accumulate(self_bar.w, unbroadcast(product_seed * v, w))
@@ -40,12 +41,13 @@ def Function2_call_fwd(self, v):
     require_class(self, Function2)
     b = self.b
     tanh_total = np.tanh(v + b)
-    return tanh_total, (self, v, b, tanh_total)
+    return tanh_total, (self, v, tanh_total)
 
 
 def Function2_call_bwd(tape, tanh_total_seed):
-    self, v, b, tanh_total = tape
+    self, v, tanh_total = tape
     total_bar = tanh_total_seed * (1.0 - tanh_total * tanh_total)
+    b = self.b
     v_bar = unbroadcast(total_bar, v)
     self_bar = zeros_like(self)
     self_bar.b = accumulate(self_bar.b, unbroadcast(total_bar, b))

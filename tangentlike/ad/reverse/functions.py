@@ -67,6 +67,7 @@ class Reverse:
         self._written_by: dict[int, tuple[str, ...]] = {}
         self.unseen: frozenset[str] = frozenset()
         self.saves_for_caller = False
+        self.apart = False  # whether the sweep is a function of its own
         self.adjoints = self._made_adjoints()
         params = primal.function.param_names
         self.severed = frozenset(n for n in primal.wrt if n not in params)
@@ -216,7 +217,7 @@ class Reverse:
         reads = self._reads(tree, parts)
         places = reads.places
         costs = Costs(aliases, self.context).predicates()
-        recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts).run()
+        recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts, self.apart).run()
         virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
         restored = self._restored_for_caller(reads)
         made = NewlyMade(self.facts, self.context.sources())

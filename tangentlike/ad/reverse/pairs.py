@@ -47,6 +47,7 @@ def reverse_pair(
     `seeded` says whether `f_bwd` takes that adjoint, where calls of it were already made.
     """
     transform = Reverse(primal, context)
+    transform.apart = True
     returned, written = order
     result = transform.result
     value = result.value if result is not None and result.value is not None else ir.Const(None)
