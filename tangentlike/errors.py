@@ -109,6 +109,7 @@ class UnsupportedError(TangentlikeError):
     needs = ""  # what may not refuse it: reading with "objects", "managers", or other "memory"
     of_names = False  # whether it is about what only adjoints by name assume of a call
     method = ""  # the name that it takes for the method of an array or a container
+    outer: tuple[Any, ...] = ()  # objects outside of the function whose changes refuse it
 
     calls: tuple[Place, ...] = ()  # where the function around the place is called, inside out
     cause: Place | None = None  # where it is, if `place` is a call that leads there
@@ -153,6 +154,15 @@ class SharingError(UnsupportedError):
     then found by identity."""
 
     needs = "memory"
+
+
+class LentError(UnsupportedError):
+    """Outer objects cannot be given as arguments: what was refused before that stays refused."""
+
+
+def not_lent(place: Place | None) -> LentError:
+    """What is raised where a function, or an object outside of it, is not fit for that."""
+    return LentError("an object outside of the function cannot be its argument", place)
 
 
 def not_by_names(place: Place | None) -> SharingError:

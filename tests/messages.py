@@ -21,6 +21,7 @@ PAGES = sorted((ROOT / "docs").glob("errors*.md"))
 # What is raised to somebody who called us. `AttributeError` and `KeyError` are how Python's own
 # protocols are answered (`hasattr`, look-ups), `InternalError` is a bug of ours, and `SharingError`
 # says why adjoints by name do not do: those by identity are used, or say what they cannot do.
+# `LentError` says that objects outside are no arguments: what was refused before is said instead.
 RAISED = ("TypeError", "ValueError", "NotImplementedError", "RuntimeError", "ImportError",
           "TangentlikeError", "UnsupportedError", "WrtError", "UnknownClassError",
           "NonFiniteError", "BadUsage", "Mismatch", "Malformed", "UsageError")  # fmt: skip

@@ -207,18 +207,3 @@ def extended_by_ranges(x):
 
 def test_lists_that_ranges_extend():
     check(extended_by_ranges)
-
-
-# ------------------------------------------------------- numbers in the place of arrays without axes
-
-
-def number_for_an_array(p, r):
-    y = 0.0
-    r["u"] = p * 0.5
-    y = y + sum(np.sum(e * e) for e in r.values())
-    r["u"] = p * 0.7
-    return y + sum(np.sum(e * e) for e in r.values())
-
-
-def test_a_number_that_replaces_an_array_without_axes_in_a_dict():
-    tl.check_grads(number_for_an_array, (0.3, {"u": np.array(0.7), "z": -0.7}), wrt=(0, 1))

@@ -495,7 +495,6 @@ REFUSED = {
     bound_inside: "`m` may have no value yet",
     number_or_array: "`u` may be a number .* or an array",
     grows_a_list: "changes the list `xs`",
-    swapped_outside: "which is defined outside swapped_outside",
     length_unknown: "not known beforehand",
     two_schedules: "one of every=, snapshots= and schedule=",
 }
@@ -505,6 +504,10 @@ def test_what_is_found_by_identity_is_saved_in_every_iteration() -> None:
     for fn in (hands_on_a_view, swapped_and_seen):
         tl.check_grads(fn, (np.linspace(0.1, 0.9, 5),))
         assert "Shadow()" in tl.grad(fn).source_for(np.ones(5))
+
+
+def test_a_buffer_outside_is_an_argument() -> None:
+    tl.check_grads(swapped_outside, (np.linspace(0.1, 0.9, 5),))
 
 
 def test_what_is_swapped_for_the_caller() -> None:

@@ -175,6 +175,10 @@ def writes_into_the_module_object(x):
     return np.sum(POOL.buffer)
 
 
+def test_the_module_object_is_an_argument():
+    tl.check_grads(writes_into_the_module_object, (X,), order=2)
+
+
 def writes_into_what_is_lent(x):
     with lent() as b:
         b[:] = x * x
@@ -203,7 +207,6 @@ def yields_in_a_loop(x):
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (writes_into_the_module_object, "is defined outside"),
         (writes_into_what_is_lent, "is defined outside"),
         (entered_later, "enter_context`"),
         (yields_in_a_loop, "a context manager is given `x`"),

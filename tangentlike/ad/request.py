@@ -18,7 +18,8 @@ class Reading:
     that the arrays name as theirs (`x.__array_namespace__()`); `by_identity`: adjoints of memory
     are found by identity when it runs; `told`: the call has said what it can of the types, and what
     is not known yet is found when it runs; `looked_up`: names of methods that were taken for those
-    of arrays or containers, and that a call has shown to be others.
+    of arrays or containers, and that a call has shown to be others; `lent`: names of outer objects
+    that it changes, and is given as arguments.
     """
 
     objects: bool = False
@@ -27,6 +28,7 @@ class Reading:
     by_identity: bool = False
     told: bool = False
     looked_up: frozenset[str] = frozenset()
+    lent: tuple[str, ...] = ()
 
     def longer(self, needs: str) -> Reading | None:
         """The longer reading that a refusal asks for, None if it is read in that way already."""

@@ -50,10 +50,16 @@ def active_names(
 
 
 def useful_names(
-    function: ir.Function, flow: Flow, kinds: Mapping[str, Kind], book: Any
+    function: ir.Function,
+    flow: Flow,
+    kinds: Mapping[str, Kind],
+    book: Any,
+    result_only: bool = False,
 ) -> frozenset[str]:
-    """The names on which the result depends."""
-    wanted = (*_returned(function, kinds, book), *written_parameters(function, flow), OUTSIDE)
+    """The names on which the result depends, or, not with `result_only`, what others see."""
+    wanted: tuple[str, ...] = tuple(_returned(function, kinds, book))
+    if not result_only:
+        wanted = (*wanted, *written_parameters(function, flow), OUTSIDE)
     return _names_only(_reachable(wanted, flow.predecessors, {}))
 
 

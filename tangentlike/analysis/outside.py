@@ -183,7 +183,7 @@ class Outside:
             given = self._put_names(stmt, sources) if into else ()
             for name in sorted(given):
                 if name in varied():
-                    raise _carried_out(name, _listed(into), function, stmt)
+                    raise _carried_out(name, into, function, stmt)
 
     def _refuse_carried(
         self, function: ir.Function, varied: Callable[[], Collection[str]], sources: Sources
@@ -210,21 +210,23 @@ class Outside:
                 "Later calls would return what was written. Write into a copy.",
             )
 
-    def _carried(self, stmt: ir.Stmt, held: Held, sources: Sources) -> Iterator[tuple[str, str]]:
-        """Names whose values a statement puts into outer arrays, and what names these."""
+    def _carried(
+        self, stmt: ir.Stmt, held: Held, sources: Sources
+    ) -> Iterator[tuple[str, Mapping[int, ir.Ref]]]:
+        """Names whose values a statement puts into outer arrays, and these."""
         for target in _written_places(stmt, sources):
-            into = _listed(held.roots(target))
+            into = held.roots(target)
             if into:
                 yield from ((name, into) for name in sorted(self._put_into(target, stmt, sources)))
         objects = _objects_assigned(stmt, held)
-        yield from ((name, _listed(objects)) for name in sorted(ir.reads(stmt)) if objects)
+        yield from ((name, objects) for name in sorted(ir.reads(stmt)) if objects)
         for call in _user_calls(stmt, sources):
             found = self.of_callee(_callee(call))
             actuals = sources.bind(call)
-            into = _listed({**found.arrays, **found.changed})
+            into = {**found.arrays, **found.changed}
             for formal in sorted(found.carried & actuals.keys()):
                 names = sorted(ir.names_in(actuals[formal]))
-                yield from ((name, into or "an object") for name in names)
+                yield from ((name, into) for name in names)
 
     def _put_into(self, target: ir.Expr, stmt: ir.Stmt, sources: Sources) -> frozenset[str]:
         """The names whose values a statement may put into what it writes."""
@@ -274,13 +276,15 @@ class Outside:
         for ref, place in self._reads(function, sources):
             self.read.setdefault(id(ref.obj), place)
         for key in self.read.keys() & self.written.keys():
-            raise UnsupportedError(
+            refusal = UnsupportedError(
                 f"`{self.written[key].text}` is written in place, and is defined outside the "
                 "function",
                 self.read[key],
                 "The reverse sweep cannot restore what was overwritten there. Pass the array as "
                 "an argument.",
             )
+            refusal.outer = (self.written[key].obj,)
+            raise refusal
 
     def _reads(self, function: ir.Function, sources: Sources) -> Iterator[tuple[ir.Ref, Place]]:
         """The outer arrays whose entries a function reads, or is given by what it calls."""
@@ -307,14 +311,19 @@ def _named_outside(stmt: ir.Stmt) -> tuple[ir.Ref, ...]:
     return tuple(ref for ref in (*refs, *stated) if not is_operation(ref.obj))
 
 
-def _carried_out(name: str, into: str, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:
+def _carried_out(
+    name: str, into: Mapping[int, ir.Ref], function: ir.Function, stmt: ir.Stmt
+) -> UnsupportedError:
     name = in_source(name, function)
-    return UnsupportedError(
-        f"`{name}` carries derivatives into {into}, which is defined outside {function.name}",
+    refusal = UnsupportedError(
+        f"`{name}` carries derivatives into {_listed(into) or 'an object'}, which is defined "
+        f"outside {function.name}",
         stmt.origin.place,
         f"Pass it as an argument, return what is written, or store tl.stop_gradient({name}).",
         "memory",
     )
+    refusal.outer = tuple(ref.obj for ref in into.values())
+    return refusal
 
 
 def _listed(arrays: Mapping[int, ir.Ref]) -> str:

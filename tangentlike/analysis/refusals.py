@@ -246,13 +246,15 @@ class _Check:
         culprits = [name for value in values for name in self._culprits(value)]
         if outer is not None and culprits:
             culprit = in_source(culprits[0], self.function)
-            raise UnsupportedError(
+            refusal = UnsupportedError(
                 f"`{culprit}` carries derivatives into `{outer.text}`, which is defined "
                 f"outside {self.function.name}",
                 stmt.origin.place,
                 f"{self._reason(culprits[0])} Return it instead (see has_aux), or store "
                 f"tl.stop_gradient({culprit}).",
             )
+            refusal.outer = (outer.obj,)
+            raise refusal
 
     def _operation(self, expr: ir.Expr, culprit: str, place: Place) -> None:
         place = getattr(expr, "at", None) or place

@@ -15,6 +15,7 @@ from ..frontend.meanings import contents_of
 from ..frontend.primal import global_names
 from ..ir import Ref
 from ..pytree import leaves
+from ..pytree.reach import Reach
 
 
 class Apart:
@@ -58,6 +59,18 @@ class Apart:
                         f"`{name}` shares memory with it",
                         hint=f"Pass a copy: {name}={name}.copy().",
                     )
+
+    def refuse_lent(self, given: Mapping[str, Any], lent: Sequence[Ref]) -> None:
+        """Refuse arguments from which outer objects can be reached that the function changes."""
+        changed = Reach(ref.obj for ref in lent)
+        themselves = {(ref.text, id(ref.obj)) for ref in lent}  # (of an emitted function)
+        for name, value in given.items():
+            if (name, id(value)) not in themselves and Reach((value,)).meets(changed):
+                outer = " and ".join(f"`{ref.text}`" for ref in lent)
+                raise TangentlikeError(
+                    f"{self._name} changes the outer {outer}, and so may its argument `{name}`",
+                    hint="Use one of them: the argument, or what is outside.",
+                )
 
     def _refusal(self, name: str, other: str) -> TangentlikeError:
         return TangentlikeError(

@@ -515,7 +515,8 @@ class Derivation:
     def seeds(self) -> tuple[str, ...]:
         """The parameters that the emitted function has besides those of the function."""
         emitted = plain_signature(self.emitted).parameters
-        return tuple(name for name in emitted if name not in self.names)
+        own = (*self.names, *(ref.text for ref in self.derived.lent))
+        return tuple(name for name in emitted if name not in own)
 
     @cached_property
     def _simple(self) -> dict[str, Any] | None:
@@ -624,12 +625,14 @@ class Derivation:
         __tracebackhide__ = True
         derived = self._derived or self.derived
         leaves.refuse_matrices((*args, *kwargs.values()) if kwargs else args)
-        if derived.written_params or derived.overwritten:
+        if derived.written_params or derived.overwritten or derived.lent:
             own = {name: value for name, value in kwargs.items() if name not in self.seeds}
             given = self._by_name(args, own)
             if given is not None:  # (otherwise the call itself says what is wrong)
                 self._apart.refuse_shared(given, derived.written_params, derived.touched)
                 self._apart.refuse_overwritten(given, derived.overwritten)
+                if derived.lent:
+                    self._apart.refuse_lent(given, derived.lent)
         return self.guarded(function, args, kwargs)
 
     def guarded(

@@ -86,12 +86,14 @@ def _own(fn: types.FunctionType) -> tuple[Any, ...]:
     return fn, fn.__code__, fn.__defaults__, fn.__kwdefaults__, sys.modules.get(fn.__module__ or "")
 
 
-def read_once(fn: Callable[..., Any], managers: bool = False) -> Lowered:
+def read_once(
+    fn: Callable[..., Any], managers: bool = False, lent: tuple[str, ...] = ()
+) -> Lowered:
     """What `lower` gives, for one function the same object while its names mean the same: its
     versions for types of arguments, both modes and what is tried again begin with it."""
     plain = isinstance(fn, types.FunctionType) and lifted_of(fn) is None
-    if not plain or managers or cuts_made() is not None:
-        return lower(fn, managers)
+    if not plain or managers or lent or cuts_made() is not None:
+        return lower(fn, managers, lent)
     assert isinstance(fn, types.FunctionType)
     known = _READ.get(id(fn))
     if known is not None and known.serves(fn):
@@ -108,10 +110,11 @@ def _holds_lifted(function: Function) -> bool:
     return any(lifted_of(ref.obj) is not None for ref in fact(references, function))
 
 
-def lower(fn: Callable[..., Any], managers: bool = False) -> Lowered:
+def lower(fn: Callable[..., Any], managers: bool = False, lent: tuple[str, ...] = ()) -> Lowered:
     """Read a live function and bring it into the normal form.
 
-    With `managers`, context managers that are written in Python are written out.
+    With `managers`, context managers that are written in Python are written out. The outer names
+    in `lent` become parameters, which what they mean now is the default of.
     """
     lifted = lifted_of(fn)
     if lifted is not None:
@@ -128,8 +131,10 @@ def lower(fn: Callable[..., Any], managers: bool = False) -> Lowered:
             scope = replace(scope, imports=imported_names(found.node, function.__globals__))
             for name in scope.imports:
                 known.bound.pop(name, None)
+        known.bound.update(dict.fromkeys(lent))
         listed = mark_of(function, "listed") is True
         read = read_definition(found, scope, names, known, managers, listed)
+        read = replace(read, params=with_lent(read.params, lent, scope))
         return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:
         code = function.__code__
@@ -138,6 +143,15 @@ def lower(fn: Callable[..., Any], managers: bool = False) -> Lowered:
             Place(code.co_filename, code.co_firstlineno),
             "Break its longest expression, or its chain of `elif`, into several.",
         ) from None
+
+
+def with_lent(
+    params: tuple[ir.Param, ...], lent: tuple[str, ...], scope: Scope
+) -> tuple[ir.Param, ...]:
+    """Parameters, and outer names that are parameters, too."""
+    added = (ir.Param(n, "keyword", ir.Ref(n, scope.lookup(n))) for n in lent)
+    starred = tuple(p for p in params if p.kind == "**")
+    return (*(p for p in params if p.kind != "**"), *added, *starred)
 
 
 def lower_nested(function: Function) -> Lowered:

@@ -2,7 +2,7 @@
 
 Functions, classes and modules are read when a derivative is made: a helper that is defined
 again (in a notebook, or by the next round of a loop) leaves behind a derivative of what it was.
-Data is no concern, since emitted code reads it when it runs.
+Data is no concern, since emitted code reads it when it runs, unless it is given as an argument.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class Meanings:
         self._names: dict[tuple[int, str], tuple[Mapping[str, Any], str, Any]] = {}
         self._cells: dict[int, tuple[types.CellType, Any]] = {}
         self._derivatives: dict[int, Callable[[], bool]] = {}
+        self._data: dict[Any, Callable[[], bool]] = {}
         self.asks_modules = False  # whether a function was read that asks arrays for their module
         self._lookups: tuple[tuple[Callable[..., Any], str, Any], ...] = ()  # of the same names
 
@@ -33,7 +34,8 @@ class Meanings:
         for get, name, obj in self._lookups:
             if get(name, obj) is not obj:
                 return self._names_hold() and self._rest_holds()
-        return not (self._cells or self._derivatives) or self._rest_holds()
+        rest = self._cells or self._derivatives or self._data
+        return not rest or self._rest_holds()
 
     def moved(self, cells: Mapping[int, types.CellType]) -> Meanings | None:
         """The same with cells (by the id of those in whose place they are); None where what
@@ -62,7 +64,8 @@ class Meanings:
             now = contents_of(cell, obj)
             if now is not obj and _means(now) is not _means(obj):
                 return False
-        return all(holds() for holds in self._derivatives.values())
+        checks = (*self._derivatives.values(), *self._data.values())
+        return all(holds() for holds in checks)
 
 
 _NOTING: ContextVar[tuple[Meanings, ...]] = ContextVar("noting", default=())
@@ -91,6 +94,12 @@ def note_cell(cell: types.CellType, obj: Any) -> None:
     if _means(obj) is not None:
         for meanings in _NOTING.get():
             meanings._cells.setdefault(id(cell), (cell, obj))
+
+
+def note_data(key: Any, hold: Callable[[], bool]) -> None:
+    """Outer data was read; `hold` says whether it still is as it was."""
+    for meanings in _NOTING.get():
+        meanings._data.setdefault(key, hold)
 
 
 def note_module_asked() -> None:

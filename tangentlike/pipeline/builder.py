@@ -54,7 +54,7 @@ from ..analysis.sharing import Sharing
 from ..analysis.structure import structure
 from ..codegen.optimize import Facts, simplify
 from ..codegen.optimize.facts import is_computation, shares_memory
-from ..errors import UnsupportedError, not_by_names
+from ..errors import UnsupportedError, not_by_names, not_lent
 from ..frontend.cuts import cuts_made, cutting
 from ..frontend.jumps import ends_by_raising
 from ..frontend.lower import Lowered, Scope
@@ -66,6 +66,7 @@ from ..ir.verify import check_bound, check_program
 from ..rules.book import RuleBook
 from ..rules.foreign import ForeignBook
 from ..rules.ruled import lower_ruled
+from .lending import is_read
 from .table import current, passes
 
 
@@ -101,9 +102,7 @@ class Builder:
         self.scopes: dict[str, Scope] = {}  # of callees, by the name of the emitted function
         self.plain = PlainFunctions(self.callees, self.scopes, self._done_plainly)
         self.real = True
-        self.outside = Outside(
-            lambda obj: self.callees.lowered(obj).function, self._sources_of, self.book
-        )
+        self.outside = Outside(self.body, self._sources_of, self.book)
         self._inferred: dict[Any, tuple[ir.Function, Mapping[str, Kind]]] = {}
         self._whole: Builder | None = None  # reads functions with nothing cut out
 
@@ -527,6 +526,20 @@ class Builder:
             self.outside.check_containers(function, varied, sources)
         else:
             self.outside.check(function, varied, sources, restores)
+
+    def body(self, obj: Any) -> ir.Function:
+        """A user's function in the normal form."""
+        return self.callees.lowered(obj).function
+
+    def refuse_unread(
+        self, lowered: Lowered, names: tuple[str, ...], given: Mapping[str, Kind]
+    ) -> None:
+        """Refuse to give a function, as arguments, what it changes for others to read."""
+        context = self._context(lowered, given)
+        function, flow = lowered.function, context.flow(lowered.function)
+        useful = useful_names(function, flow, context.kinds, self.book, result_only=True)
+        if not all(n in useful and is_read(function, n, useful) for n in names):
+            raise not_lent(function.place)
 
     def given_back(self, lowered: Lowered, given: Mapping[str, Kind]) -> tuple[str, ...]:
         """The outer arrays and containers that a function may give back, by their names."""

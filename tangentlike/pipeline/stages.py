@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,6 +39,7 @@ from ..rules.ruled import lower_ruled
 from ..runtime.standard import is_mirror
 from .builder import Builder
 from .closures import Moving, cells_between, moved_refs, moved_scope
+from .lending import lent_names, lent_to, refuse_other_ways, structures_of_lent
 from .table import STAGE_NAMES, Record, collecting, current, recording
 
 TARGETS = ("numpy", "cupy-fused")
@@ -51,8 +53,8 @@ class Derived:
 
     `written_params` are copied before they are written. `touched` are arrays of the module or of
     an enclosing function that are read or written, `overwritten` those whose writes the reverse
-    sweep does not undo; `changes_outside`: some of them are written. `given_back` names what the
-    function itself gives of what lies outside.
+    sweep does not undo; `changes_outside`: some of them are written; `lent` are outer objects that
+    are given as arguments. `given_back` names what the function itself gives of what lies outside.
     `real` says that no value is complex, so that adjoints have no conjugates. `asked` are the
     arguments that decide tests: it serves none of which they would decide otherwise.
     """
@@ -67,6 +69,7 @@ class Derived:
     changes_outside: bool
     module: ir.Module = field(repr=False)
     apart: ir.Module = field(repr=False)
+    lent: tuple[ir.Ref, ...] = field(repr=False)
     lowered: Lowered = field(repr=False)
     scopes: Mapping[str, Scope] = field(repr=False)
     meanings: Meanings = field(repr=False, compare=False)
@@ -75,6 +78,10 @@ class Derived:
     record: Record = field(default_factory=Record, repr=False, compare=False)
     asked: Deciding = frozenset()
     again: Callable[[], Derived] | None = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for fn in self.functions:
+            fn.__lent__ = self.lent  # type: ignore[attr-defined]
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -87,7 +94,8 @@ class Derived:
     def moved(self, function: types.FunctionType, again: Callable[[], Derived]) -> Derived | None:
         """The same for another closure of the same code; None where its text may differ."""
         old = self.lowered.scope.fn
-        if old is None or old.__code__ is not function.__code__ or self.overwritten:
+        fixed = self.overwritten or self.lent
+        if old is None or old.__code__ is not function.__code__ or fixed:
             return None
         cells = cells_between(old, function)
         meanings = None if cells is None else self.meanings.moved(cells)
@@ -297,16 +305,32 @@ def _read(asked: Asked, request: Request) -> Derived:
                 return _derive(asked.function, request, asked.book, meanings, reading)
             except UnsupportedError as refusal:
                 longer = reading.longer(refusal.needs)
+                needs = refusal.needs if longer is not None else "lending"
+                longer = longer or _lending(asked.function, refusal, reading, request)
                 if longer is None:
                     raise _spoken(refusal, shorter, request) from None
-                shorter[refusal.needs] = refusal
+                shorter[needs] = refusal
                 reading = longer
+
+
+def _lending(
+    fn: Callable[..., Any], refusal: UnsupportedError, reading: Reading, request: Request
+) -> Reading | None:
+    """The reading with outer objects as arguments that are refused to be changed, where whoever
+    calls the derivative cannot change them as well."""
+    if request.exposed or request.mode == "callee" or not isinstance(fn, types.FunctionType):
+        return None
+    found = lent_names(fn, refusal.outer) if refusal.outer else ()
+    lent = tuple(dict.fromkeys((*reading.lent, *found)))
+    return replace(reading, lent=lent) if lent != reading.lent else None
 
 
 def _spoken(
     refusal: UnsupportedError, shorter: Mapping[str, UnsupportedError], request: Request
 ) -> UnsupportedError:
     """The refusal of the longest reading, or that of a shorter one which says more."""
+    if "lending" in shorter:
+        return shorter["lending"]
     if isinstance(refusal, UnknownClassError) and "objects" in shorter:
         kept = shorter["objects"]
         return UnknownClassError(kept.message, kept.place, kept.hint)
@@ -329,7 +353,7 @@ def _derive(
         )
     with current().stage("lowered") as run:
         used = default_book() if book is None else book
-        lowered = lower_ruled(fn, used, reading.managers, reading.namespace)
+        lowered = lower_ruled(fn, used, reading.managers, reading.namespace, reading.lent)
         if request.target == "cupy-fused":
             refuse_unfused(lowered.scope)
         cuts = cuts_made()
@@ -339,6 +363,9 @@ def _derive(
         check(lowered.function)
         run.made = lowered.function
     given = dict(request.structures)
+    if reading.lent:
+        place = lowered.function.place
+        given.update(structures_of_lent(lowered.scope, reading.lent, place))
     if request.example is not None:
         bound = inspect.signature(fn).bind_partial(*request.example)
         examples = kinds_from_example(bound.arguments)
@@ -384,6 +411,7 @@ def _builder(
     if build.callees.reads_derivatives and has_complex and not request.has_complex:
         return _builder(lowered, replace(request, has_complex=True), given, book, reading)
     build.real = not has_complex
+    build.refuse_unread(read, reading.lent, given)
     return build, read, given
 
 
@@ -413,6 +441,15 @@ def _fused(
     return made
 
 
+def _lent(
+    fn: Callable[..., Any], lowered: Lowered, made: ir.Module, build: Builder
+) -> tuple[ir.Ref, ...]:
+    """The outer objects that a derivative, or one that it calls, is given as arguments."""
+    own = {name: lowered.scope.lookup(name) for name in build.reading.lent}
+    refuse_other_ways(made.functions, own, build.body)
+    return (*itertools.starmap(ir.Ref, own.items()), *lent_to(fn, lowered.function))
+
+
 def _derived(
     fn: Callable[..., Any],
     lowered: Lowered,
@@ -433,17 +470,16 @@ def _derived(
         run.made = without_repeats(run.made, len(main))
         if request.target == "cupy-fused":
             run.made = _fused(run.made, lowered.scope, build)
-        run.made = plainly_named(run.made, build.facts)
-        asked = frozenset(build.methods.asked)
+        run.made, asked = plainly_named(run.made, build.facts), frozenset(build.methods.asked)
         apart = ir.Module(run.made, _described(as_asked(request.structures, asked)))
         run.made = saved_together(run.made, build.facts)
     with record.stage("emitted"):
         module = ir.Module(run.made, apart.types)
         emitted = emit(module, lowered.scope, build.scopes)
         made = load(emitted, lowered.scope)
-    whole = {"derived": made_by_transform, "simplified": module, "emitted": emitted.source}
-    programs: dict[str, Any] = record.programs(lowered.function.name) | whole
-    names = tuple(name for name in STAGE_NAMES if name in record.costs)
+    programs: dict[str, Any] = record.programs(lowered.function.name)
+    programs |= {"derived": made_by_transform, "simplified": module, "emitted": emitted.source}
+    names = tuple(filter(record.costs.__contains__, STAGE_NAMES))
     stages = Stages(programs, names, functools.partial(_programs, fn, request, book))
     return Derived(
         tuple(made[f.name] for f in main),
@@ -456,6 +492,7 @@ def _derived(
         build.outside.changes,
         module,
         apart,
+        _lent(fn, lowered, made_by_transform, build),
         lowered,
         build.scopes,
         meanings,

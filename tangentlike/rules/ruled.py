@@ -28,15 +28,17 @@ def lower_ruled(
     book: RuleBook | ForeignBook | Any,
     managers: bool = False,
     namespace: types.ModuleType | None = None,
+    lent: tuple[str, ...] = (),
 ) -> Lowered:
     """A function in the normal form, with its operations as the rules know them.
 
     Where the book has a rule for the function itself its body is not looked at:
     `def f(x, k=2.0): ...` is then `def f(x, k=2.0): return f(x, k)`. With `managers`, context
-    managers are written out. `namespace` is the module that arrays name as theirs.
+    managers are written out. `namespace` is the module that arrays name as theirs. The outer names
+    in `lent` are parameters.
     """
     ruled = isinstance(fn, types.FunctionType) and book.find(fn) is not None
-    lowered = _call_of(fn) if ruled else read_once(fn, managers)  # type: ignore[arg-type]
+    lowered = _call_of(fn) if ruled else read_once(fn, managers, lent)  # type: ignore[arg-type]
     return as_defined(as_numpy(with_namespace(lowered, namespace)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import MappingView
 from typing import Any
 
@@ -235,6 +236,8 @@ def _like(x: Any, number: int, array: Any, above: tuple[Any, ...] = ()) -> Any:
     if isinstance(x, (list, tuple, MappingView)):
         items: Any = x
         return [_like(item, number, array, inside) for item in items]
+    if isinstance(x, deque):
+        return deque((_like(item, number, array, inside) for item in x), x.maxlen)
     return float(number)
 
 

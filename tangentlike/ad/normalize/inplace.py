@@ -16,6 +16,7 @@ import numpy as np
 from ... import ir
 from ...analysis.operations import is_python_function
 from ...analysis.outputs import draws, position_of_output, with_output_named, with_size
+from ...analysis.refusals import root_ref
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
 from ...ir.kind import INT, UNKNOWN
@@ -275,11 +276,13 @@ class _Stores(ir.Rewriter):
             items = self.tuples[out.name]
         plain = all(isinstance(item, ir.Var) for item in items)
         if not items or not plain or any(self.context.kind_of(i).form == "tuple" for i in items):
-            raise UnsupportedError(
+            refusal = UnsupportedError(
                 "`out=` is given something other than arrays written out in the call",
                 call.at,
                 "Store the result: `out[...] = f(x)`.",
             )
+            refusal.outer = tuple(ref.obj for ref in map(root_ref, items) if ref is not None)
+            raise refusal
         return items
 
     def _several(

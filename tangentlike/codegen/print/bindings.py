@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import dataclasses
 import keyword
 import operator
 import sys
@@ -78,6 +79,9 @@ class Bindings:
         return {n: b for names in self.by_function.values() for n, b in names.items()}
 
 
+_DEFAULTS = ""  # where defaults stand, among the names of functions
+
+
 def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
     """Find what every reference means and give it a name that is free where it is used."""
     emitted = frozenset(fn.name.partition(".")[0] for fn in module.functions)
@@ -85,7 +89,9 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
     found: dict[tuple[str, str, int], tuple[str, Binding]] = {}
     first: dict[tuple[str, int], tuple[Any, ...]] = {}  # one class that several modules import
     local = {fn.name: local_names(fn) for fn in module.functions}
+    local[_DEFAULTS] = frozenset()  # (which the file evaluates, and no function)
     for fn in module.functions:
+        inside = set(references(dataclasses.replace(fn, params=())))
         for ref in references(fn):
             root = ref.text.split(".")[0]
             try:
@@ -94,7 +100,7 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
                 raise _placed(error, ref, fn) from None
             found[fn.name, ref.text, ref.key] = root, binding
             known = _one_of_many(root, binding, first)
-            uses.setdefault((root, known), []).append(fn.name)
+            uses.setdefault((root, known), []).append(fn.name if ref in inside else _DEFAULTS)
     names = _spellings(uses, local, emitted)
     by_function: dict[str, dict[str, Binding]] = {fn.name: {} for fn in module.functions}
     spellings = {}

@@ -1,0 +1,179 @@
+"""Outer objects that a function puts what carries derivatives into, given to it as arguments.
+
+    sim = Simulation(100)
+
+    def loss(u):                        def loss(u, *, sim=sim):
+        sim.start(u)                        sim.start(u)
+        return sim.energy()                 return sim.energy()
+
+Arguments that are written are copied first, so that the object outside stays as it was. Whatever
+else the function calls must not find that object by another way: there it is not the copy.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import ir, runtime
+from ..analysis.memory import base_names
+from ..errors import Place, TangentlikeError, UnsupportedError, not_lent
+from ..frontend.meanings import note_data
+from ..frontend.owners import is_library, is_ours
+from ..frontend.primal import global_names
+from ..frontend.resolve import Scope
+from ..frontend.structures import Structures, structures_of
+from ..ir.facts import fact
+from ..ir.index import references
+from ..pytree.reach import Reach, hold_one_twice, is_plain
+from ..runtime.records import attribute_of
+
+
+def lent_names(fn: types.FunctionType, objects: Iterable[Any]) -> tuple[str, ...]:
+    """The outer names of a function through which it reaches one of these objects."""
+    changed = Reach(objects)
+    rebound = set(_rebound(fn.__code__))
+    scope, found = Scope.of(fn), []
+    for name in dict.fromkeys((*fn.__code__.co_freevars, *global_names(fn.__code__))):
+        try:
+            obj = scope.lookup(name)
+        except KeyError:
+            continue
+        if name not in rebound and _is_data(obj) and Reach((obj,)).meets(changed):
+            found.append(name)
+    return tuple(found)
+
+
+def _is_data(obj: Any) -> bool:
+    code = isinstance(obj, (type, types.ModuleType, functools.partial)) or callable(obj)
+    return not code and not is_plain(obj) and not isinstance(obj, tuple)
+
+
+def _rebound(code: types.CodeType) -> Iterator[str]:
+    """The outer names that a function, or one inside it, binds anew."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _rebound(constant)
+
+
+def structures_of_lent(scope: Scope, names: tuple[str, ...], place: Place) -> Structures:
+    """What is known of outer objects that are arguments, as long as they stay of these types.
+
+    Refuses those that hold something twice: a copy of them would hold it as two things.
+    """
+    objects = {name: scope.lookup(name) for name in names}
+    known = structures_of(objects)
+    if hold_one_twice(objects.values()):
+        raise not_lent(place)
+
+    def hold() -> bool:
+        try:
+            same = all(scope.lookup(n) is x for n, x in objects.items())
+            return same and structures_of(objects) == known and not hold_one_twice(objects.values())
+        except (KeyError, TangentlikeError):
+            return False
+
+    note_data((id(scope), names), hold)
+    return known
+
+
+def is_read(function: ir.Function, name: str, useful: Collection[str]) -> bool:
+    """Whether a function itself reads what it is given under a name, for something useful: more
+    than to change it."""
+    names = {name}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Do():
+                continue
+            case ir.Assign(target=str(other), value=ir.Var(known)):
+                names.update([other] if known in names else ())
+                continue
+            case ir.Store(target=target, value=value) | ir.Update(target=target, value=value):
+                read = ir.names_in(value) | ir.names_in(target) - set(base_names(target))
+            case ir.Assign(target=target) if not set(ir.target_names(target)) & set(useful):
+                continue
+            case _:
+                read = ir.reads(stmt)
+        if read & names:
+            return True
+    return False
+
+
+def lent_to(fn: Any, function: ir.Function) -> tuple[ir.Ref, ...]:
+    """The outer objects that derivatives are given as arguments which a function calls, or is."""
+    objects = (fn, *(ref.obj for ref in fact(references, function)))
+    refs = (ref for obj in objects for ref in attribute_of(obj, "__lent__", ()) or ())
+    return tuple({(ref.text, id(ref.obj)): ref for ref in refs}.values())
+
+
+def refuse_other_ways(
+    functions: Iterable[ir.Function],
+    lent: Mapping[str, Any],
+    read: Callable[[Any], ir.Function],
+) -> None:
+    """Refuse functions that reach by themselves what the main one is given."""
+    if not lent:
+        return
+    functions = tuple(functions)
+    place = functions[-1].place
+    if any(map(_asks_run, functions)):
+        raise not_lent(place)
+    own, seen = Reach(lent.values()), set[int]()
+    pending = [ref for function in functions for ref in _named(function)]
+    while pending:
+        ref = pending.pop()
+        if id(ref.obj) in seen or any(ref.obj is obj for obj in lent.values()):
+            continue
+        seen.add(id(ref.obj))
+        if not own.whole or Reach((ref.obj,)).meets(own):
+            raise not_lent(place)
+        if isinstance(ref.obj, types.FunctionType) and not (
+            is_library(ref.obj) or is_ours(ref.obj)
+        ):
+            try:
+                pending += _named(read(ref.obj))
+            except UnsupportedError:
+                raise not_lent(place) from None
+
+
+def _named(function: ir.Function) -> list[ir.Ref]:
+    """What the statements of a function refer to outside of it, in text that travels whole, too."""
+    found = list(fact(references, function))
+    for stmt in ir.statements(function.body):
+        found += getattr(stmt, "refs", ())
+        parts = (part for expr in ir.expressions(stmt) for part in ir.walk(expr))
+        found += [ref for part in parts if isinstance(part, ir.Opaque) for ref in part.refs]
+    return found
+
+
+def _asks_run(function: ir.Function) -> bool:
+    """Whether a function calls what only the running program knows."""
+    for ref in fact(references, function):
+        if any(ref.obj is fn for fn in _AT_RUN_TIME):
+            return True
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                match part:
+                    case ir.Call(fn=ir.Var()):
+                        return True
+                    case ir.Call(fn=ir.Attribute(_, name)) if name not in _KNOWN_METHODS:
+                        return True
+    return False
+
+
+_AT_RUN_TIME = (runtime.pair_of, runtime.tangent_of, runtime.unbound, runtime.method_of)
+_KNOWN_METHODS = frozenset(
+    name
+    for cls in (np.ndarray, list, dict, set, deque, str, runtime.Shadow, np.random.Generator)
+    for name in dir(cls)
+)

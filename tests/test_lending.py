@@ -1,0 +1,273 @@
+"""Outer objects that a function changes are given to it as arguments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+
+WORK = np.zeros(3)
+WEIGHTS = np.array([1.0, -2.0, 0.5])
+STATE = {"steps": 0, "w": np.ones(3)}
+LOG: list = []
+
+
+class Simulation:
+    """A state that is stepped forward in place, as simulations are."""
+
+    def __init__(self, n):
+        self.u = np.zeros(n)
+        self.t = 0.0
+        self.history = []
+
+    def step(self, force):
+        self.u[:] = self.u + 0.1 * np.sin(force * self.u + force)
+        self.t += 0.1
+
+    def energy(self, force):
+        self.u[:] = force
+        self.history = []
+        for _ in range(3):
+            self.step(force)
+            self.history.append(self.u * 1.0)
+        return np.sum(self.history[0] * self.history[-1]) * (1.0 + self.t)
+
+
+class Shared(Simulation):
+    def __init__(self, n):
+        super().__init__(n)
+        self.v = self.u
+
+
+SIMULATION, SHARED = Simulation(3), Shared(3)
+SIMULATIONS = [SIMULATION]
+
+
+def fills_a_buffer(x):
+    WORK[:] = x * x
+    return np.sum(WORK * x * WEIGHTS)
+
+
+def fills_by_entry(x):
+    WORK[:] = 0.0
+    for i in range(3):
+        WORK[i] += x[i] ** 2
+    return np.sum(WORK**2)
+
+
+def fills_a_list(x):
+    LOG.clear()
+    for i in range(3):
+        LOG.append(x[i] ** 2)
+    return sum(LOG) * LOG[0]
+
+
+def fills_a_dict(x):
+    STATE["steps"] += 1
+    STATE["w"] = x * WEIGHTS
+    return np.sum(STATE["w"] ** 2)
+
+
+def steps_a_simulation(x):
+    return SIMULATION.energy(x)
+
+
+def in_a_function_inside(x):
+    def filled(y):
+        WORK[:] = y * y
+        return np.sum(WORK * y)
+
+    return filled(x) + (lambda y: SIMULATION.energy(y))(x)
+
+
+def in_an_inner_derivative(x):
+    WORK[:] = x * x
+    return np.sum(tl.grad(lambda y: np.sum(y * y * WORK))(x))
+
+
+def _with_a_captured_buffer():
+    work = np.empty(3)
+
+    def into_out(x):
+        np.multiply(x, x, out=work)
+        return np.sum(np.sin(work))
+
+    return into_out
+
+
+def remembers(x):
+    STATE.clear()
+
+    def product(n):
+        if n < 2:
+            return x[n]
+        if n not in STATE:
+            STATE[n] = product(n - 1) * product(n - 2)
+        return STATE[n]
+
+    return product(5)
+
+
+CHANGING = [
+    fills_a_buffer,
+    fills_by_entry,
+    fills_a_list,
+    fills_a_dict,
+    steps_a_simulation,
+    in_a_function_inside,
+    in_an_inner_derivative,
+    _with_a_captured_buffer(),
+    remembers,
+]
+X = np.array([0.3, 0.5, 0.7])
+
+
+def _outside():
+    simulation = (SIMULATION.u.copy(), SIMULATION.t, len(SIMULATION.history))
+    return *WORK, *simulation[0], *simulation[1:], len(LOG), STATE.get("steps"), len(STATE)
+
+
+@pytest.mark.parametrize("f", CHANGING, ids=lambda f: f.__name__)
+def test_what_is_outside_is_an_argument(f):
+    SIMULATION.t = 0.0
+    STATE.update(steps=0, w=np.ones(3))
+    before = _outside()
+    slope, change = tl.grad(f)(X), tl.jvp(f, (X,), (WEIGHTS,))[1]
+    assert before == _outside()
+    np.testing.assert_allclose(change, slope @ WEIGHTS)
+
+    def value(x):
+        SIMULATION.t = 0.0
+        STATE.update(steps=0, w=np.ones(3))
+        return f(x)
+
+    ends = [(value(X + 1e-6 * d), value(X - 1e-6 * d)) for d in np.eye(3)]
+    np.testing.assert_allclose(slope, [(b - a) / 2e-6 for b, a in ends], rtol=1e-5)
+    SIMULATION.t = 0.0
+    STATE.update(steps=0, w=np.ones(3))
+    again = tl.hvp(f)(X, WEIGHTS)
+    over_reverse = tl.grad(lambda x: tl.grad(f)(x) @ WEIGHTS)(X)
+    np.testing.assert_allclose(again, over_reverse)
+    slopes = [tl.grad(f)(X + 1e-5 * d) - tl.grad(f)(X - 1e-5 * d) for d in np.eye(3)]
+    np.testing.assert_allclose(again, np.array(slopes) @ WEIGHTS / 2e-5, rtol=1e-4)
+
+
+def test_the_object_outside_is_shown_as_an_argument():
+    df = tl.grad(fills_a_buffer)
+    df(X)
+    assert "def fills_a_buffer_grad(x, *, WORK=WORK):" in df.source
+    assert "WORK = WORK.copy()" in df.source
+
+
+def accumulates(x):
+    WORK[:] += x * x
+    return np.sum(WORK * x)
+
+
+def test_the_value_outside_is_that_of_each_call():
+    df = tl.grad(accumulates)
+    for start in (np.zeros(3), WEIGHTS):
+        WORK[:] = start
+        np.testing.assert_allclose(df(X), start + 3.0 * X**2)
+    WORK[:] = 0.0
+
+
+def test_another_object_under_the_name(monkeypatch):
+    df = tl.grad(fills_a_buffer)
+    df(X)
+    monkeypatch.setitem(globals(), "WORK", np.zeros((2, 3)))
+    ones = np.ones(3)
+    np.testing.assert_allclose(df(ones), 6.0 * WEIGHTS)
+    np.testing.assert_array_equal(WORK, np.zeros((2, 3)))
+
+
+# ------------------------------------------------------------------ what stays refused
+
+
+def only_keeps(x):
+    y = np.sum(x**2)
+    LOG.append(y)
+    return y
+
+
+VIEW = WORK[:2]
+
+
+def reads_a_view(x):
+    WORK[:] = x * x
+    return np.sum(VIEW)
+
+
+def the_buffer():
+    return WORK
+
+
+def reads_by_a_helper(x):
+    WORK[:] = x * x
+    return np.sum(the_buffer() * x)
+
+
+def the_time():
+    return SIMULATION.t
+
+
+def reads_a_number_by_a_helper(x):
+    SIMULATION.energy(x)
+    return the_time() * np.sum(x)
+
+
+def reads_by_another_way(x):
+    SIMULATION.energy(x)
+    return np.sum(SIMULATIONS[0].u * x)
+
+
+def holds_one_array_twice(x):
+    SHARED.energy(x)
+    return np.sum(SHARED.v * x)
+
+
+def reads_a_default(x, work=WORK):
+    WORK[:] = x * x
+    return np.sum(work * x)
+
+
+def calls_what_it_is_given(x, g):
+    WORK[:] = x * x
+    return np.sum(WORK) * g(x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        only_keeps,
+        reads_a_view,
+        reads_by_a_helper,
+        reads_a_number_by_a_helper,
+        reads_by_another_way,
+        holds_one_array_twice,
+        reads_a_default,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_what_is_found_by_another_way_is_refused(f):
+    with pytest.raises(tl.UnsupportedError, match="carries derivatives into"):
+        tl.grad(f)(X)
+    with pytest.raises(tl.UnsupportedError, match="carries derivatives into"):
+        tl.jvp(f, (X,), (X,))
+
+
+def test_a_function_that_is_given_may_reach_it():
+    with pytest.raises(tl.UnsupportedError, match="carries derivatives into"):
+        tl.grad(calls_what_it_is_given)(X, lambda y: np.sum(WORK * y))
+
+
+def beside(x, simulation):
+    return SIMULATION.energy(x) * simulation.t
+
+
+def test_an_argument_that_is_the_object_outside():
+    with pytest.raises(tl.TangentlikeError, match="changes the outer `SIMULATION`"):
+        tl.grad(beside)(X, SIMULATION)
+    with pytest.raises(tl.TangentlikeError, match="changes the outer `WORK`"):
+        tl.grad(fills_a_buffer)(WORK)
