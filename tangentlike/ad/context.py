@@ -65,7 +65,7 @@ class Context:
     `alike` that copies of arguments must lie in memory as these do; `copies` that adjoints read
     copies of what is written (see `ad.reverse.copied_reads`); `held` are names of what is
     like what an attribute was before it was assigned (see `copied_reads`), by the attribute and
-    the id of the origin.
+    the id of the origin; `shaped` has for a name another one of that shape (`ad.reverse.shapes`).
     """
 
     kinds: dict[str, Kind]
@@ -80,6 +80,7 @@ class Context:
     alike: bool = False
     copies: bool = False
     held: dict[tuple[ir.Expr, int], str] = field(default_factory=dict)
+    shaped: dict[str, str] = field(default_factory=dict)
     _flow: tuple[ir.Function, dict[str, Kind], Flow] | None = field(default=None, repr=False)
 
     def kind_of(self, expr: ir.Expr) -> Kind:

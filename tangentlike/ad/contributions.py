@@ -253,6 +253,8 @@ def _shaped_like(value: ir.Expr, context: Context) -> ir.Expr:
     g, like = value.args
     if not isinstance(like, ir.Var) or like.name not in context.kinds:
         return value
+    if like.name in context.shaped:
+        return dataclasses.replace(value, args=(g, ir.Var(context.shaped[like.name])))
     kind = context.kinds[like.name]
     other = context.kinds.get(str(kind.shape))
     if not isinstance(kind.shape, str) or other is None or kind.shape == like.name:

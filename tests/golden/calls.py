@@ -5,21 +5,20 @@ from tests.golden_programs import GRAVITY
 
 
 def scale_fwd(a: float, c: float):
-    product = a * c
-    return product + GRAVITY, (a, c, product)
+    return a * c + GRAVITY, (a, c)
 
 
 def scale_bwd(tape, total_seed):
-    a, c, product = tape
-    product_bar = unbroadcast(total_seed, product)  # return a * c + GRAVITY
+    a, c = tape
+    product_bar = unbroadcast(total_seed, a)  # return a * c + GRAVITY
     a_bar = product_bar * c
     c_bar = product_bar * a
     return a_bar, c_bar
 
 
 def scale_bwd2(tape, total_seed):
-    a, c, product = tape
-    product_bar = unbroadcast(total_seed, product)  # return a * c + GRAVITY
+    a, c = tape
+    product_bar = unbroadcast(total_seed, a)  # return a * c + GRAVITY
     a_bar = product_bar * c
     c_bar = unbroadcast(product_bar * a, c)
     return a_bar, c_bar

@@ -11,9 +11,8 @@ def moving_average_grad(xs: np.ndarray, rate: float):
     saved = []
     for x in xs:
         product = (1.0 - rate) * mean
-        product2 = rate * x
-        saved.append((product, product2, mean))
-        mean = product + product2
+        saved.append((product, mean))
+        mean = product + rate * x
         means.append(mean)
     # adjoint
     means_bar = unstack(2.0 * np.stack(means))  # return np.sum(np.stack(means) ** 2)
@@ -22,11 +21,11 @@ def moving_average_grad(xs: np.ndarray, rate: float):
     xs_bar = np.zeros_like(xs)
     for i in reversed(range(len(xs))):
         x = xs[i]
-        product, product2, mean = saved.pop()
+        product, mean = saved.pop()
         mean_bar += means_bar.pop()          # means.append(mean)
         # mean = (1.0 - rate) * mean + rate * x
         product_bar = unbroadcast(mean_bar, product)
-        product2_bar = unbroadcast(mean_bar, product2)
+        product2_bar = unbroadcast(mean_bar, x)
         rate_bar += unbroadcast(product2_bar * x, rate)
         x_bar = product2_bar * rate
         difference = 1.0 - rate

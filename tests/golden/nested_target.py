@@ -8,23 +8,22 @@ def nested_target_grad(x, y):
     parts = [(x, (x * y, [y])), (2.0, (x, [x]))]
     saved = []
     for w, (b, (c,)) in parts:
-        product = w * s
-        product3 = b * c
-        saved.append((product, product3, s))
-        s = np.tanh(product + product3)
+        product = b * c
+        saved.append((product, s))
+        s = np.tanh(w * s + product)
     # adjoint
     s_bar = scalar_seed(s)                   # return s
     parts_bar = zeros_like(parts)
     for i in reversed(range(len(parts))):
         w, (b, (c,)) = parts[i]
         total_bar = s_bar * (1.0 - s * s)    # s = np.tanh(w * s + b * c)
-        product, product3, s = saved.pop()
+        product, s = saved.pop()
+        product2_bar = unbroadcast(total_bar, s)
         product_bar = unbroadcast(total_bar, product)
-        product3_bar = unbroadcast(total_bar, product3)
-        b_bar = unbroadcast(product3_bar * c, b)
-        c_bar = product3_bar * b
-        w_bar = unbroadcast(product_bar * s, w)
-        s_bar = product_bar * w
+        b_bar = unbroadcast(product_bar * c, b)
+        c_bar = product_bar * b
+        w_bar = unbroadcast(product2_bar * s, w)
+        s_bar = product2_bar * w
         parts_bar[i][0] += w_bar
         parts_bar[i][1][0] += b_bar
         add_at(parts_bar[i][1][1], 0, c_bar)

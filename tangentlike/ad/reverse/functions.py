@@ -31,6 +31,7 @@ from .costs import Costs
 from .recorded import Recorder, condition
 from .results import kept_value, loss_and_aux, named_before
 from .scalars import written_scalars
+from .shapes import shaped_alike
 from .sweep import Reversed, ReversedBlock, Sweep
 
 
@@ -82,6 +83,7 @@ class Reverse:
 
     def _made_sweep(self) -> Sweep:
         primal = self.primal
+        self.context.shaped = shaped_alike(self.facts, self.context)
         known = (primal.active, primal.calls, primal.counters, self.severed)
         return Sweep(self.adjoints, self.facts, *known, self.context)
 
