@@ -39,7 +39,7 @@ from ..ad.specialize.inner_functions import PlainFunctions, with_inner_functions
 from ..ad.specialize.known_callees import KnownCallees
 from ..ad.specialize.methods import Methods
 from ..ad.specialize.stored_types import stored_kinds
-from ..analysis.activity import active_names, refuse_unknown, useful_names
+from ..analysis.activity import active_names, refuse_unknown, useful_names, written_parameters
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
@@ -572,17 +572,24 @@ class Builder:
         self._check_outside(lowered.function, wrt, context, containers=True)
         with self.record.stage("stored") as run:
             run.made = function = writes_as_stores(lowered.function, context)
-        sources = context.sources()
         active = self._active(function, wrt, None, context)  # (a caller sees what is written)
         self._check_outside(function, wrt, context)
-        effects = effects_of(function, structure(function), sources)
-        hidden = given_to_unknown(function, wrt, active, context.kinds, self.book)
-        written = tuple(p for p in function.param_names if p in effects.written or p in hidden)
-        kept = written if protect else None
+        written = self._written(function, wrt, active, context) if protect else None
         with self.record.stage("derived") as run:
-            made = forward(function, wrt, active, context, name, kept, exposed)
+            made = forward(function, wrt, active, context, name, written, exposed)
             run.made = self._done((made,), context, active)
-            return run.made[0], written
+            return run.made[0], written or ()
+
+    def _written(
+        self, function: ir.Function, wrt: tuple[str, ...], active: frozenset[str], context: Context
+    ) -> tuple[str, ...]:
+        """The parameters whose values forward mode copies before they are written."""
+        written = frozenset(given_to_unknown(function, wrt, active, context.kinds, self.book))
+        values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
+        late = any(isinstance(v, ir.Call) and isinstance(v.fn, ir.Var) for v in values)
+        if late or written_parameters(function, context.flow(function)):
+            written |= effects_of(function, structure(function), context.sources()).written
+        return tuple(p for p in function.param_names if p in written)
 
     def _done(
         self, functions: tuple[ir.Function, ...], context: Context, active: frozenset[str]

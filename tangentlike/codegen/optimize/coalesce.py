@@ -62,12 +62,13 @@ def user_name(name: str, original: Mapping[str, str]) -> str:
 
 def _groups(function: ir.Function, facts: Facts) -> list[list[str]]:
     """Names that go back to one name of the user's, each group in order of appearance."""
-    pinned = analyses(function, facts).pinned
     found: dict[str, list[str]] = {}
     for name in _bound_names(function):
-        if name not in pinned:
-            found.setdefault(user_name(name, facts.original), []).append(name)
-    return [group for group in found.values() if len(group) > 1]
+        found.setdefault(user_name(name, facts.original), []).append(name)
+    several = [group for group in found.values() if len(group) > 1]
+    pinned = analyses(function, facts).pinned if several else frozenset()
+    groups = ([name for name in group if name not in pinned] for group in several)
+    return [group for group in groups if len(group) > 1]
 
 
 def _bound_names(function: ir.Function) -> list[str]:

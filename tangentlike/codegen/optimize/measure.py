@@ -23,6 +23,22 @@ def width(expr: ir.Expr, within: int = 0) -> int:
     >>> width(total), width(ir.Call(ir.Ref("*", operator.mul), (total, a)))
     (5, 11)
     """
+    if type(expr) is ir.Var:
+        return len(expr.name)
+    return _bare(expr) + 2 * (_own_precedence(expr) < within)
+
+
+def _own_precedence(expr: ir.Expr) -> int:
+    """How tightly an operator binds; of anything else, more tightly than any."""
+    match expr:
+        case ir.Call(fn=ir.Ref(text=text), args=args) if text in _PRECEDENCE:
+            return _UNARY if len(args) == 1 and text != "not" else _PRECEDENCE[text]
+    return _PRIMARY
+
+
+@ir.of_node
+def _bare(expr: ir.Expr) -> int:
+    """The width without parentheses around it."""
     match expr:
         case ir.Var(name):
             return len(name)
@@ -31,7 +47,10 @@ def width(expr: ir.Expr, within: int = 0) -> int:
         case ir.Ref(text=text):
             return len(text)
         case ir.Call(fn=ir.Ref(text=text), args=args) if text in _PRECEDENCE:
-            return _operator(text, args, within)
+            own = _own_precedence(expr)
+            if len(args) == 1:
+                return len(text) + (text == "not") + width(args[0], own)
+            return width(args[0], own) + len(text) + 2 + width(args[1], own + 1)
         case ir.Call(fn=fn, args=args, kwargs=kwargs):
             parts = [width(a) for a in args] + [len(k) + 1 + width(v) for k, v in kwargs]
             return width(fn, _PRIMARY) + 2 + sum(parts) + 2 * max(0, len(parts) - 1)
@@ -51,16 +70,6 @@ def width(expr: ir.Expr, within: int = 0) -> int:
         case ir.Opaque(text=text):
             return len(text)
     return 0
-
-
-def _operator(text: str, args: tuple[ir.Expr, ...], within: int) -> int:
-    if len(args) == 1:
-        own = _UNARY if text != "not" else _PRECEDENCE[text]
-        size = len(text) + (text == "not") + width(args[0], own)
-    else:
-        own = _PRECEDENCE[text]
-        size = width(args[0], own) + len(text) + 2 + width(args[1], own + 1)
-    return size + 2 * (own < within)
 
 
 def depth(expr: ir.Expr) -> int:

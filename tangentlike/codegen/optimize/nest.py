@@ -14,7 +14,7 @@ from .analyses import Asking
 from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
 from .facts import DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
 from .fold import without_axes
-from .measure import LINE, depth, height, statement_width
+from .measure import LINE, depth, height, statement_width, width
 
 _BARRIERS = (ir.Return, ir.Enter, ir.Leave, ir.Tried)
 _WINDOW = 64  # how far back, in statements, a definition is looked for
@@ -80,7 +80,9 @@ class _Nesting(Asking):
     ) -> ir.Stmt | None:
         """`stmt` with the definition in `slot` written in place of `name`, if that is right."""
         source = slots[slot]
-        if not isinstance(source, ir.Assign) or not self._last_read(known, name):
+        if not isinstance(source, ir.Assign) or self._too_wide(source, stmt, name):
+            return None
+        if not self._last_read(known, name):
             return None
         if isinstance(source.value, ir.Display) and _unpacks(stmt):
             return None  # (`a, b = (x, y)` is two assignments, and made into these elsewhere)
@@ -100,6 +102,14 @@ class _Nesting(Asking):
         elif max(map(height, ir.expressions(new)), default=0) > _HIGHEST:
             return None
         return new
+
+    def _too_wide(self, source: ir.Assign, stmt: ir.Stmt, name: str) -> bool:
+        """Whether no line has room for a statement with a value written in place of `name`, asked
+        before anything else: of long lines most are refused for that."""
+        if not (_is_derived(stmt) or _is_derived(source)):
+            return False
+        columns = statement_width(stmt, self.indentation) + width(source.value) - len(name)
+        return columns > LINE and not any(map(_takes_entries, ir.expressions(stmt)))
 
     def _last_read(self, stmt: ir.Stmt, name: str) -> bool:
         """Whether the value read by the header of `stmt` is read nowhere after."""
@@ -136,6 +146,12 @@ class _Nesting(Asking):
         if not _is_derived(source) and any(e.fixed for e in effects):
             return False
         return self.can_move(effect, effects)
+
+
+@ir.of_node
+def _takes_entries(expr: ir.Expr) -> bool:
+    """Whether entries of a name are read, which may take axes away from what it stands for."""
+    return any(isinstance(p, ir.Index) and isinstance(p.base, ir.Var) for p in ir.parts_of(expr))
 
 
 def _is_read_inside(stmt: ir.Stmt, name: str, facts: Facts) -> bool:

@@ -96,16 +96,17 @@ def saved_together(
     """
     out = list(functions)
     nothing = Facts()  # (of what is fused out of others)
+    stacks = [len(created_lists(function)) > 1 for function in functions]
     for at, function in enumerate(functions):
         known = facts.get(function.name, nothing)
-        if _is_open(function, known):
+        if stacks[at] and _is_open(function, known):
             out[at] = _packed(*_Packs(function, function, {}, known, known).result())[0]
     shared = _with_shared_tapes(functions)
     for at, (fwd, bwd) in enumerate(itertools.pairwise(out)):
         taped, unpacked = taped_names(fwd), unpacked_names(bwd)
         if taped is None or unpacked is None or len(taped) != len(unpacked):
             continue
-        if fwd.place in shared:
+        if fwd.place in shared or not stacks[at]:
             continue
         both = facts.get(fwd.name, nothing), facts.get(bwd.name, nothing)
         if _is_open(fwd, both[0]) and _is_open(bwd, both[1]):
