@@ -228,3 +228,35 @@ def test_modules_in_containers_are_not_asked_for_attributes() -> None:
     gradient = tl.grad(lambda x, k="w": np.sum(MODULES[k] * x * x))
     np.testing.assert_allclose(gradient(np.ones(2)), [2.0, 2.0])
     assert not {"shape", "__setitem__"} & set(Warns.asked), Warns.asked
+
+
+def test_what_a_called_object_keeps_of_its_arguments() -> None:
+    """An object of the module that is called, and that keeps what it is given: the next call reads
+    it (the gradient was that of the first call)."""
+    times = Times(3.0)
+
+    def loss(x):
+        for _ in range(2):
+            x = x + times(x)
+        return np.sum(x * x)
+
+    def asked(x, f):
+        for _ in range(2):
+            x = x + f(x)
+        return np.sum(x * x)
+
+    x = np.array([0.3, 0.5])
+    with pytest.raises(tl.UnsupportedError, match="carries derivatives into"):
+        tl.grad(loss)(x)
+    with pytest.raises(tl.UnsupportedError, match="carries derivatives into"):
+        tl.jvp(loss, (x,), (x,))
+    check_grads(asked, (x, times), wrt=0)
+
+
+class Times:
+    def __init__(self, w):
+        self.w = w
+
+    def __call__(self, x):
+        self.w = self.w * x[0]
+        return x * self.w

@@ -12,7 +12,7 @@ from .. import ir, runtime
 from ..analysis.activity import varied_names
 from ..analysis.flow import Flow, flow_edges
 from ..analysis.kinds import infer_kinds, kind_of
-from ..analysis.memory import Effects, Sources
+from ..analysis.memory import UNSEEN, Effects, Sources
 from ..analysis.operations import is_field, is_python_function, rule_object, written_position
 from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
@@ -160,6 +160,12 @@ class Context:
         """A function of `tangentlike.runtime`."""
         return ir.Ref(name, getattr(runtime, name))
 
+    @property
+    def unseen_writes(self) -> bool:
+        """Whether functions that are not known now may write what they are given."""
+        builder = self.callees.builder
+        return builder is not None and builder.reading.by_identity
+
     def sources(self) -> Sources:
         """What the alias analysis asks about expressions."""
         return Sources(self.kinds, self.kind_of, self._view_of, self._effects, self._bind)
@@ -174,6 +180,8 @@ class Context:
         return "no" if self.book.is_nondifferentiable(obj) or _is_math(obj) else "user"
 
     def _effects(self, call: ir.Call) -> Effects | None:
+        if isinstance(call.fn, ir.Var):
+            return UNSEEN if self.unseen_writes else None
         if not isinstance(call.fn, ir.Ref) or not is_python_function(call.fn.obj):
             return None  # (a library's may end in code that cannot be read)
         if self._view_of(call) != "user":

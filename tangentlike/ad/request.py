@@ -54,7 +54,8 @@ class Request:
     arguments that hold objects, or dicts with numbers for keys; `copies`: its adjoint reads copies
     (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls;
     `exposed`: whoever calls it may write in place what it is given or gives back; `settled`: the
-    call tells no more of its arguments; `strict`: what is refused is refused at once, also where a
+    call tells no more of its arguments; `writes`: whoever calls it sees what it writes, and gives
+    and takes adjoints by identity; `strict`: what is refused is refused at once, also where a
     call may not reach it; `namespace`: the module that the arrays name as theirs; `by_identity`:
     adjoints are found by identity though names would do; `looked_up`: see `Reading`.
     """
@@ -72,6 +73,7 @@ class Request:
     inside: bool = False
     exposed: bool = False
     settled: bool = False
+    writes: bool = False
     strict: bool = False
     namespace: ModuleType | None = None
     by_identity: bool = False

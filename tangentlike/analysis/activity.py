@@ -15,7 +15,7 @@ from ..errors import UnsupportedError
 from ..frontend.structures import OF_ARRAYS
 from ..ir.kind import UNKNOWN, Kind
 from ..runtime import on_adjoint
-from .flow import OUTSIDE, EffectsOf, Flow, flow_edges
+from .flow import ASKED, OUTSIDE, EffectsOf, Flow, flow_edges
 from .operations import is_stop_gradient, rule_object
 from .record_types import record_values
 from .refusals import refuse_unknown
@@ -81,7 +81,7 @@ def _carrying(
     if targets is None:
         targets = written_parameters(function, flow)
     varied = _reachable(wrt, flow.successors, kinds)
-    wanted = (*_returned(function, kinds, book), *targets, OUTSIDE)
+    wanted = (*_returned(function, kinds, book), *targets, OUTSIDE, ASKED)
     found = varied & _reachable(wanted, flow.predecessors, kinds)
     return found - _functions_for_constants(function, book)
 

@@ -19,7 +19,7 @@ from typing import Any
 from .. import ir
 from ..frontend.owners import is_numpy
 from ..ir.kind import UNKNOWN, Kind
-from .memory import GIVING_ANY, Effects
+from .memory import GIVING_ANY, UNSEEN, Effects
 from .operations import (
     bind_actuals,
     is_constant,
@@ -34,6 +34,7 @@ from .record_types import record_class
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
+ASKED = "<asked>"  # the node for what functions that are not known now are given
 _STORING = {"append": 0, "insert": 1, "extend": 0, "update": 0, "setdefault": 1}
 _WRITING = frozenset(["fill", "put", "sort", "partition", "itemset", "resize"])  # array methods
 
@@ -323,6 +324,8 @@ class _Reader:
     def _returned(self, call: ir.Call, obj: Any) -> tuple[str, ...]:
         """The names whose memory the result of a user's function may share."""
         effects = None if self.effects is None else self.effects(call)
+        if effects is UNSEEN:
+            return self._union(ir.arguments(call))
         actuals = None if effects is None else bind_actuals(obj, call)
         if effects is None or actuals is None:
             return self.operands(call)
@@ -361,10 +364,20 @@ class _Reader:
 
     def _user_call(self, call: ir.Call, obj: Any, stmt: ir.Stmt) -> None:
         """A function without a rule may write its arguments, unless its source says which. One
-        that only the run knows is refused then if it does (`runtime.functions`)."""
-        if isinstance(call.fn, ir.Var) and isinstance(stmt, ir.Assign):
-            return
+        that only the run knows is refused then if it does (`runtime.functions`): it is asked by a
+        derivative for what it is given, which counts as used by others."""
         effects = None if self.effects is None else self.effects(call)
+        if isinstance(call.fn, ir.Var) and isinstance(stmt, ir.Assign):
+            for source in self.sources(call):
+                self.flow.edge(source, ASKED)
+            if effects is UNSEEN:  # (what writes its own object, or gives that, is refused)
+                given = ir.arguments(call)
+                targets = self._union(given)
+                self._written(targets, self._sources(given), stmt)
+                for name in targets:
+                    for other in targets:
+                        self._hold(name, other)
+            return
         actuals = None if effects is None else bind_actuals(obj, call)
         if effects is None or actuals is None:
             targets = self.operands(call)

@@ -67,7 +67,7 @@ def given_to_unknown(
             found |= ir.names_in(stmt.value)
         for call in _calls(stmt):
             if not _is_differentiated(call, stmt, active) and _is_unknown(call, kinds, book):
-                found.update(*map(ir.names_in, (*call.args, *(value for _, value in call.kwargs))))
+                found.update(*map(ir.names_in, ir.arguments(call)))
     return tuple(name for name in wrt if name in found and name in function.param_names)
 
 
@@ -164,7 +164,7 @@ def _refuse_unknown(
     kinds: Mapping[str, Kind],
     book: Any,
 ) -> None:
-    given = (*call.args, *(value for _, value in call.kwargs))
+    given = ir.arguments(call)
     found = {n for e in given for n in operands(e, kinds, book)} & set(sharing)
     if isinstance(stmt, ir.Do):
         found.update(n for n in operands(call, kinds, book) if n in active)
@@ -179,6 +179,7 @@ def _refuse_unknown(
         f"{f'`{name}`' if name else 'this call'} may write its arguments, which carry derivatives",
         call.at or stmt.origin.place,
         "Assign what it computes instead, or apply tl.stop_gradient to its arguments.",
+        "memory",
     )
 
 

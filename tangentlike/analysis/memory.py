@@ -75,6 +75,9 @@ class Effects:
         )
 
 
+UNSEEN = Effects()  # of a function that only the running program knows, and that may do anything
+
+
 @dataclass(frozen=True)
 class Sources:
     """Answers what an expression's result may share memory with."""
@@ -236,6 +239,8 @@ class Sources:
     def _given_back(self, call: ir.Call, whole: bool) -> list[ir.Expr]:
         """The arguments that the result of a user's function may share memory with."""
         effects = self.effects(call)
+        if effects is UNSEEN:
+            return [*ir.arguments(call)]
         if effects is not None:
             actuals = self.bind(call)
             returned = effects.whole if whole else effects.returned
@@ -265,6 +270,9 @@ class Sources:
     def kept(self, call: ir.Call) -> list[tuple[str, ir.Expr]]:
         """(argument, another one that it may refer to after the call of a user's function)."""
         effects = self.effects(call)
+        if effects is UNSEEN:
+            given = ir.arguments(call)
+            return [(b, e) for x in given for b in sorted(base_names(x)) for e in given if e != x]
         if effects is None or not effects.kept:
             return []
         actuals = self.bind(call)
@@ -298,9 +306,10 @@ class Sources:
         if call.args and written_position(rule_object(call, self.kinds)) is not None:
             found |= self.nodes(call.args[0])
         effects = self.effects(call)
-        if effects is None and self.view_of(call) == "user" and may_write(call.fn):
-            found |= self._all((*call.args, *(value for _, value in call.kwargs)))
-        if effects is not None:
+        unknown = effects is None and self.view_of(call) == "user" and may_write(call.fn)
+        if unknown or effects is UNSEEN:
+            found |= self._all(ir.arguments(call))
+        elif effects is not None:
             actuals = self.bind(call)
             for formal in sorted(effects.written):
                 if formal in actuals and formal in effects.inside:

@@ -181,7 +181,7 @@ def _calls(stmt: ir.Stmt) -> tuple[ir.Call, ...]:
 
 
 def _given(call: ir.Call) -> tuple[ir.Expr, ...]:
-    return (*call.args, *(value for _, value in call.kwargs))
+    return ir.arguments(call)
 
 
 def _changed_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
@@ -206,7 +206,9 @@ def _is_box(obj: Any) -> bool:
     """Whether something can be put into an object: a container, or an instance with attributes."""
     if isinstance(obj, _CHANGING):
         return True
-    code = isinstance(obj, (type, types.ModuleType)) or callable(obj) or is_outer_array(obj)
+    called = isinstance(attribute_of(type(obj), "__call__", None), types.FunctionType)
+    code = isinstance(obj, (type, types.ModuleType)) or (callable(obj) and not called)
+    code = code or is_outer_array(obj)
     return not code and isinstance(attribute_of(obj, "__dict__", None), dict)
 
 

@@ -240,7 +240,7 @@ class _Check:
                 outer = ir.Ref(text.partition(" = ")[0], None)
             case ir.Do(value=ir.Call(fn=ir.Attribute(base, method)) as call):
                 outer = root_ref(base) if method in STORING_METHODS else None
-                values = (*call.args, *(value for _, value in call.kwargs))
+                values = ir.arguments(call)
             case _:
                 return
         culprits = [name for value in values for name in self._culprits(value)]

@@ -391,7 +391,7 @@ def container_stores(stmt: ir.Stmt, sources: Sources) -> list[tuple[str, frozens
             if method in _TAKING_OUT:
                 found.append((base, ()))
             elif method in MUTATING_METHODS:
-                found.append((base, (*call.args, *(value for _, value in call.kwargs))))
+                found.append((base, ir.arguments(call)))
         case ir.Do(value=ir.Call() as call) | ir.Assign(value=ir.Call() as call):
             found += [(base, (value,)) for base, value in sources.kept(call)]
             found += [(base, ()) for base in sources.changed(call)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Place, TangentlikeError, UnsupportedError
@@ -52,7 +53,9 @@ def translated_error(
     if isinstance(error, NotDifferentiated):
         return refusal_of(error, place)
     if type(error) is UnsupportedError and error.place is None and place is not None:
-        return UnsupportedError(error.message, place, error.hint)
+        found = UnsupportedError(error.message, place, error.hint)
+        found.of_names = error.of_names
+        return found
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
@@ -81,13 +84,7 @@ def translated_error(
             "such objects, or annotate the parameter it comes from with its class.",
         )
     if step.tb_frame.f_code in REFUSING:
-        message, _, hint = str(error).partition(": ")
-        hint = hint.replace("example=", "`example=`")
-        found = UnsupportedError(message, place, f"{hint[:1].upper()}{hint[1:]}.")
-        found.of_names = step.tb_frame.f_code in GUARDS
-        if step.tb_frame.f_code in OF_METHODS:
-            found.method = step.tb_frame.f_locals["method"]
-        return found
+        return _of_guard(error, step.tb_frame, place)
     if step.tb_frame.f_code is not scalar_seed.__code__:
         return None
     message, _, hint = str(error).partition("; ")
@@ -95,6 +92,17 @@ def translated_error(
     return TangentlikeError(
         f"no gradient of {primal}: {message}", place, f"{hint[:1].upper()}{hint[1:]}."
     )
+
+
+def _of_guard(error: BaseException, frame: FrameType, place: Place | None) -> UnsupportedError:
+    """What a function of `runtime` refuses."""
+    message, _, hint = str(error).partition(": ")
+    hint = hint.replace("example=", "`example=`")
+    found = UnsupportedError(message, place, f"{hint[:1].upper()}{hint[1:]}.")
+    found.of_names = frame.f_code in GUARDS
+    if frame.f_code in OF_METHODS:
+        found.method = frame.f_locals["method"]
+    return found
 
 
 def _meets_an_object(error: BaseException) -> bool:

@@ -33,7 +33,7 @@ from ..errors import UnsupportedError, with_article
 from ..frontend.cuts import raised_as
 from ..frontend.owners import is_library
 from ..frontend.structures import Structures, structures_of
-from ..pipeline.stages import derive_in_any_form
+from ..pipeline.stages import Derived, derive_in_any_form
 from ..pytree import leaves
 from ..rules.twins import twin
 from ..runtime.functions import Method, Unbound, method_of, pair_of, tangent_of, unbound
@@ -53,15 +53,25 @@ _PLAIN = (
 
 
 def derive_call(
-    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str
+    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str, writes: bool
 ) -> tuple[Any, Callable[[], bool]]:
     """The pair or the tangent function of one way of calling a function, and what tells whether
     its helpers are still those that were read."""
     name = _name_of(f)
     names = tuple(f"x{w}" if isinstance(w, int) else w for w in wrt)
     # (Nothing is known of the arguments: they may be complex.)
-    request = Request(mode, names, has_complex=True, exposed=True, settled=True)
-    if isinstance(f, Unbound) and f.__name__ == "__call__" and isinstance(f.owner, _PLAIN):
+    request = Request(
+        mode,
+        names,
+        has_complex=True,
+        exposed=True,
+        settled=True,
+        writes=writes,
+        by_identity=writes,
+    )
+    if isinstance(f, Unbound) and isinstance(f.owner, types.ModuleType):
+        call = _call_of(method_of(f.owner, name), name, count, words, [_FIRST])
+    elif isinstance(f, Unbound) and f.__name__ == "__call__" and isinstance(f.owner, _PLAIN):
         _refuse_captured(f.owner)  # (a function where an object might be)
         name = _name_of(f.owner)
         call = _call_of(f.owner, name, count, words, [_FIRST])
@@ -80,25 +90,34 @@ def derive_call(
         _asks_again(function, _object_name(f)) for function in made.module.functions
     ):
         raise _not_followed(f)
-    if made.written_params:
-        raise UnsupportedError(
+    _refuse_effects(made, call, name, writes)
+    return (made.functions if mode == "callee" else made.function), made.meanings.hold
+
+
+def _refuse_effects(made: Derived, call: Any, name: str, writes: bool) -> None:
+    """Refuse what the text around the call does not expect of a function."""
+    if made.written_params and (not writes or _OWNER in made.written_params):
+        of_writes = UnsupportedError(
             f"`{name}`, which is not known until run time, writes its arguments",
             hint="Call it by its name, or let it return a new array.",
         )
-    outer = made.given_back()
+        of_writes.of_names = not writes
+        raise of_writes
+    params = inspect.signature(call).parameters.keys() - ({_OWNER} if writes else set())
+    outer = [name for name in made.given_back() if name not in params]
     if outer:  # (the text around the call takes what it gives for its own)
         raise UnsupportedError(
             f"`{name}`, which is not known until run time, returns `{outer[0]}` itself, "
             "which is defined outside it",
             hint=f"Call it by its name, or let it return a copy: `{outer[0]}.copy()`.",
         )
-    return (made.functions if mode == "callee" else made.function), made.meanings.hold
 
 
 def described(owner: Any) -> Any:
     """What the derivative of a method depends on of its object: the classes of what it holds, or
     which class or function it is itself."""
-    return id(owner) if isinstance(owner, (*_BY_NAME, *_PLAIN)) else structures_of({"": owner})
+    alone = (*_BY_NAME, *_PLAIN, types.ModuleType)
+    return id(owner) if isinstance(owner, alone) else structures_of({"": owner})
 
 
 def _object_name(f: Method) -> str:

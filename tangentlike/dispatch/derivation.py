@@ -356,10 +356,7 @@ class Derivation:
         primal, inner, request = self.primal, self.primal.inner, self.request
         if inner is not None:
             primal = primal.of(inner.by_identity)
-        forward = request.mode in ("tangent", "change")
-        if inner is None and forward:
-            return self
-        return derivation_of(primal, replace(request, by_identity=not forward))
+        return derivation_of(primal, replace(request, by_identity=True))
 
     def looking_up(self, method: str) -> Derivation:
         """The same derivative where methods of this name may be those of any object."""
@@ -568,15 +565,27 @@ class Derivation:
         __tracebackhide__ = True
         derived = self._derived or self.derived
         if self._better is not None:
-            return self._better.call(args, kwargs)
+            return self._better.call(args, self._seeds_for(self._better, kwargs))
+        refused: UnsupportedError | None = None
         try:
             found = self.run(derived.functions[-1], args, kwargs)
         except UnsupportedError as refusal:
-            return self._instead(refusal, lambda other: other.call(args, kwargs))
+            refused = refusal
+        if refused is not None:  # (nothing that is raised from here on was raised before)
+            return self._instead(
+                refused, lambda other: other.call(args, self._seeds_for(other, kwargs))
+            )
         if derived.real and leaves.is_complex(found):
             self._better = self.for_complex
-            return self._better.call(args, kwargs)
+            return self._better.call(args, self._seeds_for(self._better, kwargs))
         return found
+
+    def _seeds_for(self, other: Derivation, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments by keyword as another of these derivatives names its seeds."""
+        if not kwargs:
+            return kwargs
+        named = dict(zip(self.seeds, other.seeds, strict=True))
+        return {named.get(name, name): value for name, value in kwargs.items()}
 
     def recorded(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -589,7 +598,8 @@ class Derivation:
         try:
             return self, *self.run(forward, args, kwargs)
         except UnsupportedError as refusal:
-            return self._instead(refusal, lambda other: other.recorded(args, kwargs))
+            refused = refusal
+        return self._instead(refused, lambda other: other.recorded(args, kwargs))
 
     def _instead(self, refusal: UnsupportedError, run: Callable[[Derivation], _T]) -> _T:
         """What the derivative by identity gives where a call does not hold what the text by names

@@ -385,7 +385,7 @@ class _Flattener:
             fn = self.operand(fn)
         places = (*range(len(call.args)), *(word for word, _ in call.kwargs))
         shapes = [takes_shape(fn, place) for place in places]
-        values = self.operands((*call.args, *(v for _, v in call.kwargs)), shapes)
+        values = self.operands(ir.arguments(call), shapes)
         args = values[: len(call.args)]
         words = (word for word, _ in call.kwargs)
         kwargs = tuple(zip(words, values[len(call.args) :], strict=True))

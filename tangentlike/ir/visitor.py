@@ -100,6 +100,11 @@ def children(expr: Expr) -> tuple[Expr, ...]:
     return () if parts is None else parts(expr)
 
 
+def arguments(call: Call) -> tuple[Expr, ...]:
+    """What a call is given, by position and by name."""
+    return (*call.args, *(value for _, value in call.kwargs))
+
+
 def is_starred(expr: Expr) -> bool:
     """A `*xs` or `**options` among the arguments of a call."""
     return isinstance(expr, Opaque) and expr.text.startswith("*")

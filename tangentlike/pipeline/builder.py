@@ -162,16 +162,18 @@ class Builder:
         if request.mode in ("tangent", "change"):
             name = self.callees.names.fresh(f"{function.name}_jvp")
             made, written = self._tangent(
-                name, lowered, request.wrt, given, protect=True, exposed=request.exposed
+                name, lowered, request.wrt, given, not request.writes, exposed=request.exposed
             )
             return (tangent_only(made) if request.mode == "change" else made,), written
         if request.mode in ("pair", "callee"):
             names = tuple(self.callees.names.fresh(f"{function.name}_{s}") for s in ("fwd", "bwd"))
-            primal, context = self._primal(lowered, request.wrt, given, shared=())
+            shared = function.param_names if request.writes else ()
+            primal, context = self._primal(lowered, request.wrt, given, tuple(shared))
             with self.record.stage("derived") as run:
                 bare, both = request.mode == "callee", (names[0], names[1])
                 if self.reading.by_identity:
-                    fwd, bwd = identity_pair(primal, context, both, bare)
+                    seeded = None if request.writes else bare
+                    fwd, bwd = identity_pair(primal, context, both, seeded)
                 else:
                     order = (request.wrt, ())
                     found = reverse_pair(primal, context, both, order, bare, protect=True)
@@ -542,9 +544,11 @@ class Builder:
             raise not_lent(function.place)
 
     def given_back(self, lowered: Lowered, given: Mapping[str, Kind]) -> tuple[str, ...]:
-        """The outer arrays and containers that a function may give back, by their names."""
+        """The outer arrays and containers that a function may give back, and the parameters, by
+        their names."""
         function = lowered.function
-        return self.outside.given_back(function, self._sources_of(function, given))
+        outer = self.outside.given_back(function, self._sources_of(function, given))
+        return (*outer, *sorted(self.effects(lowered, given).returned))
 
     def _body(self, obj: Any) -> ir.Function | None:
         """A user's function in the normal form, if it can be read and has no rule."""

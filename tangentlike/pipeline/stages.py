@@ -54,7 +54,8 @@ class Derived:
     `written_params` are copied before they are written. `touched` are arrays of the module or of
     an enclosing function that are read or written, `overwritten` those whose writes the reverse
     sweep does not undo; `changes_outside`: some of them are written; `lent` are outer objects that
-    are given as arguments. `given_back` names what the function itself gives of what lies outside.
+    are given as arguments. `given_back` names what the function itself gives of what lies outside,
+    and of its parameters.
     `real` says that no value is complex, so that adjoints have no conjugates. `asked` are the
     arguments that decide tests: it serves none of which they would decide otherwise.
     """
@@ -168,7 +169,7 @@ def _serves_identity_again(asked: Asked, refusal: UnsupportedError) -> bool:
 
 def _may_find_by_identity(asked: Asked, refusal: UnsupportedError) -> bool:
     request = asked.request
-    if refusal.needs != "memory" or request.by_identity or request.mode in ("tangent", "change"):
+    if refusal.needs != "memory" or request.by_identity:
         return False
     return not (request.copies or request.inside)
 

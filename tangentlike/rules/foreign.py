@@ -55,7 +55,7 @@ class ForeignBook:
             return True
         if attribute_of(obj, "__objclass__", None) is np.ndarray:
             return True
-        arguments = (*call.args, *(value for _, value in call.kwargs))
+        arguments = ir.arguments(call)
         if obj in (sum, min, max, abs, pow) or module_of(obj) == "_operator":
             return any(kind_of(a).form not in ("number", "other") for a in arguments)
         return False

@@ -323,9 +323,7 @@ class _Spelling:
             ended = ir.Call(helper, (other, *call.args), call.kwargs, call.at)
             return dataclasses.replace(stmt, value=ended)
         given = not isinstance(until[-1], ir.For) and _may_write(getattr(until[-1], "value", None))
-        if not (given or groups) and all(
-            map(self._is_number, (*call.args, *(v for _, v in call.kwargs)))
-        ):
+        if not (given or groups) and all(map(self._is_number, ir.arguments(call))):
             return stmt  # (places, whose loop needs no derivative)
         assert isinstance(call.fn, ir.Ref)
         listed = _spelled(call)

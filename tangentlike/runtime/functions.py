@@ -24,7 +24,7 @@ _MOST = 512  # derivatives kept; a program that makes a function in each round f
 
 # What is made, and whether it still holds: helpers may be defined anew.
 Made = tuple[Any, Callable[[], bool]]
-Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str], Made]
+Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str, bool], Made]
 
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
@@ -90,15 +90,21 @@ def unbound(x: Any, name: str = "__call__") -> Unbound:
     return Unbound(x, name)
 
 
-def pair_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = ()) -> Any:
+def pair_of(
+    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = (), *, writes: bool = False
+) -> Any:
     """The forward and backward functions of `f`, called with `count` arguments by position and
-    `words` by name, with respect to some of them (positions, or names)."""
-    return _remembered(f, count, wrt, words, "callee")
+    `words` by name, with respect to some of them (positions, or names). Where it `writes`, or may,
+    the backward function is given the shadow, and restores what the forward function wrote."""
+    return _remembered(f, count, wrt, words, "callee", writes)
 
 
-def tangent_of(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = ()) -> Any:
-    """The tangent function of `f`; it takes the tangents as `x0_dot`, `rate_dot`."""
-    return _remembered(f, count, wrt, words, "tangent")
+def tangent_of(
+    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...] = (), *, writes: bool = False
+) -> Any:
+    """The tangent function of `f`; it takes the tangents as `x0_dot`, `rate_dot`. Where `f`
+    `writes` an argument, it writes the tangent of that, too."""
+    return _remembered(f, count, wrt, words, "tangent", writes)
 
 
 def asked_of_none(x: Any, method: str) -> Any:
@@ -191,17 +197,19 @@ def plain_function(f: Any) -> Any:
     return f
 
 
-def _remembered(f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str) -> Any:
+def _remembered(
+    f: Any, count: int, wrt: tuple[Any, ...], words: tuple[str, ...], mode: str, writes: bool
+) -> Any:
     derive, described = _derive[0]
     f = _with_its_object(f)
     method = isinstance(f, Method)
     bound = method and not isinstance(f, Unbound)
     what = (f.__name__, bound, described(f.owner)) if method else (id(f),)
-    key = (what, count, wrt, words, mode)
+    key = (what, count, wrt, words, mode, writes)
     _, (found, holds) = _made.get(key, (None, (None, _never)))
     if holds():
         return _given_owner(found, f.owner) if bound else found
-    found, holds = derive(f, count, wrt, words, mode)
+    found, holds = derive(f, count, wrt, words, mode, writes)
     by_id = isinstance(what[-1], int)
     _made.put(key, (f if by_id else None, (found, holds)))  # (so that its id stays its own)
     return _given_owner(found, f.owner) if bound else found

@@ -369,7 +369,7 @@ class _Uses:
 
     def method(self, call: ir.Call) -> bool:
         assert isinstance(call.fn, ir.Attribute)
-        given = (*call.args, *(value for _, value in call.kwargs))
+        given = ir.arguments(call)
         simple = self.cls is not deque or not (call.kwargs or (call.fn.name == "pop" and given))
         return call.fn.name in self.methods and simple and all(map(self.value, given))
 

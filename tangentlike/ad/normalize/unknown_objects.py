@@ -31,7 +31,7 @@ from ...analysis.operations import GENERATORS, is_container_method, operands, ru
 from ...analysis.refusals import unknown_class
 from ...errors import TangentlikeError
 from ...frontend.marks import mark_of
-from ...ir.kind import OTHER, Kind
+from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...pytree import leaves
 from ...rules.linear import is_zero
 from ..context import Context
@@ -46,6 +46,8 @@ def methods_of_unknown_objects(
     function: ir.Function, wrt: tuple[str, ...], context: Context
 ) -> ir.Function:
     """The function itself where no such method is called."""
+    if context.unseen_writes:
+        function = _with_results(function, context)
     function = _containers_checked(function, wrt, context)
     calls = {id(s): call for s in ir.statements(function.body) if (call := _asked(s, context))}
     if not calls:
@@ -61,12 +63,14 @@ def methods_of_unknown_objects(
     flow = flow_edges(whole, kinds, context.book, effects)
     carrying = carrying_names(whole, flow, wrt, kinds, context.book)
     other = _of_no_array(function)
+    inner = _made_inside(function) if context.unseen_writes else frozenset()
     chosen: dict[int, ir.Block] = {}
     for stmt in _these(function, calls):
         call = calls[id(stmt)]
         given, fn = _given(call, context) & carrying, call.fn
         assert isinstance(fn, ir.Attribute | ir.Var)
         varies = not carrying.isdisjoint(ir.names_in(fn))
+        varies = varies or (isinstance(fn, ir.Attribute) and bool(ir.names_in(fn) & inner))
         used = not carrying.isdisjoint(ir.binds(stmt))
         of_array = isinstance(fn, ir.Attribute) and fn.base not in other
         of_array = of_array and fn.name not in looked_up
@@ -74,11 +78,25 @@ def methods_of_unknown_objects(
             if given and used:
                 chosen[id(stmt)] = (_check("require_values", call, stmt.origin, context), stmt)
         elif varies:
-            if used:
+            if used or context.unseen_writes:
                 chosen[id(stmt)] = _unbound(stmt, call, context)
         elif given and id(stmt) in named:
             chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)
     return _replaced(function, chosen) if chosen else function
+
+
+def _with_results(function: ir.Function, context: Context) -> ir.Function:
+    """`f(x)` as `_ = f(x)` where nothing is known of `f`: an assignment of what it gives, which
+    has a derivative."""
+
+    def named(stmt: ir.Stmt) -> ir.Stmt | None:
+        if not isinstance(stmt, ir.Do) or not isinstance(stmt.value, ir.Call):
+            return None
+        fn = stmt.value.fn
+        whole = ir.Assign(context.fresh("done", UNKNOWN, temporary=True), stmt.value, stmt.origin)
+        return whole if isinstance(fn, ir.Var) or _asked(whole, context) else None
+
+    return ir.with_body(function, ir.rewrite(function.body, named))
 
 
 def _looked_up(context: Context) -> frozenset[str]:
@@ -195,7 +213,7 @@ def _is_known(kind: Kind) -> bool:
 
 def _given(call: ir.Call, context: Context) -> frozenset[str]:
     """The names whose values a call is given: of `x` in `x_bar.reshape(x.shape)` it is not."""
-    parts = (*call.args, *(value for _, value in call.kwargs))
+    parts = ir.arguments(call)
     return frozenset(name for e in parts for name in operands(e, context.kinds, context.book))
 
 
@@ -213,6 +231,22 @@ def _differentiates_by(call: ir.Call, given: frozenset[str], context: Context) -
     }
     found = (ir.names_in(instance.arguments[p]) for p in by if p in instance.arguments)
     return given <= frozenset().union(*found)
+
+
+def _made_inside(function: ir.Function) -> frozenset[str]:
+    """The names of what is neither given nor defined outside: methods may put into these objects
+    what carries derivatives."""
+    outside = set(function.param_names)
+    inside: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=target, value=value) | ir.For(target=target, iter=value):
+                root: ir.Expr = value
+                while isinstance(root, ir.Index | ir.Attribute):
+                    root = root.base
+                outer = isinstance(root, ir.Ref) or ir.names_in(root) & outside
+                (outside if outer else inside).update(ir.target_names(target))
+    return frozenset(inside - outside)
 
 
 def _base_name(fn: ir.Attribute) -> str:

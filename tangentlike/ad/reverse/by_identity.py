@@ -227,7 +227,7 @@ class IdentityPresence(Presence):
             case ir.Store(value=value) | ir.Update(value=value):
                 return self.numbers_in(value)
             case ir.Do(value=ir.Call() as call):
-                return self.numbers_in(*call.args, *(v for _, v in call.kwargs))
+                return self.numbers_in(*ir.arguments(call))
         return frozenset()
 
     def handed_on(self, stmt: ir.Assign) -> frozenset[str]:
@@ -561,9 +561,6 @@ class IdentityStatements(Statements):
         """`y, tape = g_fwd(a)` reversed: `g_bwd(tape, bars)`, which also restores what it wrote."""
         site: CallSite = self.calls[id(stmt)]
         adjoints = self.adjoints
-        if site.is_late:
-            self._late_call(stmt, site)
-            return
         for name in site.results:
             if adjoints.by_name(name) and name in adjoints.state:
                 adjoints.do("add", ir.Var(name), adjoints.bar(name))
@@ -571,25 +568,6 @@ class IdentityStatements(Statements):
         call = ir.Call(site.pair.bwd, (ir.Var(site.tape), ir.Var(adjoints.shared)))
         adjoints.out.append(ir.Do(call, adjoints.origin))
         self.take_back(self.presence.touched(stmt))
-
-    def _late_call(self, stmt: ir.Assign, site: CallSite) -> None:
-        """A function that is not known until run time has a pair with adjoints of its own."""
-        adjoints = self.adjoints
-        made_of = tuple(sorted(ir.names_in(stmt.value) & self.active))
-        for name in site.results:
-            if not adjoints.by_name(name):
-                adjoints.take(name, made_of)
-            elif name not in adjoints.state:
-                adjoints.zero(name)
-        call = ir.Call(site.pair.bwd, (ir.Var(site.tape), self.presence.result_bar(site.result)))
-        parts = [self.context.names.fresh(f"{n}_part") for n in site.operands]
-        adjoints.assign(tuple(parts) if len(parts) > 1 else parts[0], call)
-        for name in site.results:
-            adjoints.state.pop(name, None)
-        for name, part in zip(site.operands, parts, strict=True):
-            adjoints.contribute(name, ir.Var(part))
-        if not all(map(adjoints.by_name, site.results)):
-            self.take_back(self.presence.touched(stmt))
 
 
 def _writes_into(call: ir.Call) -> bool:

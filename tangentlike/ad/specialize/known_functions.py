@@ -203,7 +203,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
             case ir.Call() if is_partial(expr):
                 parts = (expr, *expr.args[1:], *(v for _, v in expr.kwargs))
             case ir.Call():
-                parts = (*expr.args, *(v for _, v in expr.kwargs))
+                parts = ir.arguments(expr)
             case _:
                 return
         for part in parts:

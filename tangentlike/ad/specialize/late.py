@@ -5,7 +5,9 @@ before::                     after (reverse)::
                                  y, f_tape = f_fwd(x, n)
 
 `pair_of` derives `f` when the program comes there, and refuses a function that writes its
-arguments: the text around the call takes them for unchanged.
+arguments: the text around the call takes them for unchanged. Where adjoints are found by identity
+it is taken to write all of them, `pair_of(f, 2, (0,), writes=True)`, and its backward function is
+given the shadow: `f_bwd(f_tape, bars)`. So is its tangent function in a text that is made for that.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ def late_request(
     words = tuple(ir.Const(word) for word, _ in call.kwargs)
     named = (ir.Display("tuple", words),) if words else ()
     args = (call.fn, ir.Const(len(call.args)), wrt, *named)
-    return ir.Call(context.helper(helper), args, (), call.at)
+    writes = (("writes", ir.Const(True)),) if context.unseen_writes else ()
+    return ir.Call(context.helper(helper), args, writes, call.at)
 
 
 def function_name(call: ir.Call) -> str:

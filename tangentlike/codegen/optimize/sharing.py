@@ -72,7 +72,7 @@ def _of_all(exprs: Iterable[ir.Expr], facts: Facts, trusted: bool) -> frozenset[
 
 
 def _of_call(call: ir.Call, facts: Facts, trusted: bool) -> frozenset[str]:
-    fn, arguments = operation(call.fn), (*call.args, *(v for _, v in call.kwargs))
+    fn, arguments = operation(call.fn), ir.arguments(call)
     if isinstance(fn, ir.Attribute):
         return _of_method(fn, arguments, facts, trusted)
     if not isinstance(fn, ir.Ref):
@@ -344,7 +344,7 @@ def _inside(expr: ir.Expr, facts: Facts, trusted: bool) -> Iterable[tuple[str, .
                 if len(shared) > 1:
                     yield tuple(sorted(shared))
             continue
-        fn, arguments = operation(part.fn), (*part.args, *(v for _, v in part.kwargs))
+        fn, arguments = operation(part.fn), ir.arguments(part)
         if isinstance(fn, ir.Attribute):
             if fn.name in MUTATORS:
                 for argument in arguments:
