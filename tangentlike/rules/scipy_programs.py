@@ -56,11 +56,20 @@ def dirichlet_pdf(x: Any, alpha: Any) -> Any:
 # ------------------------------------------------------------------------ factored matrices
 
 
-def linalg_cho_factor(a: Any, lower: Any = False) -> Any:
-    """(SciPy leaves the entries of `a` in the other triangle.)"""
-    if lower:
-        return scipy.linalg.cholesky(a, lower=True) + np.triu(a, 1), lower
-    return scipy.linalg.cholesky(a, lower=False) + np.tril(a, -1), lower
+if scipy.linalg.cho_factor(np.array([[1.0, 0.5], [0.5, 1.0]]))[0][1, 0]:
+
+    def linalg_cho_factor(a: Any, lower: Any = False) -> Any:
+        """(SciPy before 1.18 leaves the entries of `a` in the other triangle.)"""
+        if lower:
+            return scipy.linalg.cholesky(a, lower=True) + np.triu(a, 1), lower
+        return scipy.linalg.cholesky(a, lower=False) + np.tril(a, -1), lower
+
+else:
+
+    def linalg_cho_factor(a: Any, lower: Any = False) -> Any:
+        if lower:
+            return scipy.linalg.cholesky(a, lower=True), lower
+        return scipy.linalg.cholesky(a, lower=False), lower
 
 
 def linalg_cho_solve(c_and_lower: Any, b: Any) -> Any:
