@@ -20,6 +20,7 @@ from ..analysis.kinds import kinds_from_example
 from ..analysis.raising import refuse_moving, refuse_raising
 from ..analysis.stated_classes import stated_classes
 from ..codegen.fuse import fused, refuse_unfused
+from ..codegen.optimize.first_stores import stored_first
 from ..codegen.optimize.packs import saved_together
 from ..codegen.optimize.plain_names import plainly_named
 from ..codegen.optimize.tapes import simplified_pairs, without_repeats
@@ -432,6 +433,14 @@ def _described(structures: Structures) -> tuple[tuple[str, str], ...]:
     return tuple((name, described(kind)) for name, kind in structures if kind != UNKNOWN)
 
 
+def _finished(
+    functions: tuple[ir.Function, ...], request: Request, build: Builder
+) -> tuple[ir.Function, ...]:
+    """The functions as they run (who differentiates them finds sums, which are linear)."""
+    made = saved_together(functions, build.facts)
+    return made if request.inside else stored_first(made, build.facts)
+
+
 def _fused(
     functions: tuple[ir.Function, ...], scope: Scope, build: Builder
 ) -> tuple[ir.Function, ...]:
@@ -473,7 +482,7 @@ def _derived(
             run.made = _fused(run.made, lowered.scope, build)
         run.made, asked = plainly_named(run.made, build.facts), frozenset(build.methods.asked)
         apart = ir.Module(run.made, _described(as_asked(request.structures, asked)))
-        run.made = saved_together(run.made, build.facts)
+        run.made = _finished(run.made, request, build)
     with record.stage("emitted"):
         module = ir.Module(run.made, apart.types)
         emitted = emit(module, lowered.scope, build.scopes)

@@ -36,7 +36,7 @@ def relax_bwd(tape, p_bar):
         product_bar = unbroadcast(total_bar, product)
         b_bar[1:-1] += unbroadcast(total_bar, b[1:-1])
         pn_bar = np.zeros_like(pn)
-        pn_bar[2:] += product_bar * pn[:-2]
+        pn_bar[2:] = product_bar * pn[:-2]
         pn_bar[:-2] += product_bar * pn[2:]
         p_bar += pn_bar                      # pn = p.copy()
     return b_bar
