@@ -9,7 +9,8 @@ from typing import Any
 from .. import ir
 from ..errors import Place
 from ..ir import Expr, Function, Var
-from .nested import Define, Walrus
+from .comprehensions import assigned
+from .nested import Define
 
 
 def bound_by(stmt: Any) -> tuple[str, ...]:
@@ -104,7 +105,7 @@ def _bound_out_of_sight(function: Function) -> frozenset[str]:
             found.update(stmt.function.free)
             found |= _bound_out_of_sight(stmt.function)
         for expr in ir.expressions(stmt):
-            found.update(part.target for part in ir.walk(expr) if isinstance(part, Walrus))
+            found |= assigned(expr)
     return frozenset(found)
 
 

@@ -32,7 +32,7 @@ from ..ir import (
     Target,
     Var,
 )
-from .nested import Closure
+from .nested import Closure, Walrus
 from .operands import is_comparison, is_constant, is_shape_query
 from .operators import is_arithmetic
 
@@ -69,6 +69,24 @@ class Comprehension(Opaque):
     element: Expr = field(default=ir.Const(None), compare=False, repr=False)
     key: Expr | None = field(default=None, compare=False, repr=False)
     clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
+    assigns: tuple[str, ...] = field(default=(), compare=False, repr=False)  # by `:=`
+
+    @property
+    def bound(self) -> tuple[str, ...]:
+        """The names of the function that it binds, as they are spelled now."""
+        meaning = dict(zip(self.names, self.values, strict=True))
+        return tuple(n.name for name in self.assigns if isinstance(n := meaning[name], Var))
+
+
+def assigned(expr: Expr) -> frozenset[str]:
+    """The names that an expression binds by `:=`."""
+    found: set[str] = set()
+    for part in ir.walk(expr):
+        if isinstance(part, Walrus):
+            found.add(part.target)
+        elif isinstance(part, Comprehension):
+            found.update(part.bound)
+    return frozenset(found)
 
 
 def becomes_loop(expr: Expr) -> bool:
@@ -102,10 +120,29 @@ def consumed(call: Call) -> Call:
             place = 0
         case _:
             return call
-    if not any(_carrying(arg) for arg in call.args[place : place + 1]):
-        return call
-    args = (*call.args[:place], taken_whole(call.args[place]), *call.args[place + 1 :])
-    return replace(call, args=args)
+    items = tuple(map(_taken, call.args[place : place + 1]))
+    return _with_args(call, (*call.args[:place], *items, *call.args[place + 1 :]))
+
+
+def _is_endless(clause: Clause) -> bool:
+    """Whether what goes through this takes as much of it as something else has items."""
+    endless = (itertools.count, itertools.cycle, itertools.repeat)
+    return isinstance(clause.iter, Call) and getattr(clause.iter.fn, "obj", None) in endless
+
+
+def _with_args(call: Call, args: tuple[Expr, ...]) -> Call:
+    same = all(new is old for new, old in zip(args, call.args, strict=True))
+    return call if same else replace(call, args=args)
+
+
+def _taken(items: Expr) -> Expr:
+    """What is gone through at once, with lists for generator expressions, those in a `zip` or an
+    `enumerate` too."""
+    if isinstance(items, Comprehension) and _carrying(items):
+        return items if any(map(_is_endless, items.clauses)) else taken_whole(items)
+    if not isinstance(items, Call) or items.fn not in _SIDE_BY_SIDE or items.kwargs:
+        return items
+    return _with_args(items, tuple(map(_taken, items.args)))
 
 
 def loop(
@@ -160,7 +197,7 @@ def _loop_through(
         for test in reversed(clause.tests):
             body = (If(test, body, (), origin),)
         target, iterable = clause.target, clause.iter
-    return For(target, iterable, body, origin)
+    return For(target, _taken(iterable), body, origin)
 
 
 def mapped(fn: Ref, args: tuple[Expr, ...], opaque: Callable[[], Opaque]) -> Expr | None:
@@ -280,6 +317,8 @@ def _may_carry(expr: Comprehension, element: Expr) -> bool:
     match element:
         case Comprehension():
             return element.form != "generator" and carries(element)
+        case Walrus(inner=inner):
+            return _may_carry(expr, inner)
         case Closure():
             return _may_capture(expr, element)
         case Opaque():

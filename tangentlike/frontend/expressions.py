@@ -77,6 +77,7 @@ class Reader:
     lookup: Lookup
     at: At = nowhere
     tried: bool = False  # in the body of a `try`, where nothing is cut out
+    assigns: bool = False  # whether `:=` may stand in code, which then becomes statements
 
     def read(self, node: gast.AST) -> Expr:
         """The IR of any expression node."""
@@ -252,7 +253,9 @@ class Reader:
 
     def comprehension(self, node: Any) -> Expr:
         """A comprehension as opaque code that knows its parts."""
-        code = self.opaque(node)
+        walruses = (part for part in gast.walk(node) if isinstance(part, gast.NamedExpr))
+        assigns = tuple(dict.fromkeys(part.target.id for part in walruses))
+        code = self.opaque(node, assigns=bool(assigns))
         if any(part.is_async for part in node.generators):
             return code
         inner = self
@@ -269,7 +272,7 @@ class Reader:
         key = inner.read(node.key) if form == "dict" else None
         element = inner.read(node.value if form == "dict" else node.elt)
         parts = (code.text, code.names, code.values, code.refs, code.at)
-        made = Comprehension(*parts, form, element, key, tuple(clauses))
+        made = Comprehension(*parts, form, element, key, tuple(clauses), assigns)
         return replace(made, inert=True) if is_inert(made) else made
 
     def inside(self, bound: frozenset[str]) -> Reader:
@@ -313,16 +316,20 @@ class Reader:
         text = f"({node.target.id} := {code.text})"
         return Walrus(text, names, values, code.refs, self.at(node), inner)
 
-    def opaque(self, node: gast.AST, prefix: str = "") -> Opaque:
-        """The code of a node as it stands, with what its free names mean."""
-        names, values, refs = self.meanings(node)
+    def opaque(self, node: gast.AST, prefix: str = "", assigns: bool = False) -> Opaque:
+        """The code of a node as it stands, with what its free names mean; with `assigns` it may
+        bind names by `:=`."""
+        names, values, refs = self.meanings(node, assigns)
         made = Opaque if prefix else _CODE.get(type(node), Opaque)
         return made(prefix + gast.unparse(node).strip(), names, values, refs, self.at(node))
 
-    def meanings(self, node: gast.AST) -> tuple[tuple[str, ...], tuple[Expr, ...], tuple[Ref, ...]]:
+    def meanings(
+        self, node: gast.AST, assigns: bool = False
+    ) -> tuple[tuple[str, ...], tuple[Expr, ...], tuple[Ref, ...]]:
         """The local names free in some code, what they stand for, and what else it refers to."""
         names, values, refs = [], [], []
-        for use in dict.fromkeys(n.id for n in self._free(node, frozenset())):
+        reader = replace(self, assigns=True) if assigns else self
+        for use in dict.fromkeys(n.id for n in reader._free(node, frozenset())):
             meaning = self.name(gast.Name(use, gast.Load(), None, None))
             if isinstance(meaning, Ref):
                 refs.append(meaning)
@@ -333,7 +340,7 @@ class Reader:
 
     def _free(self, node: gast.AST, bound: frozenset[str]) -> Iterator[gast.Name]:
         """Uses of names that the code does not bind itself."""
-        if type(node) in _REFUSED:
+        if type(node) in _REFUSED and not (self.assigns and isinstance(node, gast.NamedExpr)):
             raise self.refusal(node)
         if isinstance(node, gast.Name):
             if node.id not in bound:

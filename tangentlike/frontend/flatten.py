@@ -89,7 +89,21 @@ def flatten(
     lambdas = Lambdas(outer, Keeping.of(function, late), names)
     origin = Origin(function.place)
     flattener = _Flattener(Variables(function, names), special, lambdas, [], origin)
-    return dataclasses.replace(function, body=flattener.block(function.body))
+    body = flattener.block(function.body)
+    _refuse_hidden_assignments(body)
+    return dataclasses.replace(function, body=body)
+
+
+def _refuse_hidden_assignments(body: Block) -> None:
+    """Refuse `any((y := f(x)) > 0 for x in xs)`, which stays as it is, and binds a name."""
+    for stmt in ir.statements(body):
+        for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
+            if isinstance(part, Comprehension) and part.assigns:
+                raise UnsupportedError(
+                    "an assignment expression (`:=`) is not supported here",
+                    part.at or stmt.origin.place,
+                    "Assign the name in a statement of its own before this one.",
+                )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ from .. import ir
 from ..errors import InternalError, UnsupportedError
 from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var, is_starred
 from ..ir.names import Names
-from .comprehensions import Comprehension, becomes_loop, consumed
+from .comprehensions import Comprehension, assigned, becomes_loop, consumed
 from .jumps import structure_jumps
 from .lifting import lambda_function
 from .nested import Closure, Define, Walrus
@@ -41,7 +41,7 @@ class Special:
         """Whether such a thing stands somewhere in an expression."""
         if not self.walrus and not self.functions:
             return False
-        return any(self.calls(part) or isinstance(part, Walrus) for part in ir.walk(expr))
+        return any(map(self.calls, ir.walk(expr))) or bool(assigned(expr))
 
     def rebinds(self, name: Any, later: Iterable[Expr]) -> bool:
         """Whether operands further right give a name another value."""
@@ -53,8 +53,8 @@ class Special:
     def _binds(self, part: Expr, name: str, seen: frozenset[str]) -> bool:
         """Whether a part of an expression binds a name: a walrus, or the call of a local function
         in which it is `nonlocal` (or which calls such a one)."""
-        if isinstance(part, Walrus):
-            return part.target == name
+        if isinstance(part, Walrus | Comprehension):
+            return name in assigned(part)
         if not self.calls(part) or (called := self.called(part)) in seen:
             return False
         local = self.functions[called]
@@ -99,19 +99,17 @@ def inlinable(function: Function) -> frozenset[str]:
 
 def find_special(function: Function, names: Names) -> Special:
     """The local functions to inline, and whether there are assignment expressions."""
-    parts = (
-        part
-        for stmt in ir.statements(function.body)
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
-    )
-    walrus = any(isinstance(part, Walrus) for part in parts)
+    walrus = _assigns(function.body)
     candidates = _candidates(function)
     chosen = inlinable(function)
     functions = {n: _local(f, o, names) for n, (f, o) in candidates.items() if n in chosen}
     bodies = (f.function.body for f in functions.values())
-    inside = any(isinstance(p, Walrus) for body in bodies for p in _parts(body))
-    return Special(functions, walrus or inside)
+    return Special(functions, walrus or any(map(_assigns, bodies)))
+
+
+def _assigns(block: Block) -> bool:
+    """Whether there are assignment expressions in some statements."""
+    return any(isinstance(p, Walrus | Comprehension) and assigned(p) for p in _parts(block))
 
 
 def _candidates(function: Function) -> dict[str, tuple[Function, Origin]]:
@@ -229,7 +227,7 @@ def _local(function: Function, origin: Origin, names: Names) -> Local:
         elif param.default is not None:
             defaults[param.name] = Var(names.fresh(f"{function.name}_{param.name}"))
     bound = [n for stmt in ir.statements(function.body) for n in ir.binds(stmt)]
-    bound += [p.target for p in _parts(function.body) if isinstance(p, Walrus)]
+    bound += [n for p in _parts(function.body) for n in sorted(assigned(p))]
     own = dict.fromkeys(name for name in bound if name not in function.free)
     return Local(function, defaults, tuple(own))
 

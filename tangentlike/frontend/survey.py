@@ -39,9 +39,9 @@ def survey(node: Any) -> Survey:
     if hasattr(node, "args"):
         found.bound.update(dict.fromkeys(parameter_names(node.args)))
     own = not isinstance(node, gast.Lambda)
-    stack = [(child, own) for child in _children(node)]
+    stack = [(child, own, own) for child in _children(node)]
     while stack:
-        part, own = stack.pop()
+        part, own, here = stack.pop()
         kind = type(part)
         if kind is gast.Name:
             found.used[part.id] = None
@@ -60,8 +60,11 @@ def survey(node: Any) -> Survey:
             found.outer.update(dict.fromkeys(part.names))
         elif kind in _YIELDS and own:
             found.yields.append(part)
-        inner = own and kind not in _INNER and kind not in _COMPREHENSIONS
-        stack.extend((child, inner) for child in _children(part))
+        elif kind is gast.NamedExpr and here:  # (in a comprehension, too)
+            found.bound[part.target.id] = None
+        here = here and kind not in _INNER
+        inner = own and here and kind not in _COMPREHENSIONS
+        stack.extend((child, inner, here) for child in _children(part))
     for name in found.outer:
         found.bound.pop(name, None)
     return found
