@@ -16,6 +16,7 @@ import numpy as np
 from .. import ir
 from ..analysis.memory import surely_basic
 from ..errors import UnsupportedError
+from ..rules.bind import Instance
 from .context import BINARY_OF, MUL, Context
 
 LINEAR, PRODUCT, SINGULAR, SILENT = range(4)
@@ -43,10 +44,16 @@ class Fragility:
         self.active = active
         self.context = context
         self._operands: dict[int, tuple[ir.Stmt, dict[str, int]]] = {}
+        self._instances: dict[int, tuple[ir.Call, Instance]] = {}  # by the ids of calls
 
     def of(self, name: str) -> int:
         """The class of a name."""
         return self._classes.get(name, LINEAR)
+
+    def instance(self, call: ir.Call) -> Instance | None:
+        """The rule of a call of the function, applied to it, where that was needed here."""
+        known = self._instances.get(id(call))
+        return known[1] if known is not None else None
 
     def worth_masking(self, name: str, key: ir.Expr) -> bool:
         """Whether entries of a value that a key leaves out are kept from dividing by zero."""
@@ -124,6 +131,7 @@ class Fragility:
             instance = self.context.bind(rule, call)
         except UnsupportedError:  # (refused where it is differentiated, if it is)
             return {}
+        self._instances[id(call)] = call, instance
         found: dict[str, int] = {}
         for param, actual in instance.arguments.items():
             if isinstance(actual, ir.Var) and param in instance.partials:

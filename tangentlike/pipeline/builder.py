@@ -43,6 +43,7 @@ from ..analysis.activity import active_names, refuse_unknown, useful_names, writ
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
+from ..analysis.flow import Flow
 from ..analysis.hidden_writes import given_to_unknown, refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
@@ -494,18 +495,19 @@ class Builder:
         refuse_unknown(function, active, self.book, kinds, wrt)
         refuse_hidden_writes(function, active, kinds, self.book)
         context.alike = True
-        sharing = Sharing(structure(function, shared), sources)
-        seen = Aliases(
-            sharing.classes, frozenset(sharing.classes.get(n, n) for n in sharing.direct)
-        )
-        written = tuple(
-            p for p in function.param_names if p in sharing.direct or seen.is_written(p)
-        )
-        aliases = one_memory(function, bool(writes), context)
+        written: tuple[str, ...] = ()
+        if _may_write_parameters(function, flow):
+            sharing = Sharing(structure(function, shared), sources)
+            behind = frozenset(sharing.classes.get(n, n) for n in sharing.direct)
+            seen = Aliases(sharing.classes, behind)
+            params = function.param_names
+            written = tuple(p for p in params if p in sharing.direct or seen.is_written(p))
+        aliases = one_memory(function, writes, context)
         conversion = IdentityCalls(active, aliases, context, preparation.counters)
-        function = conversion.function(function)
-        refuse_writes_by_others(function, conversion.sites.keys(), context)
-        aliases = one_memory(function, bool(writes), context)
+        converted = conversion.function(function)
+        refuse_writes_by_others(converted, conversion.sites.keys(), context)
+        if converted is not function:
+            function, aliases = converted, one_memory(converted, writes, context)
         counters, sites = preparation.counters, conversion.sites
         return Primal(function, aliases, active, sites, counters, wrt, written, shared), context
 
@@ -537,6 +539,8 @@ class Builder:
         self, lowered: Lowered, names: tuple[str, ...], given: Mapping[str, Kind]
     ) -> None:
         """Refuse to give a function, as arguments, what it changes for others to read."""
+        if not names:
+            return
         context = self._context(lowered, given)
         function, flow = lowered.function, context.flow(lowered.function)
         useful = useful_names(function, flow, context.kinds, self.book, result_only=True)
@@ -589,9 +593,7 @@ class Builder:
     ) -> tuple[str, ...]:
         """The parameters whose values forward mode copies before they are written."""
         written = frozenset(given_to_unknown(function, wrt, active, context.kinds, self.book))
-        values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
-        late = any(isinstance(v, ir.Call) and isinstance(v.fn, ir.Var) for v in values)
-        if late or written_parameters(function, context.flow(function)):
+        if _may_write_parameters(function, context.flow(function)):
             written |= effects_of(function, structure(function), context.sources()).written
         return tuple(p for p in function.param_names if p in written)
 
@@ -633,6 +635,13 @@ class Builder:
         made = simplify(function, facts)
         check_program(made)
         return made
+
+
+def _may_write_parameters(function: ir.Function, flow: Flow) -> bool:
+    """Whether anything may be written that comes from outside: asked before who shares memory."""
+    values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
+    late = any(isinstance(v, ir.Call) and isinstance(v.fn, ir.Var) for v in values)
+    return late or bool(written_parameters(function, flow))
 
 
 def _goes_on(stmt: ir.Stmt) -> bool:

@@ -155,8 +155,7 @@ class Instance:
         stated = param in self.partials
         if self.tangent is not None:
             stated = f"${param}_dot" in ir.names_in(self.tangent) or linear.is_zero(self.tangent)
-        zero = param in self.adjoints and linear.is_zero(self.adjoints[param])
-        if not (stated or zero):
+        if not stated and not (param in self.adjoints and linear.is_zero(self.adjoints[param])):
             self._require(param)
             raise UnsupportedError(
                 f"the rule of {self.rule.name} defines no tangent with respect to its argument "

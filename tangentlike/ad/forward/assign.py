@@ -22,7 +22,7 @@ from ...analysis.refusals import unknown_class
 from ...errors import UnsupportedError
 from ...frontend.owners import is_ours, module_of
 from ...ir.kind import UNKNOWN
-from ...rules.bind import Instance, bind
+from ...rules.bind import Instance
 from ...runtime import schedules
 from ...runtime.records import field_order
 from ..fragile import SILENT, guarded
@@ -290,7 +290,7 @@ def bound(call: ir.Call, state: Tangents) -> Instance:
             "Add a rule with @tl.rule, or apply tl.stop_gradient to its argument.",
             call.at,
         )
-    return bind(rule, call, state.kind_of, state.context.numpy_alias, state.real)
+    return state.discarded.fragility.instance(call) or state.context.bind(rule, call)
 
 
 def tangent_of(

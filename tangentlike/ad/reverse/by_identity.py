@@ -91,12 +91,14 @@ def private_names(function: ir.Function, context: Context) -> frozenset[str]:
     shared = set(function.param_names)
     made: set[str] = set()
     for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.Assign(target=str(name), value=ir.Call() as call) if _is_fresh(call, context):
-                made.add(name)
-            case _:
-                shared.update(ir.binds(stmt))
-        shared.update(_handed_on(stmt, context))
+        value = getattr(stmt, "value", None)
+        fresh = isinstance(value, ir.Call) and _is_fresh(value, context)
+        if fresh and isinstance(stmt, ir.Assign) and isinstance(stmt.target, str):
+            made.add(stmt.target)
+        else:
+            shared.update(ir.binds(stmt))
+        if not (fresh and isinstance(stmt, ir.Assign)):
+            shared.update(_handed_on(stmt, context))
     return frozenset(made - shared)
 
 
@@ -115,8 +117,6 @@ def _handed_on(stmt: ir.Stmt, context: Context) -> frozenset[str]:
     if shadow_method(getattr(stmt, "value", None)):
         return frozenset()  # (it looks for memory and objects, and holds no adjoint it is given)
     match stmt:
-        case ir.Assign(value=ir.Call() as call) if _is_fresh(call, context):
-            return frozenset()
         case ir.Assign(value=value) if context.is_constant(value):
             return frozenset()
         case ir.Store(target=ir.Index(base, key), value=value):
