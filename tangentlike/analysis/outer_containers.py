@@ -111,7 +111,7 @@ class OuterContainers:
         known = live(expr)
         if known is not None:
             inside = dict(_boxes_in(known, _DEPTH))
-            return Boxes({id(known.obj): known} if _is_box(known.obj) else {}, inside)
+            return Boxes({id(known.obj): known} if is_box(known.obj) else {}, inside)
         match expr:
             case ir.Var(name):
                 return self.names.get(name, NONE)
@@ -202,7 +202,7 @@ def _changed_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
                 yield call.args[0]
 
 
-def _is_box(obj: Any) -> bool:
+def is_box(obj: Any) -> bool:
     """Whether something can be put into an object: a container, or an instance with attributes."""
     if isinstance(obj, _CHANGING):
         return True
@@ -215,14 +215,14 @@ def _is_box(obj: Any) -> bool:
 def _may_hold_others(obj: Any) -> bool:
     """Whether a container may be given items that are containers, by what it holds now."""
     items = [item for _, item in _items(obj)]
-    return not items or isinstance(obj, defaultdict) or any(map(_is_box, items))
+    return not items or isinstance(obj, defaultdict) or any(map(is_box, items))
 
 
 def _boxes_in(known: ir.Ref, depth: int) -> Iterator[tuple[int, ir.Ref]]:
     """The containers within an outer object."""
     for text, item in _items(known.obj) if depth else ():
         ref = ir.Ref(f"{known.text}{text}", item)
-        if _is_box(item):
+        if is_box(item):
             yield id(item), ref
         yield from _boxes_in(ref, depth - 1)
 
@@ -234,7 +234,7 @@ def _items(obj: Any) -> list[tuple[str, Any]]:
         pairs = [(f"[{k}]", value) for k, value in enumerate(obj)]
     elif isinstance(obj, np.ndarray) and obj.dtype.kind == "O":
         pairs = [(f"{list(k)}", value) for k, value in np.ndenumerate(obj)]
-    elif _is_box(obj) and not isinstance(obj, _CHANGING):
+    elif is_box(obj) and not isinstance(obj, _CHANGING):
         pairs = [(f".{name}", value) for name, value in vars(obj).items()]
     else:
         pairs = []

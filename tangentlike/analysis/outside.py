@@ -31,7 +31,7 @@ from .flow import OUTSIDE, flow_edges
 from .memory import Sources, element
 from .operations import MUTATING_METHODS, in_source, is_python_function, operands, written_position
 from .outer_arrays import Held, OuterArrays, is_cached, is_outer_array, live, reads_of
-from .outer_containers import NONE, Boxes, OuterContainers, put_names
+from .outer_containers import NONE, Boxes, OuterContainers, is_box, put_names
 from .outputs import outputs
 
 
@@ -73,6 +73,29 @@ class Outside:
             self._known[id(obj)] = self.writes(function, self.sources(function), called=True)
         return self._known[id(obj)]
 
+    def of_call(self, call: ir.Call, sources: Sources) -> OuterWrites:
+        """What the call of a user's function does outside of it: also with the defaults of
+        parameters that it is given nothing for, which stay as they are left for the next call."""
+        obj = _callee(call)
+        found = self.of_callee(obj)
+        effects = sources.effects(call)
+        if effects is None or not (effects.written | effects.returned):
+            return found
+        kept = lasting_defaults(obj, sources.bind(call))
+        written = effects.written & kept.keys()
+        given = {id(ref.obj): ref for name, ref in kept.items() if name in effects.returned}
+        if not written and not given:
+            return found
+        changed = {id(kept[name].obj): kept[name] for name in sorted(written)}
+        return OuterWrites(
+            {**found.arrays, **_arrays_among(changed)},
+            found.carried | (self._coming_into(obj, written) if written else frozenset()),
+            {**found.read, **_arrays_among(changed)},
+            {**found.returned, **_arrays_among(given)},
+            {**found.changed, **changed},
+            found.boxes | Boxes(given),
+        )
+
     def writes(self, function: ir.Function, sources: Sources, called: bool = False) -> OuterWrites:
         """What the body of a function writes outside of it, and what it reads there; of one that
         is `called`, also the parameters whose derivatives go out."""
@@ -96,7 +119,7 @@ class Outside:
             if _objects_assigned(stmt, held):
                 ends |= ir.reads(stmt)
             for call in _user_calls(stmt, sources):
-                callee = self.of_callee(_callee(call))
+                callee = self.of_call(call, sources)
                 arrays |= callee.arrays
                 changed |= callee.changed
                 read |= callee.read
@@ -131,7 +154,8 @@ class Outside:
             within = classes if isinstance(ref.obj, type) else called
             if is_cached(ref) or not any(ref is part for part in within):
                 return False
-        return all(self.of_callee(fn.obj) == OuterWrites() for fn in called)
+        called_here = (call for call in calls if _is_read(call, sources))
+        return all(self.of_call(call, sources) == OuterWrites() for call in called_here)
 
     def given_back(self, function: ir.Function, sources: Sources) -> tuple[str, ...]:
         """What a function may give back of what lies outside of it, by the names it has there."""
@@ -144,13 +168,13 @@ class Outside:
 
     def _containers(self, function: ir.Function, sources: Sources) -> OuterContainers:
         def given_back(call: ir.Call) -> Boxes:
-            return self.of_callee(_callee(call)).boxes if _is_read(call, sources) else Boxes()
+            return self.of_call(call, sources).boxes if _is_read(call, sources) else Boxes()
 
         return OuterContainers(sources, given_back).follow(function)
 
     def _given_back(self, call: ir.Call, sources: Sources) -> Mapping[int, ir.Ref]:
         """The outer arrays that a call of a user's function may give back."""
-        return self.of_callee(_callee(call)).returned if _is_read(call, sources) else {}
+        return self.of_call(call, sources).returned if _is_read(call, sources) else {}
 
     def check(
         self,
@@ -201,7 +225,7 @@ class Outside:
         """Refuse writes into what a function with a cache gave, as it would give it again."""
         written: list[Mapping[int, ir.Ref]]
         written = [held.roots(target) for target in _written_places(stmt, sources)]
-        written += [self.of_callee(_callee(call)).arrays for call in _user_calls(stmt, sources)]
+        written += [self.of_call(call, sources).arrays for call in _user_calls(stmt, sources)]
         for ref in (ref for found in written for ref in found.values() if is_cached(ref)):
             raise UnsupportedError(
                 f"what `{ref.text.removesuffix('.__wrapped__')}` returns from its cache is written "
@@ -221,7 +245,7 @@ class Outside:
         objects = _objects_assigned(stmt, held)
         yield from ((name, objects) for name in sorted(ir.reads(stmt)) if objects)
         for call in _user_calls(stmt, sources):
-            found = self.of_callee(_callee(call))
+            found = self.of_call(call, sources)
             actuals = sources.bind(call)
             into = {**found.arrays, **found.changed}
             for formal in sorted(found.carried & actuals.keys()):
@@ -294,7 +318,7 @@ class Outside:
                 for ref in reads_of(expr, written):
                     yield ref, stmt.origin.place
             for call in _user_calls(stmt, sources):
-                for ref in self.of_callee(_callee(call)).returned.values():
+                for ref in self.of_call(call, sources).returned.values():
                     yield ref, stmt.origin.place
 
 
@@ -329,6 +353,33 @@ def _carried_out(
 def _listed(arrays: Mapping[int, ir.Ref]) -> str:
     """The arrays by the names that they have outside."""
     return ", ".join(f"`{text}`" for text in sorted({ref.text for ref in arrays.values()}))
+
+
+def lasting_defaults(obj: Any, given: Collection[str]) -> dict[str, ir.Ref]:
+    """The parameters of a function for which nothing is given, and whose defaults can be changed:
+    all calls have the same one.
+
+    >>> def f(x, seen={}, at=(), *, total=np.zeros(2)):
+    ...     pass
+    >>> [ref.text for ref in lasting_defaults(f, ["x"]).values()]
+    ["f's default of seen", "f's default of total"]
+    """
+    code = getattr(obj, "__code__", None)
+    if code is None:
+        return {}
+    values = attribute_of(obj, "__defaults__", None) or ()
+    names = code.co_varnames[: code.co_argcount][code.co_argcount - len(values) :]
+    defaults = dict(zip(names, values, strict=True))
+    defaults |= attribute_of(obj, "__kwdefaults__", None) or {}
+    return {
+        name: ir.Ref(f"{obj.__name__}'s default of {name}", value)
+        for name, value in defaults.items()
+        if name not in given and (is_outer_array(value) or is_box(value))
+    }
+
+
+def _arrays_among(found: Mapping[int, ir.Ref]) -> dict[int, ir.Ref]:
+    return {key: ref for key, ref in found.items() if is_outer_array(ref.obj)}
 
 
 def _callee(call: ir.Call) -> Any:

@@ -22,7 +22,7 @@ from ..ad.normalize.common import share_loads
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.standard_containers import as_lists_and_dicts
-from ..ad.normalize.unknown_objects import methods_of_unknown_objects
+from ..ad.normalize.unknown_objects import changes_as_statements, methods_of_unknown_objects
 from ..ad.normalize.updates import rebind_updates, refuse_changed_containers
 from ..ad.reverse.calls import CallConversion
 from ..ad.reverse.copied_reads import copied_reads
@@ -88,7 +88,12 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "normalized",
         "the few statements that both modes know",
-        passes=(methods_of_unknown_objects, as_lists_and_dicts, spelled),
+        passes=(
+            changes_as_statements,
+            methods_of_unknown_objects,
+            as_lists_and_dicts,
+            spelled,
+        ),
         requires=(*_FLAT, "callees"),
         makes=("plain operations",),
         preserves=(*_FLAT, "callees"),

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ... import ir
-from ...analysis.operations import MUTATING_METHODS
+from ...analysis.operations import MUTATING_METHODS, written_position
 from ...errors import Place, UnsupportedError
 from ...frontend.jumps import negated
 from ...frontend.lower import Lowered, names_of
@@ -204,8 +204,9 @@ class _Apart:
             case ir.Call(ir.Attribute(base, name), args, kwargs):
                 given = bool(args or kwargs)
                 return self._method_writes(self.kind(base), name, given)
-            case ir.Call(ir.Ref()):
-                return self.writes_argument(expr)
+            case ir.Call(ir.Ref(obj=obj), kwargs=kwargs):
+                known = written_position(obj) is not None or "out" in dict(kwargs)
+                return known or self.writes_argument(expr)
             case ir.Call(ir.Var() | ir.Index()):
                 return True  # (a function that only the running program knows)
         return False

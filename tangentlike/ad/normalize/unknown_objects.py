@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -27,7 +28,13 @@ from ... import ir
 from ...analysis.activity import carrying_names
 from ...analysis.flow import flow_edges
 from ...analysis.kinds import infer_kinds
-from ...analysis.operations import GENERATORS, is_container_method, operands, rule_object
+from ...analysis.operations import (
+    GENERATORS,
+    is_container_method,
+    operands,
+    rule_object,
+    written_position,
+)
 from ...analysis.refusals import unknown_class
 from ...errors import TangentlikeError
 from ...frontend.marks import mark_of
@@ -38,8 +45,69 @@ from ..context import Context
 
 _CONTAINERS = ("list", "tuple", "dict", "set")
 _KNOWN = (types.ModuleType, type, np.ufunc, np.generic, dict, list, tuple, str, *GENERATORS)
+_CLASSES = (deque, OrderedDict, defaultdict, Counter)
 _ASKED_BY = ("count", "get", "index", "pop", "items", "keys", "values")
 _VALUES = ("array", "value", "number")
+# Methods that change containers, or arrays, and give None.
+_CHANGING_ONLY = frozenset(
+    ("append", "extend", "insert", "remove", "clear", "update", "reverse")
+    + ("appendleft", "extendleft", "add", "discard", "sort")
+)
+_OF_ARRAYS = ("sort", "fill", "put", "partition", "itemset")
+
+
+def changes_as_statements(
+    function: ir.Function, wrt: tuple[str, ...], context: Context
+) -> ir.Function:
+    """What changes an object and gives None, in statements of its own.
+
+    before::                             after::
+        result = xs.append(v)                xs.append(v)
+                                             result = None
+        done = np.copyto(a, v)               np.copyto(a, v)
+                                             done = None
+    """
+
+    def apart(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
+        check: ir.Block = ()
+        match stmt:
+            case ir.Assign(value=ir.Call() as call) if _is_writer(call, context):
+                pass
+            case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call):
+                kind = context.kind_of(base)
+                if _may_be_container(call, kind, context):
+                    check = (_check("require_container", call, stmt.origin, context),)
+                elif not _only_changes(kind, method):
+                    return None
+            case _:
+                return None
+        nothing = dataclasses.replace(stmt, value=ir.Const(None))
+        return (*check, ir.Do(call, stmt.origin), nothing)
+
+    return ir.with_body(function, ir.rewrite(function.body, apart))
+
+
+def _is_writer(call: ir.Call, context: Context) -> bool:
+    """Whether a function is called that writes its first argument, `np.copyto`, and gives None."""
+    return written_position(rule_object(call, context.kinds)) is not None
+
+
+def _only_changes(kind: Kind, method: str) -> bool:
+    """Whether a method of what is of a known kind changes that, and gives None."""
+    if kind.form in _CONTAINERS or kind.cls in _CLASSES:
+        return method in _CHANGING_ONLY
+    return kind.form == "array" and method in _OF_ARRAYS
+
+
+def _may_be_container(call: ir.Call, kind: Kind, context: Context) -> bool:
+    """Whether nothing is known of an object that is changed by a method as lists and dicts are."""
+    assert isinstance(call.fn, ir.Attribute)
+    name = call.fn.name
+    if name not in _CHANGING_ONLY or not is_container_method(call, context.kinds):
+        return False
+    return (
+        kind.form in ("unknown", "object") and kind.cls is None and name not in _looked_up(context)
+    )
 
 
 def methods_of_unknown_objects(
