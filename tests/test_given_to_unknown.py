@@ -239,3 +239,82 @@ def test_what_a_derivative_is_made_of_is_not_copied():
 
     assert ".copy()" not in str(tl.grad(applied, wrt=1).source)
     np.testing.assert_allclose(tl.grad(applied, wrt=1)(np.sin, A), np.cos(A))
+
+
+def bump(k):
+    k[0] += 1
+    return 0
+
+
+def double(w):
+    w *= 2.0
+    return 0
+
+
+class Bumping:
+    def bump(self, k):
+        k[0] += 1
+        return 0
+
+
+SILENT = {"bump": bump, "double": double, "o": Bumping(), "first": lambda ks: bump(ks[0])}
+
+
+def places(a):
+    k, y = np.array([0, 1]), 0.0
+    view = k[:1]
+    for _ in range(2):
+        n = SILENT["bump"](k)
+        y = y + a[k[0]] ** 2 * a[view[0] - 1] + n
+    return y
+
+
+def weights(a):
+    w, y = np.array([0.5, 1.0, 2.0]), 0.0
+    for _ in range(2):
+        n = SILENT["double"](w)
+        y = y + np.sum(a * a * w) + n
+    return y
+
+
+def by_a_method(a):
+    k, y = np.array([0, 1]), 0.0
+    for _ in range(2):
+        n = SILENT["o"].bump(k)
+        y = y + a[k[0]] ** 2 * a[k[1]] + n
+    return y
+
+
+def in_a_list(a):
+    ks, y = [np.array([0, 1])], 0.0
+    for _ in range(2):
+        n = SILENT["first"](ks)
+        y = y + a[ks[0][0]] ** 2 * a[ks[0][1]] + n
+    return y
+
+
+def in_the_test_of_a_loop(a):
+    k, y = np.array([0, 1]), 0.0
+    while SILENT["bump"](k) == 0 and k[0] < 3:
+        y = y + a[k[0]] ** 2 * a[k[1]]
+    return y
+
+
+def beside_what_carries_derivatives(a):
+    y, k, t = a * 1.0, np.array([0, 1]), 0.0
+    for _ in range(2):
+        WRITERS["f"](y)
+        n = SILENT["bump"](k) + SILENT["o"].bump(k[1:])
+        t = t + y[k[0]] ** 2 * y[k[1] - 1] + n
+    return t
+
+
+UNSEEN = (places, weights, by_a_method, in_a_list, in_the_test_of_a_loop)
+UNSEEN += (beside_what_carries_derivatives,)
+
+
+@pytest.mark.parametrize("f", UNSEEN, ids=lambda f: f.__name__)
+def test_what_carries_none_is_put_back(f):
+    """The reverse sweep reads the places and weights of each round (these gradients were those of
+    what was written last)."""
+    tl.check_grads(f, (A,))

@@ -65,7 +65,8 @@ class Context:
     `alike` that copies of arguments must lie in memory as these do; `copies` that adjoints read
     copies of what is written (see `ad.reverse.copied_reads`); `held` are names of what is
     like what an attribute was before it was assigned (see `copied_reads`), by the attribute and
-    the id of the origin; `shaped` has for a name another one of that shape (`ad.reverse.shapes`).
+    the id of the origin; `shaped` has for a name another one of that shape (`ad.reverse.shapes`);
+    `idle` are names that are known to carry no derivatives.
     """
 
     kinds: dict[str, Kind]
@@ -81,6 +82,7 @@ class Context:
     copies: bool = False
     held: dict[tuple[ir.Expr, int], str] = field(default_factory=dict)
     shaped: dict[str, str] = field(default_factory=dict)
+    idle: frozenset[str] = frozenset()
     _flow: tuple[ir.Function, dict[str, Kind], Flow] | None = field(default=None, repr=False)
 
     def kind_of(self, expr: ir.Expr) -> Kind:
@@ -168,7 +170,8 @@ class Context:
 
     def sources(self) -> Sources:
         """What the alias analysis asks about expressions."""
-        return Sources(self.kinds, self.kind_of, self._view_of, self._effects, self._bind)
+        asked = (self.kind_of, self._view_of, self._effects, self._bind)
+        return Sources(self.kinds, *asked, idle=self.idle)
 
     def _view_of(self, call: ir.Call) -> str:
         obj = rule_object(call, self.kinds)

@@ -17,6 +17,7 @@ from ..frontend.owners import is_operation
 from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
 from .operations import (
     MUTATING_METHODS,
+    is_container_method,
     may_join_lists,
     may_write,
     rule_object,
@@ -87,6 +88,7 @@ class Sources:
     view_of: Callable[[ir.Call], str]  # "no", "view" or "maybe" by the rules; "user" for others
     effects: Callable[[ir.Call], Effects | None]  # of a user's function; None where unknown
     bind: Callable[[ir.Call], Mapping[str, ir.Expr]]  # formals of a user's function -> actuals
+    idle: frozenset[str] = frozenset()  # names that are known to carry no derivatives
 
     def holds_memory(self, expr: ir.Expr) -> bool:
         kind = self.kind_of(expr)
@@ -267,6 +269,14 @@ class Sources:
             case _:
                 return ()
 
+    def _is_left_alone(self, call: ir.Call) -> bool:
+        """Whether a call is that of a function or a method which only the running program knows,
+        and which no derivative asks for, since it is given nothing that carries one."""
+        if not self.idle or not isinstance(call.fn, ir.Var | ir.Attribute):
+            return False
+        given = frozenset[str]().union(*map(ir.names_in, ir.arguments(call)))
+        return given <= self.idle and not is_container_method(call, self.kinds)
+
     def kept(self, call: ir.Call) -> list[tuple[str, ir.Expr]]:
         """(argument, another one that it may refer to after the call of a user's function)."""
         effects = self.effects(call)
@@ -306,7 +316,8 @@ class Sources:
         if call.args and written_position(rule_object(call, self.kinds)) is not None:
             found |= self.nodes(call.args[0])
         effects = self.effects(call)
-        unknown = effects is None and self.view_of(call) == "user" and may_write(call.fn)
+        unknown = effects is None and self.view_of(call) == "user"
+        unknown = unknown and (may_write(call.fn) or self._is_left_alone(call))
         if unknown or effects is UNSEEN:
             found |= self._all(ir.arguments(call))
         elif effects is not None:

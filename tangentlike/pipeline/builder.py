@@ -39,7 +39,13 @@ from ..ad.specialize.inner_functions import PlainFunctions, with_inner_functions
 from ..ad.specialize.known_callees import KnownCallees
 from ..ad.specialize.methods import Methods
 from ..ad.specialize.stored_types import stored_kinds
-from ..analysis.activity import active_names, refuse_unknown, useful_names, written_parameters
+from ..analysis.activity import (
+    active_names,
+    carrying_names,
+    refuse_unknown,
+    useful_names,
+    written_parameters,
+)
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
@@ -386,6 +392,7 @@ class Builder:
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
         self._check_outside(lowered.function, wrt, context, containers=True)
+        context.idle = self._idle_names(lowered.function, wrt, context)
         function = self._stored(lowered.function, wrt, given, context)
         function, aliases, counters = self._prepared(function, wrt, shared, context)
         with self.record.stage("called") as run:
@@ -397,6 +404,19 @@ class Builder:
             refuse_local_inputs(function, wrt, {}, context.kinds)
         known = (function, aliases, active, conversion.sites, counters)
         return Primal(*known, wrt, written, shared, left), context
+
+    def _idle_names(
+        self, function: ir.Function, wrt: tuple[str, ...], context: Context
+    ) -> frozenset[str]:
+        """The names that carry no derivatives, where functions that are not known now may write
+        them unseen: the reverse sweep reads what they were before."""
+        calls = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
+        fns = (call.fn for call in calls if isinstance(call, ir.Call))
+        if not any(isinstance(fn, ir.Var | ir.Attribute) for fn in fns):
+            return frozenset()
+        names = frozenset(n for s in ir.statements(function.body) for n in ir.reads(s))
+        flow = context.flow(function)
+        return names - carrying_names(function, flow, wrt, context.kinds, self.book)
 
     def _active(
         self,
@@ -474,6 +494,7 @@ class Builder:
         """The same where adjoints are found by identity: nothing is asked of who shares memory."""
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         self._check_outside(lowered.function, wrt, context, containers=True)
+        context.idle = self._idle_names(lowered.function, wrt, context)
         function = writes_as_stores(lowered.function, context)
         self._check_outside(function, wrt, context, restores=True)
         for name in set(wrt) - set(function.param_names):

@@ -189,6 +189,8 @@ def refuse_writes_by_others(
                 continue
             case ir.Attribute(_, method) if not hasattr(np.ndarray, method):
                 continue
+            case ir.Var():  # (what it is given carries no derivatives, and is put back)
+                continue
             case ir.Ref(obj=obj) if obj in _UNDONE:
                 continue
         text = call.fn.text if isinstance(call.fn, ir.Ref) else getattr(call.fn, "name", "this")
