@@ -207,3 +207,24 @@ def extended_by_ranges(x):
 
 def test_lists_that_ranges_extend():
     check(extended_by_ranges)
+
+
+# ---------------------------------------------------------------------- pullbacks, more than once
+
+
+def turned_and_joined(x, q, s):
+    q.rotate(1)
+    q.append(0)
+    s.add(q[0])
+    s |= {0}
+    i = q.popleft() % 4
+    return np.sum(x[list(s)]) * x[i] * len(q)
+
+
+def test_a_pullback_puts_nothing_back_for_the_next():
+    rest = (deque([1, 2, 3], maxlen=3), {1})
+    expected = slope(turned_and_joined, *rest)
+    _, pullback = tl.vjp(turned_and_joined, X, *rest)
+    for _ in range(3):
+        assert pullback(1.0)[0] @ V == pytest.approx(expected, rel=1e-6)
+    assert rest == (deque([1, 2, 3]), {1})

@@ -692,7 +692,9 @@ _POPS_OF_LISTS = re.compile(r"(?:^|[ (])(?!(?:\w+_)?(?:saved|bar)\d*\b)[\w.]+\.p
 def restores_arrays(derived: Derived) -> bool:
     """Whether the backward function writes arrays of its tape (what it pops of stacks does not
     count), or lists that objects of the tape may hold, or finds by identity what they hold."""
-    if "Shadow()" in derived.source or _POPS_OF_LISTS.search(derived.source):
+    if "Shadow()" in derived.source or "put_contents(" in derived.source:
+        return True
+    if _POPS_OF_LISTS.search(derived.source):
         return True
     lines = derived.source.splitlines()
     restored = [lines[n - 1] for n, origin in derived.origins.items() if origin.role == "restore"]

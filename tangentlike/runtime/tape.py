@@ -7,11 +7,13 @@ what it changes. Names that share an object, and views that share memory, share 
 from __future__ import annotations
 
 import copy
+from array import array
+from collections import deque
 from typing import Any
 
 import numpy as np
 
-from .records import Record, fields_of, is_array_class, names_of
+from .records import Record, copied_fields, fields_of, is_array_class, names_of
 from .schedules import DiskStack
 from .sharing import (
     address,
@@ -45,11 +47,14 @@ def _copied(value: Any, made: dict[int, tuple[Any, Any]], arrays: bool) -> Any:
     if isinstance(value, tuple):
         items = [_copied(item, made, arrays) for item in value]
         result = type(value)(*items) if hasattr(value, "_fields") else tuple(items)
-    elif type(value) is dict:
-        result = {}
+    elif isinstance(value, dict):
+        result = {} if type(value) is dict else copy.copy(value)
         made[id(value)] = (value, result)
-        result.update((key, _copied(item, made, arrays)) for key, item in value.items())
+        for key, item in value.items():
+            dict.__setitem__(result, key, _copied(item, made, arrays))
         return result
+    elif isinstance(value, (set, deque, bytearray, array)):
+        result = copied_fields(value, lambda item: _copied(item, made, arrays))
     elif isinstance(value, DiskStack):
         result = value.copied()
     elif arrays and _is_array(value):
@@ -72,21 +77,21 @@ def _is_array(value: Any) -> bool:
     return is_array_class(type(value))
 
 
-def _copied_array(array: Any, made: dict[int, tuple[Any, Any]]) -> Any:
-    if not says_where(array):
-        return _copied_foreign(array, made)
-    if array.size == 0:
-        return array.copy()
-    owner = memory_owner(array)
+def _copied_array(x: Any, made: dict[int, tuple[Any, Any]]) -> Any:
+    if not says_where(x):
+        return _copied_foreign(x, made)
+    if x.size == 0:
+        return x.copy()
+    owner = memory_owner(x)
     known = made.get(-id(owner))  # the negative key: the memory behind the copies of its views
     if known is None:
         low, high = memory_extent(owner)
-        known = made[-id(owner)] = owner, (low, bytes_like(array, high - low))
+        known = made[-id(owner)] = owner, (low, bytes_like(x, high - low))
     low, memory = known[1]
-    view = view_like(array, memory, address(array) - low)
-    view[...] = array
-    if isinstance(array, np.ndarray):
-        view.flags.writeable = array.flags.writeable
+    view = view_like(x, memory, address(x) - low)
+    view[...] = x
+    if isinstance(x, np.ndarray):
+        view.flags.writeable = x.flags.writeable
     return view
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .mutation import copy
-from .records import copied_fields, dict_with, fields_of, is_array
+from .records import Record, copied_fields, dict_with, fields_of, is_array
 
 _MISSING = object()
 
@@ -25,6 +25,8 @@ def own(x: Any) -> Any:
         return type(x)(x.real, x.imag) if isinstance(x, complex) else x * 1.0
     if isinstance(x, np.inexact):
         return x.dtype.type(x)
+    if isinstance(x, Record):
+        return Record(x._names, map(own, x))
     if isinstance(x, (list, tuple)):
         items = [own(item) for item in x]
         if hasattr(x, "_fields"):
