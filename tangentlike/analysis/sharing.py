@@ -6,7 +6,6 @@ A write in place that may be seen through another live name is a *conflict*. A p
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -153,8 +152,8 @@ class Sharing(Problem[Pairs]):
         if isinstance(stmt, ir.Assign):
             pairs = self._bind(stmt.target, stmt.value, pairs)
         pairs = self._stored(stmt, pairs)
-        live = functools.partial(self.facts.is_live_after, stmt)
-        return pairs.kept(lambda node: live(owner(node)) or _is_given(node))
+        is_live = self.facts.is_live_after
+        return pairs.kept(lambda node: is_live(stmt, owner(node)) or _is_given(node))
 
     def _written(self, node: str, stmt: ir.Stmt, pairs: Pairs) -> None:
         """The live nodes that see a write, and the containers of which two items see it."""

@@ -7,7 +7,6 @@ gone when they are simplified: a sum over broadcast axes that waits needs no val
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -40,21 +39,29 @@ def simplified_pairs(
     (z,) = tape
     return z
     """
-    out = list(map(simplified, functions))
-    for at, (fwd, bwd) in enumerate(itertools.pairwise(functions)):
-        names = unpacked_names(bwd)
-        if (
-            names is None
-            or names != taped_names(fwd)
-            or len(names) != len(taped_names(out[at]) or ())
-        ):
-            continue
-        shorter = _unread(out[at], out[at + 1], facts[bwd.name])
-        if shorter is not None:
-            unread, rest = shorter
-            out[at] = simplified(_without_taped(out[at], unread))
-            out[at + 1] = simplified(_without_unpacked(out[at + 1], unread, rest))
-    return tuple(out)
+    out: list[ir.Function] = []  # last functions first: a tape is as long as is read of it
+    for at in reversed(range(len(functions))):
+        fwd = functions[at]
+        names = unpacked_names(functions[at + 1]) if out else None
+        if names is not None and names == taped_names(fwd):
+            fwd, out[-1] = _shortened(fwd, out[-1], simplified, facts)
+        out.append(simplified(fwd))
+    return tuple(reversed(out))
+
+
+def _shortened(
+    fwd: ir.Function, bwd: ir.Function, simplified: Simplified, facts: Mapping[str, Facts]
+) -> tuple[ir.Function, ir.Function]:
+    """A forward function, and its simplified backward function, without what this does not read."""
+    names, taped = unpacked_names(bwd), taped_names(fwd)
+    if names is None or taped is None or len(names) != len(taped):
+        return fwd, bwd  # (nothing was read of the tape, and the statement is gone)
+    found = _unread(fwd, bwd, facts[bwd.name])
+    if found is None:
+        return fwd, bwd
+    unread, rest = found
+    shorter = _without_unpacked(bwd, unread, rest)
+    return _without_taped(fwd, unread), shorter if rest == bwd.body[1:] else simplified(shorter)
 
 
 def without_repeats(functions: Sequence[ir.Function], last: int) -> tuple[ir.Function, ...]:
@@ -129,9 +136,7 @@ def _unread(
 ) -> tuple[frozenset[int], ir.Block] | None:
     """Positions of the tape that are not read, or are stacks whose items are not, and the
     backward function after its first statement without them."""
-    names = unpacked_names(bwd)
-    if names is None:  # (nothing was read of it, and the statement is gone)
-        return None
+    names = unpacked_names(bwd) or ()
     known = frozenset(n for n in names if n is not None and names.count(n) == 1)
     pushed = _only_pushed(fwd)
     taped = taped_names(fwd) or ()
