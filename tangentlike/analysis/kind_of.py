@@ -201,11 +201,13 @@ def _display(expr: ir.Display, kinds: Mapping[str, Kind], book: Any) -> Kind:
     items = tuple(kind_of(item, kinds, book) for item in expr.items)
     integers = all(item.dtype in ("int", "bool") for item in items)
     dtype = "int" if integers and items else "?"
+    length = None if any(map(ir.is_starred, expr.items)) else len(items)
     if expr.form == "tuple":
-        return Kind("tuple", dtype, items=items)
+        return Kind("tuple", dtype, items=items, length=length)
     # What a list holds may change later, through any of its names. (Methods check the classes.)
     common = functools.reduce(Kind.join, items) if items else UNKNOWN
-    return Kind(expr.form, item=common.checked if common.holds_objects else None)
+    known = common.checked if common.holds_objects else None
+    return Kind(expr.form, item=known, length=length)
 
 
 def _attribute(

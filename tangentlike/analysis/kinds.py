@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import operator
 from collections.abc import Iterator, Mapping
@@ -129,6 +130,7 @@ class _Inference:
         self.changes: dict[str, int] = {}
         self.statements: list[ir.Stmt] = []
         self.in_loop: set[str] = set()
+        self.reads: collections.Counter[str] = collections.Counter()  # by how many statements
         self.readers: dict[str, list[int]] = {}
         # Containers that were read before it was known what is put into them, and what that is: a
         # loop that adds what it takes from one to itself would keep the nothing it began with.
@@ -140,6 +142,7 @@ class _Inference:
     def _index(self) -> None:
         for number, (stmt, around) in enumerate(ir.with_parents(self.function.body)):
             self.statements.append(stmt)
+            self.reads.update(ir.reads(stmt))
             bound = ir.binds(stmt)
             looping = any(isinstance(outer, ir.For | ir.While) for outer in around)
             for name in bound:
@@ -215,6 +218,8 @@ class _Inference:
             return []  # reads what no run can have bound yet
         changed = []
         for name, kind in self._definitions(stmt):
+            if kind.length is not None and (self.reads[name] != 1 or self.bindings[name] != 1):
+                kind = replace(kind, length=None)  # (what else reads it may change it)
             if (kind.form in ("list", "dict") and not kind.lasting) or kind.is_view:
                 kind = self._container(stmt, name, kind)
             elif kind.form == "object":

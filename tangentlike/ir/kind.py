@@ -72,7 +72,8 @@ class Kind:
     is in every run, or the shape that a tuple of integers is: of `x.shape[0]` it is "x.0".
     What a `lasting` list or dict holds stays what is said, whatever the program puts into it.
     `module` is the module that a value (of the form "other") is. `exact` is known of parameters
-    only, for the tests that it decides.
+    only, for the tests that it decides. `length` is how many
+    items a list or tuple has that one statement makes, and one reads.
     """
 
     form: str = "unknown"
@@ -88,6 +89,7 @@ class Kind:
     exact: Exact | None = None
     names: tuple[str, ...] = ()
     lasting: bool = False
+    length: int | None = None
 
     @property
     def rank(self) -> int | None:

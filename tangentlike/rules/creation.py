@@ -11,6 +11,7 @@ from .kinds_of import (
     array_of_rank,
     dim,
     dtype_class,
+    equal_sizes,
     first,
     holds_objects,
     shape_from_argument,
@@ -26,8 +27,23 @@ def _converted(call, kind_of):
     found = kind.dtype if dtype is None else dtype_class(dtype, kind.dtype)
     if kind.form in ("number", "array"):
         return Kind("array", found, kind.shape)
-    rank = _depth(call.args[0], kind_of)
-    return Kind("array", dtype_class(dtype, "?"), None if rank is None else (None,) * rank)
+    sizes = _sizes_of(kind)
+    if sizes is None:
+        rank = _depth(call.args[0], kind_of)
+        sizes = None if rank is None else (None,) * rank
+    return Kind("array", dtype_class(dtype, "?"), sizes)
+
+
+def _sizes_of(kind):
+    """The shape of the array of a value; None where its rank is not known."""
+    if kind.form not in ("list", "tuple"):
+        return kind.shape if isinstance(kind.shape, tuple) else None
+    parts = kind.items or (() if kind.item is None else (kind.item,))
+    inner = [_sizes_of(part) for part in parts]
+    if not inner or None in inner or len(set(map(len, inner))) > 1:
+        return None
+    length = kind.length if kind.items is None else len(kind.items)
+    return (length, *map(equal_sizes, zip(*inner, strict=True)))
 
 
 def _depth(expr, kind_of):

@@ -179,6 +179,14 @@ _SEQUENCES = ("list", "tuple")
 _HELD = frozenset(("list", "tuple", "dict"))
 
 
+def _holds_numbers(facts: Facts, name: str) -> bool:
+    """Whether a list or tuple is made of numbers, and read here alone."""
+    kind = facts.kind(name)
+    items = kind.items or (kind.item,)
+    flat = all(item is not None and item.form == "number" for item in items)
+    return _known((kind.length is not None and flat) or None)
+
+
 def _is_complex(facts: Facts, name: str) -> bool:
     dtype = facts.kind(name).dtype
     return _known(None if dtype == "?" and not facts.real else dtype == "complex")
@@ -216,6 +224,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "is_array": lambda facts, name: _form(facts, name, ("array",)),
     "is_list": lambda facts, name: _form(facts, name, ("list",)),
     "is_dict": lambda facts, name: _form(facts, name, ("dict",)),
+    "holds_numbers": _holds_numbers,
     "is_sequence": lambda facts, name: _form(facts, name, _SEQUENCES),
     "is_complex": _is_complex,
     "is_inexact": _is_inexact,
