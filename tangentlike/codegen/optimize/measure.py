@@ -25,20 +25,24 @@ def width(expr: ir.Expr, within: int = 0) -> int:
     """
     if type(expr) is ir.Var:
         return len(expr.name)
-    return _bare(expr) + 2 * (_own_precedence(expr) < within)
-
-
-def _own_precedence(expr: ir.Expr) -> int:
-    """How tightly an operator binds; of anything else, more tightly than any."""
-    match expr:
-        case ir.Call(fn=ir.Ref(text=text), args=args) if text in _PRECEDENCE:
-            return _UNARY if len(args) == 1 and text != "not" else _PRECEDENCE[text]
-    return _PRIMARY
+    bare, own = _bare(expr)
+    return bare + 2 * (own < within)
 
 
 @ir.of_node
-def _bare(expr: ir.Expr) -> int:
-    """The width without parentheses around it."""
+def _bare(expr: ir.Expr) -> tuple[int, int]:
+    """The width without parentheses around it, and how tightly its operator binds."""
+    match expr:
+        case ir.Call(fn=ir.Ref(text=text), args=args) if text in _PRECEDENCE:
+            own = _UNARY if len(args) == 1 and text != "not" else _PRECEDENCE[text]
+            if len(args) == 1:
+                return len(text) + (text == "not") + width(args[0], own), own
+            return width(args[0], own) + len(text) + 2 + width(args[1], own + 1), own
+    return _of_parts(expr), _PRIMARY
+
+
+def _of_parts(expr: ir.Expr) -> int:
+    """The same of what is no operation with an operator."""
     match expr:
         case ir.Var(name):
             return len(name)
@@ -46,11 +50,6 @@ def _bare(expr: ir.Expr) -> int:
             return len(repr(value)) if value is not Ellipsis else 3
         case ir.Ref(text=text):
             return len(text)
-        case ir.Call(fn=ir.Ref(text=text), args=args) if text in _PRECEDENCE:
-            own = _own_precedence(expr)
-            if len(args) == 1:
-                return len(text) + (text == "not") + width(args[0], own)
-            return width(args[0], own) + len(text) + 2 + width(args[1], own + 1)
         case ir.Call(fn=fn, args=args, kwargs=kwargs):
             parts = [width(a) for a in args] + [len(k) + 1 + width(v) for k, v in kwargs]
             return width(fn, _PRIMARY) + 2 + sum(parts) + 2 * max(0, len(parts) - 1)

@@ -80,9 +80,9 @@ class _Nesting(Asking):
     ) -> ir.Stmt | None:
         """`stmt` with the definition in `slot` written in place of `name`, if that is right."""
         source = slots[slot]
-        if not isinstance(source, ir.Assign) or self._too_wide(source, stmt, name):
+        if not isinstance(source, ir.Assign) or not self._last_read(known, name):
             return None
-        if not self._last_read(known, name):
+        if self._too_wide(source, stmt, name):
             return None
         if isinstance(source.value, ir.Display) and _unpacks(stmt):
             return None  # (`a, b = (x, y)` is two assignments, and made into these elsewhere)
@@ -105,7 +105,7 @@ class _Nesting(Asking):
 
     def _too_wide(self, source: ir.Assign, stmt: ir.Stmt, name: str) -> bool:
         """Whether no line has room for a statement with a value written in place of `name`, asked
-        before anything else: of long lines most are refused for that."""
+        early: of long lines most are refused for that."""
         if not (_is_derived(stmt) or _is_derived(source)):
             return False
         columns = statement_width(stmt, self.indentation) + width(source.value) - len(name)

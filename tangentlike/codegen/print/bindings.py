@@ -21,6 +21,7 @@ from typing import Any
 from ... import ir
 from ...errors import InternalError, UnsupportedError
 from ...frontend.resolve import Scope
+from ...ir.facts import fact
 from ...ir.names import Names
 from ...rules.definitions import stands_for
 from ...rules.twins import array_modules, library_home, twin
@@ -88,11 +89,13 @@ def bind(module: ir.Module, scopes: Mapping[str, Scope]) -> Bindings:
     uses: dict[tuple[str, tuple[Any, ...]], list[str]] = {}
     found: dict[tuple[str, str, int], tuple[str, Binding]] = {}
     first: dict[tuple[str, int], tuple[Any, ...]] = {}  # one class that several modules import
-    local = {fn.name: local_names(fn) for fn in module.functions}
+    local = {fn.name: fact(local_names, fn) for fn in module.functions}
     local[_DEFAULTS] = frozenset()  # (which the file evaluates, and no function)
     for fn in module.functions:
-        inside = set(references(dataclasses.replace(fn, params=())))
-        for ref in references(fn):
+        refs = inside = fact(references, fn)
+        if any(p.default is not None for p in fn.params):
+            inside = references(dataclasses.replace(fn, params=()))
+        for ref in refs:
             root = ref.text.split(".")[0]
             try:
                 binding = _found_anywhere(ref, scopes[fn.name], scopes, emitted)
@@ -117,9 +120,9 @@ def as_imported(module: ir.Module, scopes: Mapping[str, Scope]) -> ir.Module:
     functions = []
     for fn in module.functions:
         shorter = {}
-        for ref in references(fn):
+        for ref in fact(references, fn):
             spelled = _by_a_name_of(scopes[fn.name], ref)
-            if spelled != ref.text and spelled.partition(".")[0] not in local_names(fn):
+            if spelled != ref.text and spelled.partition(".")[0] not in fact(local_names, fn):
                 shorter[ref.text, ref.key] = ir.Ref(spelled, ref.obj)
         functions.append(_respelled(fn, shorter) if shorter else fn)
     if all(map(operator.is_, functions, module.functions)):
@@ -197,13 +200,13 @@ def is_operator(ref: ir.Ref) -> bool:
     return keyword.iskeyword(ref.text) or not ref.text[0].isidentifier()
 
 
-def references(fn: ir.Function) -> Iterator[ir.Ref]:
+def references(fn: ir.Function) -> tuple[ir.Ref, ...]:
     """The references a function makes to what lies outside it, each once, in order."""
     seen: dict[tuple[str, int], ir.Ref] = {}
     for ref in _all_references(fn):
         if not is_operator(ref) and " " not in ref.text:
             seen.setdefault((ref.text, ref.key), ref)
-    yield from seen.values()
+    return tuple(seen.values())
 
 
 def _all_references(fn: ir.Function) -> Iterator[ir.Ref]:

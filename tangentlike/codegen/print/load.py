@@ -22,6 +22,7 @@ from typing import Any
 from ... import ir
 from ...errors import InternalError
 from ...frontend.resolve import Scope
+from ...ir.facts import fact
 from .bindings import Binding, local_names
 from .module import Emitted
 from .verify import definitions
@@ -121,7 +122,7 @@ def _cells(
     """The cells a function needs, and globals whose name in the file is not their own."""
     cells: dict[str, types.CellType] = {}
     renamed: dict[str, str] = {}
-    own = local_names(fn)
+    own = fact(local_names, fn)
     for name, binding in emitted.bindings.by_function[fn.name].items():
         if binding.kind == "emitted":
             cells[name] = siblings[name]
