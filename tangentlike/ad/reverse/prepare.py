@@ -78,8 +78,19 @@ class Preparation(ir.Rewriter):
         if isinstance(stmt, ir.Try) or not self._changes(stmt):
             return [new]
         flag = self._fresh("taken", BOOL)
-        name_it = ir.Assign(flag, stmt.test, stmt.origin)
+        test = stmt.test
+        if not self._stays(test):
+            test = ir.Call(ir.Ref("bool", bool), (test,), at=stmt.origin.place)
+        name_it = ir.Assign(flag, test, stmt.origin)
         return [name_it, dataclasses.replace(new, test=ir.Var(flag))]
+
+    def _stays(self, test: ir.Expr) -> bool:
+        """Whether what a test gives stays true or false: a list may be empty later, and an array
+        hold something else."""
+        if isinstance(test, ir.Lazy):
+            return all(map(self._stays, test.items))
+        kind = self.context.kind_of(test)
+        return kind.form == "number" or isinstance(test, ir.Call | ir.Const | ir.Opaque)
 
     def _changes(self, stmt: ir.If) -> bool:
         """Whether the branches may change what the test read (then it is named beforehand)."""
