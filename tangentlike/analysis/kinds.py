@@ -51,7 +51,7 @@ def infer_kinds(
     'number'
     """
     kinds = _Inference(function, given, book, evident).run()
-    kinds.update(dict.fromkeys(called_items(function), FUNCTION))
+    kinds.update(dict.fromkeys(fact(called_items, function), FUNCTION))
     return kinds
 
 
@@ -157,7 +157,7 @@ class _Inference:
                 self.readers.setdefault(name, []).append(number)
 
     def _parameters(self, given: Mapping[str, Kind]) -> None:
-        apart = told_apart(self.function)
+        apart = fact(told_apart, self.function)
         for param in self.function.params:
             if param.kind == "*":
                 kind = Kind("tuple", item=given.get(param.name))

@@ -336,7 +336,7 @@ def _seen_as_views(function: ir.Function, context: Context) -> frozenset[str]:
                     if obj is isinstance or obj is type:
                         found |= names
                     elif names and context.is_callee(obj):
-                        if told_apart(context.callees.lowered(obj).function):
+                        if fact(told_apart, context.callees.lowered(obj).function):
                             found |= names
                         written = _containers(context.sources().written(stmt), context)
                         found |= names if written - names - set(map(element, names)) else set()

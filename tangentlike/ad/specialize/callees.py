@@ -23,6 +23,7 @@ from ...frontend.lifting import lifted_of
 from ...frontend.lower import Lowered
 from ...frontend.marks import mark_of
 from ...frontend.primal import emitted_of
+from ...ir.facts import fact
 from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Dim, Kind, is_many, is_named
 from ...ir.names import Names
 from ...rules.index_kinds import TRIMMED, sliced
@@ -438,7 +439,7 @@ class Callees:
 
 def known_arguments(kinds: Mapping[str, Kind], lowered: Lowered) -> dict[str, Kind]:
     """What a callee is told of its arguments: nothing of those that it tells apart itself."""
-    apart = told_apart(lowered.function)
+    apart = fact(told_apart, lowered.function)
     checked = checked_classes(lowered.function)
     told = {p: of_class(kind, checked[p]) if p in checked else kind for p, kind in kinds.items()}
     sizes = _names_of_sizes(kinds)
