@@ -407,7 +407,7 @@ OBJECTS = (
     ),
     program(
         "`functools.cached_property`",
-        REFUSED,
+        DONE,
         "import functools\n\nclass Box:\n    def __init__(self, w):\n        self.w = w\n\n"
         "    @functools.cached_property\n    def volume(self):\n        return self.w**3\n\n"
         "def f(x):\n    return Box(x).volume",

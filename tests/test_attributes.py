@@ -201,7 +201,7 @@ class Cached:
         return self.w / self.norm
 
 
-def test_cached_property_is_refused() -> None:
+def test_cached_property() -> None:
     """Its derivative got lost: what an object keeps was taken for a field of its own."""
 
     def of_argument(c, t):
@@ -211,11 +211,8 @@ def test_cached_property_is_refused() -> None:
         return np.sum(Cached(x).unit() ** 2 * x)
 
     x = np.array([0.3, 0.7])
-    for f, args in ((of_argument, (Cached(x), 2.0)), (made, (x,))):
-        with pytest.raises((tl.TangentlikeError, AttributeError), match="`?norm`? is not a field"):
-            tl.grad(f)(*args)
-        with pytest.raises((tl.TangentlikeError, AttributeError), match="`?norm`? is not a field"):
-            tl.jvp(f, args, args)
+    tl.check_grads(made, (x,))
+    tl.check_grads(of_argument, (Cached(x), 2.0))
     kept = Cached(x)
     assert kept.norm > 0.0
     assert tl.grad(lambda c: np.sum(c.w))(kept).w.tolist() == [1.0, 1.0]

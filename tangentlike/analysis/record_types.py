@@ -8,6 +8,7 @@ is `instance(Layer, w=w)`, which sets attributes of an object of any class.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import types
 from typing import Any
@@ -126,7 +127,7 @@ def sets_when_made(cls: type, name: str) -> bool:
     [True, True, True, False]
     """
     if hasattr(cls, name):
-        return True
+        return not isinstance(getattr(cls, name), functools.cached_property)
     work: list[Any] = [vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)]
     seen: set[Any] = {object.__init__}
     while work:

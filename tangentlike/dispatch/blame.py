@@ -70,12 +70,14 @@ def translated_error(
                 "Loop over an attribute that holds the items, as in `for item in row.items`, or "
                 "let `__iter__` return `iter(...)` of a list.",
             )
-        return UnsupportedError(
+        found = UnsupportedError(
             f"the attribute `{error.name}` is not a field: its class computes it, or it was "
             "added later",
             place,
             "Compute it in the function, from fields.",
         )
+        found.of_names = True  # (by identity no object mirrors another)
+        return found
     if _meets_an_object(error):
         return UnsupportedError(
             "an object is passed where the derivative was made for a number or an array",

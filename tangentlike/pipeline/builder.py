@@ -73,6 +73,7 @@ from ..ir.verify import check_bound, check_program
 from ..rules.book import RuleBook
 from ..rules.foreign import ForeignBook
 from ..rules.ruled import lower_ruled
+from ..runtime import is_stored
 from .lending import is_read
 from .table import current, passes
 
@@ -387,7 +388,7 @@ class Builder:
         """Everything the reverse transform needs to know of one function."""
         if self.reading.by_identity:
             return self._primal_by_identity(lowered, wrt, given, shared)
-        if has_shadow(lowered.function):
+        if has_shadow(lowered.function) or _stores_when_asked(lowered.function):
             raise not_by_names(lowered.function.place)
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
@@ -663,6 +664,12 @@ def _may_write_parameters(function: ir.Function, flow: Flow) -> bool:
     values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
     late = any(isinstance(v, ir.Call) and isinstance(v.fn, ir.Var) for v in values)
     return late or bool(written_parameters(function, flow))
+
+
+def _stores_when_asked(function: ir.Function) -> bool:
+    """Whether a function stands for a cached property: the objects that mirror others have no
+    attribute for what is stored when it is first asked for."""
+    return any(ref.obj is is_stored for ref in fact(references, function))
 
 
 def _goes_on(stmt: ir.Stmt) -> bool:

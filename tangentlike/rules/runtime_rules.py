@@ -324,6 +324,7 @@ nondifferentiable(
     runtime.require_module,
     runtime.require_held,
     runtime.require_stored,
+    runtime.is_stored,
     runtime.require_as_many,
     runtime.require_read_first,
     runtime.require_apart,

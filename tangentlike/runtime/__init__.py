@@ -62,6 +62,7 @@ from .containers import (
     dict_bar,
     dict_dot,
     entries_bar,
+    is_stored,
     joined,
     merged_bar,
     put_items,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -79,7 +80,18 @@ def saved_entry(d: Any, key: Any) -> list[Any]:
 
 def saved_attribute(x: Any, name: str) -> Any:
     """What `x.name` is before it is assigned; None where it is not there yet."""
+    if isinstance(getattr(type(x), name, None), functools.cached_property):
+        return vars(x).get(name)  # (reading it would compute it)
     return getattr(x, name, None)
+
+
+def is_stored(x: Any, name: str) -> bool:
+    """Whether an object holds the value of a `functools.cached_property` already.
+
+    >>> is_stored(types.SimpleNamespace(norm=1.0), "norm")
+    True
+    """
+    return vars(x).get(name) is not None  # (None where an adjoint put back that there was none)
 
 
 def saved_attribute_bar(g: Any, x: Any, name: str) -> Any:

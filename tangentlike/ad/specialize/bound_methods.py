@@ -202,10 +202,15 @@ def _calling(method: str, owner: str, params: tuple[str, ...], module: str) -> i
     name = method.strip("_")
     text = f"def {name}({', '.join((own, *params))}):\n"
     text += f"    return {own}.{method}({', '.join(params)})\n"
-    file = f"<{name} of an object {next(_count)}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace: dict[str, Any] = {"__name__": module}
-    exec(compile(text, file, "exec"), namespace)
-    function = namespace[name]
+    function: Any = function_of(text, name, {"__name__": module})
     function.__inner__ = True
     return ir.Ref(name, function)
+
+
+def function_of(text: str, name: str, namespace: dict[str, Any]) -> types.FunctionType:
+    """The function of this name that a text defines."""
+    file = f"<{name} of an object {next(_count)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), namespace)
+    made: types.FunctionType = namespace[name]
+    return made

@@ -8,7 +8,7 @@ from typing import Any
 from ... import ir
 from ...analysis.operations import is_python_function
 from ...frontend.marks import mark_of
-from ...ir.kind import Kind
+from ...ir.kind import UNKNOWN, Kind
 from ...rules.book import RuleBook
 from ...rules.foreign import ForeignBook
 from .callees import Callees
@@ -46,5 +46,7 @@ class KnownCallees:
         found = self.methods.behind(expr, kind_of)
         if found is None:
             return None
+        if found.fn in self.methods.storing:  # (it was computed when the object was another)
+            return UNKNOWN
         call = self._callees.variants.of_call(found.call(None))  # (starred parameters)
         return self._callees.result_kind(call, kind_of)

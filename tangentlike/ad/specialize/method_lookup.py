@@ -30,6 +30,8 @@ from ...ir.kind import UNKNOWN, Kind
 from ...ir.names import Names
 from ...rules.definitions import as_defined
 from ...rules.twins import as_numpy, twin
+from ...runtime import is_stored
+from .bound_methods import function_of
 
 BINARY = {
     **{operator.add: "add", operator.sub: "sub", operator.mul: "mul"},
@@ -90,6 +92,7 @@ class MethodLookup:
     def __init__(self, made: dict[int, Lowered]) -> None:
         self._made = made
         self._of_class: dict[Any, types.FunctionType | None] = {}
+        self.storing: set[types.FunctionType] = set()  # those that stand for cached properties
 
     def behind(self, expr: ir.Expr, kind_of: Callable[[ir.Expr], Kind]) -> Found | None:
         """The method that an expression calls, where the class of the object is known."""
@@ -111,15 +114,55 @@ class MethodLookup:
                 found = self._of_reference(expr, obj, class_of)
             case ir.Attribute(base, name):
                 cls = class_of(base)
-                value = None if cls is None else inspect.getattr_static(cls, name, None)
-                if isinstance(value, property) and isinstance(value.fget, types.FunctionType):
+                fn = None if cls is None else self._getter(cls, name)
+                if fn is not None:
                     assert cls is not None
                     text = f"{cls.__name__}_{name}"
-                    found = Found(value.fget, (base,), (), text, "property", name, value.fget)
+                    found = Found(fn, (base,), (), text, "property", name, fn)
             case ir.Index(base, key):
                 given = (base, _as_argument(key))
                 found = self.method(class_of(base), "__getitem__", given, (), "item")
         return found
+
+    def _getter(self, cls: type, name: str) -> types.FunctionType | None:
+        """What reading an attribute calls, where it is a property."""
+        value = inspect.getattr_static(cls, name, None)
+        if isinstance(value, functools.cached_property):
+            return self._storing(cls, name, value.func)
+        fget = value.fget if isinstance(value, property) else None
+        return fget if isinstance(fget, types.FunctionType) else None
+
+    def _storing(self, cls: type, name: str, fn: Any) -> types.FunctionType | None:
+        """What reading a `functools.cached_property` does, as a function:
+
+        def norm(self):
+            if not is_stored(self, "norm"):
+                self.norm = Vector.norm.func(self)
+            return self.norm
+        """
+        key = (cls, name, fn)
+        if key not in self._of_class and isinstance(fn, types.FunctionType):
+            owner = next(c for c in cls.__mro__ if name in vars(c))
+            names = {"computed": fn, "is_stored": is_stored, owner.__name__: owner}
+            lines = (
+                f"def {name}(self):",
+                f"    if not is_stored(self, {name!r}):",
+                f"        self.{name} = computed(self)",
+                f"    return self.{name}",
+            )
+            made = function_of("\n".join(lines) + "\n", name, {"__name__": fn.__module__, **names})
+            lowered = as_defined(as_numpy(lower(made)))
+            spelled = ir.Ref(f"{owner.__name__}.{name}.func", fn)
+
+            def named(e: ir.Expr) -> ir.Expr:
+                return spelled if isinstance(e, ir.Ref) and e.obj is fn else ir.rebuild(e, named)
+
+            body = ir.rewrite(lowered.function.body, expression=named)
+            function = ir.with_body(lowered.function, body)
+            self._made[id(made)] = dataclasses.replace(lowered, function=function)
+            self._of_class[key] = made
+            self.storing.add(made)
+        return self._of_class.get(key)
 
     def setter(self, cls: type | None, name: str, args: tuple[ir.Expr, ...]) -> Found | None:
         """What `obj.name = value` calls, where the attribute is a property."""

@@ -444,12 +444,16 @@ class _Spelling(ir.Rewriter):
             case ir.Call(fn=ir.Var() as called) if self.kind(called).cls is NONE.cls:
                 return ir.Call(_NOTHING, (called, ir.Const("__call__")), at=value.at)
         found = self.methods.lookup.behind(value, self.kind)
-        if found is not None:
+        if found is not None and not self._is_itself(found):
             return self._called(found, value, origin)
         if isinstance(value, ir.Call) and isinstance(value.fn, ir.Ref):
             self._refuse_operator(value, value.fn, origin)
             return self._with_objects(value, value.fn) or value
         return value
+
+    def _is_itself(self, found: Found) -> bool:
+        """Whether this function stands for a cached property: it reads what it stores."""
+        return found.fn in self.methods.lookup.storing and found.fn is self.lowered.scope.fn
 
     def _where_first_is(self, cls: type, args: tuple[ir.Expr, ...]) -> _Spelling:
         """The same walk where the first argument, whose method is called, is of this class."""
