@@ -54,6 +54,9 @@ FEATURES: dict[str, frozenset[str]] = {
     "comprehensions": FUNCTIONAL | {"comprehensions"},
     "cut": FUNCTIONAL | {"writes", "cut"},
     "kept": FUNCTIONAL | {"writes", "views", "kept"},
+    "changed": FUNCTIONAL | {"writes", "views", "changed"},
+    "again": FUNCTIONAL | {"writes", "views", "calls that write", "again"},
+    "declined": frozenset({"loops", "writes", "declined"}),
     "everything": FUNCTIONAL | {"writes", "views", "calls that write", "containers", "language"},
 }
 
@@ -210,9 +213,13 @@ def text_slope(
         return agreement.inner(directions, list(shown(*args)))
     except tl.UnsupportedError as error:  # (of a text that runs by itself nothing names the line)
         raise RuntimeError(f"{DECLINED}: {error}") from None
+    except NameError as error:  # (the head of the text says what it cannot import)
+        if f"# {error.name}: an object that cannot be imported" not in emitted[-1]:
+            raise
+        raise RuntimeError(f"{DECLINED}: {error}") from None
     except (TypeError, ValueError) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        if "runtime" in last.filename and last.name.lstrip("_").startswith("require_"):
+        if "runtime" in last.filename and (last.line or "").startswith("raise "):
             raise RuntimeError(f"{DECLINED}: {error}") from None
         raise
     finally:

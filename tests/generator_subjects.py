@@ -7,18 +7,8 @@ is assigned.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-Lines = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Subject:
-    """Texts about one subject; `prelude`: (word, what a program with that word begins with)."""
-
-    phrases: tuple[Lines, ...]
-    prelude: tuple[tuple[str, str], ...] = ()
-
+from tests.generator_changes import AGAIN, CHANGED, DECLINED
+from tests.generator_subject import Lines, Subject
 
 MODULES = Subject(
     (
@@ -761,6 +751,9 @@ SUBJECTS: dict[str, Subject] = {
     "inside": INSIDE,
     "classes": CLASSES,
     "comprehensions": COMPREHENSIONS,
+    "changed": CHANGED,
+    "again": AGAIN,
+    "declined": DECLINED,
 }
 
 

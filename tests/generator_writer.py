@@ -6,7 +6,8 @@ from collections.abc import Callable
 from random import Random
 from typing import ClassVar
 
-from tests.generator_subjects import SUBJECTS, Lines
+from tests.generator_subject import Lines
+from tests.generator_subjects import SUBJECTS
 from tests.generator_text import HELPERS, N, Scope, condition, index, matrix, number, vector
 
 

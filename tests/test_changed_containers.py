@@ -228,3 +228,18 @@ def test_a_pullback_puts_nothing_back_for_the_next():
     for _ in range(3):
         assert pullback(1.0)[0] @ V == pytest.approx(expected, rel=1e-6)
     assert rest == (deque([1, 2, 3]), {1})
+
+
+# ------------------------------------------------------- numbers in the place of arrays without axes
+
+
+def number_for_an_array(p, r):
+    y = 0.0
+    r["u"] = p * 0.5
+    y = y + sum(np.sum(e * e) for e in r.values())
+    r["u"] = p * 0.7
+    return y + sum(np.sum(e * e) for e in r.values())
+
+
+def test_a_number_that_replaces_an_array_without_axes_in_a_dict():
+    tl.check_grads(number_for_an_array, (0.3, {"u": np.array(0.7), "z": -0.7}), wrt=(0, 1))

@@ -55,6 +55,7 @@ REFUSING = frozenset(
             buffers.require_stored,
             buffers.require_held,
             sequences.join_items,
+            sequences.sum_items_bar,
             functions.plain_function,
             functions.asked_of_none,
             functions._length,

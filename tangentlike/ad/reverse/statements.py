@@ -293,10 +293,11 @@ class Statements:
     def _taken(self, stmt: ir.Store, entry: ir.Index, form: str, basic: bool) -> ir.Expr:
         """The adjoint of the stored value: what the entries hold, copied before they are zeroed."""
         kind_of = self.context.kind_of
-        whole, entry = entry, _entry_for(kind_of(stmt.value), entry, kind_of(stmt.target))
-        form = "number" if entry is not whole else form
-        value: ir.Expr = entry
         one_place = kind_of(stmt.target.base).form in ("list", "dict")
+        if not one_place:
+            whole, entry = entry, _entry_for(kind_of(stmt.value), entry, kind_of(stmt.target))
+            form = "number" if entry is not whole else form
+        value: ir.Expr = entry
         if not basic and not one_place:  # of repeated indices only the last one written counts
             last = ir.Call(self.context.helper("survivors"), (entry.base, as_value(entry.key)))
             value = ir.Call(MUL, (entry, last))

@@ -1,0 +1,276 @@
+"""Subjects of generated programs about what is changed: containers and objects that get other
+contents, and values that are computed again after a write.
+
+As in `generator_subjects`: each line of text is one statement, `prelude` what must stand before it.
+"""
+
+from __future__ import annotations
+
+from tests.generator_subject import Subject
+
+# Entries, items and attributes that methods and helpers put in, take out and replace.
+CHANGED = Subject(
+    (
+        # lists that get more items, or others
+        ("p = [<S>]", "p.extend(<V>)", "<Y> = p[2] * p[0]"),
+        ("p = [<S>]", "p.extend(<V> * <T>)", "p.extend(range(2))", "<Y> = p[2] * p[0] + p[-1]"),
+        ("p = [<S>, 0.1, 0.2]", "p[1:3] = <V>[2:]", "<Y> = p[1] * p[2] - p[0]"),
+        ("p = [<S>, <T>]", "p[1:2] = <V> * 0.5", "<Y> = p[1] * p[-1] + p[0]"),
+        ("p = list(<V>)", "p[::2] = [<S>, <T>]", "<Y> = p[0] * p[1] + p[2]"),
+        ("p = [<S>]", "q = p", "q += [<T>]", "p *= 2", "q[0] = <F>", "<Y> = p[2] * p[1] + p[0]"),
+        ("p = [<S>, <T>]", "q = p", "q += tuple(<V>)", "del p[0]", "<Y> = q[0] * q[-1]"),
+        ("p = list(<V>)", "del p[1:3]", "p.insert(1, <S>)", "<Y> = p[0] * p[1] - p[-1]"),
+        ("p = list_of(<V>, <S>)", "p.reverse()", "del p[0]", "<Y> = p.pop(0) * p[-1]"),
+        ("p = [<V>, <W>]", "p.sort(key=lambda x1: x1[0])", "<X> = p[0] * 0.5 - p[1]"),
+        ("p = [<V> * 0.9, [<S>]]", "q = p[0]", "p[0] = [<T>]", "<X> = q * p[0][0] + p[1][0]"),
+        # dicts that get other entries
+        ("p = {'u': <S>}", "p.update([('u', <T>), ('w', <F>)])", "<Y> = p['u'] * p['w']"),
+        ("p = {'u': <S>, 'w': 0.3}", "p.update(zip('uw', <V>))", "<Y> = p['u'] * p['w']"),
+        ("p = {'u': <S>}", "p.update((k1, x1 * <S>) for k1, x1 in zip('uw', <V>))", "<Y> = p['w']"),
+        ("p = {'u': <S>}", "q = {'u': <T>}", "p.update(q.items(), w=<F>)", "<Y> = p['u'] * p['w']"),
+        ("p = {'u': <S>}", "q = p", "p |= [('u', <T>), ('w', <F>)]", "<Y> = q['u'] * q['w']"),
+        ("p = {'u': {'z': <V>}}", "p['u'] |= {'z': <W> * <S>}", "<X> = p['u']['z'] * 0.8"),
+        (
+            "p = dict(zip('uvwz', <V>))",
+            "p.update(u=p['v'] * 2)",
+            "q = {**p, 'v': 1.0}",
+            "q.setdefault('y', p['u'])",
+            "for k1, (k2, x1) in enumerate(sorted(q.items())):",
+            "    <Y> = 0.2 * x1 * x1 * (k1 + 1)",
+        ),
+        (
+            "p = {'w': <S>, 'u': <T>}",
+            "<Y> = sum(x1 * k1 for k1, (_, x1) in enumerate(sorted(p.items())))",
+        ),
+        ("p = {}", "for k1, x1 in enumerate(<V>):", "    grouped(p, k1 % 2, x1)", "<Y> = p[1][1]"),
+        ("p = {'u': <V>}", "put_in(p, 'u', np.mean(<W>))", "<X> = p['u'] * <V>"),
+        ("p = {'u': {'a': <V>}}", "put_in(p['u'], 'a', <S>)", "<X> = p['u']['a'] * <W>"),
+        (
+            "p = [{'a': <V>}, {'a': <S>}]",
+            "for q in p:",
+            "    put_in(q, 'a', np.mean(<W>) * <S>)",
+            "<X> = p[0]['a'] * p[1]['a'] * <V>",
+        ),
+        ("p = {'u': <S>}", "for k1 in ('w', 'u'):", "    <Y> = found_in([{}, p], k1, <T>) * 0.9"),
+        # changes that stand where a value is asked for
+        ("p = [<S>]", "[p.append(x1 * <T>) for x1 in <V>]", "<Y> = p[2] * p[0]"),
+        ("p = []", "q = [p.append(x1) or x1 * <S> for x1 in <V>]", "<Y> = p[1] * q[2]"),
+        ("p = [<S>]", "u0 = pushed(p, <F>) or p[0]", "<Y> = u0 * p[1]"),
+        ("p = {'u': <S>}", "u0 = p.update(w=<F>) or p['w']", "<Y> = u0 * p['u']"),
+        ("p = [<S>]", "<T> > 0.1 and p.append(<F>)", "<Y> = sum(p) * 0.4"),
+        ("p = [<S>, 0.2]", "p.append(<T>) if <C> else p.insert(0, <F>)", "<Y> = p[0] * p[2]"),
+        ("q = <V> * 1.0", "p = np.copyto(q[1:], <W>[1:] * <S>)", "<X> = q * 0.9"),
+        ("q = <V> * 1.0", "p = [np.add.at(q, [0, 2], x1 * 0.2) for x1 in <W>]", "<X> = np.sin(q)"),
+        ("q = <V> * 1.0", "if np.multiply(q, <S>, out=q)[0] < 9.0:", "    <X> = q * 0.9"),
+        # tests of what is changed then
+        ("p = [<S>]", "if p:", "    <Y> = p.pop() * 0.9", "<Z> = <T> * 0.8 if p else <F>"),
+        ("p = list(<V>)", "while p and (u0 := p.pop()) > 0.1:", "    <Y> = u0 * <S>"),
+        (
+            "p = [<S>, <T>]",
+            "for k1 in range(4):",
+            "    if p:",
+            "        <Y> = p.pop() * 0.9",
+            "    else:",
+            "        p.append(<F>)",
+        ),
+        ("p = [<S>, <T>]", "<Y> = popped(p, <F>) + popped(p, 0.3) * popped(p, <V>[1])"),
+        ("q = Part([<S>], <T>)", "while q.w:", "    q.c = q.c * q.w.pop()", "<Y> = q.c"),
+        ("p = {'u': <V>}", "if p:", "    <X> = p.pop('u') * 0.9", "if not p:", "    p['w'] = <X>"),
+        ("q = np.array(<F>)", "if q:", "    q[...] = 0.0", "    <Y> = <S> * 0.5 + q"),
+        ("q = <V>[:1]", "if q:", "    <V>[0] = 0.0", "    <Y> = <V>[1] * <S>"),
+        # sets
+        ("q = {1, 2}", "q.add(3)", "for k1 in q:", "    <Y> = 0.3 * <V>[k1] * <S>"),
+        ("q = {0, 1}", "while q:", "    <Y> = <V>[q.pop()] * 0.7"),
+        # objects
+        ("q = Part(<V>, <S>)", "p = q.w", "q.w = np.mean(<W>)", "<X> = p * q.w"),
+        (
+            "q = [Part(<V>, <S>), Part(<W>, <T>)]",
+            "for p in q:",
+            "    p.w, p.c = p.w * p.c, p.c * 0.5",
+            "<X> = q[0].w + q[1].c * q[1].w",
+        ),
+        ("q = Part([<S>], <T>)", "q.w.append(<F>)", "q.w[0] = q.c", "<Y> = q.w[1] * q.w[0]"),
+        # what stands several times in one unpacking
+        ("p, q, _, _ = turned(<M>)", "<X> = p * 0.5 + np.sin(q) + _ * 0.1"),
+        ("u0, u1, u1, u1 = <V> * 0.9", "<Y> = u0 * u1"),
+        ("for u0, u0 in zip(<V>, <W>):", "    <Y> = u0 * <S>"),
+    ),
+    (
+        ("list_of(", "def list_of(p, c):\n    return [c, p[0] * c, np.sum(p) * 0.1]\n"),
+        ("pushed(", "def pushed(p, v):\n    return p.append(v)\n"),
+        ("popped(", "def popped(p, c):\n    if p:\n        return p.pop() * c\n    return c\n"),
+        ("grouped(", "def grouped(d, k, v):\n    d.setdefault(k, []).append(np.sin(v))\n"),
+        ("put_in(", "def put_in(d, k, v):\n    d[k] = v\n"),
+        (
+            "found_in(",
+            "def found_in(tables, k, other):\n    for table in tables:\n        try:\n"
+            "            return table[k]\n        except KeyError:\n            pass\n"
+            "    return other\n",
+        ),
+        (
+            "Part(",
+            "class Part:\n    def __init__(self, w, c):\n        self.w, self.c = w, c\n",
+        ),
+        ("turned(", "def turned(h):\n    return np.transpose(h)\n"),
+    ),
+)
+
+# The same value asked for before and after a write, helpers that overwrite what they are given,
+# generators and functions that are called for each item.
+AGAIN = Subject(
+    (
+        ("<Y> = 0.1 * np.sum(<V> * <V>)", "<V>[1] = <F>", "<Z> = 0.1 * np.sum(<V> * <V>)"),
+        ("p = <V>[1:] * <S>", "<V>[2] *= 0.5", "q = <V>[1:] * <S>", "<Y> = 0.2 * np.sum(p * q)"),
+        ("u0 = np.sin(<S>)", "<S> = <F>", "<Y> = np.sin(<S>) * u0"),
+        ("p = np.tanh(<M> @ <V>)", "<M>[0] *= 0.5", "<X> = p * np.tanh(<M> @ <V>)"),
+        (
+            "for k1 in range(3):",
+            "    p = <V>[k1] * <S>",
+            "    <V>[k1] = p * 0.5",
+            "    <Y> = p + <V>[k1] * <S>",
+        ),
+        ("p = <V>[::-1]", "q = np.cos(p)", "overwrite(<V>, <S>)", "<X> = q * np.cos(p)"),
+        ("overwrite(<V>, <S>)", "overwrite(<V>, <T>)"),
+        ("overwrite(<V>, <S>)", "<Y> = 0.2 * np.sum(<V> ** 2)", "overwrite(<V>, 0.4)"),
+        ("overwrite(<V>[1:], <S>)", "overwrite(<V>[:-1], <V>[2])"),
+        ("for k1 in range(3):", "    overwrite(<M>[k1], <S>)", "    <Y> = 0.3 * <M>[k1, 1]"),
+        ("exchange(<V>, <W>)", "<X> = <V> * 0.8", "exchange(<W>, <X>)"),
+        ("q = <V> * 1.0", "for k1 in range(2):", "    exchange(q, q[::-1])", "<X> = q * <W>"),
+        ("<Y> = first_of(<V>, <S>) * first_of(<V>, <T>)",),
+        ("<Y> = first_of(<M>[1], <S>) + 0.5 * first_of(<M>[1], <S>)",),
+        # outputs made one from the other, of which both are factors
+        ("p, q = np.zeros(4), np.sin(<W>)", "np.sin(<V>, p)", "np.add(p, q, out=q)", "<X> = p * q"),
+        (
+            "p = <V> * 0.9",
+            "np.sin(p, p)",
+            "q = np.empty(4)",
+            "np.add(p, <W>, out=q)",
+            "<X> = p * q",
+        ),
+        (
+            "p, q = <V> * 0.9, <W> * 0.9",
+            "q[...] = p + q",
+            "p[...] = q * <S>",
+            "<Y> = 0.1 * (p @ q)",
+        ),
+        # a helper for each item
+        ("for x1 in <V>:", "    <Y> = stepped(<S>, x1)"),
+        ("u0 = <S>", "for x1 in <V>:", "    u0 = stepped(u0, x1)", "<Y> = u0"),
+        ("u0 = <S>", "for x1 in <M>:", "    u0 = stepped(u0, x1[0] * x1[2])", "<Y> = u0"),
+        ("p = <V> * 1.0", "for k1, x1 in enumerate(p):", "    p[k1] = stepped(x1, <S>)", "<X> = p"),
+        ("<Y> = functools.reduce(lambda x1, x2: stepped(x1, x2), <V>, <S>)",),
+        (
+            "<Y> = 0.3 * functools.reduce(lambda x1, x2: x1 * x2 + 0.2, <V>, 1.0)"
+            " * list(itertools.accumulate(<W>, operator.mul))[-1]",
+        ),
+        ("p = list(itertools.accumulate(<V>, lambda x1, x2: x1 * 0.5 + x2))", "<Y> = p[1] * p[-1]"),
+        ("<Y> = 0.1 * sum(itertools.starmap(operator.mul, zip(<V>, <W>)))",),
+        (
+            "for k1, q in itertools.groupby(range(4), key=lambda k2: k2 // 2):",
+            "    for k2 in q:",
+            "        <Y> = <V>[k2] * (k1 + 1) * <S>",
+        ),
+        (
+            "for k1, q in itertools.groupby(list(<V>), key=lambda x1: x1 > 0.2):",
+            "    <Y> = 0.3 * sum(x1 * x1 for x1 in q) * (2 if k1 else 1)",
+        ),
+        # generators
+        ("<Y> = 0.2 * sum(grown(<V>, <S>))",),
+        ("for x1 in grown(<V>, <S>):", "    if x1 > 0.3:", "        break", "    <Y> = x1 * 0.5"),
+        ("p = list(grown(<V>, <S>))", "<Y> = p[0] * p[-1]"),
+        ("for k1, x1 in enumerate(grown(<V>, <S>)):", "    <W>[k1] = x1 * 0.5"),
+        ("q = <V> * 1.0", "for k1, x1 in enumerate(taken_of(q)):", "    q[k1 + 1] = x1", "<X> = q"),
+        ("p, q = pairs_of(<V>)", "<Y> = p * q"),
+        ("<Y> = 0.3 * max(grown(<V>, <S>)) + min(grown(<W>, <T>))",),
+    ),
+    (
+        ("functools.", "import functools"),
+        ("itertools.", "import itertools"),
+        ("operator.", "import operator"),
+        (
+            "overwrite(",
+            "def overwrite(p, c):\n    p[1:] *= np.cos(p[:-1])\n    p[0] = p[0] * c\n",
+        ),
+        (
+            "exchange(",
+            "def exchange(p, q):\n    for k in range(2):\n        p[k], q[-1 - k] = q[k] * 0.9, p[k]\n",
+        ),
+        (
+            "first_of(",
+            "def first_of(p, c):\n    p *= c\n    z = p[0] * p[1]\n    p[0] = 0.5 * z\n    return z\n",
+        ),
+        ("stepped(", "def stepped(c, x):\n    return np.tanh(c * x) + 0.3 * c\n"),
+        (
+            "grown(",
+            "def grown(p, c):\n    z = c\n    for x in p:\n        z = 0.5 * z + np.sin(x) * c\n"
+            "        yield z\n",
+        ),
+        ("taken_of(", "def taken_of(p):\n    for k in range(3):\n        yield p[k] * 0.8\n"),
+        ("pairs_of(", "def pairs_of(p):\n    yield p[0] * p[1]\n    yield np.sin(p[2])\n"),
+    ),
+)
+
+# What may be refused, and must never be wrong: attributes by their names, classes that store in ways
+# of their own, views of dicts that are asked for their class, generators that see later values.
+DECLINED = Subject(
+    (
+        ("p = {'u': <V>, 'w': <E>}", "<X> = 0.5 * asked(p.values(), p)"),
+        ("p = {'u': <V>, 'w': <E>}", "<X> = 0.5 * stored_first(p.values(), p, <S>)"),
+        ("p = {'u': <V>}", "q = p.values()", "p['w'] = <W> * <S>", "<X> = 0.5 * sum(q)"),
+        ("q = set()", "for k1 in (1, 3, 1):", "    <Y> = once(q, k1, <V>[k1], <S>) * 0.8"),
+        ("q = Part(<V>, <S>)", "setattr(q, 'w', <W> * <S>)", "<X> = q.w * q.c"),
+        ("q = Part(<V>, <S>)", "set_by_name(q, 'w', <E>)", "<X> = q.w * q.c"),
+        ("q = Part(<V>, <S>)", "vars(q)['w'] = <W> * 0.5", "<X> = q.w * q.c"),
+        ("q = Part(<V>, <S>)", "q.__setattr__('c', <F>)", "<X> = q.w * q.c"),
+        ("q = Damped(<V>)", "q.w = <W>", "<X> = q.w * <S>"),
+        ("q = Damped(<V>)", "q.w = q.w * <S>", "q.w[1:] *= 0.5", "<X> = q.w * 0.9"),
+        ("q = Halves(u=<V>)", "q['w'] = <W> * <S>", "<X> = q['w'] - q['u']"),
+        (
+            "u0 = <S>",
+            "def made():",
+            "    for k1 in range(3):",
+            "        yield u0 * <V>[k1]",
+            "for x1 in made():",
+            "    u0 = u0 * 0.5 + x1",
+            "<Y> = u0",
+        ),
+    ),
+    (
+        (
+            "Part(",
+            "class Part:\n    def __init__(self, w, c):\n        self.w, self.c = w, c\n",
+        ),
+        (
+            "asked(",
+            "def asked(v, d):\n    if isinstance(v, list):\n        return v[0] * 2.0\n"
+            "    return sum(v) + d['u']\n",
+        ),
+        (
+            "stored_first(",
+            "def stored_first(v, d, c):\n    if type(v) is list:\n        c = c * 2.0\n"
+            "    d['u'] = d['w'] * c\n    z = 0.0\n    for item in v:\n        z = z + item\n"
+            "    return z\n",
+        ),
+        (
+            "once(",
+            "def once(seen, k, v, c):\n    if k in seen:\n        return c\n    seen |= {k}\n"
+            "    return v * c\n",
+        ),
+        (
+            "set_by_name(",
+            "def set_by_name(q, name, v):\n    object.__setattr__(q, name, v)\n",
+        ),
+        (
+            "Damped(",
+            "class Damped:\n    def __init__(self, w):\n        self.w = w\n\n"
+            "    def __setattr__(self, name, value):\n"
+            "        object.__setattr__(self, name, value * 0.5)\n",
+        ),
+        (
+            "Halves(",
+            "class Halves(dict):\n    def __setitem__(self, k, v):\n"
+            "        super().__setitem__(k, v * 0.5)\n\n    def __getitem__(self, k):\n"
+            "        return super().__getitem__(k) * 0.9\n",
+        ),
+    ),
+)
