@@ -77,6 +77,7 @@ def translated_error(
             "Compute it in the function, from fields.",
         )
         found.of_names = True  # (by identity no object mirrors another)
+        found.method = error.name or ""
         return found
     if _meets_an_object(error):
         return UnsupportedError(

@@ -36,7 +36,7 @@ from ..frontend.structures import Structures, structures_of
 from ..pipeline.stages import Derived, derive_in_any_form
 from ..pytree import leaves
 from ..rules.twins import twin
-from ..runtime.functions import Method, Unbound, method_of, pair_of, tangent_of, unbound
+from ..runtime.functions import Method, Reader, Unbound, method_of, pair_of, tangent_of, unbound
 
 _OWNER = "held_by"  # the parameter for the object that a method is of
 _FIRST = "x0"  # that of an unbound one
@@ -192,8 +192,10 @@ def _refuse_hidden(f: Any, name: str) -> None:
     if twin(inner) is not None:  # a function of CuPy
         return
     by_class = inspect.getattr_static(type(inner), "__call__", None)
-    of_user = not isinstance(inner, type) and not is_library(type(inner))
-    if of_user and isinstance(by_class, types.FunctionType):
+    if isinstance(inner, type):
+        if not is_library(inner):
+            return
+    elif isinstance(by_class, types.FunctionType) and not is_library(type(inner)):
         return  # (an object that carries derivatives is called through `unbound`)
     raise UnsupportedError(
         f"`{name}` is called, and at run time it is not a plain function but a "
@@ -207,6 +209,8 @@ def _method_call(f: Method, name: str, count: int, words: tuple[str, ...]) -> ty
     """A function of an object and the arguments that its method is given."""
     owner = _object_name(f)
     called = owner if f.__name__ == "__call__" else f"{owner}.{f.__name__}"
+    if isinstance(f, Reader):
+        return _with_source(called, name, [owner], [], (), {}, "")
     positions = [f"x{i}" for i in range(owner == _FIRST, count)]
     return _with_source(called, name, [owner], positions, words, {})
 
@@ -230,11 +234,12 @@ def _with_source(
     positions: list[str],
     words: tuple[str, ...],
     held: dict[str, Any],
+    call: str = "({})",
 ) -> types.FunctionType:
     """A function that calls what is written so with its own arguments, with source."""
     params = ", ".join([*before, *positions, *(["*"] if words else []), *words])
     given = ", ".join([*positions, *(f"{w}={w}" for w in words)])
-    text = f"def {name}_call({params}):\n    return {called}({given})\n"
+    text = f"def {name}_call({params}):\n    return {called}{call.format(given)}\n"
     file = f"<tangentlike call {next(_count)} of {name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"np": np, **held, "__name__": "called"}

@@ -358,7 +358,8 @@ def method_of(y, x, name):
 nondifferentiable(runtime.asked_of_none, kind=unknown)
 nondifferentiable(runtime.solved_equation, runtime.solved_motion, runtime.quadrature, kind=unknown)
 nondifferentiable(runtime.plain_function, runtime.pair_of, runtime.tangent_of, kind=other)
-nondifferentiable(runtime.unbound, kind=other)  # (its object is an argument where it is called)
+# (Their object is an argument where they are called.)
+nondifferentiable(runtime.unbound, runtime.reader, kind=other)
 nondifferentiable(runtime.with_items, runtime.derivative_of, runtime.jvp_of, kind=other)
 
 

@@ -87,6 +87,7 @@ from .functions import (
     method_of,
     pair_of,
     plain_function,
+    reader,
     tangent_of,
     unbound,
     with_items,

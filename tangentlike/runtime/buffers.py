@@ -240,8 +240,8 @@ def require_as_many(part: Any, value: Any) -> None:
         )
 
 
-def require_held(x: Any, value: Any) -> None:
-    """Check that what an attribute or an item of an object gave is what the object holds.
+def require_held(x: Any, value: Any, method: str = "") -> None:
+    """Check that what an attribute of this name, or an item, of an object gave is what it holds.
 
     Raises `TypeError` otherwise: what its class computes (a property, a `__getitem__`) has a
     derivative of its own.

@@ -77,6 +77,24 @@ class Unbound(Method):
         return getattr(owner, self.__name__)(*args, **kwargs)
 
 
+class Reader(Unbound):
+    """An attribute of an object that may carry derivatives, as a function of the object."""
+
+    __slots__ = ()
+
+    def __call__(self, owner: Any) -> Any:
+        return getattr(owner, self.__name__)
+
+
+def reader(x: Any, name: str) -> Reader:
+    """What reads the attribute of this name, which the class of `x` may compute.
+
+    >>> reader(1.5, "real")(1.5)
+    1.5
+    """
+    return Reader(x, name)
+
+
 def unbound(x: Any, name: str = "__call__") -> Unbound:
     """What an object has under a name, as a function of the object and the arguments.
 
@@ -204,7 +222,7 @@ def _remembered(
     f = _with_its_object(f)
     method = isinstance(f, Method)
     bound = method and not isinstance(f, Unbound)
-    what = (f.__name__, bound, described(f.owner)) if method else (id(f),)
+    what = (f.__name__, type(f), described(f.owner)) if method else (id(f),)
     key = (what, count, wrt, words, mode, writes)
     _, (found, holds) = _made.get(key, (None, (None, _never)))
     if holds():

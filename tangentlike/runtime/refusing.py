@@ -31,7 +31,9 @@ GUARDS = frozenset(
 )
 
 # What holds of an object whose method of a name is called, and need not where that is looked up.
-OF_METHODS = frozenset(fn.__code__ for fn in (buffers.require_values, buffers.require_container))
+OF_METHODS = frozenset(
+    fn.__code__ for fn in (buffers.require_values, buffers.require_container, buffers.require_held)
+)
 
 REFUSING = frozenset(
     fn.__code__

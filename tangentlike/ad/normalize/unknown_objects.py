@@ -116,7 +116,7 @@ def methods_of_unknown_objects(
     """The function itself where no such method is called."""
     if context.unseen_writes:
         function = _with_results(function, context)
-    function = _containers_checked(function, wrt, context)
+    function = _containers_checked(_attributes_read(function, context), wrt, context)
     calls = {id(s): call for s in ir.statements(function.body) if (call := _asked(s, context))}
     if not calls:
         return function
@@ -151,6 +151,31 @@ def methods_of_unknown_objects(
         elif given and id(stmt) in named:
             chosen[id(stmt)] = named[id(stmt)]  # (of what it writes its derivative tells)
     return _replaced(function, chosen) if chosen else function
+
+
+def _attributes_read(function: ir.Function, context: Context) -> ir.Function:
+    """`y = o.size2` as a call of what reads it, where a call has shown that the class computes it.
+
+    after: `o_size2 = reader(o, "size2")`, `y = o_size2(o)`.
+    """
+
+    def read(stmt: ir.Stmt) -> list[ir.Stmt] | None:
+        match stmt:
+            case ir.Assign(value=ir.Attribute(ir.Var(name) as base, asked) as value):
+                kind = context.kind_of(base)
+                if asked not in _looked_up(context) or kind.cls is not None:
+                    return None
+                found = context.fresh(f"{name}_{asked}", OTHER, temporary=True)
+                place = value.at or stmt.origin.place
+                made = ir.Call(context.helper("reader"), (base, ir.Const(asked)), at=place)
+                called = ir.Call(ir.Var(found), (base,), at=place)
+                again = dataclasses.replace(stmt, value=called)
+                return [ir.Assign(found, made, stmt.origin), again]
+        return None
+
+    if not _looked_up(context):
+        return function
+    return ir.with_body(function, ir.rewrite(function.body, read))
 
 
 def _with_results(function: ir.Function, context: Context) -> ir.Function:

@@ -54,6 +54,10 @@ class IdentityPreparation(Preparation):
                 listed, name = self._items("items", _LIST, (items,), stmt)
                 extended = dataclasses.replace(call, args=(name,))
                 return [listed, dataclasses.replace(stmt, value=extended)]
+            case ir.Store(target=ir.Attribute(base, name)) if may_compute(base, self.context):
+                return [self._stored_there(base, name, stmt), *super().statement(stmt)]
+            case ir.Update(target=ir.Attribute(base, name)) if may_compute(base, self.context):
+                return [self._stored_there(base, name, stmt), *self._update(stmt)]
             case ir.Update():
                 return self._update(stmt)
             case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call) if takes_item(
@@ -65,13 +69,19 @@ class IdentityPreparation(Preparation):
             case ir.Assign(target=str(name), value=ir.Attribute(ir.Var() as base) as value) if (
                 may_compute(base, self.context) and not self.context.kind_of(value).discrete
             ):
-                held = ir.Call(self.context.helper("require_held"), (base, ir.Var(name)))
+                asked = (base, ir.Var(name), ir.Const(value.name))
+                held = ir.Call(self.context.helper("require_held"), asked)
                 return [*super().statement(stmt), ir.Do(held, stmt.origin)]
             case ir.Assign(target=tuple(), value=ir.Index() | ir.Attribute() as value):
                 part = self._fresh("part", self.context.kind_of(value))
                 named = [ir.Assign(part, value, stmt.origin)]
                 return [*named, *self._assign(dataclasses.replace(stmt, value=ir.Var(part)))]
         return super().statement(stmt)
+
+    def _stored_there(self, base: ir.Expr, name: str, stmt: ir.Stmt) -> ir.Stmt:
+        """The check that an attribute is assigned, and that no setter of the class runs."""
+        helper = self.context.helper("require_stored")
+        return ir.Do(ir.Call(helper, (base, ir.Const(name))), stmt.origin)
 
     def _with_items(self, store: ir.Store) -> tuple[list[ir.Stmt], ir.Store]:
         """`xs[i:j] = v` with the items of `v` for the list that `xs` may be."""
