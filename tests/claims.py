@@ -18,7 +18,7 @@ from tangentlike.analysis.kinds import infer_kinds
 from tangentlike.codegen.print import show
 from tangentlike.errors import UnsupportedError
 from tangentlike.frontend.lower import lower
-from tangentlike.ir.kind import Kind
+from tangentlike.ir.kind import Kind, is_many, is_named
 from tangentlike.rules.book import default_book
 
 _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
@@ -148,7 +148,10 @@ class _Watcher:
         if len(shape) != len(kind.shape):
             return f"rank {len(shape)}"
         for size, dim in zip(shape, kind.shape, strict=True):
-            if dim is not None and self.sizes.setdefault(dim, dim if dim == 1 else size) != size:
+            known = dim if isinstance(dim, int) else size
+            if is_named(dim):
+                known = self.sizes.setdefault(dim, known)
+            if dim is not None and (known != size or (size == 1 and is_many(dim))):
                 return f"size {size} of {dim}"
         return ""
 
