@@ -18,6 +18,7 @@ that carries derivatives itself is one more argument.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterator, Mapping
@@ -53,6 +54,7 @@ _CHANGING_ONLY = frozenset(
     ("append", "extend", "insert", "remove", "clear", "update", "reverse")
     + ("appendleft", "extendleft", "add", "discard", "sort")
 )
+_OF_LISTS = ("append", "appendleft", "extend", "extendleft", "reverse")
 _OF_ARRAYS = ("sort", "fill", "put", "partition", "itemset")
 
 
@@ -68,6 +70,10 @@ def changes_as_statements(
                                              done = None
     """
 
+    read = functools.cache(
+        lambda: frozenset(n for s in ir.statements(function.body) for n in ir.reads(s))
+    )
+
     def apart(stmt: ir.Stmt) -> tuple[ir.Stmt, ...] | None:
         check: ir.Block = ()
         match stmt:
@@ -76,6 +82,8 @@ def changes_as_statements(
             case ir.Assign(value=ir.Call(fn=ir.Attribute(base, method)) as call):
                 kind = context.kind_of(base)
                 if _may_be_container(call, kind, context):
+                    if method not in _OF_LISTS and not read().isdisjoint(ir.binds(stmt)):
+                        return None  # (objects of the user's may give something)
                     check = (_check("require_container", call, stmt.origin, context),)
                 elif not _only_changes(kind, method):
                     return None
