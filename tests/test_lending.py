@@ -271,3 +271,98 @@ def test_an_argument_that_is_the_object_outside():
         tl.grad(beside)(X, SIMULATION)
     with pytest.raises(tl.TangentlikeError, match="changes the outer `WORK`"):
         tl.grad(fills_a_buffer)(WORK)
+
+
+# ------------------------------------------------------------------ found in two ways
+
+
+class Part:
+    def __init__(self):
+        self.w = 0.0
+
+
+class Whole:
+    """Holds a list, a dict and an object twice, and is known by a name outside."""
+
+    def __init__(self):
+        self.items = self.same_items = [0.0, 0.0]
+        self.table = self.same_table = {"k": 0.0}
+        self.part = self.same_part = Part()
+        self.t = 0.0
+
+    def by_a_list(self, x):
+        self.items[0] = x[0] * 2.0
+        return self.same_items[0] * x[1]
+
+    def by_a_dict(self, x):
+        self.table["k"] = x[0] * 2.0
+        return self.same_table["k"] * x[1]
+
+    def by_an_object(self, x):
+        self.part.w = x[0] * 2.0
+        return self.same_part.w * x[1]
+
+    def by_its_name(self, x):
+        self.t = x[0] * 2.0
+        return time_of_the_whole() * x[1]
+
+    def of_itself(self, x):
+        self.t = x[0] * 2.0
+        return self.t * self.part.w + self.same_items[0] * x[1]
+
+
+WHOLE = Whole()
+
+
+def time_of_the_whole():
+    return WHOLE.t
+
+
+class Node:
+    def __init__(self, parent=None):
+        self.v, self.parent, self.child = 0.0, parent, None
+
+    def of_the_child(self, x):
+        self.child.v = x[0] * 3.0
+        return self.child.parent.child.v * x[1]
+
+
+def between_rows(x, rows):
+    rows[0][0] = x[0] * 2.0
+    return rows[1][0] * x[1]
+
+
+def between_arguments(x, a, b):
+    a[0] = x[0] * 2.0
+    return b[0] * x[1]
+
+
+TREE = Node()
+TREE.child = Node(TREE)
+ROW = [0.0]
+
+
+@pytest.mark.parametrize(
+    ("f", "more", "message"),
+    [
+        (WHOLE.by_a_list, (), "changes its argument `self`, which holds one .* twice"),
+        (WHOLE.by_a_dict, (), "changes its argument `self`, which holds one .* twice"),
+        (WHOLE.by_an_object, (), "changes its argument `self`, which holds one Part twice"),
+        (WHOLE.by_its_name, (), "the outer `WHOLE` shares memory with it"),
+        (TREE.of_the_child, (), "changes its argument `self`, which holds one Node twice"),
+        (between_rows, ([ROW, ROW],), "changes its argument `rows`, which holds one list twice"),
+        (between_arguments, (ROW, ROW), "`b` shares memory with it"),
+    ],
+)
+def test_an_argument_that_is_changed_in_one_way_and_read_in_another(f, more, message):
+    with pytest.raises(tl.TangentlikeError, match=message):
+        tl.grad(f)(X, *more)
+    with pytest.raises(tl.TangentlikeError, match=message):
+        tl.jvp(f, (X, *more), (X, *([None] * len(more))))
+
+
+def test_what_is_held_twice_and_not_changed():
+    np.testing.assert_allclose(tl.grad(WHOLE.of_itself)(X), [0.0, 0.0, 0.0])
+    rows = [[1.0], [2.0]]
+    np.testing.assert_allclose(tl.grad(between_rows)(X, rows), [0.0, 2.0, 0.0])
+    np.testing.assert_allclose(tl.grad(between_arguments)(X, [1.0], [3.0]), [0.0, 3.0, 0.0])

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import TangentlikeError
 from ..frontend.meanings import contents_of
 from ..frontend.primal import global_names
 from ..ir import Ref
 from ..pytree import leaves
-from ..pytree.reach import Reach
+from ..pytree.reach import Reach, is_plain
+
+if TYPE_CHECKING:
+    from ..analysis.changed import Changed
 
 
 class Apart:
@@ -47,6 +50,29 @@ class Apart:
             for other, value in (*self._outer(), *((ref.text, ref.obj) for ref in touched)):
                 if _share(inside, value):
                     raise self._refusal(name, f"the outer `{other}`")
+
+    def refuse_found_twice(
+        self, given: Mapping[str, Any], written: Sequence[str], changed: Changed
+    ) -> None:
+        """Refuse arguments that are changed where a container or an object in them may be, and is
+        found by another way as well."""
+        for name in written:
+            value = given.get(name)
+            if leaves.is_array(value) or is_plain(value):
+                continue
+            own = Reach((value,))
+            for obj in filter(changed.may_change, own.twice.values()):
+                raise TangentlikeError(
+                    f"{self._name} changes its argument `{name}`, which holds one "
+                    f"{type(obj).__name__} twice",
+                    hint="Store a copy of it in one of the places.",
+                )
+            for other, held in given.items():
+                if other != name and any(map(changed.may_change, own.common(Reach((held,))))):
+                    raise self._refusal(name, f"`{other}`")
+            for ref in changed.outer:
+                if any(map(changed.may_change, own.common(Reach((ref.obj,))))):
+                    raise self._refusal(name, f"the outer `{ref.text}`")
 
     def refuse_overwritten(self, given: Mapping[str, Any], overwritten: Iterable[Ref]) -> None:
         """Refuse arguments that share memory with an outer array that is written."""

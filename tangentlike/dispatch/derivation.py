@@ -640,6 +640,7 @@ class Derivation:
             given = self._by_name(args, own)
             if given is not None:  # (otherwise the call itself says what is wrong)
                 self._apart.refuse_shared(given, derived.written_params, derived.touched)
+                self._apart.refuse_found_twice(given, derived.written_params, derived.changed)
                 self._apart.refuse_overwritten(given, derived.overwritten)
                 if derived.lent:
                     self._apart.refuse_lent(given, derived.lent)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import ir
@@ -47,6 +47,7 @@ from ..analysis.activity import (
     written_parameters,
 )
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
+from ..analysis.changed import Changed, changed_by
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
 from ..analysis.flow import Flow
@@ -556,6 +557,15 @@ class Builder:
     def body(self, obj: Any) -> ir.Function:
         """A user's function in the normal form."""
         return self.callees.lowered(obj).function
+
+    def changed(self, lowered: Lowered, given: Mapping[str, Kind]) -> Changed:
+        """Which objects a function and those that it calls may change."""
+
+        def kinds_of(function: ir.Function) -> Callable[[ir.Expr], Kind]:
+            known = given if function is lowered.function else {}
+            return self._sources_of(function, known).kind_of
+
+        return changed_by(lowered.function, kinds_of, self._body)
 
     def refuse_unread(
         self, lowered: Lowered, names: tuple[str, ...], given: Mapping[str, Kind]

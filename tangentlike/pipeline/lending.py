@@ -13,7 +13,6 @@ else the function calls must not find that object by another way: there it is no
 from __future__ import annotations
 
 import dis
-import functools
 import types
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
+from ..analysis.changed import named
 from ..analysis.memory import base_names
 from ..errors import Place, TangentlikeError, UnsupportedError, not_lent
 from ..frontend.meanings import note_data
@@ -31,7 +31,7 @@ from ..frontend.resolve import Scope
 from ..frontend.structures import Structures, structures_of
 from ..ir.facts import fact
 from ..ir.index import references
-from ..pytree.reach import Reach, hold_one_twice, is_plain
+from ..pytree.reach import Reach, is_data
 from ..runtime.records import attribute_of
 
 
@@ -45,14 +45,9 @@ def lent_names(fn: types.FunctionType, objects: Iterable[Any]) -> tuple[str, ...
             obj = scope.lookup(name)
         except KeyError:
             continue
-        if name not in rebound and _is_data(obj) and Reach((obj,)).meets(changed):
+        if name not in rebound and is_data(obj) and Reach((obj,)).meets(changed):
             found.append(name)
     return tuple(found)
-
-
-def _is_data(obj: Any) -> bool:
-    code = isinstance(obj, (type, types.ModuleType, functools.partial)) or callable(obj)
-    return not code and not is_plain(obj) and not isinstance(obj, tuple)
 
 
 def _rebound(code: types.CodeType) -> Iterator[str]:
@@ -72,13 +67,17 @@ def structures_of_lent(scope: Scope, names: tuple[str, ...], place: Place) -> St
     """
     objects = {name: scope.lookup(name) for name in names}
     known = structures_of(objects)
-    if hold_one_twice(objects.values()):
+    if Reach(objects.values()).holds_one_twice:
         raise not_lent(place)
 
     def hold() -> bool:
         try:
             same = all(scope.lookup(n) is x for n, x in objects.items())
-            return same and structures_of(objects) == known and not hold_one_twice(objects.values())
+            return (
+                same
+                and structures_of(objects) == known
+                and not Reach(objects.values()).holds_one_twice
+            )
         except (KeyError, TangentlikeError):
             return False
 
@@ -128,31 +127,21 @@ def refuse_other_ways(
     if any(map(_asks_run, functions)):
         raise not_lent(place)
     own, seen = Reach(lent.values()), set[int]()
-    pending = [ref for function in functions for ref in _named(function)]
+    pending = [ref for function in functions for ref in named(function)]
     while pending:
         ref = pending.pop()
         if id(ref.obj) in seen or any(ref.obj is obj for obj in lent.values()):
             continue
         seen.add(id(ref.obj))
-        if not own.whole or Reach((ref.obj,)).meets(own):
+        if Reach((ref.obj,)).meets(own):
             raise not_lent(place)
         if isinstance(ref.obj, types.FunctionType) and not (
             is_library(ref.obj) or is_ours(ref.obj)
         ):
             try:
-                pending += _named(read(ref.obj))
+                pending += named(read(ref.obj))
             except UnsupportedError:
                 raise not_lent(place) from None
-
-
-def _named(function: ir.Function) -> list[ir.Ref]:
-    """What the statements of a function refer to outside of it, in text that travels whole, too."""
-    found = list(fact(references, function))
-    for stmt in ir.statements(function.body):
-        found += getattr(stmt, "refs", ())
-        parts = (part for expr in ir.expressions(stmt) for part in ir.walk(expr))
-        found += [ref for part in parts if isinstance(part, ir.Opaque) for ref in part.refs]
-    return found
 
 
 def _asks_run(function: ir.Function) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from .. import ir
 from ..ad.normalize.shadow_calls import as_functions
 from ..ad.request import Reading, Request
+from ..analysis.changed import Changed
 from ..analysis.kinds import kinds_from_example
 from ..analysis.raising import refuse_moving, refuse_raising
 from ..analysis.stated_classes import stated_classes
@@ -55,10 +56,10 @@ class Derived:
     `written_params` are copied before they are written. `touched` are arrays of the module or of
     an enclosing function that are read or written, `overwritten` those whose writes the reverse
     sweep does not undo; `changes_outside`: some of them are written; `lent` are outer objects that
-    are given as arguments. `given_back` names what the function itself gives of what lies outside,
-    and of its parameters.
-    `real` says that no value is complex, so that adjoints have no conjugates. `asked` are the
-    arguments that decide tests: it serves none of which they would decide otherwise.
+    are given as arguments; `changed` says which objects the program may change. `given_back` names
+    what the function itself gives of what lies outside, and of its parameters. `real` says that no
+    value is complex, so that adjoints have no conjugates. `asked` are the arguments that decide
+    tests: it serves none of which they would decide otherwise.
     """
 
     functions: tuple[Callable[..., Any], ...]
@@ -72,6 +73,7 @@ class Derived:
     module: ir.Module = field(repr=False)
     apart: ir.Module = field(repr=False)
     lent: tuple[ir.Ref, ...] = field(repr=False)
+    changed: Changed = field(repr=False)
     lowered: Lowered = field(repr=False)
     scopes: Mapping[str, Scope] = field(repr=False)
     meanings: Meanings = field(repr=False, compare=False)
@@ -474,8 +476,7 @@ def _derived(
     main, written = build.main(lowered, request, given)
     made_by_transform = ir.Module(build.all_functions(main))
     _refuse_made(made_by_transform.functions, lowered, request)
-    record = build.record
-    with record.stage("simplified") as run:
+    with build.record.stage("simplified") as run:
         run.made = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)
         run.made = without_repeats(run.made, len(main))
         if request.target == "cupy-fused":
@@ -483,13 +484,13 @@ def _derived(
         run.made, asked = plainly_named(run.made, build.facts), frozenset(build.methods.asked)
         apart = ir.Module(run.made, _described(as_asked(request.structures, asked)))
         run.made = _finished(run.made, request, build)
-    with record.stage("emitted"):
+    with build.record.stage("emitted"):
         module = ir.Module(run.made, apart.types)
         emitted = emit(module, lowered.scope, build.scopes)
         made = load(emitted, lowered.scope)
-    programs: dict[str, Any] = record.programs(lowered.function.name)
+    programs: dict[str, Any] = build.record.programs(lowered.function.name)
     programs |= {"derived": made_by_transform, "simplified": module, "emitted": emitted.source}
-    names = tuple(filter(record.costs.__contains__, STAGE_NAMES))
+    names = tuple(filter(build.record.costs.__contains__, STAGE_NAMES))
     stages = Stages(programs, names, functools.partial(_programs, fn, request, book))
     return Derived(
         tuple(made[f.name] for f in main),
@@ -503,11 +504,12 @@ def _derived(
         module,
         apart,
         _lent(fn, lowered, made_by_transform, build),
+        build.changed(lowered, given) if written else Changed(),
         lowered,
         build.scopes,
         meanings,
         functools.partial(build.given_back, lowered, given),
         build.real,
-        record,
+        build.record,
         asked,
     )

@@ -15,35 +15,50 @@ from ..runtime.records import attribute_of
 from . import leaves
 
 _CONTAINERS = (list, tuple, dict, set, deque)
-_MOST = 10_000  # objects that are looked at; what holds more is taken to hold everything
 
 
 class Reach:
-    """All arrays, containers and objects that can be reached from some objects."""
+    """All arrays, containers and objects that can be reached from some objects; `twice` are those
+    that are found in two ways."""
 
     def __init__(self, objects: Iterable[Any]) -> None:
         self.found: dict[int, Any] = {}
+        self.twice: dict[int, Any] = {}
         self.arrays: list[Any] = []
-        self.whole = self._collect(list(objects))
-
-    def _collect(self, pending: list[Any]) -> bool:
+        pending = list(objects)
         while pending:
             obj = pending.pop()
-            if id(obj) in self.found or is_plain(obj):
+            if is_plain(obj):
+                continue
+            if id(obj) in self.found:
+                self.twice[id(obj)] = obj
                 continue
             self.found[id(obj)] = obj
             if leaves.is_array(obj):
                 self.arrays.append(obj)
-            if len(self.found) > _MOST:
-                return False
             pending.extend(_held(obj))
-        return True
+
+    def common(self, other: Reach) -> list[Any]:
+        """What can be reached from both."""
+        return [obj for key, obj in self.found.items() if key in other.found]
 
     def meets(self, other: Reach) -> bool:
         """Whether something can be reached from both that one of them could change."""
-        if not (self.whole and other.whole) or self.found.keys() & other.found.keys():
+        if self.common(other):
             return True
         return any(leaves.share(a, b) for a in self.arrays for b in other.arrays)
+
+    @property
+    def holds_one_twice(self) -> bool:
+        """Whether a container or an object is held twice, or two arrays share memory."""
+        twice = (obj for obj in self.twice.values() if is_data(obj) or leaves.is_array(obj))
+        return next(twice, None) is not None or leaves.hold_one_twice(self.arrays)
+
+
+def is_data(obj: Any) -> bool:
+    """Whether a value is an array, a container that may change, or an object with attributes."""
+    code = isinstance(obj, (type, types.ModuleType, functools.partial, np.dtype)) or callable(obj)
+    return not code and not is_plain(obj) and not isinstance(obj, (tuple, frozenset, range))
 
 
 def is_plain(obj: Any) -> bool:
@@ -75,23 +90,3 @@ def _held(obj: Any) -> Iterator[Any]:
             for name in (slots,) if isinstance(slots, str) else slots:
                 if hasattr(obj, name):
                     yield getattr(obj, name)
-
-
-def hold_one_twice(objects: Iterable[Any]) -> bool:
-    """Whether a container or an object is held twice, or two arrays share memory."""
-    pending, arrays = list(objects), []
-    seen: set[int] = set()
-    while pending:
-        obj = pending.pop()
-        if is_plain(obj) or callable(obj) or isinstance(obj, (types.ModuleType, np.dtype)):
-            continue
-        if leaves.is_array(obj):
-            arrays.append(obj)
-        elif id(obj) in seen:
-            return True
-        if not isinstance(obj, tuple):
-            seen.add(id(obj))
-        if len(seen) > _MOST:
-            return True
-        pending.extend(_held(obj))
-    return leaves.hold_one_twice(arrays)

@@ -1,0 +1,99 @@
+"""Which objects a program may change, itself or by what it calls, and which outer data it names.
+
+A derivative works on copies of the arguments that are changed. A list or an object that is found
+in two ways, twice in an argument or by a name outside, would be two things there.
+"""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .. import ir
+from ..frontend.owners import is_library, is_ours
+from ..frontend.structures import sets_attribute
+from ..ir.facts import fact
+from ..ir.index import references
+from ..ir.kind import Kind
+from ..pytree.reach import is_data
+from ..runtime.records import attribute_of
+from .operations import MUTATING_METHODS
+
+_CONTAINERS = (list, dict, set, deque)
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Objects with one of these `attributes`, and `containers`, may be changed; `outer` is the data
+    outside of the program that it names."""
+
+    attributes: frozenset[str] = frozenset()
+    containers: bool = False
+    outer: tuple[ir.Ref, ...] = ()
+
+    def may_change(self, obj: Any) -> bool:
+        """Whether a container or an object may be changed. (Arrays are known by their memory.)"""
+        if isinstance(obj, _CONTAINERS):
+            return self.containers
+        fields = attribute_of(obj, "__dict__", None) or {}
+        return any(a in fields or sets_attribute(type(obj), a) for a in self.attributes)
+
+
+def changed_by(
+    main: ir.Function,
+    kinds_of: Callable[[ir.Function], Callable[[ir.Expr], Kind]],
+    read: Callable[[Any], ir.Function | None],
+) -> Changed:
+    """What a function changes; `read` gives the functions that it calls, None for others."""
+    attributes: set[str] = set()
+    containers, outer = False, dict[int, ir.Ref]()
+    pending, seen = [main], set[int]()
+    while pending:
+        function = pending.pop()
+        kind_of = kinds_of(function)
+        for stmt in ir.statements(function.body):
+            for target in _changed_places(stmt):
+                if isinstance(target, ir.Attribute):
+                    attributes.add(target.name)
+                elif kind_of(target).form not in ("array", "number"):
+                    containers = True
+        for ref in named(function):
+            if id(ref.obj) in seen:
+                continue
+            seen.add(id(ref.obj))
+            if is_data(ref.obj) or isinstance(ref.obj, types.MethodType):
+                outer[id(ref.obj)] = ref
+            elif isinstance(ref.obj, types.FunctionType) and not _is_known(ref.obj):
+                callee = read(ref.obj)
+                pending += [callee] if callee is not None else []
+    return Changed(frozenset(attributes), containers, tuple(outer.values()))
+
+
+def _is_known(obj: Any) -> bool:
+    return is_library(obj) or is_ours(obj)
+
+
+def _changed_places(stmt: ir.Stmt) -> Iterator[ir.Expr]:
+    """Attributes that a statement sets, and what may be a container that it changes."""
+    match stmt:
+        case ir.Store(target=target) | ir.Update(target=target):
+            yield target.base if isinstance(target, ir.Index) else target
+        case ir.OpaqueStmt(text=text, values=values) if text.startswith("del "):
+            yield from values
+    match getattr(stmt, "value", None):
+        case ir.Call(fn=ir.Attribute(base, name)) if name in MUTATING_METHODS:
+            yield base
+
+
+def named(function: ir.Function) -> Iterator[ir.Ref]:
+    """What a function refers to, in text that travels whole, too."""
+    yield from fact(references, function)
+    for stmt in ir.statements(function.body):
+        yield from getattr(stmt, "refs", ())
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                if isinstance(part, ir.Opaque):
+                    yield from part.refs
