@@ -61,14 +61,27 @@ def unread(x):
     return np.sum(x * x)
 
 
-@pytest.mark.parametrize(
-    "fn", [by_method, into_its_array, by_another_name, in_a_list, unread], ids=lambda f: f.__name__
-)
-def test_derivatives_that_leave_by_an_object_of_the_module_are_refused(fn: Any) -> None:
+SLOPES = {
+    by_method: 2.0 * np.sum(X),
+    into_its_array: 2.0 * X,
+    by_another_name: 2.0 * np.sum(X),
+    in_a_list: 2.0 * np.sum(X),
+}
+
+
+@pytest.mark.parametrize("fn", SLOPES, ids=lambda f: f.__name__)
+def test_an_object_of_the_module_is_changed_in_a_copy(fn: Any) -> None:
+    slope = SLOPES[fn] * np.ones(3)
+    np.testing.assert_allclose(tl.grad(fn)(X), slope)
+    np.testing.assert_allclose(tl.jvp(fn, (X,), (X,))[1], slope @ X)
+    assert ONE.n == 0.0 and not ONE.b.any()
+
+
+def test_derivatives_that_leave_by_an_object_of_the_module_are_refused() -> None:
     with pytest.raises(tl.UnsupportedError, match="carries derivatives into"):
-        tl.grad(fn)(X)
+        tl.grad(unread)(X)
     with pytest.raises(tl.UnsupportedError, match="carries derivatives into"):
-        tl.jvp(fn, (X,), (X,))
+        tl.jvp(unread, (X,), (X,))
     assert ONE.n == 0.0 and not ONE.b.any()
 
 

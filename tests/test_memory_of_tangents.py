@@ -234,6 +234,11 @@ def popped(xs):
     return 0.5
 
 
+def popped_into_a_name(xs):
+    q = xs.pop(0)
+    return 0.5 if q is not None else 0.25
+
+
 def deleted(xs):
     del xs[0]
     return 0.5
@@ -259,6 +264,7 @@ def overwritten(x):
     ("fn", "x", "moves"),
     [
         (popped, [1.0, 2.0], True),
+        (popped_into_a_name, [1.0, 2.0], True),
         (deleted, [1.0, 2.0], True),
         (reduced, {"a": 1.0}, True),
         (extended, {"c": [1.0]}, True),

@@ -44,13 +44,11 @@ from ..analysis.activity import (
     carrying_names,
     refuse_unknown,
     useful_names,
-    written_parameters,
 )
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.changed import Changed, changed_by
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
-from ..analysis.flow import Flow
 from ..analysis.hidden_writes import given_to_unknown, refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
@@ -519,7 +517,7 @@ class Builder:
         refuse_hidden_writes(function, active, kinds, self.book)
         context.alike = True
         written: tuple[str, ...] = ()
-        if _may_write_parameters(function, flow):
+        if writes:
             sharing = Sharing(structure(function, shared), sources)
             behind = frozenset(sharing.classes.get(n, n) for n in sharing.direct)
             seen = Aliases(sharing.classes, behind)
@@ -625,8 +623,9 @@ class Builder:
     ) -> tuple[str, ...]:
         """The parameters whose values forward mode copies before they are written."""
         written = frozenset(given_to_unknown(function, wrt, active, context.kinds, self.book))
-        if _may_write_parameters(function, context.flow(function)):
-            written |= effects_of(function, structure(function), context.sources()).written
+        sources = context.sources()
+        if any(map(sources.written, ir.statements(function.body))):
+            written |= effects_of(function, structure(function), sources).written
         return tuple(p for p in function.param_names if p in written)
 
     def _done(
@@ -667,13 +666,6 @@ class Builder:
         made = simplify(function, facts)
         check_program(made)
         return made
-
-
-def _may_write_parameters(function: ir.Function, flow: Flow) -> bool:
-    """Whether anything may be written that comes from outside: asked before who shares memory."""
-    values = (getattr(stmt, "value", None) for stmt in ir.statements(function.body))
-    late = any(isinstance(v, ir.Call) and isinstance(v.fn, ir.Var) for v in values)
-    return late or bool(written_parameters(function, flow))
 
 
 def _stores_when_asked(function: ir.Function) -> bool:
