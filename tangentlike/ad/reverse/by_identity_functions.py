@@ -10,7 +10,12 @@ import numpy as np
 from ... import ir, runtime
 from ...analysis.memory import surely_basic
 from ...analysis.newly_made import NewlyMade
-from ...analysis.operations import is_python_function, rule_object, written_position
+from ...analysis.operations import (
+    MUTATING_METHODS,
+    is_python_function,
+    rule_object,
+    written_position,
+)
 from ...analysis.parts import Parts
 from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
@@ -180,17 +185,29 @@ class IdentityPreparation(Preparation):
         return [*before, ir.Assign(old.name, found, stmt.origin)]
 
 
+def _bound_writers(function: ir.Function) -> set[str]:
+    """Names of methods that write the object which they are of: `fill = w.fill`."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(value=ir.Attribute(_, name)) if name in MUTATING_METHODS:
+                found.update(ir.binds(stmt))
+    return found
+
+
 def refuse_writes_by_others(
     function: ir.Function, sites: Collection[int], context: Context
 ) -> None:
     """Refuse calls that may write what they are given in ways that are not known: by library code,
     or by methods that arrays and containers both have."""
     sources = context.sources()
+    bound = _bound_writers(function)
     for stmt in ir.statements(function.body):
         call = getattr(stmt, "value", None)
         if isinstance(stmt, ir.Store | ir.Update) or not isinstance(call, ir.Call):
             continue
-        if id(stmt) in sites or shadow_method(call) or not sources.written(stmt):
+        changes = getattr(call.fn, "name", "") in bound or bool(sources.written(stmt))
+        if id(stmt) in sites or shadow_method(call) or not changes:
             continue
         if is_scatter(stmt) and getattr(call.fn, "obj", None) is not runtime.add_at:
             continue
@@ -199,8 +216,8 @@ def refuse_writes_by_others(
                 continue
             case ir.Attribute(_, method) if not hasattr(np.ndarray, method):
                 continue
-            case ir.Var():  # (what it is given carries no derivatives, and is put back)
-                continue
+            case ir.Var(name) if name not in bound:
+                continue  # (what it is given carries no derivatives, and is put back)
             case ir.Ref(obj=obj) if obj in _UNDONE:
                 continue
         text = call.fn.text if isinstance(call.fn, ir.Ref) else getattr(call.fn, "name", "this")
