@@ -229,6 +229,19 @@ def has_own_setter(cls: type) -> bool:
     return not frozen and isinstance(setter, types.FunctionType)
 
 
+def computes_attributes(cls: type) -> bool:
+    """Whether reading an attribute may run code that is neither a method's nor a property's: a
+    `__getattr__`, or that of a descriptor written in Python."""
+    for name, value in own_attributes(cls):
+        getter = getattr(type(value), "__get__", None)
+        descriptor = isinstance(getter, types.FunctionType)
+        if name in ("__getattr__", "__getattribute__") or (
+            descriptor and not isinstance(value, functools.cached_property)
+        ):
+            return True
+    return False
+
+
 _PLAIN = (object, types.SimpleNamespace)
 
 

@@ -30,7 +30,7 @@ from ...analysis.operations import joins_lists, rule_object
 from ...analysis.record_types import record_values
 from ...analysis.saving import is_scatter
 from ...errors import SharingError, UnsupportedError
-from ...frontend.structures import OF_ARRAYS
+from ...frontend.structures import OF_ARRAYS, computes_attributes
 from ...ir.kind import UNKNOWN, Kind
 from ..context import ISUB, Context
 from ..loops import Leaf, is_call
@@ -270,9 +270,11 @@ def takes_item(value: ir.Expr, context: Context) -> bool:
 
 
 def may_compute(base: ir.Expr, context: Context) -> bool:
-    """Whether an expression may be an object of a class that is not known."""
+    """Whether an expression may be an object of a class that is not known, or that computes
+    attributes in ways that are not read."""
     kind = context.kind_of(base)
-    return kind.cls is None and kind.form in ("unknown", "object")
+    unread = kind.cls is None or computes_attributes(kind.cls)
+    return unread and kind.form in ("unknown", "object")
 
 
 def may_be_operand(value: ir.Expr, context: Context) -> bool:
