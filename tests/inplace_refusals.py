@@ -16,7 +16,6 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`shape` of what carries derivatives is assigned",
         "forward": "`shape` of what carries derivatives is assigned",
     },
-    "global_buffer": _each(_WAYS, "`x * x` carries derivatives into `_BUFFER`"),
     "shuffled": _each(
         _WAYS, "`shuffle` writes its argument in an order that is not known until run time"
     ),
@@ -38,25 +37,11 @@ REFUSED: dict[str, dict[str, str]] = {
     "setitem_active": _each(_WAYS, "no derivative rule for operator.setitem"),
     "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),
     "partial_write": _each(_WAYS, "a function that uses `w` is stored"),
-    "list_of_callables": _each(_WAYS, "`f` may write its arguments, which carry derivatives"),
     "map_writes": {
         "reverse": "`__setitem__` is called by its name",
         "example": "`__setitem__` is called by its name",
         "forward": "`__setitem__` is called by its name",
     },
-    "outer_given_to_helper": _each(
-        _WAYS,
-        "`x * x` carries derivatives into `G`, which is defined outside outer_given_to_help",
-    ),
-    "outer_view": _each(
-        _WAYS, "`v` carries derivatives into `G`, which is defined outside outer_view"
-    ),
-    "outer_view_const": _each(
-        _REVERSE, "`G` is written in place, and is defined outside the function"
-    ),
-    "outer_direct_const": _each(
-        _REVERSE, "`G` is written in place, and is defined outside the function"
-    ),
     "outer_attr_array": _each(
         _REVERSE, "`STATE.a` is written in place, and is defined outside the function"
     ),
@@ -79,9 +64,6 @@ REFUSED: dict[str, dict[str, str]] = {
     ),
     "given_twice_and_carried": _each(_WAYS, "`x * x` carries derivatives into `TABLES`"),
     "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` returns from its cache is"),
-    "put_into_list_and_carried": _each(
-        _WAYS, "carries derivatives into `G`, which is defined outside"
-    ),
     "by_getattr": _each(_WAYS, "`__setitem__` is called by its name"),
     "by_kept_method": _each(_REVERSE, "`fill` may write what it is given"),
     "by_vars": _each(_WAYS, "`vars` depends on the function it is called in"),

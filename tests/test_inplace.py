@@ -7,7 +7,7 @@ arguments (which tell ranks), and in forward mode. What is refused is listed.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,16 @@ MODULES = (
     hidden_writes,
 )
 PROGRAMS = {program.fn.__name__: program for m in MODULES for program in m.PROGRAMS}
+
+
+@pytest.fixture(autouse=True)
+def arrays_outside() -> Iterator[None]:
+    """The arrays of the modules are what they were: differences run programs that write them."""
+    arrays = [a for m in MODULES for a in vars(m).values() if isinstance(a, np.ndarray)]
+    before = [a.copy() for a in arrays]
+    yield
+    for array, content in zip(arrays, before):
+        array[...] = content
 
 
 def by_reverse(program: Program, args: tuple[Any, ...], directions: list[Any]) -> float:

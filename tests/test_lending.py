@@ -217,6 +217,17 @@ def reads_a_number_by_a_helper(x):
     return the_time() * np.sum(x)
 
 
+def fill_the_buffer(v):
+    WORK[:] = v
+
+
+def filled_by_a_helper(x):
+    fill_the_buffer(2.0)
+    y = np.sum(WORK * x)
+    fill_the_buffer(3.0)
+    return y * np.sum(WORK * x * x)
+
+
 def reads_by_another_way(x):
     SIMULATION.energy(x)
     return np.sum(SIMULATIONS[0].u * x)
@@ -235,6 +246,13 @@ def reads_a_default(x, work=WORK):
 def calls_what_it_is_given(x, g):
     WORK[:] = x * x
     return np.sum(WORK) * g(x)
+
+
+def test_what_a_helper_fills_is_refused():
+    with pytest.raises(tl.UnsupportedError, match="`WORK` is written in place, and is defined"):
+        tl.grad(filled_by_a_helper)(X)
+    value, change = tl.jvp(filled_by_a_helper, (X,), (X,))
+    assert value == filled_by_a_helper(X) and np.isclose(change, 3.0 * value)
 
 
 @pytest.mark.parametrize(

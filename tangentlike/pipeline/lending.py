@@ -130,7 +130,7 @@ def refuse_other_ways(
     pending = [ref for function in functions for ref in named(function)]
     while pending:
         ref = pending.pop()
-        if id(ref.obj) in seen or any(ref.obj is obj for obj in lent.values()):
+        if id(ref.obj) in seen:
             continue
         seen.add(id(ref.obj))
         if Reach((ref.obj,)).meets(own):
