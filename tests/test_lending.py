@@ -384,3 +384,32 @@ def test_what_is_held_twice_and_not_changed():
     rows = [[1.0], [2.0]]
     np.testing.assert_allclose(tl.grad(between_rows)(X, rows), [0.0, 2.0, 0.0])
     np.testing.assert_allclose(tl.grad(between_arguments)(X, [1.0], [3.0]), [0.0, 3.0, 0.0])
+
+
+# ------------------------------------------------------------------ what a class holds
+
+
+class Counted:
+    total = np.zeros(3)
+
+    def by_its_type(self, x):
+        type(self).total[:] = x * x
+        return np.sum(self.total)
+
+    def by_another_name(self, x):
+        total = self.__class__.total
+        total[:] = x * x
+        return np.sum(self.total)
+
+    def by_an_attribute(self, x):
+        type(self).last = x * x
+        return np.sum(self.last)
+
+
+@pytest.mark.parametrize("name", ["by_its_type", "by_another_name", "by_an_attribute"])
+def test_what_a_class_holds_is_not_changed(name):
+    f = getattr(Counted(), name)
+    with pytest.raises(tl.UnsupportedError, match="what a class holds is changed"):
+        tl.grad(f)(X)
+    with pytest.raises(tl.UnsupportedError, match="what a class holds is changed"):
+        tl.jvp(f, (X,), (X,))

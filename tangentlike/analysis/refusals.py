@@ -96,15 +96,42 @@ def refuse_written_attributes(
                 taken.add(name)
             case ir.Assign(target=str(name), value=ir.Var(other)) if other in taken:
                 taken.add(name)
-    for stmt in ir.statements(function.body) if taken else ():
-        names = taken.intersection(written(stmt))
-        if names and not names.isdisjoint(varied()):
+    of_classes = _of_classes(function)
+    for stmt in ir.statements(function.body) if taken or of_classes else ():
+        names = (taken | of_classes).intersection(written(stmt))
+        if not names or ir.reads(stmt).isdisjoint(varied()):
+            continue
+        if names & of_classes:
             raise UnsupportedError(
-                "what `vars` gives is written, which changes the attributes of an object",
+                "what a class holds is changed, and its objects read it, too",
                 stmt.origin.place,
-                "Assign the attribute: `model.w = w`. To change a dict alone, copy it first: "
-                "`dict(vars(model))`.",
+                "Store it in the object: `self.w = w`.",
             )
+        raise UnsupportedError(
+            "what `vars` gives is written, which changes the attributes of an object",
+            stmt.origin.place,
+            "Assign the attribute: `model.w = w`. To change a dict alone, copy it first: "
+            "`dict(vars(model))`.",
+        )
+
+
+def _of_classes(function: ir.Function) -> set[str]:
+    """Names of classes that are asked of objects, `type(model)`, and of what these hold."""
+    found: set[str] = set()
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(
+                target=str(name), value=ir.Call(fn=ir.Ref(obj=builtins.type), args=(_,))
+            ):
+                found.add(name)
+            case ir.Assign(target=str(name), value=ir.Attribute(_, "__class__")):
+                found.add(name)
+            case ir.Assign(
+                target=str(name),
+                value=ir.Var(base) | ir.Attribute(ir.Var(base), _) | ir.Index(ir.Var(base), _),
+            ) if base in found:
+                found.add(name)
+    return found
 
 
 _FOLLOWED = (
