@@ -63,9 +63,9 @@ def test_equal_sizes_of_examples_are_one_symbol_and_1_stays() -> None:
     example = {"w": np.ones((3, 2)), "x": np.ones((5, 3)), "row": np.ones((1, 2)), "s": 2.0}
     kinds = kinds_from_example(example)
     assert {name: kind.shape for name, kind in kinds.items()} == {
-        "w": ("w.0", "w.1"),
-        "x": ("x.0", "w.0"),
-        "row": (1, "w.1"),
+        "w": ("w.0!", "w.1!"),
+        "x": ("x.0!", "w.0!"),
+        "row": (1, "w.1!"),
         "s": (),
     }
 

@@ -76,7 +76,6 @@ def translated_error(
             place,
             "Compute it in the function, from fields.",
         )
-        found.of_names = True  # (by identity no object mirrors another)
         found.method = error.name or ""
         return found
     if _meets_an_object(error):
