@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .records import Record, copied_fields, fields_of, is_array_class, names_of
+from .records import Record, copied_fields, dict_with, fields_of, is_array_class, names_of
 from .schedules import DiskStack
 from .sharing import (
     address,
@@ -48,7 +48,7 @@ def _copied(value: Any, made: dict[int, tuple[Any, Any]], arrays: bool) -> Any:
         items = [_copied(item, made, arrays) for item in value]
         result = type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     elif isinstance(value, dict):
-        result = {} if type(value) is dict else copy.copy(value)
+        result = {} if type(value) is dict else dict_with(value, {})
         made[id(value)] = (value, result)
         for key, item in value.items():
             dict.__setitem__(result, key, _copied(item, made, arrays))
