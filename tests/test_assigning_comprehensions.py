@@ -55,8 +55,7 @@ def zips_in_zips(x):
 
 
 def beside_a_filter(x):
-    pairs = zip(x, (c * c for c in x if c > 0), strict=False)
-    return sum(a * b for a, b in pairs) + sum(a * b for a, b in zip(x, (c * c for c in x if c > 0)))
+    return sum(a * b for a, b in zip(x, (c * c for c in x if c > 0)))
 
 
 def sorted_pairs(x):

@@ -27,7 +27,6 @@ REFUSED = {
     "class C:\n    pass": ("a class defined inside", None),
     "async def g(x):\n    return x": ("asynchronous", None),
     "a, *b, c = (x,)": ("1 values are too few for 2 targets", None),
-    "y = [w for w in x if (z := w)]": ("assignment expression", "z := w"),
     "y = x + (yield x)": ("a generator", None),
     "y = [1 for v in x if (yield v)]": ("a generator", None),
     "y = await x": ("`await`", None),
