@@ -298,9 +298,15 @@ class Part:
     def __init__(self):
         self.w = 0.0
 
+    def __call__(self, x):
+        return x * self.w
+
 
 class Whole:
     """Holds a list, a dict and an object twice, and is known by a name outside."""
+
+    def __call__(self, x):
+        return x * self.t
 
     def __init__(self):
         self.items = self.same_items = [0.0, 0.0]

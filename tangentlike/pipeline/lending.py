@@ -45,7 +45,8 @@ def lent_names(fn: types.FunctionType, objects: Iterable[Any]) -> tuple[str, ...
             obj = scope.lookup(name)
         except KeyError:
             continue
-        if name not in rebound and is_data(obj) and Reach((obj,)).meets(changed):
+        fit = name not in rebound and is_data(obj) and not callable(obj)
+        if fit and Reach((obj,)).meets(changed):
             found.append(name)
     return tuple(found)
 

@@ -55,10 +55,15 @@ class Reach:
         return next(twice, None) is not None or leaves.hold_one_twice(self.arrays)
 
 
+_CODE: tuple[type, ...] = (
+    *(types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type),
+    *(functools.partial, functools._lru_cache_wrapper, np.ufunc, type(np.sum), np.dtype),
+)
+
+
 def is_data(obj: Any) -> bool:
     """Whether a value is an array, a container that may change, or an object with attributes."""
-    code = isinstance(obj, (type, types.ModuleType, functools.partial, np.dtype)) or callable(obj)
-    return not code and not is_plain(obj) and not isinstance(obj, (tuple, frozenset, range))
+    return not is_plain(obj) and not isinstance(obj, (*_CODE, tuple, frozenset, range))
 
 
 def is_plain(obj: Any) -> bool:
