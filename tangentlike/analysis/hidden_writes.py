@@ -22,7 +22,7 @@ _BY_NAME = {
     )
 } | {operator.setitem: "a[k] = v", operator.delitem: "del a[k]"}  # fmt: skip
 # Methods of containers that give None: one whose result is used belongs to another class.
-_GIVING_NOTHING = frozenset(
+GIVING_NOTHING = frozenset(
     ["add", "append", "clear", "discard", "extend", "insert", "remove", "reverse", "sort", "update"]
 )
 _SETTERS = (setattr, object.__setattr__)
@@ -44,7 +44,7 @@ def refuse_hidden_writes(
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(base), name)) as call):
                 form = kinds.get(base, UNKNOWN).form
-                if name in _GIVING_NOTHING and form in ("unknown", "object"):
+                if name in GIVING_NOTHING and form in ("unknown", "object"):
                     _refuse_result(call, stmt, function)
     if unknown:
         sharing = _sharing(function, active, kinds, book)

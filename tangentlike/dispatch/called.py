@@ -36,7 +36,7 @@ from ..frontend.structures import Structures, structures_of
 from ..pipeline.stages import Derived, derive_in_any_form
 from ..pytree import leaves
 from ..rules.twins import twin
-from ..runtime.functions import Method, Reader, Unbound, method_of, pair_of, tangent_of, unbound
+from ..runtime.functions import LOOKUPS, Method, Reader, Unbound, method_of
 
 _OWNER = "held_by"  # the parameter for the object that a method is of
 _FIRST = "x0"  # that of an unbound one
@@ -163,13 +163,12 @@ def _captured_by(f: Any) -> list[Any]:
 def _asks_again(function: ir.Function, name: str) -> bool:
     """Whether a function asks the object that a method is of for that method, or for the
     derivative of its call, which would be asked again without end."""
-    asked = (method_of, unbound, pair_of, tangent_of)
     calls = (
         part
         for stmt in ir.statements(function.body)
         for expr in ir.expressions(stmt)
         for part in ir.walk(expr)
-        if isinstance(part, ir.Call) and getattr(part.fn, "obj", None) in asked
+        if isinstance(part, ir.Call) and getattr(part.fn, "obj", None) in LOOKUPS
     )
     return any(call.args[0] == ir.Var(name) for call in calls)
 

@@ -32,6 +32,7 @@ from ..frontend.structures import Structures, structures_of
 from ..ir.facts import fact
 from ..ir.index import references
 from ..pytree.reach import Reach, is_data
+from ..runtime.functions import LOOKUPS
 from ..runtime.records import attribute_of
 
 
@@ -161,7 +162,7 @@ def _asks_run(function: ir.Function) -> bool:
     return False
 
 
-_AT_RUN_TIME = (runtime.pair_of, runtime.tangent_of, runtime.unbound, runtime.method_of)
+_AT_RUN_TIME = (*LOOKUPS, runtime.reader)
 _KNOWN_METHODS = frozenset(
     name
     for cls in (np.ndarray, list, dict, set, deque, str, runtime.Shadow, np.random.Generator)

@@ -125,6 +125,10 @@ def tangent_of(
     return _remembered(f, count, wrt, words, "tangent", writes)
 
 
+# What asks an object that only the running program knows for what it has, or a derivative for it.
+LOOKUPS = (method_of, unbound, pair_of, tangent_of)
+
+
 def asked_of_none(x: Any, method: str) -> Any:
     """What Python does where a method is asked of None: the calls of it were left out.
 

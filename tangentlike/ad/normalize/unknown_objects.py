@@ -28,6 +28,7 @@ import numpy as np
 from ... import ir
 from ...analysis.activity import carrying_names
 from ...analysis.flow import flow_edges
+from ...analysis.hidden_writes import GIVING_NOTHING
 from ...analysis.kinds import infer_kinds
 from ...analysis.operations import (
     GENERATORS,
@@ -50,10 +51,7 @@ _CLASSES = (deque, OrderedDict, defaultdict, Counter)
 _ASKED_BY = ("count", "get", "index", "pop", "items", "keys", "values")
 _VALUES = ("array", "value", "number")
 # Methods that change containers, or arrays, and give None.
-_CHANGING_ONLY = frozenset(
-    ("append", "extend", "insert", "remove", "clear", "update", "reverse")
-    + ("appendleft", "extendleft", "add", "discard", "sort")
-)
+_CHANGING_ONLY = GIVING_NOTHING | {"appendleft", "extendleft"}
 _OF_LISTS = ("append", "appendleft", "extend", "extendleft", "reverse")
 _OF_ARRAYS = ("sort", "fill", "put", "partition", "itemset")
 
