@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import itertools
 import json
 import subprocess
 import sys
@@ -12,9 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import tangentlike as tl
 import tangentlike.runtime
 from tangentlike import ir
 from tangentlike.codegen.print import standalone
+from tangentlike.codegen.print.short_forms import SHORT
 from tangentlike.errors import UnsupportedError
 from tangentlike.frontend.lower import lower, read_function
 from tangentlike.frontend.resolve import Scope
@@ -110,9 +114,10 @@ import doctest, json, sys
 import numpy as np
 sys.modules["tangentlike"] = None
 count, failed = 0, []
-for name, text in json.load(sys.stdin).items():
+for name, (text, doc) in json.load(sys.stdin).items():
     namespace = {"np": np}
     exec(text, namespace)
+    namespace[name].__doc__ = doc
     for test in doctest.DocTestFinder().find(namespace[name], name, globs=namespace):
         result = doctest.DocTestRunner(verbose=False).run(test)
         count += result.attempted
@@ -123,7 +128,7 @@ print(count, failed)
 
 def test_examples_of_the_runtime_hold_in_files_of_their_own() -> None:
     """Each helper alone in an interpreter that has no tangentlike; its constants come along."""
-    texts = alone()
+    texts = {n: (text, getattr(tangentlike.runtime, n).__doc__) for n, text in alone().items()}
     done = subprocess.run(
         [sys.executable, "-c", _EXAMPLES], input=json.dumps(texts), capture_output=True, text=True
     )
@@ -213,3 +218,149 @@ def test_module_of_the_users_is_refused() -> None:
 
 def test_same_input_same_text() -> None:
     assert text_of(model) == text_of(model)
+
+
+# --------------------------------------------------------------- short forms of helpers
+
+NUMBERS: list[Any] = [2.0, 3, np.float64(1.5), np.float32(0.5), 1.0 + 2.0j]
+ARRAYS = [
+    *(rng.normal(size=shape) for rng in [np.random.default_rng(1)] for shape in [(), (3,)]),
+    *(np.arange(1.0, 4.0).reshape(1, 3), np.arange(6.0).reshape(2, 3) + 0.5),
+    *(np.arange(3.0, dtype=np.float32), np.arange(3), np.array([1.0j, 2.0, 3.0])),
+]
+SEEDS = [np.full(shape, 0.5) for shape in [(), (3,), (2, 3), (4, 2, 3), (1, 3)]]
+SEEDS += [np.arange(6.0).reshape(2, 3) * (1.0 + 2.0j), np.float64(2.0), np.ones(3, np.float32)]
+
+
+def _same(short: Any, long: Any, like: Any) -> bool:
+    """Equal, in one dtype where that of an array is asked for (`2.0` may stand for
+    `np.float32(2.0)`: NumPy computes the same with it)."""
+    floats = getattr(like, "ndim", 0) > 0 and like.dtype.kind in "fc"
+    of_one_type = not floats or np.asarray(short).dtype == np.asarray(long).dtype
+    return (
+        np.allclose(short, long, rtol=1e-15) and np.shape(short) == np.shape(long) and of_one_type
+    )
+
+
+def _compared(name: str, cases: list[tuple[Any, ...]]) -> int:
+    """How many cases the runtime's own helper takes; its short form gives the same in each."""
+    count = 0
+    for args in cases:
+        try:
+            want = getattr(tangentlike.runtime, name)(*copy.deepcopy(args))
+        except Exception:  # (a seed that fits no such value)
+            continue
+        got = SHORT[name](*copy.deepcopy(args))
+        assert _same(got, want, args[-1]), f"{name}{args}: {got!r}, and not {want!r}"
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize("name", ["unbroadcast", "broadcast_like"])
+def test_short_forms_sum_and_spread_as_the_runtime_does(name: str) -> None:
+    cases = [(g, like) for g in (*SEEDS, *NUMBERS) for like in (*ARRAYS, *NUMBERS)]
+    cases = [
+        (g, y) for g, y in cases if np.isrealobj(g) or (np.ndim(y) and np.asarray(y).dtype != int)
+    ]
+    if name == "broadcast_like":
+        cases = [(g, y) for g, y in cases if np.ndim(g) == 0 or np.shape(g) == np.shape(y)]
+    assert _compared(name, cases) >= 60
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "scalar_seed", "conj", "swap_last"])
+def test_short_forms_of_one_value(name: str) -> None:
+    assert _compared(name, [(x,) for x in (*ARRAYS, *NUMBERS)]) >= 5
+
+
+def test_short_forms_add_at_places() -> None:
+    keys: list[Any] = [
+        0,
+        slice(1),
+        [0, 0, 1],
+        (0, 1),
+        np.array([True, False]),
+        Ellipsis,
+        (0, [1, 1]),
+    ]
+    cases = [(np.ones((2, 3)), key, g) for key in keys for g in (2.0, np.float32(1.0), 1.0j)]
+    assert _compared("add_at", cases) == 21
+
+
+def test_short_forms_of_products() -> None:
+    shapes: list[tuple[int, ...]] = [(3,), (2, 3), (4, 2, 3), (1, 3)]
+    others: list[tuple[int, ...]] = [(3,), (3, 2), (4, 3, 2), (3, 1)]
+    rng = np.random.default_rng(2)
+    for name in ("matmul_bar_a", "matmul_bar_b"):
+        count = 0
+        for a, b in itertools.product(shapes, others):
+            x, y = rng.integers(4, size=(2, *a))[0] * 1.0, rng.integers(4, size=b) * (1.0 + 1.0j)
+            for z in (y, y.real):
+                for shape in {(x @ z).shape, (5, *(x @ z).shape), (x @ z).shape[:-1] + (2,)}:
+                    count += _compared(name, [(np.ones(shape), x, z)])
+        assert count >= 60
+
+
+def test_short_forms_of_slopes() -> None:
+    cases = [(x, p) for x in (2.0, ARRAYS[3]) for p in (0, 0.0, 2, 2.5, np.array([0.0, 1.0, 2.0]))]
+    for x, p in cases:
+        short, long = SHORT["power_slope"](x, p), tangentlike.runtime.power_slope(x, p)
+        assert np.allclose(short, long, rtol=1e-15)
+
+
+def flat(value: Any) -> Any:
+    """The numbers in lists, dicts and arrays."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    parts = map(flat, value) if isinstance(value, (list, tuple)) else [np.ravel(value)]
+    return np.concatenate(list(parts))
+
+
+def weighted_sum(x: Any, w: Any) -> Any:
+    return np.sum(np.tanh(x @ w))
+
+
+def of_layers(x: Any, layers: Any) -> Any:
+    for w, b in layers:
+        x = np.tanh(x @ w + b)
+    return np.sum(x)
+
+
+def of_a_list(x: Any, w: Any) -> Any:
+    states = []
+    for k in range(3):
+        x = np.tanh(x * w[k])
+        states.append(x)
+    return np.sum(np.stack(states)) * states[1][0]
+
+
+def of_a_dict(x: Any, weights: Any) -> Any:
+    return np.sum(np.tanh(x @ weights["w"]))
+
+
+@pytest.mark.parametrize(
+    ("fn", "args"),
+    [
+        (of_layers, (np.ones(3), [(np.eye(3), 1.0), (np.eye(3), np.ones(3))])),
+        (of_a_list, (np.ones(2), np.ones(3))),
+        (of_a_dict, (np.ones(3), {"w": np.eye(3)})),
+    ],
+)
+def test_programs_with_containers_take_the_helpers_for_them(fn: Any, args: Any) -> None:
+    text = tl.grad(fn, wrt=1).__tangentlike__.derive().derived.standalone()
+    assert "; for numbers and arrays" not in text
+    want = tl.grad(fn, wrt=1)(*args)
+    namespace: dict[str, Any] = {}
+    exec(text, namespace)
+    got = namespace[f"{fn.__name__}_grad"](*args)
+    assert np.allclose(flat(got), flat(want), rtol=1e-15)
+
+
+def test_files_are_short() -> None:
+    """Helpers without annotations, one line of what they do, nothing for lists and objects."""
+    derived = tl.grad(weighted_sum, wrt=(0, 1)).__tangentlike__.derive().derived
+    text = derived.standalone()
+    assert "needs only NumPy; for numbers and arrays." in text
+    assert len(text.splitlines()) <= 55 and ">>>" not in text
+    typed = tl.grad(weighted_sum, wrt=(0, 1), example=(np.ones((2, 3)), np.ones(3)))
+    alone = typed.__tangentlike__.derive().derived.standalone()
+    assert len(alone.splitlines()) <= len(typed.source.splitlines()) + 2

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .broadcasting import conj, unbroadcast
-from .making import eye
+from .making import arange, eye
 from .shapes import swap_last
 
 
@@ -45,8 +45,14 @@ def onto_triangle(g: Any, lower: Any = True, hermitian: bool = True) -> Any:
            [4., 5.]])
     """
     both = g + (adjoint_matrix(g) if hermitian else swap_last(g))
-    part = np.tril(both, -1) if _is_lower(lower) else np.triu(both, 1)
-    return part + (_real_diagonal(g) if hermitian else diagonal_matrix(inner_diagonal(g)))
+    return _diagonal_halved(np.tril(both) if _is_lower(lower) else np.triu(both))
+
+
+def _diagonal_halved(x: Any) -> Any:
+    """The matrix itself, or the stack of matrices, changed in place."""
+    places = arange(x.shape[-1], x)
+    x[..., places, places] *= 0.5
+    return x
 
 
 def _is_lower(lower: Any) -> bool:
@@ -64,9 +70,7 @@ def half_lower(x: Any) -> Any:
     array([[1., 0.],
            [1., 1.]])
     """
-    n = x.shape[-1]
-    weights = np.tril(np.ones_like(x, shape=(n, n))) - 0.5 * eye(n, x)
-    return x * weights.astype(x.dtype)
+    return _diagonal_halved(np.tril(x))
 
 
 def diagonal_matrix(d: Any) -> Any:

@@ -32,8 +32,7 @@ def cholesky_bar(factor: Any, factor_bar: Any, lower: bool = True) -> Any:
     triangle that is read."""
     inner = half_lower(adjoint_matrix(factor) @ factor_bar)
     inverse = np.linalg.inv(factor)  # (NumPy has no triangular solver: one inverse, two products)
-    inner_bar = adjoint_matrix(inverse) @ inner @ inverse
-    return onto_triangle((inner_bar + adjoint_matrix(inner_bar)) / 2.0, lower)
+    return onto_triangle(adjoint_matrix(inverse) @ inner @ inverse, lower)
 
 
 def swapped_pair(l_and_u: Any) -> tuple[int, int]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import re
 import sys
 import textwrap
 import types
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from .printer import Printer
 
 _LARGEST_ARRAY = 64
 _MISSING = object()
+_OURS = __name__.partition(".")[0] + "."
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Piece:
     text: str
     needs: Mapping[str, Any]
     types: Mapping[str, Any]
+    annotated: bool
 
 
 def home(obj: Any) -> tuple[str, str] | None:
@@ -75,7 +79,9 @@ def definition(obj: Any, name: str) -> Piece:
             f"`{name}` has no source that could be copied into a standalone file",
             hint="Define it with `def` in a file, or leave out --standalone.",
         )
-    return piece(text.rstrip(), nodes[0], _surroundings(obj))
+    if obj.__module__.startswith(_OURS):
+        text = brief(text)
+    return piece(text.rstrip(), _surroundings(obj))
 
 
 def assignment(module: types.ModuleType, name: str) -> Piece | None:
@@ -90,7 +96,7 @@ def assignment(module: types.ModuleType, name: str) -> Piece | None:
             isinstance(t, ast.Name) and t.id == name for t in targets
         ):
             text = "\n".join(source.splitlines()[node.lineno - 1 : node.end_lineno])
-            return piece(text, node, vars(module))
+            return piece(brief(text), vars(module))
     return None
 
 
@@ -102,15 +108,76 @@ def _surroundings(obj: Any) -> dict[str, Any]:
     return dict(vars(sys.modules[obj.__module__])) if obj.__module__ in sys.modules else {}
 
 
-def piece(text: str, node: ast.stmt, visible: Mapping[str, Any]) -> Piece:
+def piece(text: str, visible: Mapping[str, Any]) -> Piece:
     """A definition with what it needs: the names it reads and does not bind itself."""
+    node = ast.parse(text).body[0]
     names = _Names()
     names.visit(node)
     bound = names.bound | {getattr(node, "name", "")}
     needs = {n: visible[n] for n in names.read if n in visible and n not in bound}
     only_types = [n for n in names.annotations if n in visible and n not in needs]
     needs = {n: o for n, o in needs.items() if getattr(builtins, n, _MISSING) is not o}
-    return Piece(text, needs, {n: visible[n] for n in only_types})
+    return Piece(text, needs, {n: visible[n] for n in only_types}, bool(names.annotations))
+
+
+def brief(text: str) -> str:
+    """A definition of ours without annotations and with the first sentence of each docstring.
+
+    >>> print(brief("def f(x: Any = 0) -> Any:\\n    \"\"\"One. Two.\"\"\"\\n    return x"))
+    def f(x=0):
+        \"\"\"One.\"\"\"
+        return x
+    """
+    text = re.sub(r"  # type: ignore.*", "", text)
+    lines = [line.encode() for line in text.split("\n")]
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    cuts: list[tuple[int, int, str]] = []
+
+    def cut(begin: tuple[int, int], end: tuple[int, int], by: str) -> None:
+        cuts.append((starts[begin[0] - 1] + begin[1], starts[end[0] - 1] + end[1], by))
+
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(node):
+            doc = node.body[0]
+            cut(_start(doc), _end(doc), _first_sentence(ast.get_docstring(node) or ""))
+        if isinstance(node, ast.arguments):
+            for arg, default in _with_defaults(node):
+                if arg.annotation is not None:
+                    name = arg.lineno, arg.col_offset + len(arg.arg.encode())
+                    equals = default is not None
+                    cut(name, _start(default) if equals else _end(arg), "=" if equals else "")
+        elif isinstance(node, ast.FunctionDef) and node.returns is not None:
+            before = lines[node.returns.lineno - 1].rindex(b" -> ", 0, node.returns.col_offset)
+            cut((node.returns.lineno, before), _end(node.returns), "")
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            cut(_end(node.target), _end(node.annotation), "")
+    code = text.encode()
+    for begin, end, by in sorted(cuts, reverse=True):
+        code = code[:begin] + by.encode() + code[end:]
+    return code.decode()
+
+
+def _with_defaults(node: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr | None]]:
+    usual = [*node.posonlyargs, *node.args]
+    required = len(usual) - len(node.defaults)
+    yield from ((arg, None) for arg in usual[:required])
+    yield from zip(usual[required:], node.defaults, strict=True)
+    yield from zip(node.kwonlyargs, node.kw_defaults, strict=True)
+    yield from ((arg, None) for arg in (node.vararg, node.kwarg) if arg is not None)
+
+
+def _start(node: Any) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: Any) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset
+
+
+def _first_sentence(doc: str) -> str:
+    """As a docstring of one line where it fits, broken once where it does not."""
+    sentence = re.split(r"(?<=[.:;])\s", " ".join(doc.split("\n\n")[0].split()))[0]
+    return f'"""{sentence.rstrip(":;.")}."""'
 
 
 class _Names(ast.NodeVisitor):

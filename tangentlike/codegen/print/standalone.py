@@ -16,11 +16,13 @@ from ...errors import UnsupportedError
 from ...frontend.owners import is_installed
 from ...frontend.resolve import Scope
 from ...ir.names import Names
+from ...rules.twins import array_modules
 from ...runtime import pair_of, tangent_of
 from .bindings import RUNTIME, Binding, bind, local_names
 from .copying import Piece, assignment, data_literal, definition, home, renamed
 from .header import header_lines
 from .module import scopes_of, write
+from .short_forms import is_of_arrays, short_form
 
 _ALWAYS_THERE = frozenset({"numpy"})
 
@@ -41,9 +43,17 @@ class _Collection:
     """Everything a file has to define before its functions: grows by what each piece needs."""
 
     def __init__(self, module: ir.Module, bindings: Mapping[str, Binding]) -> None:
+        foreign = {id(mirror) for mirror in array_modules()}
+        self.short = is_of_arrays(module) and not any(
+            id(b.obj) in foreign for b in bindings.values()
+        )
+        self.shortened = False  # whether something serves numbers and arrays only
+        self.annotated = any(p.annotation for fn in module.functions for p in fn.params)
         local = set().union(*(local_names(fn) for fn in module.functions))
         self.file_names = Names(sorted({*local, *bindings, *(f.name for f in module.functions)}))
-        self.names = {_identity(b.original, b.obj): name for name, b in bindings.items()}
+        self.names = {
+            _identity(b.original, self._form(b.obj)): name for name, b in bindings.items()
+        }
         self.imports: dict[str, Binding] = {}
         self.constants: list[str] = []
         self.definitions: list[str] = []
@@ -55,8 +65,9 @@ class _Collection:
         libraries = {b.module.split(".")[0] for b in self.imports.values()}
         others = sorted(n for n in libraries - _ALWAYS_THERE if n not in sys.stdlib_module_names)
         needs = f"NumPy and {', '.join(others)}" if others else "only NumPy"
-        lines = [f"# {name} as a file of its own: needs {needs}.", ""]
-        lines += header_lines(self.imports, annotated=True)
+        serves = "; for numbers and arrays" if self.shortened else ""
+        lines = [f"# {name} as a file of its own: needs {needs}{serves}.", ""]
+        lines += header_lines(self.imports, self.annotated)
         if self.constants:
             lines += ["", *self.constants]
         for text in self.definitions:
@@ -67,6 +78,7 @@ class _Collection:
 
     def add(self, name: str, obj: Any) -> None:
         """Make a name of the file mean an object."""
+        obj = self._form(obj)
         if (name, id(obj)) in self.done:
             return
         if obj is pair_of or obj is tangent_of:
@@ -86,6 +98,12 @@ class _Collection:
             self._copy(name, definition(obj, name), obj.__name__)
         else:
             self._data(name, obj)
+
+    def _form(self, obj: Any) -> Any:
+        """What stands for an object in the file."""
+        form = short_form(obj) if self.short else obj
+        self.shortened |= form is not obj
+        return form
 
     def _module(self, name: str, module: types.ModuleType) -> None:
         if not is_installed(module.__name__) and module.__name__ != "cupy":
@@ -110,6 +128,7 @@ class _Collection:
 
     def _copy(self, name: str, piece: Piece, own: str) -> None:
         """Add a definition, below everything that it needs."""
+        self.annotated |= piece.annotated
         changed = {own: name} if own != name else {}
         for needed, obj in piece.needs.items():
             given = name if needed == own else self.name_for(needed, obj)
@@ -123,6 +142,7 @@ class _Collection:
 
     def name_for(self, wanted: str, obj: Any) -> str:
         """The name an object has in the file; it gets one if it has none."""
+        obj = self._form(obj)
         identity = _identity(wanted, obj)
         if identity not in self.names:
             self.kept.append(obj)

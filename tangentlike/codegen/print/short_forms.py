@@ -1,0 +1,177 @@
+"""What a standalone file defines in place of helpers of the runtime: the same in few lines.
+
+The runtime's own helpers serve lists, dicts, objects, sparse matrices and arrays of other
+libraries, and they are fast for small arrays. These serve numbers and NumPy arrays. Their text is
+copied; the package itself calls none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import ir, runtime
+
+_OF_ARRAYS = frozenset(dir(np.ndarray)) | {"append", "pop"}  # (what is saved is kept in lists)
+_CONTAINERS = ("list", "tuple", "dict", "sequence", "mapping", "callable")
+
+
+def scalar_seed(y: Any) -> Any:
+    """The adjoint 1.0 of the result, which has to be a real number."""
+    if np.ndim(y) or np.iscomplexobj(y):
+        raise ValueError("the result is no real number, so it has no gradient")
+    return 1.0
+
+
+def zeros_like(x: Any) -> Any:
+    """Zeros in the shape of `x`."""
+    dtype = np.asarray(x).dtype
+    return np.zeros(np.shape(x), dtype if dtype.kind in "fc" else float)[()]
+
+
+def broadcast_like(g: Any, y: Any) -> Any:
+    """`g` in the shape of `y`."""
+    return unbroadcast(g + zeros_like(y), y)
+
+
+def unbroadcast(g: Any, like: Any) -> Any:
+    """Sum `g` over the axes along which `like` was broadcast; real where `like` is real."""
+    like = np.asarray(like)
+    lead = np.ndim(g) - like.ndim
+    axes = tuple(k for k in range(np.ndim(g)) if k < lead or like.shape[k - lead] == 1)
+    total = np.sum(g, axis=axes).reshape(like.shape)[()]
+    total = total if like.dtype.kind == "c" else np.real(total)
+    return total.astype(like.dtype) if like.dtype.kind in "fc" else total
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum `g` over what was broadcast from the shape."""
+    lead = np.ndim(g) - len(shape)
+    axes = tuple(k for k in range(np.ndim(g)) if k < lead or shape[k - lead] == 1)
+    return np.sum(g, axis=axes).reshape(shape)[()]
+
+
+def cast_like(g: Any, like: Any) -> Any:
+    """`g` with the dtype of `like`."""
+    g = g if np.iscomplexobj(like) else np.real(g)
+    return np.asarray(g, getattr(like, "dtype", None))[()]
+
+
+def added(a: Any, b: Any) -> Any:
+    """The sum of two adjoints of one value."""
+    return a + b
+
+
+def add_at(x_bar: Any, key: Any, g: Any) -> Any:
+    """`x_bar[key] += g`, in which repeated indices count."""
+    g = g if np.iscomplexobj(x_bar) else np.real(g)
+    if isinstance(key, (int, slice)):
+        x_bar[key] += g
+    else:
+        np.add.at(x_bar, key, g)
+    return x_bar
+
+
+def swap_last(x: Any) -> Any:
+    """The transposed matrix, for each matrix of a stack; a vector is left as it is."""
+    return x if np.ndim(x) < 2 else np.swapaxes(x, -1, -2)
+
+
+def matmul_bar_a(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `a` in `a @ b`; `g` may have the shape of what that was broadcast to."""
+    g, b = unbroadcast(g, _empty_product(a, b)), np.conj(b)
+    if np.ndim(b) == 1:
+        return unbroadcast(np.expand_dims(g, -1) * b, a)
+    if np.ndim(a) == 1:
+        return unbroadcast((b @ np.expand_dims(g, -1))[..., 0], a)
+    return unbroadcast(g @ swap_last(b), a)
+
+
+def matmul_bar_b(g: Any, a: Any, b: Any) -> Any:
+    """The adjoint of `b` in `a @ b`; `g` may have the shape of what that was broadcast to."""
+    g, a = unbroadcast(g, _empty_product(a, b)), np.conj(a)
+    if np.ndim(a) == 1:
+        return unbroadcast(a[:, None] * np.expand_dims(g, -2) if np.ndim(b) > 1 else g * a, b)
+    if np.ndim(b) == 1:
+        return unbroadcast((swap_last(a) @ np.expand_dims(g, -1))[..., 0], b)
+    return unbroadcast(swap_last(a) @ g, b)
+
+
+def _empty_product(a: Any, b: Any) -> Any:
+    """Zeros in the shape of `a @ b`."""
+    return a[..., :0] @ (b[:0] if np.ndim(b) == 1 else b[..., :0, :])
+
+
+def power_slope(x: Any, p: Any) -> Any:
+    """`p * x**(p - 1)`, the derivative of a power by its base; 0 where `p` is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(p == 0, 0.0, p * np.power(x, p - 1.0))[()]
+
+
+def eye(n: int, like: Any) -> Any:
+    """The identity matrix."""
+    return np.eye(n)
+
+
+def arange(count: int, like: Any) -> Any:
+    """The numbers below `count`."""
+    return np.arange(count)
+
+
+SHORT: dict[str, Callable[..., Any]] = {
+    form.__name__: form
+    for form in (
+        *(scalar_seed, zeros_like, broadcast_like, unbroadcast, sum_to, cast_like, added),
+        *(add_at, swap_last, matmul_bar_a, matmul_bar_b, power_slope, eye, arange),
+    )
+}
+SHORT.update(accumulate=added, conj=np.conj)
+
+
+def short_form(obj: Any) -> Any:
+    """What stands for a helper of the runtime, if there is something shorter."""
+    module = getattr(obj, "__module__", None)
+    if not isinstance(module, str) or not module.startswith(runtime.__name__):
+        return obj
+    return SHORT.get(getattr(obj, "__name__", ""), obj)
+
+
+def is_of_arrays(module: ir.Module) -> bool:
+    """Whether all that the functions of a module compute with may be numbers and arrays: it shows
+    no lists, dicts or objects, but those that only keep what is saved."""
+    return not any(_shows_containers(function) for function in module.functions)
+
+
+def _shows_containers(function: ir.Function) -> bool:
+    if any(word in p.annotation.lower() for p in function.params for word in _CONTAINERS):
+        return True
+    lists = set[str]()
+    for statement in ir.statements(function.body):
+        if isinstance(statement, ir.For):
+            numbers = isinstance(statement.iter, ir.Call) and isinstance(statement.iter.fn, ir.Ref)
+            if not numbers or isinstance(statement.target, tuple):
+                return True
+        value = getattr(statement, "value", None)
+        if isinstance(value, ir.Display) and isinstance(statement, ir.Assign):
+            if value.items:
+                return True
+            lists.update(ir.target_names(statement.target))
+        if any(_is_of_container(expr, lists) for expr in ir.expressions(statement)):
+            return True
+    return False
+
+
+def _is_of_container(expr: ir.Expr, lists: set[str]) -> bool:
+    """Whether an expression, or a part of it, is of a container; one of `lists` is, unless an
+    item is put into it or taken from its end."""
+    if isinstance(expr, ir.Attribute) and isinstance(expr.base, ir.Var):
+        return expr.name not in _OF_ARRAYS
+    if isinstance(expr, ir.Display) and expr.form not in ("tuple", "list"):
+        return True
+    if isinstance(expr, ir.Index) and isinstance(getattr(expr.key, "value", None), str):
+        return True
+    if isinstance(expr, ir.Var):
+        return expr.name in lists
+    return any(_is_of_container(part, lists) for part in ir.children(expr))
