@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +27,10 @@ _CONTAINERS = (list, dict, set, deque)
 
 @dataclass(frozen=True)
 class Changed:
-    """Objects with one of these `attributes`, and `containers`, may be changed; `outer` is the data
-    outside of the program that it names."""
+    """Objects with one of these `attributes`, and `containers`, may be changed."""
 
     attributes: frozenset[str] = frozenset()
     containers: bool = False
-    outer: tuple[ir.Ref, ...] = ()
 
     def may_change(self, obj: Any) -> bool:
         """Whether a container or an object may be changed. (Arrays are known by their memory.)"""
@@ -43,16 +41,12 @@ class Changed:
 
 
 def changed_by(
-    main: ir.Function,
-    kinds_of: Callable[[ir.Function], Callable[[ir.Expr], Kind]],
-    read: Callable[[Any], ir.Function | None],
+    functions: Iterable[ir.Function], kinds_of: Callable[[ir.Function], Callable[[ir.Expr], Kind]]
 ) -> Changed:
-    """What a function changes; `read` gives the functions that it calls, None for others."""
+    """What functions change."""
     attributes: set[str] = set()
-    containers, outer = False, dict[int, ir.Ref]()
-    pending, seen = [main], set[int]()
-    while pending:
-        function = pending.pop()
+    containers = False
+    for function in functions:
         kind_of = kinds_of(function)
         for stmt in ir.statements(function.body):
             for target in _changed_places(stmt):
@@ -60,6 +54,17 @@ def changed_by(
                     attributes.add(target.name)
                 elif kind_of(target).form not in ("array", "number"):
                     containers = True
+    return Changed(frozenset(attributes), containers)
+
+
+def named_by(
+    main: ir.Function, read: Callable[[Any], ir.Function | None]
+) -> tuple[tuple[ir.Function, ...], tuple[ir.Ref, ...]]:
+    """A function with those that it calls, and the data outside that they name; `read` gives the
+    functions that can be read, None for others."""
+    outer = dict[int, ir.Ref]()
+    functions, seen = [main], set[int]()
+    for function in functions:
         for ref in named(function):
             if id(ref.obj) in seen:
                 continue
@@ -68,8 +73,8 @@ def changed_by(
                 outer[id(ref.obj)] = ref
             elif isinstance(ref.obj, types.FunctionType) and not _is_known(ref.obj):
                 callee = read(ref.obj)
-                pending += [callee] if callee is not None else []
-    return Changed(frozenset(attributes), containers, tuple(outer.values()))
+                functions += [callee] if callee is not None else []
+    return tuple(functions), tuple(outer.values())
 
 
 def _is_known(obj: Any) -> bool:

@@ -52,7 +52,11 @@ class Apart:
                     raise self._refusal(name, f"the outer `{other}`")
 
     def refuse_found_twice(
-        self, given: Mapping[str, Any], written: Sequence[str], changed: Changed
+        self,
+        given: Mapping[str, Any],
+        written: Sequence[str],
+        changed: Changed,
+        outer: Iterable[Ref],
     ) -> None:
         """Refuse arguments that are changed where a container or an object in them may be, and is
         found by another way as well."""
@@ -70,7 +74,7 @@ class Apart:
             for other, held in given.items():
                 if other != name and any(map(changed.may_change, own.common(Reach((held,))))):
                     raise self._refusal(name, f"`{other}`")
-            for ref in changed.outer:
+            for ref in outer:
                 if any(map(changed.may_change, own.common(Reach((ref.obj,))))):
                     raise self._refusal(name, f"the outer `{ref.text}`")
 

@@ -49,6 +49,7 @@ from .apart import Apart
 from .array_modules import namespace_of
 from .blame import annotate, places_of, refused_before, translated_error
 from .claims import UNSTATED, broken, claims_of, example_key, stand_in
+from .unread import Unread
 from .watching import replaced
 
 if TYPE_CHECKING:
@@ -635,16 +636,28 @@ class Derivation:
         __tracebackhide__ = True
         derived = self._derived or self.derived
         leaves.refuse_matrices((*args, *kwargs.values()) if kwargs else args)
-        if derived.written_params or derived.overwritten or derived.lent:
+        given, code = None, derived.may_hold_code
+        if derived.written_params or derived.overwritten or derived.lent or code is not None:
             own = {name: value for name, value in kwargs.items() if name not in self.seeds}
             given = self._by_name(args, own)
-            if given is not None:  # (otherwise the call itself says what is wrong)
-                self._apart.refuse_shared(given, derived.written_params, derived.touched)
-                self._apart.refuse_found_twice(given, derived.written_params, derived.changed)
-                self._apart.refuse_overwritten(given, derived.overwritten)
-                if derived.lent:
-                    self._apart.refuse_lent(given, derived.lent)
-        return self.guarded(function, args, kwargs)
+        if given is None:  # (otherwise the call itself says what is wrong)
+            return self.guarded(function, args, kwargs)
+        self._apart.refuse_shared(given, derived.written_params, derived.touched)
+        self._apart.refuse_found_twice(
+            given, derived.written_params, derived.changed, derived.outer
+        )
+        self._apart.refuse_overwritten(given, derived.overwritten)
+        if derived.lent:
+            self._apart.refuse_lent(given, derived.lent)
+        if code is None:
+            return self.guarded(function, args, kwargs)
+        unread = Unread(self.primal.name, given, code, derived.outer)
+        unread.refuse_written(derived.written_params, derived.changed.may_change)
+        forward = self.request.mode in ("tangent", "change")
+        states = unread.states(self.request.wrt if forward else None)
+        found = self.guarded(function, args, kwargs)
+        unread.refuse_changed(states)
+        return found
 
     def guarded(
         self, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]

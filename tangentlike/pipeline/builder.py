@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .. import ir
@@ -46,7 +46,7 @@ from ..analysis.activity import (
     useful_names,
 )
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
-from ..analysis.changed import Changed, changed_by
+from ..analysis.changed import Changed, changed_by, named_by
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
 from ..analysis.hidden_writes import given_to_unknown, refuse_hidden_writes
@@ -556,14 +556,20 @@ class Builder:
         """A user's function in the normal form."""
         return self.callees.lowered(obj).function
 
-    def changed(self, lowered: Lowered, given: Mapping[str, Kind]) -> Changed:
+    def named_by(self, function: ir.Function) -> tuple[tuple[ir.Function, ...], tuple[ir.Ref, ...]]:
+        """A function with those that it calls, and the data outside that they name."""
+        return named_by(function, self._body)
+
+    def changed(
+        self, lowered: Lowered, given: Mapping[str, Kind], functions: Iterable[ir.Function]
+    ) -> Changed:
         """Which objects a function and those that it calls may change."""
 
         def kinds_of(function: ir.Function) -> Callable[[ir.Expr], Kind]:
             known = given if function is lowered.function else {}
             return self._sources_of(function, known).kind_of
 
-        return changed_by(lowered.function, kinds_of, self._body)
+        return changed_by(functions, kinds_of)
 
     def refuse_unread(
         self, lowered: Lowered, names: tuple[str, ...], given: Mapping[str, Kind]

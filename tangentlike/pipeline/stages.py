@@ -34,6 +34,7 @@ from ..frontend.meanings import Meanings, noting
 from ..frontend.structures import Structures, as_asked
 from ..frontend.verify import check
 from ..ir.kind import UNKNOWN, Deciding, Kind, described
+from ..pytree.reach import Reach
 from ..rules.book import RuleBook, default_book
 from ..rules.foreign import ForeignBook
 from ..rules.namespaces import refuse_unwrapped
@@ -56,7 +57,9 @@ class Derived:
     `written_params` are copied before they are written. `touched` are arrays of the module or of
     an enclosing function that are read or written, `overwritten` those whose writes the reverse
     sweep does not undo; `changes_outside`: some of them are written; `lent` are outer objects that
-    are given as arguments; `changed` says which objects the program may change. `given_back` names
+    are given as arguments; `changed` says which objects the program may change, `outer` is the data
+    outside that it names; the parameters that `may_hold_code` are given functions, or what holds
+    some (None: there are none outside, either). `given_back` names
     what the function itself gives of what lies outside, and of its parameters. `real` says that no
     value is complex, so that adjoints have no conjugates. `asked` are the arguments that decide
     tests: it serves none of which they would decide otherwise.
@@ -74,6 +77,8 @@ class Derived:
     apart: ir.Module = field(repr=False)
     lent: tuple[ir.Ref, ...] = field(repr=False)
     changed: Changed = field(repr=False)
+    outer: tuple[ir.Ref, ...] = field(repr=False)
+    may_hold_code: tuple[str, ...] | None = field(repr=False)
     lowered: Lowered = field(repr=False)
     scopes: Mapping[str, Scope] = field(repr=False)
     meanings: Meanings = field(repr=False, compare=False)
@@ -462,6 +467,30 @@ def _lent(
     return (*itertools.starmap(ir.Ref, own.items()), *lent_to(fn, lowered.function))
 
 
+def _may_hold_code(kind: Kind) -> bool:
+    """Whether a value of this kind may be a function, or may hold one."""
+    if kind.form in ("number", "array", "value"):
+        return False
+    inside = [
+        *(kind.items or ()),
+        *([kind.item] if kind.item else ()),
+        *(k for _, k in kind.fields),
+    ]
+    return not inside or any(map(_may_hold_code, inside))
+
+
+def _reached(
+    lowered: Lowered, request: Request, build: Builder, given: Mapping[str, Kind] | None
+) -> tuple[Changed, tuple[ir.Ref, ...], tuple[str, ...] | None]:
+    """What a program may change (None is `given`: it writes no argument), what it names outside,
+    and which parameters may hold functions."""
+    functions, outer = build.named_by(lowered.function)
+    changed = Changed() if given is None else build.changed(lowered, given, functions)
+    told, params = dict(request.structures), lowered.function.param_names
+    holders = tuple(p for p in params if _may_hold_code(told.get(p, UNKNOWN)))
+    return changed, outer, holders if holders or Reach(r.obj for r in outer).functions else None
+
+
 def _derived(
     fn: Callable[..., Any],
     lowered: Lowered,
@@ -504,7 +533,7 @@ def _derived(
         module,
         apart,
         _lent(fn, lowered, made_by_transform, build),
-        build.changed(lowered, given) if written else Changed(),
+        *_reached(lowered, request, build, given if written else None),
         lowered,
         build.scopes,
         meanings,

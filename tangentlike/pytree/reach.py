@@ -6,7 +6,7 @@ import contextlib
 import functools
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,16 @@ _CONTAINERS = (list, tuple, dict, set, deque)
 
 class Reach:
     """All arrays, containers and objects that can be reached from some objects; `twice` are those
-    that are found in two ways."""
+    that are found in two ways. `through` gives what functions and methods reach: what they capture,
+    unless it says something else."""
 
-    def __init__(self, objects: Iterable[Any]) -> None:
+    def __init__(
+        self, objects: Iterable[Any], through: Callable[[Any], Iterable[Any]] | None = None
+    ) -> None:
         self.found: dict[int, Any] = {}
         self.twice: dict[int, Any] = {}
         self.arrays: list[Any] = []
+        self.functions: list[Any] = []
         pending = list(objects)
         while pending:
             obj = pending.pop()
@@ -36,7 +40,11 @@ class Reach:
             self.found[id(obj)] = obj
             if leaves.is_array(obj):
                 self.arrays.append(obj)
-            pending.extend(_held(obj))
+            if isinstance(obj, FUNCTIONS):
+                self.functions.append(obj)
+                pending.extend((through or captured)(obj))
+            else:
+                pending.extend(_held(obj))
 
     def common(self, other: Reach) -> list[Any]:
         """What can be reached from both."""
@@ -55,9 +63,14 @@ class Reach:
         return next(twice, None) is not None or leaves.hold_one_twice(self.arrays)
 
 
+# (A builtin is a method where it is bound to data: `w.fill`.)
+FUNCTIONS = (
+    *(types.FunctionType, types.MethodType, types.BuiltinFunctionType, types.MethodWrapperType),
+    functools.partial,
+)
 _CODE: tuple[type, ...] = (
-    *(types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type),
-    *(functools.partial, functools._lru_cache_wrapper, np.ufunc, type(np.sum), np.dtype),
+    *(*FUNCTIONS, types.ModuleType, type),
+    *(functools._lru_cache_wrapper, np.ufunc, type(np.sum), np.dtype),
 )
 
 
@@ -71,23 +84,13 @@ def is_plain(obj: Any) -> bool:
 
 
 def _held(obj: Any) -> Iterator[Any]:
-    """What an object holds; of functions what they capture, since others may change that."""
+    """What a container or an object holds."""
     if isinstance(obj, dict):
         yield from obj.values()
     elif isinstance(obj, _CONTAINERS):
-        yield from obj
+        yield from () if leaves.is_flat(obj) else obj
     elif isinstance(obj, np.ndarray):
         yield from obj.flat if obj.dtype.kind == "O" else ()
-    elif isinstance(obj, types.FunctionType):
-        yield from obj.__defaults__ or ()
-        yield from (obj.__kwdefaults__ or {}).values()
-        for cell in obj.__closure__ or ():
-            with contextlib.suppress(ValueError):  # (nothing is bound to it yet)
-                yield cell.cell_contents
-    elif isinstance(obj, types.MethodType):
-        yield obj.__self__
-    elif isinstance(obj, functools.partial):
-        yield from (obj.func, *obj.args, *obj.keywords.values())
     elif not isinstance(obj, (type, types.ModuleType)):
         yield from (attribute_of(obj, "__dict__", None) or {}).values()
         for cls in type(obj).__mro__:
@@ -95,3 +98,17 @@ def _held(obj: Any) -> Iterator[Any]:
             for name in (slots,) if isinstance(slots, str) else slots:
                 if hasattr(obj, name):
                     yield getattr(obj, name)
+
+
+def captured(fn: Any) -> Iterator[Any]:
+    """What a function or method captures, which it may change."""
+    if isinstance(fn, types.FunctionType):
+        yield from fn.__defaults__ or ()
+        yield from (fn.__kwdefaults__ or {}).values()
+        for cell in fn.__closure__ or ():
+            with contextlib.suppress(ValueError):  # (nothing is bound to it yet)
+                yield cell.cell_contents
+    elif isinstance(fn, functools.partial):
+        yield from (fn.func, *fn.args, *fn.keywords.values())
+    else:
+        yield fn.__self__
