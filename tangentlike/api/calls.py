@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 from ..dispatch.array_modules import standard_arrays_too
 from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
+from ..dispatch.repeated import OTHER, repeated_call
 from ..dispatch.watching import raise_where_it_begins
 from ..errors import InternalError, TangentlikeError
 from ..frontend.library import is_operation, library_path, literals_of
@@ -232,22 +233,19 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
     primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt, allow_locals=True)
     derivation = _derivation(primal, mode, names, single, has_aux, example, target)
-    qualname = encode(
-        mode,
-        primal.origin,
-        wrt=names[0] if single else names,
-        has_aux=has_aux or None,
-        target=None if target == "numpy" else target,
-        example=None if example is None else "<example>",
-        check_finite=check_finite or None,
-        strict=strict or None,
-    )
+    qualname = _name_of_gradient(mode, primal, names[0] if single else names, options)
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
+    repeated: Callable[[tuple[Any, ...]], Any] | None = None
 
     @HandedBack
     def gradient(*args: Any, **kwargs: Any) -> Any:
+        nonlocal repeated
         __tracebackhide__ = True
+        if repeated is not None and not kwargs:
+            found = repeated(args)
+            if found is not OTHER:
+                return found
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
             return _gradient(mode, called, wrt, **options)(*args)
@@ -258,6 +256,8 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
         finish(gradient, chosen)
         if check_finite and not leaves.is_finite(_parts(result, mode, has_aux)[:2]):
             raise_where_it_begins(chosen, args, kwargs)
+        if plain and not kwargs:
+            repeated = repeated_call(derivation, chosen, args, shaped)
         return shaped(args, kwargs, result, values)
 
     def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:
@@ -268,9 +268,24 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
         return _whole(value, bars[0] if single else tuple(bars), aux, mode, has_aux)
 
     library, bound = library_path(primal.origin) is not None, _bound(primal)
+    plain = not (library or bound or has_aux or check_finite)
     text = documented(mode, primal, names, single, has_aux, example)
     dressed = _dress(gradient, mode, primal, derivation, text, qualname, shaped, target)
     return _remembered(derivation, primal, qualname, dressed)
+
+
+def _name_of_gradient(mode: str, primal: Primal, wrt: Any, options: Mapping[str, Any]) -> str:
+    """What says all that a gradient is made from."""
+    return encode(
+        mode,
+        primal.origin,
+        wrt=wrt,
+        has_aux=options["has_aux"] or None,
+        target=None if options["target"] == "numpy" else options["target"],
+        example=None if options["example"] is None else "<example>",
+        check_finite=options["check_finite"] or None,
+        strict=options["strict"] or None,
+    )
 
 
 def _whole(value: Any, bars: Any, aux: Any, mode: str, has_aux: bool) -> Any:

@@ -94,6 +94,12 @@ class Derivation:
     def _slots(self) -> list[tuple[str, int | None, Any, bool]]:
         return [_slot(self.primal, name) for name in self.request.wrt]
 
+    @cached_property
+    def places(self) -> tuple[int, ...] | None:
+        """Where the arguments at `wrt` stand, if all of them stand among the positional."""
+        places = [-1 if starred or place is None else place for _, place, _, starred in self._slots]
+        return tuple(places) if min(places, default=-1) >= 0 else None
+
     def __getstate__(self) -> tuple[Primal, Request, dict[str, str]]:
         """What the derivation is of, with the texts it is made from: another process makes it
         again, and may not have the files."""
@@ -573,13 +579,42 @@ class Derivation:
         except UnsupportedError as refusal:
             refused = refusal
         if refused is not None:  # (nothing that is raised from here on was raised before)
-            return self._instead(
-                refused, lambda other: other.call(args, self._seeds_for(other, kwargs))
-            )
-        if derived.real and leaves.is_complex(found):
+            return self.called_instead(refused, args, kwargs)
+        return self.real_or_again(found, args, kwargs)
+
+    def called_instead(
+        self, refusal: UnsupportedError, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """What another derivative gives where the emitted function refused a call."""
+        __tracebackhide__ = True
+        return self._instead(
+            refusal, lambda other: other.call(args, self._seeds_for(other, kwargs))
+        )
+
+    def real_or_again(self, found: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What the emitted function gave; if that is complex, what the derivative gives that
+        allows for it."""
+        if (self._derived or self.derived).real and leaves.is_complex(found):
             self._better = self.for_complex
             return self._better.call(args, self._seeds_for(self._better, kwargs))
         return found
+
+    @cached_property
+    def asks_nothing(self) -> bool:
+        """Whether nothing of the arguments but their types is looked at before each call."""
+        derived = self.derived
+        asks = derived.written_params or derived.overwritten or derived.lent
+        return not asks and derived.may_hold_code is None
+
+    @property
+    def asks_values(self) -> bool:
+        """Whether values of arguments, not only their types, choose what serves a call."""
+        return bool(self._asked)
+
+    @property
+    def is_improved(self) -> bool:
+        """Whether a call has shown that another derivative is needed."""
+        return self._better is not None
 
     def _seeds_for(self, other: Derivation, kwargs: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments by keyword as another of these derivatives names its seeds."""
@@ -637,7 +672,7 @@ class Derivation:
         derived = self._derived or self.derived
         leaves.refuse_matrices((*args, *kwargs.values()) if kwargs else args)
         given, code = None, derived.may_hold_code
-        if derived.written_params or derived.overwritten or derived.lent or code is not None:
+        if not self.asks_nothing:
             own = {name: value for name, value in kwargs.items() if name not in self.seeds}
             given = self._by_name(args, own)
         if given is None:  # (otherwise the call itself says what is wrong)
@@ -668,17 +703,24 @@ class Derivation:
         try:
             return function(*args, **kwargs)
         except (Exception, NotDifferentiated) as raised:
-            error = refused_before(raised)
-            derived = self._derived or self.derived
-            places = places_of(error, functions_of(derived), derived.origins)
-            place = places[-1] if places else None
-            translated = translated_error(error, place, self.primal.name)
-            if isinstance(error, NotDifferentiated) and isinstance(translated, UnsupportedError):
-                translated = users_line_first(translated, next(iter(places), None))
-            if translated is not None:
-                raise translated from None
+            translated = self.explained(raised)
+            if translated is None:
+                raise
+            raise translated from None
+
+    def explained(self, raised: BaseException) -> BaseException | None:
+        """What is raised in the place of what an emitted function raised; None where that itself
+        is, with a note that names the user's line."""
+        error = refused_before(raised)
+        derived = self._derived or self.derived
+        places = places_of(error, functions_of(derived), derived.origins)
+        place = places[-1] if places else None
+        translated = translated_error(error, place, self.primal.name)
+        if isinstance(error, NotDifferentiated) and isinstance(translated, UnsupportedError):
+            return users_line_first(translated, next(iter(places), None))
+        if translated is None:
             annotate(raised, place, self.primal.name)
-            raise
+        return translated
 
 
 def _slot(primal: Primal, name: str) -> tuple[str, int | None, Any, bool]:
