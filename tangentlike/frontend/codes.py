@@ -109,10 +109,12 @@ def _compiled(node: FunctionNode, owner: str, code: types.CodeType) -> types.Cod
         within = ast.parse(f"class {owner}: pass").body[0]
         inside.append(within)
         inside = within.body  # type: ignore[attr-defined]
-    inside.append(ast.Expr(alone) if isinstance(alone, ast.Lambda) else alone)
+    if isinstance(alone, ast.Lambda):
+        inside.append(ast.copy_location(ast.Expr(alone), alone))
+    else:
+        inside.append(alone)
     try:
-        tree, flags = ast.fix_missing_locations(around), code.co_flags & _FUTURE
-        whole = compile(tree, "", "exec", flags, dont_inherit=True)
+        whole = compile(around, "", "exec", code.co_flags & _FUTURE, dont_inherit=True)
     except (SyntaxError, ValueError):
         return None
     found = (c for c in _codes_in(whole) if c.co_name == code_name(node))

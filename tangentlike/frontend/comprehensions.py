@@ -58,6 +58,7 @@ class Clause:
     tests: tuple[Expr, ...]
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Comprehension(Opaque):
     """An opaque comprehension that also knows its parts. `form` is "list", "dict" or "generator".

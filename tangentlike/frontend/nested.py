@@ -17,6 +17,7 @@ from .operators import IN, NOT
 Place = Union[Var, Index, Attribute, "Star", "tuple[Place, ...]"]
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Star:
     """`*rest` among the targets of an unpacking."""
@@ -24,6 +25,7 @@ class Star:
     target: Place
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Assignment:
     """`first = second = ... = value` with any targets: names, items, attributes, tuples."""
@@ -33,6 +35,7 @@ class Assignment:
     origin: Origin = field(compare=False, repr=False)
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Define:
     """`def` inside the function."""
@@ -41,6 +44,7 @@ class Define:
     origin: Origin = field(compare=False, repr=False)
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Closure(Opaque):
     """An opaque lambda that knows its parts; their free names mean what `values` says."""
@@ -49,6 +53,7 @@ class Closure(Opaque):
     body: Expr = field(default=ir.Const(None), compare=False, repr=False)
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Refused(Opaque):
     """A part of an expression that is cut out (`frontend.cuts`)."""
@@ -56,6 +61,7 @@ class Refused(Opaque):
     refusal: Any = field(default=None, compare=False, repr=False)
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Walrus(Opaque):
     """`(target := value)`: opaque code whose first name is the one that it binds."""
@@ -75,6 +81,7 @@ class Walrus(Opaque):
         return ir.substitute(self.inner, dict(zip(self.names, self.values, strict=True)))
 
 
+@ir.quickened
 @dataclass(frozen=True)
 class Chain(Opaque):
     """`a < f(x) < b`: opaque code that knows its parts, whose free names mean what `values` says.

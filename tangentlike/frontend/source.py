@@ -160,13 +160,14 @@ def _parsed(fn: types.FunctionType) -> _File:
             f"the source of `{fn.__name__}` does not parse: {error.msg}", place, _CHANGED
         ) from None
     sites: dict[int, list[_Site]] = {}
-    for site in _sites(tree):
+    for site in _sites(tree, "lambda" in content):
         sites.setdefault(_first_line(site.node), []).append(site)
     return _files.put(name, _File(content, tree, tuple(content.splitlines()), sites))
 
 
-def _sites(tree: ast.AST) -> Iterator[_Site]:
-    """All definitions of a file, in any order."""
+def _sites(tree: ast.AST, lambdas: bool) -> Iterator[_Site]:
+    """All definitions of a file, in any order; expressions are looked into where one of them may
+    be a lambda."""
     stack: list[tuple[Any, str, str]] = [(tree, "", "function")]
     while stack:
         node, owner, assigned = stack.pop()
@@ -177,9 +178,15 @@ def _sites(tree: ast.AST) -> Iterator[_Site]:
         named = "function"
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             named = node.targets[0].id
-        for child in ast.iter_child_nodes(node):
+        for child in ast.iter_child_nodes(node) if lambdas else _statements(node):
             direct = child is getattr(node, "value", None)
             stack.append((child, owner, named if direct else "function"))
+
+
+def _statements(node: Any) -> Iterator[ast.AST]:
+    """The statements of the blocks of a node, and its parts that have such."""
+    for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+        yield from getattr(node, block, ())
 
 
 def _first_line(node: Any) -> int:

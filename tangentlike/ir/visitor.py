@@ -68,7 +68,7 @@ def of_node(fn: Callable[[_N], _T]) -> Callable[[_N], _T]:
         known = getattr(node, key, _UNKNOWN)
         if known is _UNKNOWN:
             known = fn(node)
-            object.__setattr__(node, key, known)
+            setattr(node, key, known)
         found: _T = known
         return found
 
@@ -120,6 +120,7 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
     known: tuple[Expr, ...] | None = getattr(expr, "_parts", None)
     if known is not None:
         return known
+    node: Any = expr
     inside = _CHILDREN[type(expr)]
     if inside is None:
         return (expr,)
@@ -130,7 +131,7 @@ def parts_of(expr: Expr) -> tuple[Expr, ...]:
             break
     else:  # (one operation on atoms, as most expressions are)
         known = (expr, *direct)
-    object.__setattr__(expr, "_parts", known)
+    node._parts = known
     return known
 
 
@@ -151,8 +152,9 @@ def names_in(expr: Expr | None) -> frozenset[str]:
         return frozenset()
     known: frozenset[str] | None = getattr(expr, "_names", None)
     if known is None:
+        node: Any = expr
         known = frozenset([part.name for part in parts_of(expr) if type(part) is Var])
-        object.__setattr__(expr, "_names", known)
+        node._names = known
     return known
 
 
@@ -188,8 +190,10 @@ def reads(stmt: Stmt) -> frozenset[str]:
     """Local names the statement itself reads (nested blocks excluded)."""
     known: frozenset[str] | None = getattr(stmt, "_reads", None)
     if known is None:
-        known = frozenset().union(*map(names_in, expressions(stmt)))
-        object.__setattr__(stmt, "_reads", known)
+        node: Any = stmt
+        read = expressions(stmt)
+        known = names_in(read[0]) if len(read) == 1 else frozenset().union(*map(names_in, read))
+        node._reads = known
     return known
 
 

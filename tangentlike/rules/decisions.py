@@ -58,11 +58,14 @@ class Facts:
 def decide(test: ast.expr, facts: Facts) -> bool | None:
     """Whether a template's test holds for a call, None where that is not known."""
     if isinstance(test, ast.BoolOp):
-        parts = [decide(value, facts) for value in test.values]
         decisive = isinstance(test.op, ast.Or)
-        if decisive in parts:
-            return decisive
-        return None if None in parts else not decisive
+        found: bool | None = not decisive
+        for value in test.values:
+            part = decide(value, facts)
+            if part is decisive:
+                return decisive
+            found = None if part is None else found
+        return found
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         inner = decide(test.operand, facts)
         return None if inner is None else not inner
@@ -93,14 +96,14 @@ def _value(node: ast.expr, facts: Facts) -> Any:
     match node:
         case ast.Constant():
             return node.value
-        case ast.Tuple() | ast.List():
-            return tuple(_value(item, facts) for item in node.elts)
-        case ast.UnaryOp(op=ast.USub()):
-            return -_value(node.operand, facts)
         case ast.Name():
             return literal(facts.arguments[node.id])
         case ast.Compare(ops=[op], comparators=[right]) if type(op) in _OPERATORS:
             return _compare(node.left, op, right, facts)
+        case ast.Tuple() | ast.List():
+            return tuple(_value(item, facts) for item in node.elts)
+        case ast.UnaryOp(op=ast.USub()):
+            return -_value(node.operand, facts)
         case ast.BinOp() if type(node.op) in _OPERATORS:
             apply = _OPERATORS[type(node.op)]
             return apply(_value(node.left, facts), _value(node.right, facts))

@@ -16,7 +16,7 @@ from . import patterns
 from .absorb import absorb_reductions
 from .accumulate import accumulate_in_place, merge_contributions
 from .algebra import share_quotients
-from .analyses import analyses
+from .analyses import analyses, preserved
 from .branches import sink_zeros, tidy_branches
 from .coalesce import coalesce_names
 from .copies import remove_needless_copies
@@ -103,7 +103,8 @@ def _rounds(function: ir.Function, facts: Facts) -> ir.Function:
             if function is not of:
                 forms, of = analyses(function, facts).patterns, function
             if forms & needs == needs and done.get(change) is not function:
-                done[change] = function = change(function, facts)
+                made = change(function, facts)
+                done[change] = function = preserved(function, made, facts, change.__name__)
         if function is before:
             break
     return function

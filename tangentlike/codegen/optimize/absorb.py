@@ -14,7 +14,8 @@ from .algebra import is_literal, product_of
 from .analyses import Asking
 from .effects import effect_of
 from .facts import SUMMING_RUNTIME, Facts, runtime_name
-from .shapes import Shapes
+from .patterns import REDUCTION, patterns_of
+from .shapes import is_number
 
 _SUMMING = ("unbroadcast", *SUMMING_RUNTIME)
 
@@ -42,11 +43,14 @@ def absorb_reductions(function: ir.Function, facts: Facts) -> ir.Function:
 class _Absorbing(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         out = []
-        popped = {name for stmt in block if _is_pop(stmt) for name in ir.binds(stmt)}
+        sums = any(patterns_of(stmt) & REDUCTION for stmt in block)
+        popped = {name for stmt in block if sums and _is_pop(stmt) for name in ir.binds(stmt)}
         for position, stmt in enumerate(block):
             new: ir.Stmt = self.nested(stmt)
             match stmt:
-                case ir.Assign(target=str(name), value=ir.Call(args=(g, ir.Var(like)))):
+                case ir.Assign(target=str(name), value=ir.Call(args=(g, ir.Var(like)))) if (
+                    patterns_of(stmt) & REDUCTION
+                ):
                     if _is_sum(stmt.value) and stmt.origin.role == "adjoint":
                         kept_for_it = like in popped and self._kept_for(like, block, position)
                         if self._is_summed(name, stmt, block[position + 1 :], kept_for_it):
@@ -88,12 +92,12 @@ class _Absorbing(Asking):
     ) -> bool:
         match stmt:
             case ir.Assign(target=str(scaled), value=value) if _is_multiple(
-                value, name, self.shapes
+                value, name, self.facts
             ):
                 ours = stmt.origin.role == "adjoint"
                 return ours and self._is_summed(scaled, stmt, following, kept_for_it)
         allowed = _SUMMING if kept_for_it else SUMMING_RUNTIME
-        return all(_only_in(expr, name, allowed, self.shapes) for expr in ir.expressions(stmt))
+        return all(_only_in(expr, name, allowed, self.facts) for expr in ir.expressions(stmt))
 
 
 def _is_sum(expr: ir.Expr) -> bool:
@@ -110,25 +114,25 @@ def _is_pop(stmt: ir.Stmt) -> bool:
     return False
 
 
-def _is_multiple(expr: ir.Expr, name: str, shapes: Shapes) -> bool:
+def _is_multiple(expr: ir.Expr, name: str, facts: Facts) -> bool:
     """Whether an expression is the value of the name, times numbers."""
     if isinstance(expr, ir.Var) or is_literal(expr):
         return False
     product = product_of(expr)
     others = [f for f in product.factors if f != ir.Var(name)]
     return len(others) + 1 == len(product.factors) and all(
-        map(shapes.is_number, (*others, *product.divisors))
+        is_number(part, facts) for part in (*others, *product.divisors)
     )
 
 
-def _only_in(expr: ir.Expr, name: str, summing: Sequence[str], shapes: Shapes) -> bool:
+def _only_in(expr: ir.Expr, name: str, summing: Sequence[str], facts: Facts) -> bool:
     """Whether a name occurs only where a sum over broadcast axes is taken of it."""
     match expr:
         case ir.Var():
             return expr.name != name
         case ir.Call(fn=ir.Ref(obj=obj), args=(first, *others)) if runtime_name(obj) in summing:
             parts = [first, *others, *(value for _, value in expr.kwargs)]
-            if first == ir.Var(name) or _is_multiple(first, name, shapes):
+            if first == ir.Var(name) or _is_multiple(first, name, facts):
                 parts = parts[1:]
-            return all(_only_in(part, name, summing, shapes) for part in parts)
-    return all(_only_in(part, name, summing, shapes) for part in ir.children(expr))
+            return all(_only_in(part, name, summing, facts) for part in parts)
+    return all(_only_in(part, name, summing, facts) for part in ir.children(expr))

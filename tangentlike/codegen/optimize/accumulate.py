@@ -18,6 +18,8 @@ from .copies import source_of
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import Facts, numpy_name, runtime_name, words
 from .measure import LINE, depth, statement_width
+from .patterns import COPIED, TAKEN, ZERO, patterns_of
+from .shapes import is_number
 from .sharing import is_float, sources
 
 IADD = ir.Ref("+=", operator.iadd)
@@ -83,8 +85,9 @@ class _Merging(Asking):
             else:
                 out.append(new)
             self._forget(zeros, new, len(out) - 1)
-            place = _zeroed(new, self.facts)
-            copied = self._copied(new)
+            forms = patterns_of(new)
+            place = _zeroed(new, self.facts) if forms & (ZERO | TAKEN) else None
+            copied = self._copied(new) if forms & COPIED else None
             if place is not None:
                 zeros[place] = Zero(len(out) - 1)
             elif copied is not None:
@@ -181,7 +184,7 @@ class _Merging(Asking):
             return None if sources(value, self.facts, True) else value
         assert isinstance(zero, ir.Call) and isinstance(zero.fn, ir.Ref)
         like = zero.args[0]
-        if self.shapes.is_number(value):
+        if is_number(value, self.facts):
             return self._filled(zero.fn, like, value)
         shape = self.shapes.of(like)
         names = {n for n in ir.names_in(value) if self.facts.kind(n).form != "number"}

@@ -93,6 +93,17 @@ class Analyses:
         return self.manager.get(_REAL, self.function)
 
 
+def preserved(old: ir.Function, new: ir.Function, facts: Facts, pass_: str) -> ir.Function:
+    """What a pass made of a function, with the facts of that which surely hold of it: no pass
+    makes code that reads names later, and one that takes statements away, or writes what they
+    compute elsewhere, gives no name another shape."""
+    known = [_PINNED] if not facts.manager.get(_PINNED, old) else []
+    return facts.manager.keep(old, new, known + _PRESERVED.get(pass_, []))
+
+
+_PRESERVED = {"nest_single_uses": [_SHAPES], "remove_dead_code": [_SHAPES]}
+
+
 def analyses(function: ir.Function, facts: Facts) -> Analyses:
     """The analyses of a program, shared by the passes that leave it as it is."""
     return Analyses(function, facts)

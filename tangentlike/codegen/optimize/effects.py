@@ -268,6 +268,10 @@ def _shape_of(expr: ir.Expr) -> Plain | None:
 
 
 def _plain_call(call: ir.Call) -> Plain | None:
+    on_atoms = not call.kwargs and all(type(e) is ir.Var or type(e) is ir.Const for e in call.args)
+    if on_atoms and type(call.fn) is ir.Ref and _only_computes(call.fn) == ():
+        names = ir.names_in(call)  # (as most operations are)
+        return Plain(names) if names else _EMPTY
     if call.kwargs and any(name == "out" for name, _ in call.kwargs):
         return None
     values = [value for _, value in call.kwargs]

@@ -50,7 +50,9 @@ class _First(Asking):
     def function(self, function: ir.Function) -> ir.Function:
         """The function, where its adjoints are real numbers, each with a name."""
         plain = self.facts.real and not self.facts.by_identity
-        return self.rewritten(function) if plain else function
+        stmts = ir.statements(function.body) if plain else ()
+        adds = any(type(s) is ir.Update and type(s.target) is ir.Index for s in stmts)
+        return self.rewritten(function) if adds else function
 
     def block(self, block: ir.Block) -> ir.Block:
         zeros: dict[str, list[ir.Expr]] = {}  # the keys at which something was added

@@ -28,7 +28,7 @@ from .algebra import (
 from .analyses import Analyses, analyses
 from .effects import is_pure
 from .facts import DERIVED_NAME, SUMMING_RUNTIME, Facts, numpy_name, runtime_name
-from .shapes import of_same_shape
+from .shapes import is_number, of_same_shape
 from .sharing import is_float, sources
 
 _DERIVED = ("adjoint", "tangent")
@@ -323,7 +323,7 @@ class _Fold(ir.Rewriter):
         if name not in ("unbroadcast", "broadcast_like") or len(call.args) != 2 or call.kwargs:
             return call
         inner, like = call.args
-        if self.shapes.is_number(inner) and self.shapes.is_number(like):
+        if is_number(inner, self.facts) and is_number(like, self.facts):
             return inner if self._stays_real(inner, like) else call
         if _is_known(inner) and runtime_name(inner.fn.obj) == name:  # type: ignore[union-attr]
             within, other = inner.args  # type: ignore[union-attr]

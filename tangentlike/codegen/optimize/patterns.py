@@ -82,11 +82,9 @@ def _is_arithmetic(expr: ir.Expr) -> bool:
 @ir.of_node
 def _copies(expr: ir.Expr) -> bool:
     """Whether a copy is made in an expression."""
-    for part in ir.walk(expr):
-        if type(part) is ir.Call:
-            match part:
-                case ir.Call(fn=ir.Attribute(_, "copy")):
-                    return True
-                case ir.Call(fn=ir.Ref(obj=obj), args=(_,)) if runtime_name(obj) == "copy":
-                    return True
+    for part in ir.parts_of(expr):
+        if type(part) is ir.Attribute and part.name == "copy":
+            return True
+        if type(part) is ir.Ref and runtime_name(part.obj) == "copy":
+            return True
     return False

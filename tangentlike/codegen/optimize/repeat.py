@@ -10,6 +10,7 @@ from .analyses import Asking
 from .effects import NOTHING, effect_of, expr_effect
 from .facts import ASKING_RUNTIME, Facts
 from .measure import width
+from .patterns import READ, patterns_of
 
 _WIDEST = 13
 _WINDOW = 64
@@ -40,6 +41,8 @@ class _Repeating(Asking):
         stmts = [self.nested(stmt) for stmt in block]
         removed: set[int] = set()
         for position, stmt in enumerate(block):
+            if not patterns_of(stmt) & READ:
+                continue
             if isinstance(stmt, ir.Assign) and self._is_short(stmt):
                 end = self._last_reader(stmt, block, position)
                 if end is not None:

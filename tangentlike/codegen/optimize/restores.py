@@ -9,6 +9,7 @@ from ... import ir
 from .analyses import Asking
 from .effects import Effect, effect_of, is_trusted, stack_name
 from .facts import Facts
+from .patterns import COPY, patterns_of
 
 
 def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:
@@ -35,7 +36,8 @@ class _Delay(Asking):
     def block(self, block: ir.Block) -> ir.Block:
         stmts = [self.nested(stmt) for stmt in block]
         for position, stmt in enumerate(stmts):
-            later = self._delayed(stmt, stmts, block, position)
+            copies = patterns_of(stmt) & COPY
+            later = self._delayed(stmt, stmts, block, position) if copies else None
             if later is not None:  # the next round looks for more
                 return (*stmts[:position], *later)
         return ir.unless_same(stmts, block)

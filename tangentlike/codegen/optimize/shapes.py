@@ -15,6 +15,19 @@ _LIKE = ("zeros_like", "ones_like", "full_like", "empty_like", "copy")
 _BINARY = ("+", "-", "*", "/", "**", "%", "//")
 
 
+def is_number(expr: ir.Expr, facts: Facts) -> bool:
+    """Whether the value is surely a number, not an array."""
+    match expr:
+        case ir.Const(value):
+            return isinstance(value, (int, float, complex))
+        case ir.Var(name):
+            return facts.kind(name).form == "number"
+        case ir.Call(fn=ir.Ref(text=text), args=args) if text in _BINARY:
+            return all(is_number(arg, facts) for arg in args)
+        case _:
+            return False
+
+
 class Shapes:
     """Shapes of names and expressions: equal answers (not None) mean equal shapes."""
 
@@ -34,18 +47,6 @@ class Shapes:
     def is_within(self, other: Shapes) -> bool:
         """Whether whatever is known here is known in the same way there."""
         return self._names.items() <= other._names.items()
-
-    def is_number(self, expr: ir.Expr) -> bool:
-        """Whether the value is surely a number, not an array."""
-        match expr:
-            case ir.Const(value):
-                return isinstance(value, (int, float, complex))
-            case ir.Var(name):
-                return self._facts.kind(name).form == "number"
-            case ir.Call(fn=ir.Ref(text=text), args=args) if text in _BINARY:
-                return all(map(self.is_number, args))
-            case _:
-                return False
 
     def of(self, expr: ir.Expr) -> Hashable:
         """The shape of an expression's value; None where nothing is known."""

@@ -214,9 +214,8 @@ class Sharing:
         for stmt in ir.statements(function.body):
             for group in _groups(stmt, facts):
                 self._join(group)
-        self._written = {
-            self.of(name) for stmt in function.body for name in effect_of(stmt, facts).writes
-        }
+        self._function = function
+        self._written: set[str] | None = None
 
     def of(self, name: str) -> str:
         """The representative of a name's class."""
@@ -252,6 +251,9 @@ class Sharing:
 
     def is_written(self, name: str) -> bool:
         """Whether anything writes, anywhere, into memory that the name may refer to."""
+        if self._written is None:  # (few passes ask)
+            effects = (effect_of(stmt, self._facts) for stmt in self._function.body)
+            self._written = {self.of(name) for effect in effects for name in effect.writes}
         return self.of(name) in self._written
 
     def meet(self, content: Iterable[str], writes: Iterable[str]) -> bool:
@@ -295,6 +297,8 @@ def _joined(stmt: ir.Stmt, facts: Facts) -> Iterable[tuple[str, ...]]:
     match stmt:
         case ir.Assign(target=target, value=value):
             yield from _bound(ir.target_names(target), value, facts, trusted)
+            if plain(value) is not None:
+                return
         case ir.For(target=target, iter=iterable):
             yield from _bound(ir.target_names(target), iterable, facts, trusted)
         case ir.Update(target=ir.Index() as target, value=value) if stmt.origin.role == "adjoint":
