@@ -81,7 +81,8 @@ def test_what_no_branch_is_left_of():
     gradient = tl.grad(shifted)
     gradient(VECTOR, None, "same", False)
     assert "if " not in code(gradient)
-    assert gradient.source.startswith("# for shift: None, mode: 'same', flag: False, x: float[:]")
+    types = "shift: None, mode: 'same', flag: False, x: float[:]"
+    assert types in gradient.source
     with pytest.raises(ValueError, match="other"):
         gradient(VECTOR, None, "other")
     np.testing.assert_allclose(gradient(VECTOR), np.cos(VECTOR - 0.5))

@@ -129,12 +129,12 @@ def test_nothing_is_summed_where_the_call_shows_equal_lengths(function: Any) -> 
         assert "unbroadcast" not in derivative.source
 
 
-def test_the_header_says_which_axes_are_equally_long() -> None:
+def test_the_text_says_which_axes_are_equally_long() -> None:
     derivative = tl.grad(lambda x, w, n, b: np.sum(np.tanh(x @ w + b)) * n, wrt=(0, 1, 3))
     derivative(np.ones((4, 3)), np.ones((3, 2)), 2, np.ones(2))
-    assert "# for x: float[:, m], w: float[m, k], n: int, b: float[k]" in derivative.source
+    assert "x: float[:, m], w: float[m, k], n: int, b: float[k]" in derivative.source
     derivative(np.ones((4, 3)), np.ones((3, 2)), 2, np.ones(1))
-    assert "# for x: float[:, m], w: float[m, :], n: int, b: float[1]" in derivative.source
+    assert "x: float[:, m], w: float[m, :], n: int, b: float[1]" in derivative.source
 
 
 def test_an_example_of_objects_tells_their_ranks() -> None:

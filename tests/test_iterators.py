@@ -174,3 +174,15 @@ def test_groups(f):
 def test_groups_that_python_has_used_up_are_refused():
     with pytest.raises(tl.UnsupportedError, match="group"):
         tl.grad(grouped_later)(np.array([0.3, 1.2]))
+
+
+def exchanged_before(a, b):
+    p = list(itertools.accumulate(a, lambda u, v: u * 0.5 + v))
+    if p[1] > 0.1:
+        a, b = b, a
+    return np.sum(a * b * b) + p[-1]
+
+
+def test_names_that_are_exchanged():
+    """Whether they are whole numbers was asked of each by the other, without end."""
+    tl.check_grads(exchanged_before, (X[0], X[1]))

@@ -12,6 +12,7 @@ import pytest
 
 import tangentlike as tl
 from tests import agreement
+from tests.generator_orders import SECOND_ORDER, expected_curvature
 
 X = np.array([0.5, 0.7, 0.9])
 PROGRAMS: list[Callable[..., Any]] = []
@@ -310,3 +311,25 @@ def test_items_of_what_may_be_a_list_are_written_where_they_lie(f: Any) -> None:
     expected = agreement.slope(f, (x,), [v])
     assert tl.jvp(f, (x,), (v,))[1] == pytest.approx(expected, rel=1e-6)
     assert tl.grad(f)(x) @ v == pytest.approx(expected, rel=1e-6)
+
+
+def copied_then_written(b: Any, m: Any) -> Any:
+    q = np.asfortranarray(m)  # (a copy, of a matrix in C order)
+    q[0] = np.sin(b)
+    return np.sum(np.sin(m)) + np.sum(q**3)
+
+
+def transposed_then_written(b: Any, m: Any) -> Any:
+    q = m.T.ravel()
+    q[1:3] *= b[:2]
+    return np.sum(m**3) + np.sum(q**2)
+
+
+@pytest.mark.parametrize("f", [copied_then_written, transposed_then_written])
+def test_the_tangent_of_a_tangent_of_a_copy_is_a_copy(f: Any) -> None:
+    """It was the tangent of what is copied, and what is written into the copy was found there."""
+    args = np.array([0.7, 0.3, 1.1]), np.arange(9.0).reshape(3, 3) * 0.2
+    along = [agreement.directions_for(args, (0, 1), seed) for seed in (5, 6)]
+    expected = expected_curvature(f, args, *along)
+    for way in SECOND_ORDER:
+        assert way(f, args, (0, 1), *along, []) == pytest.approx(expected, rel=1e-5), way

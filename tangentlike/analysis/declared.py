@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..frontend.structures import is_object, structure_of
-from ..ir.kind import BOOL, FLOAT, INT, MANY, OTHER, UNKNOWN, Dim, Kind
+from ..ir.kind import BOOL, FLOAT, INT, MANY, NOTHING, OTHER, UNKNOWN, Dim, Kind
 from ..pytree.leaves import is_array
 
 COMPLEX = Kind("number", "complex", ())
@@ -128,7 +128,9 @@ def _example(value: Any, name: str, symbols: dict[int, str], above: tuple[Any, .
         return Kind("array", _dtype_class(np.dtype(value.dtype)), dims)
     if is_object(value) or isinstance(value, (set, frozenset)):
         return structure_of(value, ranks=True)
-    return OTHER if value is None or isinstance(value, (str, bytes)) else UNKNOWN
+    if value is None:
+        return NOTHING
+    return OTHER if isinstance(value, (str, bytes)) else UNKNOWN
 
 
 def _example_sequence(

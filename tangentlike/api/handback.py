@@ -90,6 +90,8 @@ def _on_demand(function: HandedBack, name: str) -> Any:
         if name == "__wrapped__":
             raise AttributeError(f"no `__wrapped__`: {refusal.message}") from None
         raise
+    if name == "source":
+        function.__dict__[name] = (function._served or operator.derive()).text
     return function.__dict__[name]
 
 
@@ -194,7 +196,7 @@ def _shown(function: Any) -> str | None:
     from ..codegen.print.html import derivative_page
 
     operator: Operator = function.__tangentlike__
-    if "source" not in function.__dict__ and missing_names(operator.primal.function):
+    if "__wrapped__" not in function.__dict__ and missing_names(operator.primal.function):
         return None
     try:
         source = function.source
@@ -217,7 +219,7 @@ def _saved(operator: Operator, *args: Any, **kwargs: Any) -> Saved:
 
 def _source_for(operator: Operator, *args: Any, **kwargs: Any) -> str:
     """The text of the derivative for arguments of these types."""
-    return _specialized(operator, args, kwargs)[0].derived.source
+    return _specialized(operator, args, kwargs)[0].text
 
 
 def _specialized(
@@ -237,7 +239,7 @@ class Versions(Mapping[str, str]):
 
     def _texts(self) -> dict[str, str]:
         return {
-            ", ".join(f"{name}: {text}" for name, text in made.module.types): made.source
+            ", ".join(f"{name}: {text}" for name, text in made.derived.module.types): made.text
             for made in self._operator.derive().made_versions()
         }
 
@@ -274,6 +276,6 @@ def finish(function: Any, chosen: Derivation | None = None) -> None:
     if operator.seeds:
         primal = operator.primal
         function.__signature__ = replace(primal, function=emitted).signature
-    function.source = derived.source
+    function.__dict__.pop("source", None)  # (made when it is asked for)
     function.stages = derived.stages
     function.__wrapped__ = emitted

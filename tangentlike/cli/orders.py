@@ -61,7 +61,7 @@ class Order:
         if self.show:
             text = derived.stages[self.show]
         elif self.standalone:
-            text = derived.__tangentlike__.derive().derived.standalone()
+            text = derived.__tangentlike__.derive().standalone()
         else:
             text = str(derived.source)
         return str(text).rstrip("\n") + "\n"

@@ -244,10 +244,9 @@ class Derivation:
         """The derivation that served the call before."""
         return self._latest[1]
 
-    def made_versions(self) -> list[Derived]:
+    def made_versions(self) -> list[Derivation]:
         """What calls were served by, one for each types of arguments."""
-        chosen = dict.fromkeys(self._versions.values())
-        return [version.derived for version in chosen]
+        return list(dict.fromkeys(self._versions.values()))
 
     def _suited(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Derivation:
         found = self
@@ -500,6 +499,28 @@ class Derivation:
     def is_gradient(self) -> bool:
         """Whether the emitted function has the parameters of the function."""
         return self.request.mode in ("grad", "value_and_grad")
+
+    @cached_property
+    def text(self) -> str:
+        """The text of the emitted functions as it stands by itself: it checks the types of its
+        arguments where it relies on them."""
+        return self.derived.guarded() if self._relies_on_types else self.derived.untyped
+
+    def standalone(self) -> str:
+        """The text of a file that needs only NumPy."""
+        return self.derived.standalone(self._relies_on_types)
+
+    @cached_property
+    def _relies_on_types(self) -> bool:
+        """Whether the derivative is another than that for arguments of any types."""
+        if not self.derived.module.types or self.primal.inner is not None:
+            return bool(self.derived.module.types)
+        request = replace(self.request, example=None, structures=())
+        try:
+            general = derivation_of(self.primal, request).settled().derived
+        except TangentlikeError:
+            return True
+        return self.derived.untyped != general.untyped
 
     @property
     def emitted(self) -> Any:

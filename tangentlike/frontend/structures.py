@@ -20,7 +20,19 @@ import numpy as np
 
 from .. import runtime
 from ..errors import TangentlikeError
-from ..ir.kind import FUNCTION, MANY, NONE, NOTHING, SET, UNKNOWN, Deciding, Dim, Exact, Kind
+from ..ir.kind import (
+    FUNCTION,
+    LETTERS,
+    MANY,
+    NONE,
+    NOTHING,
+    SET,
+    UNKNOWN,
+    Deciding,
+    Dim,
+    Exact,
+    Kind,
+)
 from ..pytree import leaves
 from .owners import is_machinery, is_pythons
 
@@ -68,7 +80,7 @@ def _with_sizes(
     """
     arrays = {name: given[name].shape for name, kind in found if kind.form == "array"}
     counts = collections.Counter(size for shape in arrays.values() for size in shape)
-    letters = (letter for letter in _LETTERS if letter not in given)
+    letters = (letter for letter in LETTERS if letter not in given)
     names: dict[int, Dim] = {1: 1}
     for name, shape in arrays.items():
         for axis, size in enumerate(shape):
@@ -79,9 +91,6 @@ def _with_sizes(
         if name in arrays:
             kind = replace(kind, shape=tuple(names[size] for size in arrays[name]))
         yield name, kind
-
-
-_LETTERS = "nmkpqrstdghjuvw"
 
 
 def with_exact(required: Structures, given: Mapping[str, Any]) -> Structures:

@@ -9,8 +9,9 @@ a size that is not 1: such an axis is never broadcast.
 
 from __future__ import annotations
 
+import collections
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import Union
@@ -376,9 +377,47 @@ def described(kind: Kind) -> str:
     return "object" if kind.module is None else getattr(kind.module, "__name__", "module")
 
 
+def described_types(kinds: Mapping[str, Kind]) -> tuple[tuple[str, str], ...]:
+    """The kinds of parameters as a reader knows them, those of which nothing is known left out;
+    axes that are equally long have a letter in common.
+
+    >>> sizes = Kind("array", "float", ("w.0!", "w.1!")), Kind("array", "float", ("w.1!",))
+    >>> described_types({"w": sizes[0], "x": sizes[1]})
+    (('w', 'float[:, n]'), ('x', 'float[n]'))
+    """
+    counts = collections.Counter(size for kind in kinds.values() for size in _sizes(kind))
+    letters = (f"{letter}{MANY}" for letter in LETTERS if letter not in kinds)
+    taken: dict[Dim, Dim] = {size: size for size in counts if _described_size(size) != ":"}
+    for size, count in counts.items():
+        if size not in taken and count > 1 and is_named(size):
+            taken[size] = next((letter for letter in letters if letter not in taken), size)
+    return tuple((n, described(_resized(k, taken))) for n, k in kinds.items() if k != UNKNOWN)
+
+
+LETTERS = "nmkpqrstdghjuvw"  # the names of sizes
+
+
+def _sizes(kind: Kind) -> Iterator[Dim]:
+    """The sizes of the axes of a kind and of what it holds; one of all items counts twice."""
+    yield from kind.shape if isinstance(kind.shape, tuple) else ()
+    inside = (*(kind.items or ()), *(field for _, field in kind.fields), *kind.among)
+    for part in (*inside, *([kind.item] * 2 if kind.item is not None else [])):
+        yield from _sizes(part)
+
+
+def _resized(kind: Kind, sizes: Mapping[Dim, Dim]) -> Kind:
+    """A kind with other names of sizes."""
+    kind = kind.map_inside(lambda part: _resized(part, sizes))
+    if not isinstance(kind.shape, tuple):
+        return kind
+    return kind.with_shape(tuple(sizes.get(size, size) for size in kind.shape))
+
+
 def _described_size(size: Dim) -> str:
+    if size is None:
+        return "?"
     text = str(size).removesuffix(MANY)
-    return text if size == 1 or (size is not None and text.isalpha()) else ":"
+    return text if size == 1 or text.isalpha() else ":"
 
 
 def _described_object(kind: Kind) -> str:

@@ -160,7 +160,8 @@ Atom = (Var, Const, Ref)
 class Origin:
     """Where a statement comes from: the user's line, its part in the result, the rule used.
 
-    `role` is "primal", "adjoint", "tangent", "save" or "restore".
+    `role` is "primal", "adjoint", "tangent", "save" or "restore"; in a text that stands by itself
+    also "check", of its arguments.
     """
 
     place: Place

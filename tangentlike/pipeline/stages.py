@@ -26,14 +26,16 @@ from ..codegen.optimize.packs import saved_together
 from ..codegen.optimize.plain_names import plainly_named
 from ..codegen.optimize.tapes import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
+from ..codegen.print.guards import guarded
+from ..codegen.print.header import types_line
 from ..codegen.print.module import scopes_of
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
 from ..frontend.meanings import Meanings, noting
-from ..frontend.structures import Structures, as_asked
+from ..frontend.structures import as_asked
 from ..frontend.verify import check
-from ..ir.kind import UNKNOWN, Deciding, Kind, described
+from ..ir.kind import UNKNOWN, Deciding, Kind, described_types
 from ..pytree.reach import Reach
 from ..rules.book import RuleBook, default_book
 from ..rules.foreign import ForeignBook
@@ -125,11 +127,23 @@ class Derived:
             again=again,
         )
 
-    def standalone(self) -> str:
-        """The text of a file that needs only NumPy."""
-        if self.again is not None:
-            return self.whole().standalone()
-        return standalone(self.module, self.lowered.scope, self.scopes)
+    @property
+    def untyped(self) -> str:
+        """The text without the comment that says which types it is for."""
+        return self.source.split("\n", len(types_line(self.module.types)))[-1].lstrip("\n")
+
+    def guarded(self) -> str:
+        """The text where it stands by itself: it checks the types that it was made for."""
+        made = self.whole()
+        return emit(
+            guarded(made.module, len(self.functions)), made.lowered.scope, made.scopes
+        ).source
+
+    def standalone(self, checks: bool = False) -> str:
+        """The text of a file that needs only NumPy, and `checks` the types it was made for."""
+        made = self.whole()
+        module = guarded(made.module, len(self.functions)) if checks else made.module
+        return standalone(module, made.lowered.scope, made.scopes)
 
 
 @dataclass(frozen=True)
@@ -375,10 +389,7 @@ def _derive(
     if reading.lent:
         place = lowered.function.place
         given.update(structures_of_lent(lowered.scope, reading.lent, place))
-    if request.example is not None:
-        bound = inspect.signature(fn).bind_partial(*request.example)
-        examples = kinds_from_example(bound.arguments)
-        given.update((name, kind) for name, kind in examples.items() if kind != UNKNOWN)
+    given.update(_exemplified(fn, request))
     stated = {name: kind for name, kind in stated_classes(fn).items() if name not in given}
     if stated:
         with contextlib.suppress(UnsupportedError):  # (a call may tell of another class)
@@ -435,9 +446,22 @@ def _refuse_made(functions: tuple[ir.Function, ...], lowered: Lowered, request: 
         refuse_unwrapped((lowered.function, *functions))
 
 
-def _described(structures: Structures) -> tuple[tuple[str, str], ...]:
-    """What the text says that it is for."""
-    return tuple((name, described(kind)) for name, kind in structures if kind != UNKNOWN)
+def _exemplified(fn: Callable[..., Any], request: Request) -> dict[str, Kind]:
+    """What the example says of the arguments."""
+    if request.example is None:
+        return {}
+    bound = inspect.signature(fn).bind_partial(*request.example)
+    examples = kinds_from_example(bound.arguments)
+    return {name: kind for name, kind in examples.items() if kind != UNKNOWN}
+
+
+def _types(
+    fn: Callable[..., Any], request: Request, asked: Deciding
+) -> tuple[tuple[str, str], ...]:
+    """What the text says that it is for: what a call asked of its arguments, and the example."""
+    return described_types(
+        {**dict(as_asked(request.structures, asked)), **_exemplified(fn, request)}
+    )
 
 
 def _finished(
@@ -511,7 +535,7 @@ def _derived(
         if request.target == "cupy-fused":
             run.made = _fused(run.made, lowered.scope, build)
         run.made, asked = plainly_named(run.made, build.facts), frozenset(build.methods.asked)
-        apart = ir.Module(run.made, _described(as_asked(request.structures, asked)))
+        apart = ir.Module(run.made, _types(fn, request, asked))
         run.made = _finished(run.made, request, build)
     with build.record.stage("emitted"):
         module = ir.Module(run.made, apart.types)

@@ -457,17 +457,18 @@ class _Spelling:
             return None
         return None
 
-    def _is_number(self, expr: ir.Expr) -> bool:
-        """Whether it is made of whole numbers and texts only, as far as one sees here."""
+    def _is_number(self, expr: ir.Expr, above: frozenset[str] = frozenset()) -> bool:
+        """Whether it is made of whole numbers and texts only, as far as one sees here; `above` are
+        names of which that is asked already, as where a parameter is exchanged for another."""
         match expr:
-            case ir.Var(name):
+            case ir.Var(name) if name not in above:
                 values = self.values.get(name, [])
                 once = len(values) == self.bound[name] == 1 and name not in self.grown
-                return once and self._is_number(values[0])
+                return once and self._is_number(values[0], above | {name})
             case ir.Call(fn=ir.Ref(obj=obj)):
                 return obj is range or obj is len
             case ir.Display(items=items):
-                return all(map(self._is_number, items))
+                return all(self._is_number(item, above) for item in items)
             case ir.Const(value):
                 return not isinstance(value, float)
         return False

@@ -74,7 +74,7 @@ def adjoint_of_imag(y, g, like):
 
 @rule(runtime.mirrored_view, view="maybe", kind=first)
 def mirrored_view(y, view, base, like, like_base):
-    y_dot = view_dot
+    y_dot = mirrored_view(view_dot, view_dot, y, view)  # (y may be a copy)
     view_bar = y_bar
     base_bar = 0
     like_bar = 0
@@ -337,6 +337,7 @@ nondifferentiable(
     runtime.require_no_dict,
     runtime.require_no_dicts,
     runtime.require_sequence,
+    runtime.require_types,
     runtime.leave_raising,
 )
 

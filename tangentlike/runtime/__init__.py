@@ -311,6 +311,7 @@ from .sharing import mirrored_view
 from .signals import cropped, lagged_products, uncropped
 from .solving import Motion, Root, quadrature, solved_equation, solved_motion
 from .special import bessel_i, polygamma
+from .stated_types import require_types
 from .statements import (
     Unsuppressed,
     is_mapping,

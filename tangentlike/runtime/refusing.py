@@ -17,6 +17,7 @@ from . import (
     shadow,
     shapes,
     sharing,
+    stated_types,
     statements,
 )
 
@@ -71,5 +72,6 @@ REFUSING = frozenset(
         *shadow.REFUSALS,
         *(linalg.refuse_phases, linalg.refuse_further_vectors, linalg.refuse_full_factors),
         *sharing.REFUSALS,
+        stated_types.require_types,
     )
 )

@@ -1,3 +1,4 @@
+# for w: float[m, m], h: float[m], n: int
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,4 @@
+# for w: float[n, n], u: float[n, m], xs: float[:, m]
 import numpy as np
 
 

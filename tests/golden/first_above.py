@@ -1,3 +1,4 @@
+# for xs: float[:], level: float
 import numpy as np
 from tangentlike.runtime import add_at
 

@@ -1,3 +1,4 @@
+# for w: float[n, n], x: float[n]
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,4 @@
+# for w: float[n], x: float[m, n], y: float[m]
 import numpy as np
 from tangentlike.runtime import exp_of_difference
 

@@ -1,3 +1,5 @@
+# for w: float[n, m], b: float[m], x: float[k, n], y: float[k, m], w_dot: float[n, m]
+#     b_dot: float[m]
 import numpy as np
 
 

@@ -1,3 +1,4 @@
+# for w: float[n, m], b: float[m], x: float[k, n], y: float[k, m]
 import numpy as np
 
 

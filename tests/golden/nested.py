@@ -1,3 +1,4 @@
+# for x: float[:], n: int
 import numpy as np
 
 

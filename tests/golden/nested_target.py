@@ -1,3 +1,4 @@
+# for x: float, y: float
 import numpy as np
 from tangentlike.runtime import add_at, scalar_seed, unbroadcast, zeros_like
 

@@ -1,3 +1,4 @@
+# for xs: float[:], w: float
 from __future__ import annotations
 
 import numpy as np

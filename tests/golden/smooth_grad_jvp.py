@@ -1,3 +1,4 @@
+# for a: float[:], steps: int
 from __future__ import annotations
 
 import numpy as np

@@ -1,3 +1,4 @@
+# for spring: Spring(k: float, rest: float), x: float[:]
 from __future__ import annotations
 
 import numpy as np

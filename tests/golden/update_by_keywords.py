@@ -1,3 +1,4 @@
+# for x: float, y: float
 from tangentlike.runtime import Shadow, own, scalar_seed, unbroadcast
 
 

@@ -172,6 +172,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_values",
         "require_container",
         "require_none",
+        "require_types",
     )
 )
 # What depends on which array an argument is, not on its entries alone.

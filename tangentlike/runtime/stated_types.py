@@ -1,0 +1,134 @@
+"""What a text that was made for certain types of arguments checks of those that it is called with.
+
+Types are written as the heads of texts write them: `float[:, n]` is an array whose first axis is
+not of length 1; all axes `n` are equally long.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .records import is_array
+
+_NUMBERS = {"complex": "cfiub", "float": "fiub", "int": "iub", "bool": "b", "number": "cfiub"}
+_ENTRIES = {"complex": "c", "float": "f", "int": "iu", "bool": "b", "number": "cfiub"}
+_CONTAINERS: dict[str, Any] = {"list": list, "tuple": tuple, "dict": dict}
+
+
+def require_types(types: str, *values: Any) -> None:
+    """Check that arguments are of the types that a derivative was made for: it leaves out what
+    these do not need, and may follow one branch of a test on them.
+
+    Raises `TypeError` otherwise.
+
+    >>> require_types("w: float[n, n], b: float[n], k: float", np.eye(2), np.ones(2), 1)
+    """
+    stated = [part.partition(": ") for part in _split(types)]
+    sizes: dict[str, int] = {}
+    if not all(_fits(text, x, sizes) for (_, _, text), x in zip(stated, values, strict=True)):
+        given = ", ".join(f"{n}: {_type_of(x)}" for (n, *_), x in zip(stated, values, strict=True))
+        raise TypeError(
+            f"this derivative was made for arguments of other types: it is for {types}, and is "
+            f"called with {given}; make another from its function, with example= arguments of "
+            "these types or without example="
+        )
+
+
+def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
+    """Whether a value is of a type; `sizes` are the lengths of axes that have a name."""
+    either = _split(text, " | ")
+    if len(either) > 1:
+        return any(_fits(part, x, sizes) for part in either)
+    end = min(text.find(c) % (len(text) + 1) for c in "[(")
+    name, bracket, inside = text[:end], text[end : end + 1], _split(text[end + 1 : -1])
+    if name in _NUMBERS:
+        if bracket:
+            fits = is_array(x) and np.dtype(x.dtype).kind in _ENTRIES[name]
+            return fits and _has_axes(inside, x.shape, sizes)
+        plain = isinstance(x, (bool, int, float, complex, np.number, np.bool_))
+        return plain and np.dtype(type(x)).kind in _NUMBERS[name]
+    if bracket == "(":
+        if name not in ("dict", "tuple", "object", type(x).__name__):
+            return False
+        return all(_holds(x, *part.partition(": ")[::2], sizes) for part in inside)
+    if name in _CONTAINERS:
+        items = x.values() if isinstance(x, dict) else x
+        return isinstance(x, _CONTAINERS[name]) and _are(inside, items, name, sizes)
+    if name in ("object", "function"):
+        return name == "object" or callable(x)
+    return text in (type(x).__name__, getattr(x, "__name__", ""), repr(x))
+
+
+def _holds(x: Any, name: str, text: str, sizes: dict[str, int]) -> bool:
+    """Whether an object has an attribute, or a dict a key, of this name and type."""
+    if isinstance(x, dict):
+        return name in x and _fits(text, x[name], sizes)
+    return hasattr(x, name) and _fits(text, getattr(x, name), sizes)
+
+
+def _are(types: list[str], items: Any, name: str, sizes: dict[str, int]) -> bool:
+    """Whether what a container holds is of these types: a tuple of one for each item."""
+    if name == "tuple" and types:
+        return len(types) == len(items) and all(map(_fits, types, items, [sizes] * len(types)))
+    return not types or all(_fits(types[0], item, sizes) for item in items)
+
+
+def _has_axes(axes: list[str], shape: tuple[int, ...], sizes: dict[str, int]) -> bool:
+    if axes == ["..."]:
+        return True
+    return len(axes) == len(shape) and all(map(_is_long, axes, shape, [sizes] * len(axes)))
+
+
+def _is_long(axis: str, length: int, sizes: dict[str, int]) -> bool:
+    if axis.isdecimal():
+        return length == int(axis)
+    if axis == "?":
+        return True
+    return length != 1 and (axis == ":" or sizes.setdefault(axis, length) == length)
+
+
+def _split(text: str, separator: str = ", ") -> list[str]:
+    """The parts of a text between separators that stand in no brackets and no string."""
+    parts, depth, quote, start = [], 0, "", 0
+    for place, char in enumerate(text):
+        if quote or char in "'\"":
+            quote = (quote if char != quote else "") if quote else char
+        elif char in "[(":
+            depth += 1
+        elif char in "])":
+            depth -= 1
+        elif depth == 0 and text.startswith(separator, place):
+            parts.append(text[start:place])
+            start = place + len(separator)
+    return [*parts, text[start:]] if text else []
+
+
+def _type_of(x: Any) -> str:
+    """The type of a value as an error shows it.
+
+    >>> _type_of([np.ones((2, 3)), 1.5])
+    'list[float[2, 3], float]'
+    """
+    if is_array(x):
+        return f"{_class_of(x.dtype)}[{', '.join(map(str, x.shape))}]"
+    if isinstance(x, (bool, int, float, complex, np.number, np.bool_)):
+        return _class_of(np.dtype(type(x)))
+    if x is None or isinstance(x, str):
+        return repr(x)
+    name = type(x).__name__
+    named = x if type(x) is dict else getattr(x, "__dict__", None)
+    if named and not hasattr(x, "__name__"):
+        return f"{name}({_first_of([f'{k}: {_type_of(v)}' for k, v in named.items()])})"
+    return f"{name}[{_first_of(list(map(_type_of, x)))}]" if type(x) in (list, tuple) else name
+
+
+def _first_of(texts: list[str]) -> str:
+    """The first of what a container holds, in an error."""
+    return ", ".join(texts if len(texts) <= 4 else [*texts[:3], "..."])
+
+
+def _class_of(dtype: Any) -> str:
+    kinds = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
+    return kinds.get(np.dtype(dtype).kind, str(dtype))
