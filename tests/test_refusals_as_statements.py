@@ -112,7 +112,19 @@ def in_match(x, flag=False):
             return np.sum(x**2)
 
 
+unwrap_of_a_library = None  # it is not installed
+
+
+def by_missing_library(x, flag=False):
+    if flag:
+        _, y = unwrap_of_a_library(x, 2)
+    else:
+        y = x * x
+    return np.sum(y)
+
+
 PROGRAMS = {
+    by_missing_library: (True,),
     branch: (True,),
     other_branch: (False,),
     loop: (2,),
@@ -408,3 +420,27 @@ def test_what_stands_in_the_body_of_a_try():
             assert "unwrap" in str(refused)
         else:
             np.testing.assert_allclose(slope, 2.0 * X)
+
+
+WHEN = {"end": 0.0, "begin": 1.0}
+
+
+def number_of(when):
+    if isinstance(when, np.ndarray):
+        return when
+    try:
+        return WHEN[when]
+    except TypeError:
+        return [WHEN[x] for x in when]
+
+
+def paid(rate, when):
+    rate, when = np.broadcast_arrays(rate, when)
+    return np.sum(rate**2 * number_of(when))
+
+
+def test_a_place_in_an_outer_table_carries_no_derivative():
+    rates = np.array([1.5, 2.0])
+    np.testing.assert_allclose(tl.grad(paid)(rates, 1.0), 2.0 * rates)
+    np.testing.assert_allclose(tl.jvp(paid, (rates, 1.0), (rates, None))[1], 2.0 * rates @ rates)
+    tl.check_grads(paid, (rates, 0.5), wrt=(0, 1))

@@ -76,7 +76,7 @@ def chain_of(
                 if name in active
                 else ()
             )
-        case ir.Const() | ir.Ref():
+        case ir.Const() | ir.Ref() | ir.Index(base=ir.Ref()):  # (a place carries no derivative)
             return Chain(())
         case ir.Display():
             return Chain(tuple(_display(value, active, result_bar)))

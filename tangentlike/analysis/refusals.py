@@ -335,8 +335,10 @@ class _Check:
             return self._header(call, place)
         if record_class(call) is not None:
             return self._fields_given(call, culprit, place)
-        if obj is None or is_stop_gradient(obj) or is_python_function(obj):
-            return  # known when it runs, or read from its source
+        if is_stop_gradient(obj) or is_python_function(obj):
+            return
+        if obj is None and not isinstance(call.fn, ir.Ref):
+            return  # known when it runs (an outer name for None: a library that is not there)
         if written_position(obj) is not None or self.book.find(obj) is not None:
             return
         if self.book.is_nondifferentiable(obj):
@@ -365,6 +367,12 @@ class _Check:
                 f"{self._reason(culprit)} Call the function by its name, pass it to a function, "
                 f"or give it `{culprit}` as an argument where it is called.",
                 "objects",
+            )
+        if obj is None:
+            return UnsupportedError(
+                f"`{name}` is called, which is None here",
+                place,
+                "Most often it stands for a library that is not installed.",
             )
         own = own_way_of_making(obj)
         if own and not is_installed(module_of(obj)):
