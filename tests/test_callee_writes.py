@@ -323,3 +323,71 @@ def test_effects_found_with_an_estimate_are_found_again() -> None:
 
     effects = CalleeEffects(lambda fn: fn, find)
     assert [effects.of(fn) for fn in (writes, calls)] == [Effects(frozenset("x"))] * 2
+
+
+# ---------------------------------------------- into items of a list that only the callee is given
+
+
+def _fill_first(items, v):
+    items[0][:] = v
+
+
+def _add_to_first(items, v):
+    items[0] += v
+
+
+def _fill_all(items, v):
+    for item in items:
+        item[:] = v
+
+
+def _fill_deep(items, v):
+    items[0]["k"][:] = v
+
+
+def in_a_list_made_for_the_call(x, b):
+    _fill_first([b], x * x)
+    return np.sum(b * x)
+
+
+def in_a_tuple(x, b):
+    c = b * 1.0
+    _fill_first((c, x), x * x)
+    return np.sum(c * x)
+
+
+def updated_in_a_list(x, b):
+    parts = [b]
+    _add_to_first(parts, x * x)
+    return np.sum(b * x)
+
+
+def in_two_items(x, b):
+    c, d = b * 1.0, b * 2.0
+    _fill_all([c, d], x * x)
+    return np.sum(c * d)
+
+
+def in_nested_containers(x, b):
+    _fill_deep([{"k": b}], x * x)
+    return np.sum(b * x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        in_a_list_made_for_the_call,
+        in_a_tuple,
+        updated_in_a_list,
+        in_two_items,
+        in_nested_containers,
+    ],
+)
+def test_what_a_callee_writes_into_items(f):
+    x, b = np.array([0.3, 0.5, 0.7]), np.array([1.0, -2.0, 0.5])
+    ends = [(f(x + 1e-6 * d, b.copy()), f(x - 1e-6 * d, b.copy())) for d in np.eye(3)]
+    expected = np.array([(up - down) / 2e-6 for up, down in ends])
+    np.testing.assert_allclose(tl.grad(f)(x, b), expected, rtol=1e-6)
+    for seed in (np.ones(3), b):
+        change = tl.jvp(f, (x, b), (seed, None))[1]
+        np.testing.assert_allclose(change, expected @ seed, rtol=1e-6)

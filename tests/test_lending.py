@@ -86,6 +86,24 @@ def in_an_inner_derivative(x):
     return np.sum(tl.grad(lambda y: np.sum(y * y * WORK))(x))
 
 
+def in_a_list_that_is_repeated(x):
+    memory = [WORK] * 2
+    memory[1][:] = x * x
+    return np.sum(WORK * x)
+
+
+def in_joined_lists(x):
+    memory = [WORK, WEIGHTS] + [x]
+    memory[0][:] = x * x
+    return np.sum(WORK * x)
+
+
+def by_a_ufunc_at_places(x):
+    WORK[:] = 1.0
+    np.add.at(WORK, [0, 0], x[:2] ** 2)
+    return np.sum(WORK * x)
+
+
 def _with_a_captured_buffer():
     work = np.empty(3)
 
@@ -117,6 +135,9 @@ CHANGING = [
     steps_a_simulation,
     in_a_function_inside,
     in_an_inner_derivative,
+    in_a_list_that_is_repeated,
+    in_joined_lists,
+    by_a_ufunc_at_places,
     _with_a_captured_buffer(),
     remembers,
 ]

@@ -398,4 +398,6 @@ class _Reader:
             for source in sources:
                 if source != target:
                     self.flow.edge(source, self.inside(target))
+            if self.inside(target) != target:
+                self.flow.edge(target, self.inside(target))
             self._link(target)

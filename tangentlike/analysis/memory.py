@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -250,24 +250,33 @@ class Sources:
         return [e for e in ir.children(call) if not isinstance(e, ir.Ref)]
 
     def written(self, stmt: ir.Stmt) -> tuple[str, ...]:
-        """The names a statement writes through (not those it binds)."""
+        """The nodes a statement writes through (not the names it binds)."""
+        return tuple(sorted(frozenset().union(*(self.reached(*p) for p in self.places(stmt)))))
+
+    def reached(self, place: ir.Expr, how: str) -> frozenset[str]:
+        """The nodes by which one of the `places` that a statement writes is reached."""
+        if how in ("path", "item"):
+            bases = base_names(place)
+            return bases | frozenset(map(element, bases if how == "item" else ()))
+        return self.nodes(place) | (self.elements(place) if how == "whole" else frozenset())
+
+    def places(self, stmt: ir.Stmt) -> Iterator[tuple[ir.Expr, str]]:
+        """What a statement writes in place, and how: on the "path" to an entry of it, in an "item"
+        or attribute that may be an array, where it is "given" to what writes it, or as a "whole",
+        with all that it holds."""
         match stmt:
             case ir.Update(target=ir.Index() as target) if self._may_hold_arrays(target):
-                bases = base_names(target)  # `xs[0] += v` writes into the item, if it is an array
-                return tuple(sorted(bases | {element(name) for name in bases}))
-            case ir.Update(target=ir.Attribute(base, _)):
-                bases = base_names(base)  # (the array in the attribute, or the attribute)
-                return tuple(sorted(bases | {element(name) for name in bases}))
-            case ir.Store() | ir.Update(target=ir.Index()):
-                return tuple(sorted(base_names(stmt.target)))
-            case ir.Update(target=ir.Var(name)):
-                return (name,) if self.holds_memory(stmt.target) else ()
-            case ir.Do(value=ir.Call(fn=ir.Var()) as call):
-                return tuple(sorted(self._all(ir.children(call)) | self._written_by(call)))
+                yield target, "item"  # `xs[0] += v` writes into the item, if it is an array
+            case ir.Update(target=ir.Attribute() as target):
+                yield target, "item"  # (the array in the attribute, or the attribute)
+            case ir.Store(target=target) | ir.Update(target=ir.Index() as target):
+                yield target.base, "path"
+            case ir.Update(target=ir.Var() as target) if self.holds_memory(target):
+                yield target, "path"
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
-                return tuple(sorted(self._written_by(call)))
-            case _:
-                return ()
+                if isinstance(stmt, ir.Do) and isinstance(call.fn, ir.Var):
+                    yield from ((part, "whole") for part in ir.children(call))
+                yield from self._places_given(call)
 
     def _is_left_alone(self, call: ir.Call) -> bool:
         """Whether a call is that of a function or a method which only the running program knows,
@@ -304,30 +313,24 @@ class Sources:
         containers = ("list", "tuple", "dict", "unknown")
         return self.kind_of(item.base).form in containers and self.holds_memory(item)
 
-    def _written_by(self, call: ir.Call) -> frozenset[str]:
-        found: set[str] = set()
-        for out in outputs(call, self.kinds):
-            found |= self._all((out,))
+    def _places_given(self, call: ir.Call) -> Iterator[tuple[ir.Expr, str]]:
+        yield from ((out, "whole") for out in outputs(call, self.kinds))
         if isinstance(call.fn, ir.Ref) and _only_computes(call.fn):
-            return frozenset(found)
+            return
         match call.fn:
             case ir.Attribute(base, method) if method in MUTATING_METHODS:
-                found |= base_names(base)
+                yield base, "path"
         if call.args and written_position(rule_object(call, self.kinds)) is not None:
-            found |= self.nodes(call.args[0])
+            yield call.args[0], "given"
         effects = self.effects(call)
         unknown = effects is None and self.view_of(call) == "user"
         unknown = unknown and (may_write(call.fn) or self._is_left_alone(call))
         if unknown or effects is UNSEEN:
-            found |= self._all(ir.arguments(call))
-        elif effects is not None:
+            yield from ((part, "whole") for part in ir.arguments(call))
+        elif effects is not None and effects.written:
             actuals = self.bind(call)
-            for formal in sorted(effects.written):
-                if formal in actuals and formal in effects.inside:
-                    found |= self._all((actuals[formal],))
-                elif formal in actuals:
-                    found |= self.nodes(actuals[formal])
-        return frozenset(found)
+            for formal in sorted(effects.written & actuals.keys()):
+                yield actuals[formal], "whole" if formal in effects.inside else "given"
 
 
 @ir.of_node

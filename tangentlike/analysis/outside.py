@@ -1,141 +1,269 @@
-"""Arrays that belong to the module, or to an enclosing function, and are written in place.
+"""What belongs to the module, or to an enclosing function, and is changed there.
 
-    TOTAL = np.zeros(3)
+    TOTAL, LOG = np.zeros(3), []
 
     def add(x):             def loss(x):
         TOTAL[:] += x           add(x * x)
-                                return np.sum(TOTAL * x)
+        LOG.append(x)           return np.sum(TOTAL * x)
 
 The adjoint of `TOTAL` would live outside of every function that is differentiated, and what is
-written to it in the primal sweep cannot be restored: who else reads it is not known. So a write
-that carries derivatives is refused in both modes, also if a callee does it, and a write that
-carries none is refused in reverse mode where the function reads the array as well. What a helper
-gives back (`def total(): return TOTAL`) is followed; `outer_arrays` says what that is.
+written to it in the primal sweep cannot be restored: who else reads it is not known. So a change
+that carries derivatives is refused in both modes, also if a callee makes it, and a write that
+carries none is refused in reverse mode where the function reads the array as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
-
-import numpy as np
 
 from .. import ir
 from ..errors import Place, UnsupportedError
 from ..frontend.marks import mark_of
 from ..frontend.owners import is_of_runtime, is_operation
-from ..frontend.structures import is_object
+from ..ir.kind import FUNCTION
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
-from .memory import Sources, element
-from .operations import MUTATING_METHODS, in_source, is_python_function, operands, written_position
-from .outer_arrays import Held, OuterArrays, is_cached, is_outer_array, live, reads_of
-from .outer_containers import NONE, Boxes, OuterContainers, is_box, put_names
+from .memory import Effects, Sources, base_names, element, key_parts
+from .operations import in_source, is_python_function, operands
+from .outer_objects import (
+    Found,
+    arrays_of,
+    inside,
+    is_cached,
+    itself,
+    lasting_defaults,
+    live,
+    reads_of,
+)
 from .outputs import outputs
+from .sharing import container_stores
+
+_NONE = frozenset[str]()
+_SOME_ITEM = ir.Var("(item)")  # the key of the item that a loop is at
+_RUNNING = (zip, enumerate, reversed, sorted)  # what runs over items of its arguments
 
 
 @dataclass(frozen=True)
-class OuterWrites:
-    """What a function does with what lies outside of it: the arrays that it writes, by their id,
-    the parameters whose derivatives go out with that, and the arrays that it may give back or
-    read; the containers that it puts something into, and those that it may give back."""
+class OuterEffects:
+    """What a function does with what lies outside of it: the arrays that it writes and the
+    containers that it puts something into, the parameters whose derivatives go out with that,
+    what it reads, what it may give back, and what that may hold."""
 
-    arrays: Mapping[int, ir.Ref] = field(default_factory=dict)
+    written: Found = field(default_factory=dict)
     carried: frozenset[str] = frozenset()
-    read: Mapping[int, ir.Ref] = field(default_factory=dict)
-    returned: Mapping[int, ir.Ref] = field(default_factory=dict)
-    changed: Mapping[int, ir.Ref] = field(default_factory=dict)
-    boxes: Boxes = NONE
+    read: Found = field(default_factory=dict)
+    returned: Found = field(default_factory=dict)
+    held: Found = field(default_factory=dict)  # by what is returned
+
+
+@dataclass(frozen=True)
+class OuterSources(Sources):
+    """The alias analysis of one function with the outer objects as its nodes: which of them the
+    value of an expression may be, or share memory with, and which its items.
+
+    An item of a container that only the run can tell stands for all of them."""
+
+    effects_outside: Callable[[ir.Call], OuterEffects] = lambda call: OuterEffects()
+    refs: dict[str, ir.Ref] = field(default_factory=dict)  # what the nodes stand for
+    names: dict[str, frozenset[str]] = field(default_factory=dict)  # and the names of the function
+
+    def follow(self, function: ir.Function) -> OuterSources:
+        """Go through the statements until nothing new is found."""
+        changed = True
+        while changed:
+            changed = False
+            for stmt in ir.statements(function.body):
+                for name, found in self._bound(stmt):
+                    known = self.names.get(name, _NONE)
+                    if not found <= known:
+                        self.names[name], changed = known | found, True
+        return self
+
+    def found(self, nodes: Iterable[str]) -> dict[str, ir.Ref]:
+        return {node: self.refs[node] for node in sorted(nodes)}
+
+    def nodes(self, expr: ir.Expr) -> frozenset[str]:
+        known = live(expr)
+        if known is not None:
+            return self._noted(itself(known))
+        match expr:
+            case ir.Var(name):
+                return self.names.get(name, _NONE) if self.holds_memory(expr) else _NONE
+            case ir.Index(base, key) if self._gives_numbers(base, key):
+                return _NONE
+            case ir.Call():
+                return super().nodes(expr) | self._noted(self._given_by(expr).returned)
+        return super().nodes(expr)
+
+    def elements(self, expr: ir.Expr) -> frozenset[str]:
+        known = live(expr)
+        if known is not None:
+            return self._noted(inside(known))
+        match expr:
+            case ir.Var(name):
+                return self.names.get(element(name), _NONE)
+            case ir.Call():
+                return super().elements(expr) | self._noted(self._given_by(expr).held)
+        return super().elements(expr)
+
+    def changed_by(self, stmt: ir.Stmt) -> dict[str, ir.Ref]:
+        """The outer objects that a statement writes, or puts something into."""
+        return self.found(self.written(stmt))
+
+    def reached(self, place: ir.Expr, how: str) -> frozenset[str]:
+        if how == "item":
+            assert isinstance(place, ir.Index | ir.Attribute)
+            return self.nodes(place) | self.nodes(place.base)
+        return self.nodes(place) | (self.elements(place) if how == "whole" else _NONE)
+
+    def written_through(self, stmt: ir.Stmt) -> set[int]:
+        """The expressions by which a statement names what it writes, and which read nothing."""
+        places = [place for place, _ in self.places(stmt)]
+        return set(map(id, (*places, *(p.base for p in places if isinstance(p, ir.Attribute)))))
+
+    def _item_of(self, base: ir.Expr) -> frozenset[str]:
+        return self.elements(base) | arrays_of(self.found(self.nodes(base))).keys()
+
+    def _noted(self, found: Found) -> frozenset[str]:
+        self.refs.update(found)
+        return frozenset(found)
+
+    def _given_by(self, call: ir.Call) -> OuterEffects:
+        if not _is_read(call, self) or not self.holds_memory(call):
+            return OuterEffects()
+        if is_cached(_fn(call)):  # (gives the same object again)
+            return OuterEffects(returned=itself(_fn(call)), held=itself(_fn(call)))
+        return self.effects_outside(call)
+
+    def _gives_numbers(self, base: ir.Expr, key: ir.Expr) -> bool:
+        """Whether an item is a number, whichever of the arrays it is of."""
+        parts, arrays = key_parts(key), self.nodes(base)
+        if not arrays or not all(p is _SOME_ITEM or self.kind_of(p).integer for p in parts):
+            return False
+        return all(getattr(self.refs[n].obj, "ndim", -1) == len(parts) for n in arrays)
+
+    def _bound(self, stmt: ir.Stmt) -> Iterator[tuple[str, frozenset[str]]]:
+        """Names that a statement binds, or puts something into, and what that may be."""
+        match stmt:
+            case ir.Assign(target=str(name)) if self.kind_of(ir.Var(name)) == FUNCTION:
+                pass  # (what it gives is no outer object)
+            case ir.Assign(target=str(name), value=value):
+                yield name, self.nodes(value)
+                yield element(name), self.elements(value)
+            case ir.Assign(target=target, value=value):
+                yield from self._items_bound(target, self.nodes(value) | self.elements(value))
+            case ir.For(target=target, iter=value):
+                for part in _run_over(value):
+                    item = self.nodes(ir.Index(part, _SOME_ITEM)) | self.elements(part)
+                    yield from self._items_bound((target,), item)
+            case ir.Store(target=target, value=value):
+                held = self.nodes(value) | self.elements(value)
+                yield from ((element(base), held) for base in base_names(target))
+        for base, held in container_stores(stmt, self):
+            yield element(base), held
+
+    def _items_bound(
+        self, target: ir.Target, items: frozenset[str]
+    ) -> Iterator[tuple[str, frozenset[str]]]:
+        for name in ir.target_names(target):
+            yield name, items
+            yield element(name), items
+
+
+def _run_over(value: ir.Expr) -> tuple[ir.Expr, ...]:
+    """What a loop takes its items from: `a` and `b` for `zip(a, b)`."""
+    match value:
+        case ir.Call(fn=ir.Ref(obj=obj), args=args) if any(obj is known for known in _RUNNING):
+            return tuple(part for arg in args for part in _run_over(arg))
+        case _:
+            return (value,)
 
 
 @dataclass
 class Outside:
-    """The outer arrays of one transform: what its functions write, and what they read. `body`
+    """The outer objects of one transform: what its functions write, and what they read. `body`
     gives a user's function in the normal form, `sources` what its expressions may share.
-    `touched` are all that any of them reads or writes."""
+    `touched` are all arrays that any of them reads or writes."""
 
     body: Callable[[Any], ir.Function]
     sources: Callable[[ir.Function], Sources]
     book: Any
-    written: dict[int, ir.Ref] = field(default_factory=dict)
-    read: dict[int, Place] = field(default_factory=dict)
-    touched: dict[int, ir.Ref] = field(default_factory=dict)
+    written: dict[str, ir.Ref] = field(default_factory=dict)
+    read: dict[str, Place] = field(default_factory=dict)
+    touched: dict[str, ir.Ref] = field(default_factory=dict)
     changes: bool = False  # whether any of them is written
-    _known: dict[int, OuterWrites] = field(default_factory=dict)
+    _known: dict[int, OuterEffects] = field(default_factory=dict)
     _flow: dict[int, Any] = field(default_factory=dict)  # of functions that are called
 
-    def of_callee(self, obj: Any) -> OuterWrites:
-        """What a user's function writes outside, itself or by what it calls."""
+    def of_callee(self, obj: Any) -> OuterEffects:
+        """What a user's function does outside, itself or by what it calls."""
         if id(obj) not in self._known:
-            self._known[id(obj)] = OuterWrites()  # (a recursive call adds nothing)
+            self._known[id(obj)] = OuterEffects()  # (a recursive call adds nothing)
             function = self.body(obj)
-            self._known[id(obj)] = self.writes(function, self.sources(function), called=True)
+            self._known[id(obj)] = self.effects(function, self.sources(function), called=True)
         return self._known[id(obj)]
 
-    def of_call(self, call: ir.Call, sources: Sources) -> OuterWrites:
+    def of_call(self, call: ir.Call, sources: Sources) -> OuterEffects:
         """What the call of a user's function does outside of it: also with the defaults of
         parameters that it is given nothing for, which stay as they are left for the next call."""
-        obj = _callee(call)
+        obj = _fn(call).obj
         found = self.of_callee(obj)
         effects = sources.effects(call)
         if effects is None or not (effects.written | effects.returned):
             return found
         kept = lasting_defaults(obj, sources.bind(call))
         written = effects.written & kept.keys()
-        given = {id(ref.obj): ref for name, ref in kept.items() if name in effects.returned}
-        if not written and not given:
-            return found
-        changed = {id(kept[name].obj): kept[name] for name in sorted(written)}
-        return OuterWrites(
-            {**found.arrays, **_arrays_among(changed)},
-            found.carried | (self._coming_into(obj, written) if written else frozenset()),
-            {**found.read, **_arrays_among(changed)},
-            {**found.returned, **_arrays_among(given)},
-            {**found.changed, **changed},
-            found.boxes | Boxes(given),
+        changed: dict[str, ir.Ref] = {}
+        given: dict[str, ir.Ref] = {}
+        for name, ref in kept.items():
+            changed |= itself(ref) if name in written else {}
+            given |= itself(ref) if name in effects.returned else {}
+        carried = self._coming_into(obj, written) if written else _NONE
+        return OuterEffects(
+            {**found.written, **changed},
+            found.carried | carried,
+            {**found.read, **arrays_of(changed)},
+            {**found.returned, **given},
+            {**found.held, **given},
         )
 
-    def writes(self, function: ir.Function, sources: Sources, called: bool = False) -> OuterWrites:
-        """What the body of a function writes outside of it, and what it reads there; of one that
-        is `called`, also the parameters whose derivatives go out."""
+    def effects(
+        self, function: ir.Function, sources: Sources, called: bool = False
+    ) -> OuterEffects:
+        """What the body of a function does outside of it; of one that is `called`, also the
+        parameters whose derivatives go out."""
         if not self._reaches_out(function, sources):
-            return OuterWrites()
-        arrays: dict[int, ir.Ref] = {}
-        read = {id(ref.obj): ref for ref, _ in self._reads(function, sources)}
+            return OuterEffects()
+        outer = self._followed(function, sources)
+        written: dict[str, ir.Ref] = {}
+        read = {key: ref for key, ref, _ in self._reads(function, outer)}
         ends = {OUTSIDE}
-        changed: dict[int, ir.Ref] = {}
-        held, containers = self._held(function, sources), self._containers(function, sources)
         for stmt in ir.statements(function.body):
-            for target in _written_places(stmt, sources):
-                found = held.roots(target)
-                if found:
-                    arrays |= found
-                    ends |= ir.names_in(target)
-            into = containers.changed_by(stmt)
-            changed |= into
-            if into:
-                ends |= self._put_names(stmt, sources)
-            if _objects_assigned(stmt, held):
-                ends |= ir.reads(stmt)
-            for call in _user_calls(stmt, sources):
-                callee = self.of_call(call, sources)
-                arrays |= callee.arrays
-                changed |= callee.changed
+            into = outer.changed_by(stmt)
+            written |= into
+            ends |= self._put_names(stmt, outer) if into else _NONE
+            for call in _user_calls(stmt, outer):
+                callee = self.of_call(call, outer)
+                written |= callee.written
                 read |= callee.read
-                actuals = sources.bind(call)
-                for formal in callee.carried & actuals.keys():
-                    ends |= ir.names_in(actuals[formal])
-        carried: frozenset[str] = frozenset()
+                ends |= _names_given(call, callee.carried, outer)
+        carried = _NONE
         if called:
-            flow = flow_edges(function, sources.kinds, self.book, sources.effects)
+            flow = flow_edges(function, outer.kinds, self.book, outer.effects)
             carried = _params_reaching(ends, flow.predecessors, function)
         result = function.body[-1] if function.body else None
-        returned, boxes = {}, Boxes()
+        returned = held = _NONE
         if isinstance(result, ir.Return) and result.value is not None:
-            returned, boxes = held.roots(result.value), containers.of(result.value)
-        memory = {key: ref for key, ref in arrays.items() if not is_object(ref.obj)}
-        return OuterWrites(memory, carried, read, returned, changed, boxes)
+            returned, held = outer.nodes(result.value), outer.elements(result.value)
+        return OuterEffects(written, carried, read, outer.found(returned), outer.found(held))
+
+    def _followed(self, function: ir.Function, sources: Sources) -> OuterSources:
+        known = {part.name: getattr(sources, part.name) for part in fields(Sources)}
+        known["effects"] = lambda call: _without_stacks(call, sources.effects(call))
+        outer = OuterSources(**known, effects_outside=lambda call: self.of_call(call, sources))
+        return outer.follow(function)
 
     def _reaches_out(self, function: ir.Function, sources: Sources) -> bool:
         """Whether a function names anything outside of it but operations, classes that it makes
@@ -149,32 +277,18 @@ class Outside:
         calls = _calls_by_name(stmt)
         called = [_fn(call) for call in calls if _is_read(call, sources)]
         classes: list[Any] = [_fn(call) for call in calls]
-        classes += [arg for call in calls if is_operation(_callee(call)) for arg in call.args]
+        classes += [arg for call in calls if is_operation(_fn(call).obj) for arg in call.args]
         for ref in named:
             within = classes if isinstance(ref.obj, type) else called
             if is_cached(ref) or not any(ref is part for part in within):
                 return False
         called_here = (call for call in calls if _is_read(call, sources))
-        return all(self.of_call(call, sources) == OuterWrites() for call in called_here)
+        return all(self.of_call(call, sources) == OuterEffects() for call in called_here)
 
     def given_back(self, function: ir.Function, sources: Sources) -> tuple[str, ...]:
         """What a function may give back of what lies outside of it, by the names it has there."""
-        found = self.writes(function, sources)
-        texts = {ref.text for ref in (*found.returned.values(), *found.boxes.whole.values())}
-        return tuple(sorted(texts))
-
-    def _held(self, function: ir.Function, sources: Sources) -> Held:
-        return OuterArrays(sources, self._given_back).held(function)
-
-    def _containers(self, function: ir.Function, sources: Sources) -> OuterContainers:
-        def given_back(call: ir.Call) -> Boxes:
-            return self.of_call(call, sources).boxes if _is_read(call, sources) else Boxes()
-
-        return OuterContainers(sources, given_back).follow(function)
-
-    def _given_back(self, call: ir.Call, sources: Sources) -> Mapping[int, ir.Ref]:
-        """The outer arrays that a call of a user's function may give back."""
-        return self.of_call(call, sources).returned if _is_read(call, sources) else {}
+        found = self.effects(function, sources)
+        return tuple(sorted({ref.text for ref in (*found.returned.values(), *found.held.values())}))
 
     def check(
         self,
@@ -183,104 +297,55 @@ class Outside:
         sources: Sources,
         restores: bool,
     ) -> None:
-        """Refuse what a function that is differentiated does with outer arrays, where that cannot
+        """Refuse what a function that is differentiated does with outer objects, where that cannot
         be right; `restores`: in reverse mode, which must restore what is written."""
         if not self._reaches_out(function, sources):
             return
-        self._refuse_carried(function, varied, sources)
-        found = self.writes(function, sources)
-        self.touched |= {**found.arrays, **found.read}
-        self.changes = self.changes or bool(found.arrays)
-        if restores:
-            self.written.update(found.arrays)
-            self._refuse_overwritten(function, sources)
-
-    def check_containers(
-        self, function: ir.Function, varied: Callable[[], Collection[str]], sources: Sources
-    ) -> None:
-        """Refuse what puts derivatives into outer lists and dicts, under whatever name."""
-        if not self._reaches_out(function, sources):
-            return
-        containers = self._containers(function, sources)
+        outer = self._followed(function, sources)
         for stmt in ir.statements(function.body):
-            into = containers.changed_by(stmt)
-            given = self._put_names(stmt, sources) if into else ()
-            for name in sorted(given):
-                if name in varied():
-                    raise _carried_out(name, into, function, stmt)
-
-    def _refuse_carried(
-        self, function: ir.Function, varied: Callable[[], Collection[str]], sources: Sources
-    ) -> None:
-        """Refuse calls, and writes through views, that carry derivatives into outer arrays."""
-        held = self._held(function, sources)
-        for stmt in ir.statements(function.body):
-            self._refuse_cached(stmt, held, sources)
-            for name, into in self._carried(stmt, held, sources):
+            for name, into in self._carried(stmt, outer):
                 if name in varied():
                     _refuse_unseen_function(stmt, name)
                     raise _carried_out(name, into, function, stmt)
+        found = self.effects(function, sources)
+        written = arrays_of(found.written)
+        self.touched |= {**written, **arrays_of(found.read)}
+        self.changes = self.changes or bool(written)
+        if restores:
+            self.written.update(written)
+            self._refuse_overwritten(function, outer)
 
-    def _refuse_cached(self, stmt: ir.Stmt, held: Held, sources: Sources) -> None:
-        """Refuse writes into what a function with a cache gave, as it would give it again."""
-        written: list[Mapping[int, ir.Ref]]
-        written = [held.roots(target) for target in _written_places(stmt, sources)]
-        written += [self.of_call(call, sources).arrays for call in _user_calls(stmt, sources)]
-        for ref in (ref for found in written for ref in found.values() if is_cached(ref)):
-            raise UnsupportedError(
-                f"what `{ref.text.removesuffix('.__wrapped__')}` returns from its cache is written "
-                "in place",
-                stmt.origin.place,
-                "Later calls would return what was written. Write into a copy.",
-            )
+    def _carried(self, stmt: ir.Stmt, outer: OuterSources) -> Iterator[tuple[str, Found]]:
+        """Names whose values a statement puts into outer objects, and these; refuses writes into
+        what a function with a cache gave, as it would give it again."""
+        into = outer.changed_by(stmt)
+        _refuse_cached(stmt, into)
+        yield from ((name, into) for name in sorted(self._put_names(stmt, outer)) if into)
+        for call in _user_calls(stmt, outer):
+            found = self.of_call(call, outer)
+            _refuse_cached(stmt, found.written)
+            for name in sorted(_names_given(call, found.carried, outer)):
+                yield name, found.written
 
-    def _carried(
-        self, stmt: ir.Stmt, held: Held, sources: Sources
-    ) -> Iterator[tuple[str, Mapping[int, ir.Ref]]]:
-        """Names whose values a statement puts into outer arrays, and these."""
-        for target in _written_places(stmt, sources):
-            into = held.roots(target)
-            if into:
-                yield from ((name, into) for name in sorted(self._put_into(target, stmt, sources)))
-        objects = _objects_assigned(stmt, held)
-        yield from ((name, objects) for name in sorted(ir.reads(stmt)) if objects)
-        for call in _user_calls(stmt, sources):
-            found = self.of_call(call, sources)
-            actuals = sources.bind(call)
-            into = {**found.arrays, **found.changed}
-            for formal in sorted(found.carried & actuals.keys()):
-                names = sorted(ir.names_in(actuals[formal]))
-                yield from ((name, into) for name in names)
-
-    def _put_into(self, target: ir.Expr, stmt: ir.Stmt, sources: Sources) -> frozenset[str]:
-        """The names whose values a statement may put into what it writes."""
-        given = self._reaching(stmt, sources, lambda actual: actual == target)
-        if given is None:
-            return ir.reads(stmt)
-        return frozenset[str]().union(*map(ir.names_in, given))
-
-    def _put_names(self, stmt: ir.Stmt, sources: Sources) -> set[str]:
-        """The names whose values a statement may put into a container."""
-        given = self._reaching(stmt, sources, lambda actual: True)
-        if given is None:
-            return put_names(stmt, sources, self.book)
-        return {name for part in given for name in operands(part, sources.kinds, self.book)}
-
-    def _reaching(
-        self, stmt: ir.Stmt, sources: Sources, meant: Callable[[ir.Expr], bool]
-    ) -> list[ir.Expr] | None:
-        """What the call of a user's function in a statement gives that may come into those of its
-        arguments that are written, and meant; None for any other statement."""
-        call = getattr(stmt, "value", None)
-        if not isinstance(call, ir.Call) or not _is_read(call, sources):
-            return None
-        effects, actuals = sources.effects(call), sources.bind(call)
-        assert effects is not None
-        written = {f for f in effects.written & actuals.keys() if meant(actuals[f])}
-        if not written or outputs(call, sources.kinds):
-            return None
-        formals = self._coming_into(_callee(call), written)
-        return [actuals[f] for f in sorted(formals & actuals.keys())]
+    def _put_names(self, stmt: ir.Stmt, sources: Sources) -> frozenset[str]:
+        """The names whose values, and not only shapes, a statement may put into what it changes:
+        for the call of a user's function, what reaches those of its arguments that are written."""
+        value = getattr(stmt, "value", None)
+        given: Iterable[ir.Expr]
+        if isinstance(stmt, ir.Store | ir.Update):
+            given = (stmt.value,)
+        elif not isinstance(value, ir.Call):
+            return _NONE
+        elif _is_read(value, sources) and not outputs(value, sources.kinds):
+            effects, actuals = sources.effects(value), sources.bind(value)
+            assert effects is not None
+            formals = self._coming_into(_fn(value).obj, effects.written & actuals.keys())
+            given = [actuals[f] for f in sorted(formals & actuals.keys())]
+        else:
+            given = ir.arguments(value)
+        return frozenset(
+            name for part in given for name in operands(part, sources.kinds, self.book)
+        )
 
     def _coming_into(self, obj: Any, written: Collection[str]) -> frozenset[str]:
         """The parameters of a function whose values may come into what these parameters hold."""
@@ -295,10 +360,10 @@ class Outside:
             found |= _params_reaching(ends, self._flow[id(obj)], function) - {name}
         return frozenset(found)
 
-    def _refuse_overwritten(self, function: ir.Function, sources: Sources) -> None:
+    def _refuse_overwritten(self, function: ir.Function, outer: OuterSources) -> None:
         """Refuse the reverse sweep of what reads an outer array that is written."""
-        for ref, place in self._reads(function, sources):
-            self.read.setdefault(id(ref.obj), place)
+        for key, _, place in self._reads(function, outer):
+            self.read.setdefault(key, place)
         for key in self.read.keys() & self.written.keys():
             refusal = UnsupportedError(
                 f"`{self.written[key].text}` is written in place, and is defined outside the "
@@ -310,16 +375,18 @@ class Outside:
             refusal.outer = (self.written[key].obj,)
             raise refusal
 
-    def _reads(self, function: ir.Function, sources: Sources) -> Iterator[tuple[ir.Ref, Place]]:
-        """The outer arrays whose entries a function reads, or is given by what it calls."""
+    def _reads(
+        self, function: ir.Function, outer: OuterSources
+    ) -> Iterator[tuple[str, ir.Ref, Place]]:
+        """The outer objects of which a function reads something, or is given by what it calls."""
         for stmt in ir.statements(function.body):
-            written = set(map(id, _written_places(stmt, sources)))
+            written = outer.written_through(stmt)
             for expr in ir.expressions(stmt):
-                for ref in reads_of(expr, written):
-                    yield ref, stmt.origin.place
-            for call in _user_calls(stmt, sources):
-                for ref in self.of_call(call, sources).returned.values():
-                    yield ref, stmt.origin.place
+                for key, ref in reads_of(expr, written):
+                    yield key, ref, stmt.origin.place
+            for call in _user_calls(stmt, outer):
+                for key, ref in self.of_call(call, outer).returned.items():
+                    yield key, ref, stmt.origin.place
 
 
 @ir.of_node
@@ -335,12 +402,13 @@ def _named_outside(stmt: ir.Stmt) -> tuple[ir.Ref, ...]:
     return tuple(ref for ref in (*refs, *stated) if not is_operation(ref.obj))
 
 
-def _carried_out(
-    name: str, into: Mapping[int, ir.Ref], function: ir.Function, stmt: ir.Stmt
-) -> UnsupportedError:
+def _carried_out(name: str, into: Found, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:
     name = in_source(name, function)
+    texts = sorted({ref.text for ref in into.values()})  # (without what the others hold)
+    outermost = (t for t in texts if not any(t.startswith((f"{o}.", f"{o}[")) for o in texts))
+    listed = ", ".join(f"`{text}`" for text in outermost)
     refusal = UnsupportedError(
-        f"`{name}` carries derivatives into {_listed(into) or 'an object'}, which is defined "
+        f"`{name}` carries derivatives into {listed or 'an object'}, which is defined "
         f"outside {function.name}",
         stmt.origin.place,
         f"Pass it as an argument, return what is written, or store tl.stop_gradient({name}).",
@@ -348,42 +416,6 @@ def _carried_out(
     )
     refusal.outer = tuple(ref.obj for ref in into.values())
     return refusal
-
-
-def _listed(arrays: Mapping[int, ir.Ref]) -> str:
-    """The arrays by the names that they have outside."""
-    return ", ".join(f"`{text}`" for text in sorted({ref.text for ref in arrays.values()}))
-
-
-def lasting_defaults(obj: Any, given: Collection[str]) -> dict[str, ir.Ref]:
-    """The parameters of a function for which nothing is given, and whose defaults can be changed:
-    all calls have the same one.
-
-    >>> def f(x, seen={}, at=(), *, total=np.zeros(2)):
-    ...     pass
-    >>> [ref.text for ref in lasting_defaults(f, ["x"]).values()]
-    ["f's default of seen", "f's default of total"]
-    """
-    code = getattr(obj, "__code__", None)
-    if code is None:
-        return {}
-    values = attribute_of(obj, "__defaults__", None) or ()
-    names = code.co_varnames[: code.co_argcount][code.co_argcount - len(values) :]
-    defaults = dict(zip(names, values, strict=True))
-    defaults |= attribute_of(obj, "__kwdefaults__", None) or {}
-    return {
-        name: ir.Ref(f"{obj.__name__}'s default of {name}", value)
-        for name, value in defaults.items()
-        if name not in given and (is_outer_array(value) or is_box(value))
-    }
-
-
-def _arrays_among(found: Mapping[int, ir.Ref]) -> dict[int, ir.Ref]:
-    return {key: ref for key, ref in found.items() if is_outer_array(ref.obj)}
-
-
-def _callee(call: ir.Call) -> Any:
-    return _fn(call).obj
 
 
 def _fn(call: ir.Call) -> ir.Ref:
@@ -403,57 +435,28 @@ def _calls_by_name(stmt: ir.Stmt) -> list[ir.Call]:
 
 
 def _is_read(call: ir.Call, sources: Sources) -> bool:
-    if not isinstance(call.fn, ir.Ref) or is_of_runtime(_callee(call)):
+    if not isinstance(call.fn, ir.Ref) or is_of_runtime(call.fn.obj):
         return False
-    return is_python_function(_callee(call)) and sources.effects(call) is not None
+    return is_python_function(call.fn.obj) and sources.effects(call) is not None
 
 
-def _written_places(stmt: ir.Stmt, sources: Sources) -> Iterator[ir.Expr]:
-    """What a statement writes in place, as it names it."""
-    match stmt:
-        case ir.Store(target=target):
-            if not _is_container(target.base, sources):  # (an item of a list is replaced)
-                yield target.base
-        case ir.Update(target=target):
-            yield target if isinstance(target, ir.Var) else target.base
-        case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
-            yield from outputs(call, sources.kinds)
-            match call.fn:
-                case ir.Attribute(base, method) if method in MUTATING_METHODS:
-                    # (What arrays do not have is of containers: see `outer_containers`.)
-                    if hasattr(np.ndarray, method) and not _is_container(base, sources):
-                        yield base
-                case ir.Ref(obj=obj) if written_position(obj) is not None and call.args:
-                    yield call.args[0]
-                case ir.Ref(obj=obj):
-                    effects = sources.effects(call)
-                    if effects is not None:
-                        actuals = sources.bind(call)
-                        written = effects.written & actuals.keys()
-                        # (A backward function pops its own stacks, and puts back what its forward
-                        # function wrote, which is asked the same where that is called.)
-                        written -= set(attribute_of(obj, "__empties__", ()))
-                        yield from (actuals[f] for f in sorted(written))
+def _names_given(call: ir.Call, formals: Collection[str], sources: Sources) -> frozenset[str]:
+    """The names in what a call gives these parameters."""
+    actuals = sources.bind(call) if formals else {}
+    return _NONE.union(*(ir.names_in(actuals[f]) for f in actuals if f in formals))
 
 
-def _objects_assigned(stmt: ir.Stmt, held: Held) -> dict[int, ir.Ref]:
-    """The outer objects of which a statement assigns an attribute."""
-    match stmt:
-        case ir.Store(target=ir.Attribute(base, _)):
-            found = held.roots(base).items()
-            return {key: ref for key, ref in found if not is_outer_array(ref.obj)}
-    return {}
-
-
-def _is_container(base: ir.Expr, sources: Sources) -> bool:
-    known = live(base)
-    if known is not None:
-        return not is_outer_array(known.obj)
-    return sources.kind_of(base).form in ("list", "tuple", "dict", "object")
+def _without_stacks(call: ir.Call, effects: Effects | None) -> Effects | None:
+    """A backward function pops its own stacks, and puts back what its forward function wrote,
+    which is asked the same where that is called."""
+    emptied = attribute_of(getattr(call.fn, "obj", None), "__empties__", ())
+    if effects is None or not emptied:
+        return effects
+    return replace(effects, written=effects.written - set(emptied))
 
 
 def _params_reaching(
-    ends: set[str], predecessors: Mapping[str, list[str]], function: ir.Function
+    ends: Iterable[str], predecessors: Mapping[str, list[str]], function: ir.Function
 ) -> frozenset[str]:
     found: set[str] = set()
     pending = list(ends)
@@ -463,6 +466,16 @@ def _params_reaching(
             found.add(name)
             pending.extend(predecessors.get(name, ()))
     return frozenset(function.param_names) & found
+
+
+def _refuse_cached(stmt: ir.Stmt, written: Found) -> None:
+    for ref in filter(is_cached, written.values()):
+        raise UnsupportedError(
+            f"what `{ref.text.removesuffix('.__wrapped__')}` returns from its cache is written "
+            "in place",
+            stmt.origin.place,
+            "Later calls would return what was written. Write into a copy.",
+        )
 
 
 def _refuse_unseen_function(stmt: ir.Stmt, name: str) -> None:

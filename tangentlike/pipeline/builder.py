@@ -391,7 +391,7 @@ class Builder:
             raise not_by_names(lowered.function.place)
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         refuse_local_inputs(lowered.function, wrt, lowered.original, context.kinds)
-        self._check_outside(lowered.function, wrt, context, containers=True)
+        self._check_outside(lowered.function, wrt, context, restores=True)
         context.idle = self._idle_names(lowered.function, wrt, context)
         function = self._stored(lowered.function, wrt, given, context)
         function, aliases, counters = self._prepared(function, wrt, shared, context)
@@ -462,7 +462,6 @@ class Builder:
             run.made = shared_loads = share_loads(function, context)
             if shared_loads is not function:  # (kinds refer to names: shapes are called after them)
                 context.kinds.update(infer_kinds(shared_loads, given, self.book))
-            self._check_outside(shared_loads, wrt, context, restores=True)
             check_bound(shared_loads, read, "spell")
             return shared_loads
 
@@ -493,10 +492,9 @@ class Builder:
     ) -> tuple[Primal, Context]:
         """The same where adjoints are found by identity: nothing is asked of who shares memory."""
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
-        self._check_outside(lowered.function, wrt, context, containers=True)
+        self._check_outside(lowered.function, wrt, context, restores=True)
         context.idle = self._idle_names(lowered.function, wrt, context)
         function = writes_as_stores(lowered.function, context)
-        self._check_outside(function, wrt, context, restores=True)
         for name in set(wrt) - set(function.param_names):
             raise UnsupportedError(
                 f"the adjoint of `{name}`, a local variable, is not known where arrays may share "
@@ -538,19 +536,10 @@ class Builder:
         wrt: tuple[str, ...],
         context: Context,
         restores: bool = False,
-        containers: bool = False,
     ) -> None:
-        """Refuse what cannot be right of writes into containers, or arrays, of no function."""
-        sources = context.sources()
-
-        @functools.cache
-        def varied() -> frozenset[str]:
-            return context.varied(function, wrt)
-
-        if containers:  # (before their changes are spelled as new containers)
-            self.outside.check_containers(function, varied, sources)
-        else:
-            self.outside.check(function, varied, sources, restores)
+        """Refuse what cannot be right of changes of what belongs to no function."""
+        varied = functools.cache(lambda: context.varied(function, wrt))
+        self.outside.check(function, varied, context.sources(), restores)
 
     def body(self, obj: Any) -> ir.Function:
         """A user's function in the normal form."""
@@ -613,11 +602,10 @@ class Builder:
         exposed: bool,
     ) -> tuple[ir.Function, tuple[str, ...]]:
         lowered, context = self._spelled(lowered, wrt, given)
-        self._check_outside(lowered.function, wrt, context, containers=True)
+        self._check_outside(lowered.function, wrt, context)
         with self.record.stage("stored") as run:
             run.made = function = writes_as_stores(lowered.function, context)
         active = self._active(function, wrt, None, context)  # (a caller sees what is written)
-        self._check_outside(function, wrt, context)
         written = self._written(function, wrt, active, context) if protect else None
         with self.record.stage("derived") as run:
             made = forward(function, wrt, active, context, name, written, exposed)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ... import ir
 from ...analysis.constructors import initialiser
-from ...analysis.outer_arrays import live
+from ...analysis.outer_objects import live
 from ...analysis.record_types import record_class
 from ...frontend.lower import Lowered
 from ...frontend.structures import sets_attribute

@@ -1,0 +1,173 @@
+"""The arrays, containers and objects of the module, or of an enclosing function, as they are now.
+
+    STATE, CACHE = Model(), {}
+
+`STATE.rows[0]` is the array that is there now. Of `CACHE[n]` only the run can say which item it
+is: it stands for all that is in `CACHE`, and for what is put there later.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Mapping, MutableSet
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ..runtime.records import attribute_of
+from .operations import SHAPE_QUERIES
+
+Found = Mapping[str, ir.Ref]  # outer objects by their nodes in the alias analysis
+_CHANGING = (list, dict, deque, MutableSet)
+_DEPTH = 4  # to which containers and objects are searched
+_MOST_ITEMS = 1000
+LATER = "+"  # ends the node of what may be put into a container later
+
+
+def node(obj: Any) -> str:
+    return f"@{id(obj)}"
+
+
+def live(expr: ir.Expr) -> ir.Ref | None:
+    """The object that `STATE.rows[0]` is now, where `STATE` is an outer object."""
+    match expr:
+        case ir.Ref():
+            return expr
+        case ir.Attribute(base, name):
+            holder = live(base)
+            if holder is None:
+                return None
+            found = inspect.getattr_static(holder.obj, name, None)
+            if isinstance(found, types.MemberDescriptorType):  # (of `__slots__`)
+                found = getattr(holder.obj, name, None)
+            if found is None or hasattr(type(found), "__get__"):
+                return None
+            return ir.Ref(f"{holder.text}.{name}", found)
+        case ir.Index(base, ir.Const(key)):
+            holder = live(base)
+            if holder is None or not isinstance(holder.obj, (list, tuple, dict)):
+                return None
+            try:  # (of a `defaultdict`, asking for an item would make one)
+                found = (
+                    dict.get(holder.obj, key) if isinstance(holder.obj, dict) else holder.obj[key]
+                )
+            except (LookupError, TypeError):
+                return None
+            return None if found is None else ir.Ref(f"{holder.text}[{key!r}]", found)
+        case _:
+            return None
+
+
+def itself(known: ir.Ref) -> dict[str, ir.Ref]:
+    """An outer object, if it can be changed."""
+    changing = is_outer_array(known.obj) or is_box(known.obj) or is_cached(known)
+    return {node(known.obj): known} if changing else {}
+
+
+def inside(known: ir.Ref, depth: int = _DEPTH) -> dict[str, ir.Ref]:
+    """What can be changed of what an outer object holds, with the texts that name it.
+
+    >>> import numpy as np
+    >>> outer = ir.Ref("D", {"a": np.zeros(2), "b": [np.ones(1), 3]})
+    >>> [ref.text for ref in inside(outer).values()]
+    ['D', "D['a']", "D['b']", "D['b']", "D['b'][0]"]
+    """
+    held = _items(known.obj) if depth else []
+    found = {node(known.obj) + LATER: known} if isinstance(known.obj, (list, tuple, dict)) else {}
+    if is_box(known.obj) and _may_hold_others([item for _, item in held], known.obj):
+        found |= itself(known)
+    for text, item in held:
+        ref = ir.Ref(f"{known.text}{text}", item)
+        found |= itself(ref) | inside(ref, depth - 1)
+    return found
+
+
+def _may_hold_others(items: list[Any], obj: Any) -> bool:
+    """Whether a container may be given items that are containers, by what it holds now."""
+    return not items or isinstance(obj, defaultdict) or any(map(is_box, items))
+
+
+def _items(obj: Any) -> list[tuple[str, Any]]:
+    if isinstance(obj, dict):
+        pairs = [(f"[{key!r}]", value) for key, value in obj.items()]
+    elif isinstance(obj, (list, tuple, deque)):
+        pairs = [(f"[{k}]", value) for k, value in enumerate(obj)]
+    elif isinstance(obj, np.ndarray) and obj.dtype.kind == "O":
+        pairs = [(f"{list(k)}", value) for k, value in np.ndenumerate(obj)]
+    elif is_box(obj) and not isinstance(obj, _CHANGING):
+        pairs = [(f".{name}", value) for name, value in vars(obj).items()]
+    else:
+        pairs = []
+    return pairs[:_MOST_ITEMS]
+
+
+def is_cached(fn: ir.Ref) -> bool:
+    """Whether a function is one that `lru_cache` wraps (it is called without its cache): what
+    a call of it gives may be what an earlier one gave."""
+    return fn.text.endswith(".__wrapped__")
+
+
+def is_outer_array(obj: Any) -> bool:
+    """Whether an outer object is an array, of whatever library.
+
+    >>> import numpy as np
+    >>> is_outer_array(np.zeros(2)), is_outer_array([0.0]), is_outer_array(np.float64(1.0))
+    (True, False, False)
+    """
+    if isinstance(obj, type) or not hasattr(type(obj), "__setitem__"):
+        return False  # (a module may say something when it is asked for an attribute)
+    return attribute_of(obj, "shape") is not None
+
+
+def is_box(obj: Any) -> bool:
+    """Whether something can be put into an object: a container, or an instance with attributes."""
+    if isinstance(obj, _CHANGING):
+        return True
+    called = isinstance(attribute_of(type(obj), "__call__", None), types.FunctionType)
+    code = isinstance(obj, (type, types.ModuleType)) or (callable(obj) and not called)
+    code = code or is_outer_array(obj)
+    return not code and isinstance(attribute_of(obj, "__dict__", None), dict)
+
+
+def arrays_of(found: Found) -> dict[str, ir.Ref]:
+    """Those whose entries are written: arrays, and what is put into containers later."""
+    return {key: ref for key, ref in found.items() if key.endswith(LATER) or not is_box(ref.obj)}
+
+
+def reads_of(expr: ir.Expr, written: set[int]) -> Iterator[tuple[str, ir.Ref]]:
+    """The outer objects that an expression reads, with what they hold; `written` are the
+    expressions (by id) that are written through."""
+    if id(expr) in written or (isinstance(expr, ir.Attribute) and expr.name in SHAPE_QUERIES):
+        return
+    known = live(expr)
+    if known is not None:
+        yield from (itself(known) | inside(known)).items()
+        return
+    for child in ir.children(expr):
+        yield from reads_of(child, written)
+
+
+def lasting_defaults(obj: Any, given: Collection[str]) -> dict[str, ir.Ref]:
+    """The parameters of a function for which nothing is given, and whose defaults can be changed:
+    all calls have the same one.
+
+    >>> def f(x, seen={}, at=(), *, total=np.zeros(2)):
+    ...     pass
+    >>> [ref.text for ref in lasting_defaults(f, ["x"]).values()]
+    ["f's default of seen", "f's default of total"]
+    """
+    code = getattr(obj, "__code__", None)
+    if code is None:
+        return {}
+    values = attribute_of(obj, "__defaults__", None) or ()
+    names = code.co_varnames[: code.co_argcount][code.co_argcount - len(values) :]
+    defaults = dict(zip(names, values, strict=True))
+    defaults |= attribute_of(obj, "__kwdefaults__", None) or {}
+    return {
+        name: ir.Ref(f"{obj.__name__}'s default of {name}", value)
+        for name, value in defaults.items()
+        if name not in given and (is_outer_array(value) or is_box(value))
+    }
