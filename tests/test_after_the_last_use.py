@@ -340,3 +340,45 @@ def test_entries_that_are_read_later_count(fn: Callable[..., Any]) -> None:
     expected, reverse, forward = along(fn)
     assert reverse == pytest.approx(expected, rel=1e-6)
     assert forward == pytest.approx(expected, rel=1e-6)
+
+
+def halves_by_identity(x, y):
+    left, right = np.split(x[:2], 2)
+    right *= y[0]
+    total = np.sum(left) * right[0]
+    left *= np.exp(np.cosh(1000 * left))
+    return total
+
+
+def halves_in_a_loop(x, y):
+    left, right = np.split(x[:2], 2)
+    total = np.sum(left) * y[1]
+    for _ in range(2):
+        right += left
+        left *= np.exp(np.cosh(1000 * left))
+    return total
+
+
+def halves_in_a_branch(x, y):
+    left, right = np.split(x[:2], 2)
+    total = np.sum(left) * y[1]
+    if y[0] > 0.0:
+        right *= left
+        left *= np.exp(np.cosh(1000 * left))
+    else:
+        total = total * 2.0
+    return total
+
+
+@pytest.mark.parametrize("f", [halves_by_identity, halves_in_a_loop, halves_in_a_branch])
+def test_memory_without_adjoints_is_not_asked_for_them(f: Callable[..., Any]) -> None:
+    """Zeros were taken from the shadow and multiplied by what is infinite."""
+    derivative = tl.grad(f, wrt=(0, 1), example=(X, Y))
+    assert "bars" in derivative.source
+    along_x, along_y = np.array([1.0, -0.5, 0.2]), np.array([0.3, 0.7, -1.0])
+    with np.errstate(all="ignore"):
+        expected = agreement.slope(f, (X, Y), [along_x, along_y])
+        found = derivative(X, Y)
+        _, forward = tl.jvp(f, (X, Y), (along_x, along_y))
+    assert agreement.inner([along_x, along_y], list(found)) == pytest.approx(expected, rel=1e-6)
+    assert forward == pytest.approx(expected, rel=1e-6)

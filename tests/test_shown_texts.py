@@ -74,8 +74,19 @@ def underscore_of_pairs(x):
     return np.sum(y)
 
 
+def every_half(p):
+    yield p[0] * 0.5
+    yield p[1] * 0.5
+
+
+def generators_of_which_nothing_comes(x):
+    w = 0.3 * max(every_half(x)) + min(every_half(x[1:]))
+    w = 1.0
+    return np.sum(x * x) * w
+
+
 SHOWN = [product_inside, dict_filled_in_a_loop, rows_of_a_matrix, underscore_of_a_loop]
-SHOWN += [underscore_that_is_read, underscore_of_pairs]
+SHOWN += [underscore_that_is_read, underscore_of_pairs, generators_of_which_nothing_comes]
 
 
 @pytest.mark.parametrize("f", SHOWN, ids=lambda f: f.__name__)

@@ -395,8 +395,8 @@ class _Reader:
                 continue
             for node in dict.fromkeys((target, self.inside(target))):
                 self.flow.written.setdefault(node, stmt)
-            for source in sources:
-                if source != target:
+            for source in sources:  # (what a container holds may depend on what it held)
+                if source != self.inside(target):
                     self.flow.edge(source, self.inside(target))
             if self.inside(target) != target:
                 self.flow.edge(target, self.inside(target))

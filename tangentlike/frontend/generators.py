@@ -99,7 +99,7 @@ def manner_of_function(fn: types.FunctionType) -> Manner:
 def listed(fn: Ref) -> Ref:
     """A copy of a generator function, read as what gives the list of what it yields."""
     made = copy_of(fn.obj)
-    mark(made, listed=True)
+    mark(made, listed=fn.obj)
     return Ref(fn.text, made)
 
 

@@ -132,7 +132,7 @@ def lower(fn: Callable[..., Any], managers: bool = False, lent: tuple[str, ...] 
             for name in scope.imports:
                 known.bound.pop(name, None)
         known.bound.update(dict.fromkeys(lent))
-        listed = mark_of(function, "listed") is True
+        listed = mark_of(function, "listed") is not None
         read = read_definition(found, scope, names, known, managers, listed)
         read = replace(read, params=with_lent(read.params, lent, scope))
         return _lowered(read, scope, names, frozenset(known.bound))

@@ -135,7 +135,10 @@ class IdentityAdjoints(Adjoints):
     shared = ""  # the name of the shadow
 
     def call(self, method: str, *operands: ir.Expr) -> ir.Call:
-        """A call of a method of the shadow."""
+        """A call of a method of the shadow, which holds adjoints after any but those that take
+        them away."""
+        if not method.startswith("take"):
+            self.state[SHARED] = OWNED
         return ir.Call(ir.Attribute(ir.Var(self.shared), method), operands)
 
     def do(self, method: str, *operands: ir.Expr) -> None:
@@ -170,8 +173,13 @@ class IdentityAdjoints(Adjoints):
     def name_shadow(self) -> str:
         """The name of the shadow, for one that is made here or is given."""
         self.shared = self.context.fresh("bars", Kind("object", cls=runtime.Shadow))
-        self.state[SHARED] = OWNED
         return self.shared
+
+    def zero(self, name: str) -> None:
+        if name == SHARED:  # (it may hold something, which it does on another path)
+            self.state[SHARED] = OWNED
+        else:
+            super().zero(name)
 
     def take(self, name: str, makers: Iterable[str] = ()) -> None:
         operands = (ir.Var(name), *map(ir.Var, makers))
@@ -180,8 +188,10 @@ class IdentityAdjoints(Adjoints):
 
 
 class IdentityPresence(Presence):
-    """Which numbers have an adjoint variable at each point: what touches memory is reversed in any
-    case, and then contributes to all numbers that it may have handed on."""
+    """Which numbers have an adjoint variable at each point, and whether the shadow holds anything
+    (`SHARED`). Where it does, what touches memory is reversed in any case, and then contributes to
+    all numbers that it may have handed on. Where it does not, what was written is not read on the
+    way to the result: its adjoint is zero, and factors of it may be infinite."""
 
     def before(self, stmt: ir.Stmt, present: frozenset[str]) -> frozenset[str]:
         if ir.blocks(stmt):
@@ -191,15 +201,24 @@ class IdentityPresence(Presence):
         numbers = frozenset(filter(self.adjoints.aliases.has_variable, bound))
         if self.is_idle(stmt, present):
             return present - numbers
-        return (present - numbers) | self.touched(stmt)
+        held = frozenset((SHARED,)) if self.meets_memory(stmt) else frozenset[str]()
+        return (present - numbers) | self.touched(stmt) | held
+
+    def meets_memory(self, stmt: ir.Stmt) -> bool:
+        """Whether the reversal of a simple statement may add to what the shadow holds."""
+        involved = (*ir.binds(stmt), *ir.reads(stmt))
+        return id(stmt) in self.calls or not all(map(self.adjoints.aliases.has_variable, involved))
 
     def is_idle(self, stmt: ir.Stmt, present: Collection[str]) -> bool:
-        """Whether nothing was added to what a statement binds: numbers without adjoints."""
-        if not isinstance(stmt, ir.Assign) or id(stmt) in self.calls or shadow_method(stmt.value):
+        """Whether nothing was added to the adjoints of what a simple statement binds or writes."""
+        if id(stmt) in self.calls or shadow_method(getattr(stmt, "value", None)):
             return False
-        names = ir.target_names(stmt.target)
-        has_variable = self.adjoints.aliases.has_variable
-        return all(n not in self.active or (has_variable(n) and n not in present) for n in names)
+        if isinstance(stmt, ir.Store | ir.Update | ir.Do):
+            return SHARED not in present
+        if not isinstance(stmt, ir.Assign):
+            return False
+        names = frozenset(ir.target_names(stmt.target)) & self.active
+        return not self.roots(names) & frozenset(present)
 
     def numbers_in(self, *exprs: ir.Expr) -> frozenset[str]:
         """The numbers with adjoints by name that some expressions read."""
@@ -290,9 +309,15 @@ class IdentityStatements(Statements):
 
     def reverse(self, stmt: ir.Stmt) -> None:
         touched = frozenset[str]()
-        if not ir.blocks(stmt) and not self.presence.is_idle(stmt, self.adjoints.state.keys()):
+        if not ir.blocks(stmt):
+            if self.presence.is_idle(stmt, self.adjoints.state.keys()):
+                for name in ir.binds(stmt):
+                    self.adjoints.state.pop(name, None)
+                return
             touched = self.presence.touched(stmt)
+        held = SHARED in self.adjoints.state
         super().reverse(stmt)
+        assert held or SHARED not in self.adjoints.state or self.presence.meets_memory(stmt)
         for name in sorted(touched):
             if name not in self.adjoints.state:
                 self.adjoints.zero(name)
@@ -361,10 +386,6 @@ class IdentityStatements(Statements):
         if is_saved_item(value):
             assert isinstance(value, ir.Call) and isinstance(value.args[0], ir.Var)
             self.item(names[0], value.args[0], value.args[1], False)
-            return
-        if self.presence.is_idle(stmt, self.adjoints.state.keys()):
-            for name in names:
-                self.adjoints.state.pop(name, None)
             return
         if self.context.is_part(value):
             self._read_part(stmt)
@@ -613,5 +634,5 @@ class IdentitySweep(Sweep):
             base: ir.Expr = leaf.source
             for key in keys[:-1]:
                 base = ir.Index(base, key)
-            if name in present or not self.adjoints.aliases.has_variable(name):
+            if self.adjoints.aliases.root(name) in present:
                 self.statements.item(name, base, keys[-1], name in present)

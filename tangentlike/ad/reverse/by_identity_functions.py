@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from ... import ir, runtime
+from ...analysis.aliases import SHARED
 from ...analysis.memory import surely_basic
 from ...analysis.newly_made import NewlyMade
 from ...analysis.operations import (
@@ -401,6 +402,7 @@ def identity_pair(
     returned: tuple[str, ...] = ()
     if bare is None:
         given = transform.adjoints.name_shadow()
+        transform.adjoints.zero(SHARED)  # (it is the caller's)
         seeds = transform.seed_result(value)
     else:
         given = context.names.fresh(seed_name(value, transform.adjoints))

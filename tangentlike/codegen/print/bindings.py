@@ -20,6 +20,7 @@ from typing import Any
 
 from ... import ir
 from ...errors import InternalError, UnsupportedError
+from ...frontend.marks import mark_of
 from ...frontend.resolve import Scope
 from ...ir.facts import fact
 from ...ir.names import Names
@@ -358,6 +359,8 @@ def _leads(start: Any, path: str, goal: Any) -> bool:
     if found is goal or (mirrored is not None and mirrored is goal):
         return True
     if stands_for(goal, found):  # an operation that is read as a program
+        return True
+    if mark_of(goal, "listed") is found:  # (a generator that is read as a list)
         return True
     return path != "" and (_same_method(found, goal) or _same_method(mirrored, goal))
 
