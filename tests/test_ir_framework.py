@@ -293,7 +293,8 @@ def test_facts_are_computed_once_for_a_function() -> None:
     function, facts = program("y = a; return y"), Facts()
     assert facts.get(ProgramIndex, function) is facts.get(ProgramIndex, function)
     assert facts.computed == {"ProgramIndex": 1}
-    assert facts.get(ProgramIndex, dataclasses.replace(function)).function is not function
+    again = facts.get(ProgramIndex, dataclasses.replace(function))
+    assert again is not facts.get(ProgramIndex, function)
     assert facts.computed == {"ProgramIndex": 2}
 
 

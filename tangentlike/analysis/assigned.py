@@ -37,32 +37,33 @@ class Assigned:
 
 def definitely_assigned(structure: Structure) -> Assigned:
     """One forward walk; a loop body may run no round, a branch counts if both branches bind."""
-    facts = Assigned(structure)
-
-    def block(stmts: ir.Block, bound: int, key: BlockKey) -> int:
-        for stmt in stmts:
-            facts.before[structure.number(stmt)] = bound
-            bound = statement(stmt, bound)
-            facts.behind[structure.number(stmt)] = bound
-        facts.at_end[key] = bound
-        return bound
-
-    def statement(stmt: ir.Stmt, bound: int) -> int:
-        match stmt:
-            case ir.If():
-                first = block(stmt.body, bound, structure.block(stmt, 0))
-                own = facts.sets.mask(ir.binds(stmt))  # (of a `try`: how it ended)
-                second = block(stmt.orelse, bound | own, structure.block(stmt, 1))
-                return first & second | own
-            case ir.For() | ir.While():
-                block(stmt.body, bound | facts.sets.mask(ir.binds(stmt)), structure.block(stmt, 0))
-                return bound
-            case _:
-                return bound | facts.sets.mask(bound_by(stmt))
-
-    function = structure.function
-    block(function.body, facts.sets.mask(function.param_names), ROOT)
+    facts, function = Assigned(structure), structure.function
+    _block(facts, function.body, facts.sets.mask(function.param_names), ROOT)
     return facts
+
+
+def _block(facts: Assigned, stmts: ir.Block, bound: int, key: BlockKey) -> int:
+    for stmt in stmts:
+        number = facts.structure.number(stmt)
+        facts.before[number] = bound
+        bound = facts.behind[number] = _statement(facts, stmt, bound)
+    facts.at_end[key] = bound
+    return bound
+
+
+def _statement(facts: Assigned, stmt: ir.Stmt, bound: int) -> int:
+    inside = facts.structure.block
+    match stmt:
+        case ir.If():
+            first = _block(facts, stmt.body, bound, inside(stmt, 0))
+            own = facts.sets.mask(ir.binds(stmt))  # (of a `try`: how it ended)
+            second = _block(facts, stmt.orelse, bound | own, inside(stmt, 1))
+            return first & second | own
+        case ir.For() | ir.While():
+            _block(facts, stmt.body, bound | facts.sets.mask(ir.binds(stmt)), inside(stmt, 0))
+            return bound
+        case _:
+            return bound | facts.sets.mask(bound_by(stmt))
 
 
 # --------------------------------------------------------------------------------------------------

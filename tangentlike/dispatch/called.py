@@ -104,7 +104,7 @@ def _refuse_effects(made: Derived, call: Any, name: str, writes: bool) -> None:
         of_writes.of_names = not writes
         raise of_writes
     params = inspect.signature(call).parameters.keys() - ({_OWNER} if writes else set())
-    outer = [name for name in made.given_back() if name not in params]
+    outer = [name for name in made.given_back if name not in params]
     if outer:  # (the text around the call takes what it gives for its own)
         raise UnsupportedError(
             f"`{name}`, which is not known until run time, returns `{outer[0]}` itself, "

@@ -453,22 +453,18 @@ def flat_key(expr: Expr, operand: Callable[[Expr], Expr], within: Callable[[Expr
         x[np.argmax(y) + 1, :n]          argmax_y = np.argmax(y)
                                          x[argmax_y + 1, :n]
     """
-
-    def key(expr: Expr) -> Expr:
-        match expr:
-            case Call(fn=fn, kwargs=()) if is_arithmetic(fn) or is_truth(fn):
-                return ir.rebuild(expr, key)
-            case Call(fn=Ref(obj=obj), kwargs=()) if id(obj) in _KEY_FUNCTIONS:
-                return ir.rebuild(expr, key)
-            case Call() | Walrus():
-                return operand(expr)
-            case Lazy() if not keeps_whole(expr) or within(expr):
-                return operand(expr)
-            case Opaque() | Lazy():
-                return expr
-        return ir.rebuild(expr, key)
-
-    return key(expr)
+    match expr:
+        case Call(fn=fn, kwargs=()) if is_arithmetic(fn) or is_truth(fn):
+            pass
+        case Call(fn=Ref(obj=obj), kwargs=()) if id(obj) in _KEY_FUNCTIONS:
+            pass
+        case Call() | Walrus():
+            return operand(expr)
+        case Lazy() if not keeps_whole(expr) or within(expr):
+            return operand(expr)
+        case Opaque() | Lazy():
+            return expr
+    return ir.rebuild(expr, lambda part: flat_key(part, operand, within))
 
 
 def fixed_key(key: Expr, named: Callable[[Expr], Expr]) -> Expr:

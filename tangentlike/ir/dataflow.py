@@ -85,8 +85,9 @@ def solve(
     """
     index = fact(ProgramIndex, function) if index is None else index
     solution = Solution(index, problem.bottom)
-    solver = (_Forward if problem.forward else _Backward)(problem, solution)
-    solution.result = solver.block(function.body, problem.boundary(function), problem.bottom)
+    boundary = problem.boundary(function)
+    solver = (_Forward if problem.forward else _Backward)(problem, solution, boundary)
+    solution.result = solver.block(function.body, boundary, problem.bottom)
     return solution
 
 
@@ -94,7 +95,7 @@ class _Solver(Generic[State]):
     """What both directions share. An inner loop whose surroundings did not change since it was
     last solved is not solved again: nesting costs no more than the states do change."""
 
-    def __init__(self, problem: Problem[State], solution: Solution[State]) -> None:
+    def __init__(self, problem: Problem[State], solution: Solution[State], boundary: State) -> None:
         self.problem = problem
         self.solution = solution
         self.number = solution.index.number
@@ -107,9 +108,9 @@ class _Backward(_Solver[State]):
 
     caught: State | None = None
 
-    def __init__(self, problem: Problem[State], solution: Solution[State]) -> None:
-        super().__init__(problem, solution)
-        self.head = self.end = problem.boundary(solution.index.function)
+    def __init__(self, problem: Problem[State], solution: Solution[State], boundary: State) -> None:
+        super().__init__(problem, solution, boundary)
+        self.head = self.end = boundary
 
     def block(self, block: Block, state: State, leave: State) -> State:
         """The state before a block from that after it."""
@@ -183,8 +184,8 @@ class _Forward(_Solver[State]):
     """`left` is the state that the `break`s of each loop around take out of it, `raised` that
     which the statements of each `try` around may take to its other block."""
 
-    def __init__(self, problem: Problem[State], solution: Solution[State]) -> None:
-        super().__init__(problem, solution)
+    def __init__(self, problem: Problem[State], solution: Solution[State], boundary: State) -> None:
+        super().__init__(problem, solution, boundary)
         self.left: list[State] = []
         self.raised: list[State] = []
 

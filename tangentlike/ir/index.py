@@ -54,7 +54,7 @@ class ProgramIndex:
     """
 
     def __init__(self, function: Function) -> None:
-        self.function = function
+        self.name, self.body = function.name, function.body  # (the function keeps its index)
         self.statements: list[Stmt] = []
         self.parents: list[int] = []
         self.branches: list[int] = []
@@ -66,7 +66,7 @@ class ProgramIndex:
         self._numbers.update(zip(map(id, self.statements), range(len(self)), strict=True))
         if len(self._numbers) < len(self):
             twice = next(s for n, s in enumerate(self.statements) if self.number(s) != n)
-            what = f"a statement of `{self.function.name}` stands in two places"
+            what = f"a statement of `{self.name}` stands in two places"
             raise InternalError("index", f"{what}: {twice.origin.place.text}")
 
     def _block(self, block: Block, parent: int, branch: int) -> None:
@@ -133,7 +133,7 @@ class ProgramIndex:
         """The block that a statement stands in."""
         number = self.number(stmt)
         parent = self.parents[number]
-        outer = (self.function.body,) if parent == OUTERMOST else blocks(self.statements[parent])
+        outer = (self.body,) if parent == OUTERMOST else blocks(self.statements[parent])
         return outer[self.branches[number]]
 
     def preceding(self, stmt: Stmt) -> Block:

@@ -116,27 +116,25 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def parts_of(expr: Expr) -> tuple[Expr, ...]:
-    """The same as a tuple: every analysis asks, so it is kept with the expression."""
-    known: tuple[Expr, ...] | None = getattr(expr, "_parts", None)
+    """The same as a tuple: every analysis asks, so what is inside is kept with the expression."""
+    known: tuple[Expr, ...] | None = getattr(expr, "_inside", None)
     if known is not None:
-        return known
+        return (expr, *known)
     node: Any = expr
     inside = _CHILDREN[type(expr)]
     if inside is None:
         return (expr,)
-    direct = inside(expr)
-    for part in direct:
+    known = inside(expr)
+    for part in known:
         if _CHILDREN[type(part)] is not None:
-            known = _deep_parts(expr)
+            known = _deep_parts(known)
             break
-    else:  # (one operation on atoms, as most expressions are)
-        known = (expr, *direct)
-    node._parts = known
-    return known
+    node._inside = known  # (without itself, in which it would be kept for ever)
+    return (expr, *known)
 
 
-def _deep_parts(expr: Expr) -> tuple[Expr, ...]:
-    found, stack = [], [expr]
+def _deep_parts(direct: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    found, stack = [], [*reversed(direct)]
     while stack:
         part = stack.pop()
         found.append(part)

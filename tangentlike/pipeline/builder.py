@@ -158,6 +158,14 @@ class Builder:
         stored = stored_kinds(lowered, given, self.callees, self._kinds, self.book)
         return {name: stored.weakened(kind) for name, kind in given.items()}
 
+    def close(self) -> None:
+        """Let go of everything: its parts refer to each other in circles, and would stay until the
+        next garbage collection, with all that was worked out."""
+        for facts in self.facts.values():
+            facts.forget()
+        self.callees.__dict__.clear()
+        self.__dict__.clear()
+
     # ----------------------------------------------------------------------- main function
 
     def main(

@@ -62,7 +62,8 @@ class Derived:
     are given as arguments; `changed` says which objects the program may change, `outer` is the data
     outside that it names; the parameters that `may_hold_code` are given functions, or what holds
     some (None: there are none outside, either). `given_back` names
-    what the function itself gives of what lies outside, and of its parameters. `real` says that no
+    what the function itself gives of what lies outside, and of its parameters, where it is
+    `exposed` to such callers. `real` says that no
     value is complex, so that adjoints have no conjugates. `asked` are the arguments that decide
     tests: it serves none of which they would decide otherwise.
     """
@@ -84,7 +85,7 @@ class Derived:
     lowered: Lowered = field(repr=False)
     scopes: Mapping[str, Scope] = field(repr=False)
     meanings: Meanings = field(repr=False, compare=False)
-    given_back: Callable[[], tuple[str, ...]] = field(repr=False, compare=False)
+    given_back: tuple[str, ...] = field(repr=False, compare=False)
     real: bool = True
     record: Record = field(default_factory=Record, repr=False, compare=False)
     asked: Deciding = frozenset()
@@ -123,7 +124,6 @@ class Derived:
             lowered=replace(self.lowered, scope=scope),
             touched=moved_refs(self.touched, old, cells),
             meanings=meanings,
-            given_back=lambda: again().given_back(),
             again=again,
         )
 
@@ -305,9 +305,10 @@ def _programs(
     fn: Callable[..., Any], request: Request, book: RuleBook | None
 ) -> Mapping[str, ir.Module]:
     """What each stage makes of a function: derived again, since that is not kept."""
-    with collecting() as records:
-        derived = derive_in_any_form(fn, request, book)
-    return records[-1].programs(derived.lowered.function.name)
+    with collecting():
+        stages = derive_in_any_form(fn, request, book).stages
+    assert isinstance(stages, Stages)
+    return stages.programs
 
 
 def _read(asked: Asked, request: Request) -> Derived:
@@ -542,10 +543,11 @@ def _derived(
         emitted = emit(module, lowered.scope, build.scopes)
         made = load(emitted, lowered.scope)
     programs: dict[str, Any] = build.record.programs(lowered.function.name)
-    programs |= {"derived": made_by_transform, "simplified": module, "emitted": emitted.source}
+    programs |= {"derived": made_by_transform} if programs else {}
+    programs |= {"simplified": module, "emitted": emitted.source}
     names = tuple(filter(build.record.costs.__contains__, STAGE_NAMES))
     stages = Stages(programs, names, functools.partial(_programs, fn, request, book))
-    return Derived(
+    derived = Derived(
         tuple(made[f.name] for f in main),
         emitted.source,
         emitted.origins,
@@ -561,8 +563,10 @@ def _derived(
         lowered,
         build.scopes,
         meanings,
-        functools.partial(build.given_back, lowered, given),
+        build.given_back(lowered, given) if request.exposed else (),
         build.real,
         build.record,
         asked,
     )
+    build.close()
+    return derived

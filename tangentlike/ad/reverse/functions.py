@@ -191,8 +191,8 @@ class Reverse:
         reads = Reads()
         known = self.facts.home.__contains__
         aliases = self.primal.aliases
-
-        def block(reversed_block: ReversedBlock) -> None:
+        blocks = [tree]
+        for reversed_block in blocks:
             reads.tails[reversed_block.key] = statement_needs(reversed_block.tail, aliases, known)
             for step in reversed_block.steps:
                 number = self.facts.number(step.stmt)
@@ -204,10 +204,7 @@ class Reverse:
                 if step.blocks and any(map(_prints, step.blocks)):
                     reads.entry[number] |= header
                 reads.exit[number] = statement_needs(step.exit, aliases, known, parts)
-                for inner in step.blocks:
-                    block(inner)
-
-        block(tree)
+                blocks += step.blocks
         reads.places = self._places()
         return reads
 

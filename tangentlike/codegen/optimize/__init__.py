@@ -72,19 +72,19 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     kinds = {**facts.kinds, **derived_kinds(function, facts)}
     floating = facts.floating | floating_names(function, facts)
     facts = replace(facts, kinds=kinds, floating=floating, cache={}, manager=manager)
-    managers = [manager]
+    asked = [facts]
     try:
-        return _simplified(function, facts, managers)
+        return _simplified(function, facts, asked)
     finally:
-        for each in managers:
+        for each in asked:
             each.forget()
 
 
-def _simplified(function: ir.Function, facts: Facts, managers: list[Manager]) -> ir.Function:
-    """The same; `managers` are those whose facts are not needed afterwards."""
+def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.Function:
+    """The same; `asked` are the facts that are not needed afterwards."""
     function = _rounds(drop_real_parts(function, facts), facts)
     function, facts = coalesce_names(function, facts)
-    managers.append(facts.manager)
+    asked.append(facts)
     nested = nest_single_uses(function, facts)  # the user's names are shorter: more fits a line
     if nested is not function:
         function = _rounds(nested, facts)

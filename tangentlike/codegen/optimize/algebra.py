@@ -47,14 +47,19 @@ def is_literal(expr: ir.Expr) -> bool:
     return isinstance(expr, ir.Const) and type(expr.value) in (int, float)
 
 
-@ir.of_node
 def product_of(expr: ir.Expr) -> Product:
     """Take a product apart along its left spine; of other factors only sign and number."""
     if is_literal(expr):
         assert isinstance(expr, ir.Const)
         return Product(expr.value, ())
-    if not isinstance(expr, ir.Call) or not isinstance(expr.fn, ir.Ref):
-        return Product(1, (expr,))
+    if isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref):
+        return _taken_apart(expr) or Product(1, (expr,))
+    return Product(1, (expr,))
+
+
+@ir.of_node
+def _taken_apart(expr: ir.Call) -> Product | None:
+    """The same of a call; None where it is one factor."""
     if expr.fn == NEG:
         inner = product_of(expr.args[0])
         return Product(-inner.coefficient, inner.factors, inner.divisors)
@@ -69,7 +74,7 @@ def product_of(expr: ir.Expr) -> Product:
         over = product_of(expr.args[0])
         if (not over.factors and not over.divisors) or over.coefficient == -1:
             return Product(over.coefficient, over.factors, (*over.divisors, expr.args[1]))
-    return Product(1, (expr,))
+    return None
 
 
 def _as_factor(expr: ir.Expr) -> Product:

@@ -8,6 +8,7 @@ the value it binds read before it is bound again?
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 from ... import ir
 from ...analysis.liveness import Liveness, exposed, exposed_before
@@ -123,19 +124,11 @@ class _Sweep:
         self.facts = facts
         self.pinned = pinned
         known = facts.cache.get(_Sweep)  # of the sweep before: most statements are the same
-        self.live = Liveness(self._uses, self._defines)
+        self.live = Liveness(functools.partial(_uses, facts), functools.partial(_defines, facts))
         if known is not None:
             self.live.take_masks(known[1])
         facts.cache[_Sweep] = (None, self.live)
         self.contents: dict[str, int] = {}
-
-    def _uses(self, stmt: ir.Stmt) -> list[str]:
-        effect = own_effect(stmt, self.facts)
-        return [*effect.reads, *[name + _CONTENT for name in effect.content]]
-
-    def _defines(self, stmt: ir.Stmt) -> list[str]:
-        binds = own_effect(stmt, self.facts).binds
-        return [*binds, *[name + _CONTENT for name in binds]]
 
     def block(self, block: ir.Block, after: int, leave: int) -> tuple[ir.Block, int]:
         out: list[ir.Stmt] = []
@@ -215,6 +208,16 @@ class _Sweep:
             found = self.live.mask(map(_content, self.sharing.members(name)))
             self.contents[root] = found
         return found
+
+
+def _uses(facts: Facts, stmt: ir.Stmt) -> list[str]:
+    effect = own_effect(stmt, facts)
+    return [*effect.reads, *[name + _CONTENT for name in effect.content]]
+
+
+def _defines(facts: Facts, stmt: ir.Stmt) -> list[str]:
+    binds = own_effect(stmt, facts).binds
+    return [*binds, *[name + _CONTENT for name in binds]]
 
 
 def _content(name: str) -> str:

@@ -240,6 +240,11 @@ class Facts:
     cache: dict[Any, tuple[Any, Any]] = field(default_factory=dict, repr=False, compare=False)
     manager: Manager = field(default_factory=Manager, repr=False, compare=False)
 
+    def forget(self) -> None:
+        """All that was worked out goes (it refers to these facts)."""
+        self.manager.forget()
+        self.cache.clear()
+
     def kind(self, name: str) -> Kind:
         return self.kinds.get(name, UNKNOWN)
 

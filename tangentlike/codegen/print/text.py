@@ -60,15 +60,15 @@ class Stages(Mapping[str, str]):
         names: tuple[str, ...] = (),
         again: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
-        self._programs = dict(programs)  # parts of programs, or their text
+        self.programs = dict(programs)  # parts of programs, or their text
         self._names = names or tuple(programs)
         self._again = again
         self._texts: dict[str, str] = {}
 
     def _program(self, name: str) -> Any:
-        if name in self._names and name not in self._programs:
-            self._programs = {**self._again(), **self._programs}
-        return self._programs[name]
+        if name in self._names and name not in self.programs:
+            self.programs = {**self._again(), **self.programs}
+        return self.programs[name]
 
     def __getitem__(self, name: str) -> str:
         if name not in self._texts:
