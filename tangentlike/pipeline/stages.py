@@ -45,7 +45,7 @@ from ..runtime.standard import is_mirror
 from .builder import Builder
 from .closures import Moving, cells_between, moved_refs, moved_scope
 from .lending import lent_names, lent_to, refuse_other_ways, structures_of_lent
-from .table import STAGE_NAMES, Record, collecting, current, recording
+from .table import Record, collecting, current, recording
 
 TARGETS = ("numpy", "cupy-fused")
 
@@ -484,11 +484,11 @@ def _fused(
 
 
 def _lent(
-    fn: Callable[..., Any], lowered: Lowered, made: ir.Module, build: Builder
+    fn: Callable[..., Any], lowered: Lowered, made: tuple[ir.Function, ...], build: Builder
 ) -> tuple[ir.Ref, ...]:
     """The outer objects that a derivative, or one that it calls, is given as arguments."""
     own = {name: lowered.scope.lookup(name) for name in build.reading.lent}
-    refuse_other_ways(made.functions, own, build.body)
+    refuse_other_ways(made, own, build.body)
     return (*itertools.starmap(ir.Ref, own.items()), *lent_to(fn, lowered.function))
 
 
@@ -528,37 +528,34 @@ def _derived(
     """The derivative of a function of whose parameters this is known."""
     build, lowered, given = _builder(lowered, request, given, book, reading)
     main, written = build.main(lowered, request, given)
-    made_by_transform = ir.Module(build.all_functions(main))
-    _refuse_made(made_by_transform.functions, lowered, request)
+    functions = build.all_functions(main)
+    _refuse_made(functions, lowered, request)
     with build.record.stage("simplified") as run:
-        run.made = simplified_pairs(made_by_transform.functions, build.simplified, build.facts)
+        run.made = simplified_pairs(functions, build.simplified, build.facts)
         run.made = without_repeats(run.made, len(main))
         if request.target == "cupy-fused":
             run.made = _fused(run.made, lowered.scope, build)
         run.made, asked = plainly_named(run.made, build.facts), frozenset(build.methods.asked)
         apart = ir.Module(run.made, _types(fn, request, asked))
         run.made = _finished(run.made, request, build)
+    module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
-        module = ir.Module(run.made, apart.types)
         emitted = emit(module, lowered.scope, build.scopes)
         made = load(emitted, lowered.scope)
-    programs: dict[str, Any] = build.record.programs(lowered.function.name)
-    programs |= {"derived": made_by_transform} if programs else {}
+    programs: dict[str, Any] = {**build.record.programs(lowered.function.name)}
     programs |= {"simplified": module, "emitted": emitted.source}
-    names = tuple(filter(build.record.costs.__contains__, STAGE_NAMES))
-    stages = Stages(programs, names, functools.partial(_programs, fn, request, book))
     derived = Derived(
         tuple(made[f.name] for f in main),
         emitted.source,
         emitted.origins,
-        stages,
+        Stages(programs, build.record.stages, functools.partial(_programs, fn, request, book)),
         (*written, *build.checkpoints.copied),
         tuple(build.outside.touched.values()),
         tuple(build.outside.written.values()),
         build.outside.changes,
         module,
         apart,
-        _lent(fn, lowered, made_by_transform, build),
+        _lent(fn, lowered, functions, build),
         *_reached(lowered, request, build, given if written else None),
         lowered,
         build.scopes,

@@ -212,6 +212,11 @@ class Record:
             made = run.made if isinstance(run.made, tuple) else (run.made,)
             self.made.setdefault(name, {}).update((function.name, function) for function in made)
 
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names of the stages that ran, in order."""
+        return tuple(filter(self.costs.__contains__, STAGE_NAMES))
+
     def statements(self, name: str) -> int:
         """How many statements the functions have after a stage."""
         functions = self.made.get(name, {}).values()
