@@ -21,6 +21,8 @@ from ..analysis.kinds import kinds_from_example
 from ..analysis.raising import refuse_moving, refuse_raising
 from ..analysis.stated_classes import stated_classes
 from ..codegen.fuse import fused, refuse_unfused
+from ..codegen.optimize import Facts
+from ..codegen.optimize.contracted import contracted
 from ..codegen.optimize.first_stores import stored_first
 from ..codegen.optimize.packs import saved_together
 from ..codegen.optimize.plain_names import plainly_named
@@ -466,17 +468,22 @@ def _types(
 
 
 def _finished(
-    functions: tuple[ir.Function, ...], request: Request, build: Builder
+    functions: tuple[ir.Function, ...], request: Request, facts: Mapping[str, Facts]
 ) -> tuple[ir.Function, ...]:
     """The functions as they run (who differentiates them finds sums, which are linear)."""
-    made = saved_together(functions, build.facts)
-    return made if request.inside else stored_first(made, build.facts)
+    made = saved_together(functions, facts)
+    if request.inside:
+        return made
+    made = stored_first(made, facts)
+    return contracted(made, facts) if request.target == "numpy" else made
 
 
 def _fused(
-    functions: tuple[ir.Function, ...], scope: Scope, build: Builder
+    functions: tuple[ir.Function, ...], request: Request, scope: Scope, build: Builder
 ) -> tuple[ir.Function, ...]:
-    """The functions with those before them that CuPy fuses."""
+    """The functions with those before them that CuPy fuses, for the target that asks for these."""
+    if request.target != "cupy-fused":
+        return functions
     scopes = scopes_of(ir.Module(functions), scope, build.scopes)
     made, own = fused(functions, build.facts, scopes)
     build.scopes.update(own)
@@ -532,12 +539,11 @@ def _derived(
     _refuse_made(functions, lowered, request)
     with build.record.stage("simplified") as run:
         run.made = simplified_pairs(functions, build.simplified, build.facts)
-        run.made = without_repeats(run.made, len(main))
-        if request.target == "cupy-fused":
-            run.made = _fused(run.made, lowered.scope, build)
-        run.made, asked = plainly_named(run.made, build.facts), frozenset(build.methods.asked)
+        run.made = _fused(without_repeats(run.made, len(main)), request, lowered.scope, build)
+        asked = frozenset(build.methods.asked)
+        run.made, facts = plainly_named(run.made, build.facts)
         apart = ir.Module(run.made, _types(fn, request, asked))
-        run.made = _finished(run.made, request, build)
+        run.made = _finished(run.made, request, facts)
     module = ir.Module(run.made, apart.types)
     with build.record.stage("emitted"):
         emitted = emit(module, lowered.scope, build.scopes)

@@ -13,10 +13,14 @@ def final_state_grad(w, u, xs):
     u_bar = np.zeros_like(u)
     w_bar = np.zeros_like(w)
     h_bar = np.ones_like(h)
+    total_bar_rows, x_rows, h_rows = [], [], []
     for x in reversed(xs):
         total_bar = h_bar * (1.0 - h * h)    # h = np.tanh(w @ h + u @ x)
         h = h_saved.pop()
-        u_bar += np.outer(total_bar, x)
-        w_bar += np.outer(total_bar, h)
+        total_bar_rows.append(total_bar)
+        x_rows.append(x)
+        h_rows.append(h)
         h_bar = w.T @ total_bar
+    u_bar += np.array(total_bar_rows).T @ np.array(x_rows)  # h = np.tanh(w @ h + u @ x)
+    w_bar += np.array(total_bar_rows).T @ np.array(h_rows)
     return w_bar, u_bar

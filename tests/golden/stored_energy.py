@@ -14,6 +14,6 @@ def stored_energy_grad(spring: Spring, x: np.ndarray):
     # return 0.5 * spring.k * np.sum(stretch * stretch)
     stretch_bar = spring.k * stretch
     spring_bar = zeros_like(spring)
-    spring_bar.k += 0.5 * np.sum(stretch * stretch)
+    spring_bar.k += 0.5 * (stretch @ stretch)
     spring_bar.rest -= np.sum(stretch_bar)   # stretch = x - spring.rest
     return spring_bar, stretch_bar

@@ -9,9 +9,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ... import ir
 from ...frontend.naming import names_of
+from ...ir.facts import Facts as Manager
 from ...ir.names import Names
 from .facts import Facts
 from .tapes import taped_names, unpacked_names
@@ -23,16 +25,33 @@ _NUMBERED = re.compile(r"(?P<stem>.*[^\d_])(?P<number>\d+)")
 
 def plainly_named(
     functions: Sequence[ir.Function], facts: Mapping[str, Facts]
-) -> tuple[ir.Function, ...]:
-    """The functions of a module, their own names with the lowest numbers that are free. What
-    stands in a tape has one name in both functions of a pair, so it keeps that."""
+) -> tuple[tuple[ir.Function, ...], dict[str, Facts]]:
+    """The functions of a module, their own names with the lowest numbers that are free; and what
+    is known of them by these names. What stands in a tape has one name in both functions of a
+    pair, so it keeps that."""
     taped = [unpacked_names(f) or () for f in functions]
     for at, names in enumerate(taped[1:]):
         if names:
             taped[at] = (*taped[at], *(taped_names(functions[at]) or ()))
-    pairs = zip(functions, taped, strict=True)
-    nothing = Facts()  # (of what is fused out of others)
-    return tuple(renumbered(f, facts.get(f.name, nothing), frozenset(n)) for f, n in pairs)
+    made, known = [], dict(facts)
+    for function, names in zip(functions, taped, strict=True):
+        about = facts.get(function.name, Facts())  # (nothing of what is fused out of others)
+        new = _lower_numbers(function, about, frozenset(names))
+        made.append(_renamed(function, new))
+        if new:
+            known[function.name] = _known_by(new, about)
+    return tuple(made), known
+
+
+def _known_by(new: Mapping[str, str], facts: Facts) -> Facts:
+    """What is known of names, by their new names (which others had that are no more)."""
+    given = frozenset(new.values())
+    kinds = {name: kind for name, kind in facts.kinds.items() if name not in given}
+    kinds.update((new[name], kind) for name, kind in facts.kinds.items() if name in new)
+    floating = (facts.floating - given - new.keys()).union(
+        new[name] for name in new if name in facts.floating
+    )
+    return replace(facts, kinds=kinds, floating=floating, cache={}, manager=Manager())
 
 
 def renumbered(
@@ -50,6 +69,18 @@ def renumbered(
     product_bar = u_bar * k
     return product_bar
     """
+    return _renamed(function, _lower_numbers(function, facts, kept))
+
+
+def _renamed(function: ir.Function, new: Mapping[str, str]) -> ir.Function:
+    values: dict[str, ir.Expr] = {old: ir.Var(name) for old, name in new.items()}
+    return ir.with_body(function, ir.renamed(function.body, values)) if new else function
+
+
+def _lower_numbers(
+    function: ir.Function, facts: Facts, kept: frozenset[str | None]
+) -> dict[str, str]:
+    """The new names of those that get one."""
     fixed = frozenset(_parts(name)[0] for name in kept if name is not None)
     families: dict[str, list[tuple[str, str]]] = {}
     for name in dict.fromkeys(_own_names(function)):
@@ -58,7 +89,7 @@ def renumbered(
             families.setdefault(root, []).append((name, end))
     members = list(itertools.chain.from_iterable(families.values()))
     if not any(_DIGIT.search(name) for name, _ in members):
-        return function
+        return {}
     roots = fixed.union(_parts(name)[0] for name in (*families, *function.param_names))
     free = _Free(names_of(function), roots, facts)
     for root, family in families.items():
@@ -67,10 +98,7 @@ def renumbered(
         derived = _DERIVED.fullmatch(free.new.get(name, name))
         if derived and derived["number"]:
             free.give([name], [derived["root"] + derived["end"]])
-    if not free.new:
-        return function
-    values: dict[str, ir.Expr] = {old: ir.Var(new) for old, new in free.new.items()}
-    return ir.with_body(function, ir.renamed(function.body, values))
+    return free.new
 
 
 class _Free:

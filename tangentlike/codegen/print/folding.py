@@ -70,7 +70,7 @@ def statement(node: Any, printer: Printer, pad: str, keyword: str = "") -> list[
     if found is None:
         return [pad + line for line in printer.text(node).splitlines()]
     head = keyword or found.head
-    bare = isinstance(node, (gast.Return, gast.Expr))
+    bare = isinstance(node, (gast.Return, gast.Expr)) or isinstance(_target(node), gast.Tuple)
     text = printer.text(found.value) if bare else printer.item(found.value)
     if len(pad) + len(head) + len(text) + len(found.tail) <= WIDTH:
         return [pad + head + text + found.tail]

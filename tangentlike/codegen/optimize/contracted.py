@@ -1,0 +1,219 @@
+"""Sums that a product of vectors or matrices does, in a text that is run.
+
+    s_bar = np.sum(y_bar * x)              s_bar = y_bar @ x
+
+    for x in reversed(xs):                 for x in reversed(xs):
+        A_bar += np.outer(g, x)                g_rows.append(g)
+                                               x_rows.append(x)
+                                           A_bar += np.array(g_rows).T @ np.array(x_rows)
+
+(A text that is differentiated again has the sums: their derivatives are simpler.)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ... import ir
+from ...ir.names import Names
+from .accumulate import IADD, ISUB
+from .algebra import Product, build, product_of
+from .analyses import Asking
+from .effects import effect_of, expr_effect
+from .facts import Facts
+from .ranks import Ranks
+from .sharing import sources
+
+_MATMUL = ir.Ref("@", operator.matmul)
+
+
+def contracted(
+    functions: Sequence[ir.Function], facts: Mapping[str, Facts]
+) -> tuple[ir.Function, ...]:
+    """The functions of a module with products for sums.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from tangentlike.ir.kind import Kind
+    >>> from .rewriting import derived
+    >>> f = derived(program('''A_bar = np.zeros_like(A)
+    ... for x in reversed(xs):
+    ...     g = 2.0 * x
+    ...     s_bar = np.sum(3.0 * g * x)
+    ...     A_bar += np.outer(g, x)
+    ... return A_bar, s_bar''', {"np": np}))
+    >>> known = {"x": Kind("array", "float", ("n",))}
+    >>> print(show(contracted((f,), {f.name: Facts(kinds=known)})[0].body))
+    A_bar = np.zeros_like(A)
+    g_rows, x_rows = [], []
+    for x in reversed(xs):
+        g = 2.0 * x
+        s_bar = 3.0 * (g @ x)
+        g_rows.append(g)
+        x_rows.append(x)
+    A_bar += np.array(g_rows).T @ np.array(x_rows)
+    return A_bar, s_bar
+    """
+    known = ((f, facts.get(f.name)) for f in functions)
+    return tuple(f if k is None else _contracted(f, k) for f, k in known)
+
+
+def _contracted(function: ir.Function, facts: Facts) -> ir.Function:
+    numpy = facts.numpy_function("array").obj is np.array
+    if facts.by_identity or not numpy or not _has_candidates(function):
+        return function
+    return _Contracting(function, facts).rewritten(function)
+
+
+def _has_candidates(function: ir.Function) -> bool:
+    return any(
+        isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref) and part.fn.obj in _SUMMED
+        for stmt in ir.statements(function.body)
+        if stmt.origin.role == "adjoint"
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+    )
+
+
+_SUMMED = (np.sum, np.outer)
+
+
+class _Contracting(Asking):
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        super().__init__(function, facts)
+        self.ranks = Ranks(function, facts)
+        parts = (part for s in ir.statements(function.body) for part in _names(s))
+        self.names = Names((*function.param_names, *function.free, *parts))
+
+    def statement(self, stmt: ir.Stmt) -> ir.Instead:
+        new: ir.Stmt = self.nested(stmt)
+        if isinstance(new, ir.For | ir.While):
+            return self._collected(new)
+        if new.origin.role == "adjoint" and not ir.is_compound(new):
+            new = ir.map_statement(new, expr=self._dot)
+        return (new,)
+
+    # ------------------------------------------------------------------- sums of products
+
+    def _dot(self, expr: ir.Expr) -> ir.Expr:
+        """`2.0 * (a @ b)` for `np.sum(2.0 * a * b)`, where both are vectors."""
+        expr = ir.rebuild(expr, self._dot)
+        match expr:
+            case ir.Call(fn=ir.Ref(obj=obj), args=(inner,), kwargs=()) if obj is np.sum:
+                product = product_of(inner)
+                ranks = [self.ranks.of(factor) for factor in product.factors]
+                vectors = [f for f, rank in zip(product.factors, ranks, strict=True) if rank == 1]
+                if product.divisors or len(vectors) < 2 or not {*ranks} <= {0, 1}:
+                    return expr
+                first, *others = vectors
+                rest = build(Product(1, tuple(others)), lambda e: True)
+                dot = ir.Call(_MATMUL, (first, rest))
+                numbers = (f for f, rank in zip(product.factors, ranks, strict=True) if rank == 0)
+                return build(Product(product.coefficient, (*numbers, dot)), lambda e: True)
+        return expr
+
+    # ------------------------------------------------------------------ sums over a loop
+
+    def _collected(self, loop: ir.For | ir.While) -> ir.Block:
+        """The loop, with what is before and after it where outer products are added up in it."""
+        rows: dict[ir.Expr, str] = {}
+        body: list[ir.Stmt] = []
+        after: list[ir.Stmt] = []
+        for at, stmt in enumerate(loop.body):
+            vectors = self._added(stmt, at, loop)
+            if vectors is None:
+                body.append(stmt)
+                continue
+            assert isinstance(stmt, ir.Update)
+            kept = [self._kept(vector, rows, body, stmt, loop) for vector in vectors]
+            left, right = (ir.Call(self.facts.numpy_function("array"), (k,)) for k in kept)
+            product = ir.Call(_MATMUL, (ir.Attribute(left, "T"), right))
+            after.append(dataclasses.replace(stmt, value=product))
+        if not after:
+            return (loop,)
+        return (self._lists(rows, loop), dataclasses.replace(loop, body=tuple(body)), *after)
+
+    def _kept(
+        self,
+        vector: ir.Expr,
+        rows: dict[ir.Expr, str],
+        body: list[ir.Stmt],
+        stmt: ir.Stmt,
+        loop: ir.For | ir.While,
+    ) -> ir.Var:
+        """The list that has the vector of each round; it is put there once."""
+        if vector not in rows:
+            name = vector.name if isinstance(vector, ir.Var) else "factor"
+            rows[vector] = self.names.fresh(f"{name}_rows")
+            push = ir.Call(ir.Attribute(ir.Var(rows[vector]), "append"), (vector,))
+            body.append(ir.Do(push, dataclasses.replace(stmt.origin, role="save")))
+        return ir.Var(rows[vector])
+
+    def _lists(self, rows: Mapping[ir.Expr, str], loop: ir.Stmt) -> ir.Stmt:
+        origin = dataclasses.replace(loop.origin, role="save")
+        names, empty = tuple(rows.values()), ir.Display("list", ())
+        if len(names) == 1:
+            return ir.Assign(names[0], empty, origin)
+        return ir.Assign(names, ir.Display("tuple", (empty,) * len(names)), origin)
+
+    def _added(
+        self, stmt: ir.Stmt, at: int, loop: ir.For | ir.While
+    ) -> tuple[ir.Expr, ir.Expr] | None:
+        """The vectors whose outer product a statement of a loop adds to what nothing else in the
+        loop knows, and which stay what they are until the loop ends."""
+        match stmt:
+            case ir.Update(
+                target=ir.Var(total), op=op, value=ir.Call(ir.Ref(obj=obj), (u, v), ())
+            ) if obj is np.outer and op in (IADD, ISUB) and stmt.origin.role == "adjoint":
+                pass
+            case _:
+                return None
+        if self.ranks.of(u) != 1 or self.ranks.of(v) != 1 or total in self.pinned:
+            return None
+        for other in loop.body:
+            effect = effect_of(other, self.facts)
+            known = effect.reads | effect.writes | effect.content | effect.binds
+            if not _adds_outer(other, total) and (
+                total in known or self.sharing.meet((total,), known)
+            ):
+                return None
+        return (u, v) if self._stays(u, at, loop) and self._stays(v, at, loop) else None
+
+    def _stays(self, vector: ir.Expr, at: int, loop: ir.For | ir.While) -> bool:
+        """Whether what the expression is at this place of a loop is not written until it ends."""
+        if not expr_effect(vector, self.facts, True).silent:
+            return False
+        shared = sources(vector, self.facts, True)
+        if not shared:
+            return True
+        if not isinstance(vector, ir.Var):
+            return False
+        own = True  # whether it still is what the name stands for
+        for stmt in (*loop.body[at + 1 :], *loop.body[: at + 1]):
+            effect = effect_of(stmt, self.facts)
+            others = effect.writes - {vector.name}
+            if self.sharing.meet((vector.name,), others):
+                return False
+            if own and vector.name in effect.writes:
+                return False
+            if vector.name in effect.binds:
+                made = isinstance(stmt, ir.Assign) and not sources(stmt.value, self.facts, True)
+                own = own and not made
+        return True
+
+
+def _names(stmt: ir.Stmt) -> frozenset[str]:
+    return ir.reads(stmt) | frozenset(ir.binds(stmt))
+
+
+def _adds_outer(stmt: ir.Stmt, total: str) -> bool:
+    """Whether a statement adds an outer product to a total."""
+    match stmt:
+        case ir.Update(target=ir.Var(name), op=op, value=ir.Call(ir.Ref(obj=obj), (u, v), ())):
+            read = ir.names_in(u) | ir.names_in(v)
+            return name == total and op in (IADD, ISUB) and obj is np.outer and name not in read
+    return False

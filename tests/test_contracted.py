@@ -1,0 +1,192 @@
+"""Sums that a product of vectors or matrices does: right for every program that takes them, and
+left alone where a vector is written later, or the total is read meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tangentlike as tl
+from tangentlike.codegen.optimize import Facts
+from tangentlike.codegen.optimize.contracted import contracted
+from tangentlike.codegen.optimize.rewriting import derived
+from tangentlike.codegen.print import show
+from tangentlike.frontend.lower import program
+from tangentlike.ir.kind import Kind
+from tangentlike.testing import check_grads
+
+RNG = np.random.default_rng(3)
+W, U, XS, X = (
+    RNG.normal(size=(3, 3)),
+    RNG.normal(size=(3, 2)),
+    RNG.normal(size=(4, 2)),
+    RNG.random(3),
+)
+KINDS = {n: Kind("array", "float", ("n",)) for n in "xgh"} | {"s": Kind("number", "float", ())}
+KINDS |= {"m": Kind("array", "float", ("n", "n"))}
+
+
+def written(text: str) -> str:
+    f = derived(program(text, {"np": np}))
+    return show(contracted((f,), {f.name: Facts(kinds=KINDS)})[0].body)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("np.sum(x * g)", "x @ g"),
+        ("np.sum(2.0 * x * g)", "2.0 * (x @ g)"),
+        ("np.sum(s * x * g)", "s * (x @ g)"),
+        ("-np.sum(x * g * h)", "-(x @ (g * h))"),
+        ("np.sum(m[:, 0] * x[1:])", "m[:, 0] @ x[1:]"),
+        ("np.sum(m * m)", "np.sum(m * m)"),
+        ("np.sum(m * x)", "np.sum(m * x)"),
+        ("np.sum(s * x)", "np.sum(s * x)"),
+        ("np.sum(x * g / h)", "np.sum(x * g / h)"),
+        ("np.sum(x * unknown)", "np.sum(x * unknown)"),
+        ("np.sum(x * g, axis=0)", "np.sum(x * g, axis=0)"),
+    ],
+)
+def test_sums_of_products(before: str, after: str) -> None:
+    assert written(f"a_bar = {before}; return a_bar").splitlines()[0] == f"a_bar = {after}"
+
+
+_BEFORE = "A_bar = np.zeros_like(m)\ng = s * x\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "A_bar += np.outer(g, x)\n    g += x",  # the vector is written afterwards
+        "g += x\n    A_bar += np.outer(g, x)",  # in the next round
+        "v = g[1:]\n    A_bar += np.outer(g, x)\n    v *= 2.0",
+        "A_bar += np.outer(g, x)\n    s = A_bar[0, 0]",  # the total is read
+        "A_bar += np.outer(A_bar[0], x)",
+        "A_bar = 2.0 * A_bar\n    A_bar += np.outer(g, x)",
+        "B_bar = A_bar\n    A_bar += np.outer(g, x)\n    s = B_bar[0, 0]",
+        "A_bar += np.outer(m, x)",
+        "A_bar += np.outer(unknown, x)",
+        "A_bar[0] += np.outer(g, x)",
+        "if s > 0.0:\n        A_bar += np.outer(g, x)",
+    ],
+)
+def test_sums_that_stay(body: str) -> None:
+    assert "append" not in written(_BEFORE + f"for k in range(n):\n    {body}\nreturn A_bar")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "A_bar += np.outer(g, x)",
+        "A_bar -= np.outer(g, 2.0 * x)",
+        "g = 2.0 * x\n    g += h\n    A_bar += np.outer(g, x)",
+        "A_bar += np.outer(g, x)\n    g = 2.0 * g\n    g += x",
+        "A_bar += np.outer(g, x)\n    A_bar += np.outer(x, h)",
+    ],
+)
+def test_sums_that_are_collected(body: str) -> None:
+    text = _BEFORE + f"for k in range(n):\n    {body}\nreturn A_bar"
+    new = written(text)
+    values: dict[str, Any] = {}
+    for name, code in (("old", text), ("new", new)):
+        lines = "\n    ".join(code.splitlines())
+        exec(f"def {name}(m, s, x, h, n):\n    {lines}", {"np": np}, values)
+    for rounds in (0, 1, 3):
+        given = W, 2.0, X, X**2, rounds
+        old, found = (values[n](*(np.copy(v) for v in given)) for n in ("old", "new"))
+        assert np.allclose(old, found, rtol=1e-14)
+    assert "append" in new and "np.outer" not in new
+
+
+def recurrent(w: Any, u: Any, xs: Any) -> Any:
+    h = np.zeros(3)
+    for x in xs:
+        h = np.tanh(w @ h + u @ x)
+    return h @ h
+
+
+def iterated(w: Any, x: Any) -> Any:
+    for _ in range(3):
+        x = w @ x
+        x = x / np.sqrt(x @ x)
+    return x @ w @ x
+
+
+def written_in_place(w: Any, x: Any) -> Any:
+    y = x.copy()
+    for k in range(3):
+        y += np.sin(w @ y)
+        y[k] *= 0.5
+        y = y * x
+    return np.sum(y)
+
+
+def nested(w: Any, x: Any) -> Any:
+    total = 0.0
+    for i in range(2):
+        y = x * (i + 1.0)
+        for _ in range(i + 1):
+            y = np.tanh(w @ y) + y
+        total += y @ w @ y
+    return total
+
+
+def until(w: Any, x: Any) -> Any:
+    n = 0
+    while n < 3 and np.sum(x * x) < 1e6:
+        x = np.tanh(w @ x) * 2.0
+        n += 1
+    return np.sum(x * x) * x[0]
+
+
+def in_a_branch(w: Any, x: Any) -> Any:
+    for k in range(4):
+        if k % 2:
+            x = np.sin(w @ x)
+        else:
+            x = w.T @ x + x
+    return x @ x
+
+
+def kept_states(w: Any, x: Any) -> Any:
+    states = []
+    for _ in range(3):
+        x = np.tanh(w @ x)
+        states.append(x)
+    return np.sum(np.array(states) ** 2)
+
+
+PROGRAMS = [(recurrent, (W, U, XS)), *((f, (W, X)) for f in (iterated, written_in_place, nested))]
+PROGRAMS += [(f, (W, X)) for f in (until, in_a_branch, kept_states)]
+
+
+@pytest.mark.parametrize(("fn", "args"), PROGRAMS)
+def test_programs(fn: Any, args: tuple[Any, ...]) -> None:
+    check_grads(fn, args)
+    wrt = tuple(range(len(args)))
+    df = tl.grad(fn, wrt=wrt, example=args)
+    for got, want in zip(df(*args), tl.grad(fn, wrt=wrt)(*args), strict=True):
+        assert np.allclose(got, want, rtol=1e-12)
+
+
+def test_no_round_adds_nothing() -> None:
+    for bar in tl.grad(recurrent, wrt=(0, 1))(W, U, XS[:0]):
+        assert not bar.any() and bar.ndim == 2
+
+
+def test_single_precision_stays() -> None:
+    args = [a.astype(np.float32) for a in (W, U, XS)]
+    assert [bar.dtype for bar in tl.grad(recurrent, wrt=(0, 1))(*args)] == [np.float32] * 2
+
+
+def test_second_order() -> None:
+    direction = RNG.normal(size=(3, 3))
+    df = tl.grad(iterated)
+    assert "_rows" in tl.grad(iterated, example=(W, X)).source
+    _, forward = tl.jvp(lambda w: df(w, X), (W,), (direction,))
+    reverse = tl.grad(lambda w: np.sum(df(w, X) * direction))(W)
+    step = 1e-5 * direction
+    assert np.allclose(forward, (df(W + step, X) - df(W - step, X)) / 2e-5, atol=1e-6)
+    assert np.allclose(forward, reverse, rtol=1e-9)
