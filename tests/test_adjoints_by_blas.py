@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tangentlike.runtime import cofactors, greater_share
+from tangentlike.runtime import cofactors, greater_share, inverse_of_lower
 from tangentlike.runtime.products import dot_bar_a, dot_bar_b, matmul_bar_a, matmul_bar_b
 
 RNG = np.random.default_rng(4)
@@ -96,18 +96,40 @@ def test_share_of_a_maximum(a: Any, b: Any) -> None:
     assert share.dtype == (dtype if dtype.kind == "f" else float)
 
 
+@pytest.mark.parametrize("n", [5, 37])
 @pytest.mark.parametrize("make", [real, other])
-def test_cholesky(make: Callable[..., Any]) -> None:
-    a = make(2, 5, 5)
-    a = a @ np.swapaxes(a.conj(), -1, -2) + 5.0 * np.eye(5)
-    weights = make(2, 5, 5)
+def test_cholesky(make: Callable[..., Any], n: int) -> None:
+    a = make(2, n, n)
+    a = a @ np.swapaxes(a.conj(), -1, -2) + n * np.eye(n)
+    weights = make(2, n, n)
     f = lambda a: np.sum((np.linalg.cholesky(a) * weights).real ** 2)  # noqa: E731
     gradient = tl.grad(f)(a)
-    step = 1e-6 * np.tril(make(2, 5, 5))
-    for i in range(5):
+    step = 1e-6 * np.tril(make(2, n, n))
+    for i in range(n):
         step[:, i, i] = step[:, i, i].real
     slope = (f(a + step) - f(a - step)) / 2.0
     assert np.vdot(gradient, step).real == pytest.approx(slope, rel=1e-5)
+
+
+def test_second_order_of_cholesky() -> None:
+    """Of a matrix whose triangular factor is inverted by halves."""
+    a = real(40, 40)
+    a, v = a @ a.T + 40.0 * np.eye(40), real(40, 40)
+    f = lambda a: np.sum(np.linalg.cholesky(a) ** 3)  # noqa: E731
+    df = tl.grad(f)
+    _, forward = tl.jvp(df, (a,), (v,))
+    reverse = tl.grad(lambda a: np.sum(df(a) * v))(a)
+    assert np.allclose(forward, (df(a + 1e-4 * v) - df(a - 1e-4 * v)) / 2e-4, atol=1e-7)
+    assert np.vdot(forward, np.tril(v)) == pytest.approx(np.vdot(reverse, np.tril(v)), rel=1e-6)
+
+
+@pytest.mark.parametrize("make", [real, other])
+@pytest.mark.parametrize("shape", [(1, 1), (31, 31), (2, 33, 33), (70, 70), (0, 0)])
+def test_inverse_of_a_triangular_matrix(
+    make: Callable[..., Any], shape: tuple[int, ...]
+) -> None:
+    x = np.tril(make(*shape)) + 9.0 * np.eye(shape[-1])
+    assert np.allclose(inverse_of_lower(x), np.linalg.inv(x), rtol=1e-12)
 
 
 def test_a_stack_costs_no_more_than_its_rows() -> None:

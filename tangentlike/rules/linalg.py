@@ -305,6 +305,12 @@ def half_lower(y, x):
     x_bar = half_lower(y_bar)
 
 
+@rule(runtime.inverse_of_lower, kind=first)
+def inverse_of_lower(y, x):
+    y_dot = -(y @ np.tril(x_dot) @ y)
+    x_bar = -np.tril(swap_last(conj(y)) @ y_bar @ swap_last(conj(y)))
+
+
 @rule(runtime.diagonal_matrix, kind=unknown)
 def diagonal_matrix(y, d):
     y_dot = diagonal_matrix(d_dot)

@@ -337,6 +337,7 @@ from .triangles import (
     cholesky_bar,
     cholesky_dot,
     corner,
+    inverse_of_lower,
     swapped_pair,
     triangle,
     with_corner,
