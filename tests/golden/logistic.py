@@ -8,10 +8,9 @@ def logistic_value_and_grad(w, x, y):
     z = x @ w
     logaddexp = np.logaddexp(0.0, z)
     difference = logaddexp - y * z
-    mean_difference = np.mean(difference)
     # adjoint
     # return np.mean(np.logaddexp(0.0, z) - y * z)
     difference_bar = 1.0 / difference.size
     z_bar = difference_bar * exp_of_difference(z, logaddexp) - difference_bar * y
     w_bar = x.T @ z_bar                      # z = x @ w
-    return mean_difference, w_bar
+    return np.mean(difference), w_bar

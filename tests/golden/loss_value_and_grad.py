@@ -6,9 +6,8 @@ def loss_value_and_grad(w, b, x, y):
     # primal
     p = np.tanh(x @ w + b)
     r = p - y
-    sum_product = np.sum(r * r)
     # adjoint
     r_bar = 2.0 * r                          # return np.sum(r * r)
     p_bar = unbroadcast(r_bar, p)            # r = p - y
     w_bar = matmul_bar_b(p_bar * (1.0 - p * p), x, w)  # p = np.tanh(x @ w + b)
-    return sum_product, w_bar
+    return np.sum(r * r), w_bar

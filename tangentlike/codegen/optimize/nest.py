@@ -17,6 +17,7 @@ from .fold import without_axes
 from .measure import LINE, depth, height, statement_width, width
 
 _BARRIERS = (ir.Return, ir.Enter, ir.Leave, ir.Tried)
+_NEAR = 16  # so many statements may stand between a value and its return
 _WINDOW = 64  # how far back, in statements, a definition is looked for
 _DEEPEST, _HIGHEST = 4, 100
 
@@ -136,7 +137,10 @@ class _Nesting(Asking):
         effect = expr_effect(source.value, self.facts, is_trusted(source))
         crossed = [s for s in between if s is not None]
         if any(isinstance(s, _BARRIERS) for s in (stmt, *crossed)) and crossed:
-            return False
+            if not isinstance(stmt, ir.Return) or len(crossed) > _NEAR or not effect.silent:
+                return False
+            if any(isinstance(s, _BARRIERS) for s in crossed):
+                return False
         if not effect.silent:
             return not crossed and _is_first(stmt, str(source.target))
         if len(crossed) > _WINDOW:
