@@ -125,9 +125,7 @@ def test_second_order_of_cholesky() -> None:
 
 @pytest.mark.parametrize("make", [real, other])
 @pytest.mark.parametrize("shape", [(1, 1), (31, 31), (2, 33, 33), (70, 70), (0, 0)])
-def test_inverse_of_a_triangular_matrix(
-    make: Callable[..., Any], shape: tuple[int, ...]
-) -> None:
+def test_inverse_of_a_triangular_matrix(make: Callable[..., Any], shape: tuple[int, ...]) -> None:
     x = np.tril(make(*shape)) + 9.0 * np.eye(shape[-1])
     assert np.allclose(inverse_of_lower(x), np.linalg.inv(x), rtol=1e-12)
 

@@ -94,7 +94,7 @@ class _Nesting(Asking):
             return None
         values = {name: source.value}
         new = _substitute(stmt, values)
-        if again:
+        if again or isinstance(stmt, ir.Return):
             new = dataclasses.replace(new, origin=source.origin)
         if _is_derived(stmt) or _is_derived(source):
             deep = max(map(depth, ir.expressions(new)), default=0)
