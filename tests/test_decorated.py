@@ -85,3 +85,24 @@ def test_a_wrapper_that_hides_its_parameters():
         return weighted(*args)
 
     np.testing.assert_allclose(tl.grad(call)(X)[0], tl.grad(weighted)(X))
+
+
+def with_a_default(f):
+    @functools.wraps(f)
+    def given(x, weights=None, *args, **kwargs):
+        weights = np.array([1.0, 2.0, 3.0]) if weights is None else weights
+        return f(x, weights=weights, *args, **kwargs)  # noqa: B026
+
+    return given
+
+
+@with_a_default
+def weighted_sum(x, weights=None, power=2, *, scale=1.0):
+    return scale * np.sum(weights * x**power)
+
+
+def test_a_decorator_that_puts_something_in_place_of_a_default():
+    x = np.array([0.3, 0.5, 0.7])
+    np.testing.assert_allclose(tl.grad(weighted_sum)(x), 2.0 * np.array([1.0, 2.0, 3.0]) * x)
+    np.testing.assert_allclose(tl.grad(weighted_sum)(x, np.ones(3), power=3), 3.0 * x**2)
+    np.testing.assert_allclose(tl.jvp(weighted_sum, (x,), (x,))[1], 2.0 * weighted_sum(x))

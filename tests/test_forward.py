@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -402,3 +403,45 @@ def test_what_a_container_holds_is_written(fn: Callable[..., Any]) -> None:
     ahead, behind = (fn(x + s * x_dot, 0.5 + 0.3 * s) for s in (step, -step))
     np.testing.assert_allclose(tangent, (ahead - behind) / (2 * step), rtol=1e-7)
     assert value == fn(x, 0.5)
+
+
+# ------------------------------------------------------------ updates without a derivative
+
+
+def floored(x):
+    y = x * 2.0
+    y[1:] //= x[1:]
+    s = x[0]
+    s //= 0.07
+    return np.sum(y * x) + s * x[2]
+
+
+def floored_in_a_list(x):
+    rows = [x * 1.0, x * 2.0]
+    for i in range(2):
+        rows[i] //= 0.3
+    return np.sum(rows[0] * x + rows[1] * x)
+
+
+def floored_through_another_name(x):
+    rows = [x * 2.0]
+    rows.append(rows[0])
+    rows[0] //= 0.5
+    return np.sum(rows[1] * x)
+
+
+def floored_attribute(x):
+    o = types.SimpleNamespace(v=x * 3.0, d={"a": x[0] * 5.0})
+    o.v //= 0.4
+    o.d["a"] //= 0.3
+    return np.sum(o.v * x) * o.d["a"]
+
+
+@pytest.mark.parametrize(
+    "f", [floored, floored_in_a_list, floored_through_another_name, floored_attribute]
+)
+def test_floor_division_in_place(f) -> None:
+    x = np.array([0.33, 0.57, 0.71])
+    slope = (f(x + 1e-7) - f(x - 1e-7)) / 2e-7
+    assert tl.jvp(f, (x,), (np.ones(3),))[1] == pytest.approx(slope, rel=1e-6)
+    assert np.sum(tl.grad(f)(x)) == pytest.approx(slope, rel=1e-6)

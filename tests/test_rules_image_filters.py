@@ -93,4 +93,29 @@ def test_an_unknown_mode_and_an_output_are_not_passed_over():
 
     for f in (into, into_by_place):
         with pytest.raises((tl.UnsupportedError, TypeError)):
-            tl.grad(f)(IMAGE, np.zeros((4, 3)))
+            tl.grad(f)(IMAGE, np.float64)
+
+
+def into_a_new_array(x):
+    y = np.empty_like(x)
+    ndimage.gaussian_filter(x, 1.0, output=y)
+    return np.sum(y**2)
+
+
+def over_itself(x):
+    y = x * 2.0
+    z = ndimage.uniform_filter(y, 3, output=y)
+    return np.sum(y * z)
+
+
+def into_rows(x, rows=None):
+    if rows is None:
+        rows = np.zeros((3, *x.shape))
+    for k in range(3):
+        ndimage.gaussian_filter(x, 1.0 + k, output=rows[k])
+    return np.sum(rows**2)
+
+
+@pytest.mark.parametrize("f", [into_a_new_array, over_itself, into_rows])
+def test_the_array_that_a_filter_writes(f):
+    tl.check_grads(f, (IMAGE,), order=2)

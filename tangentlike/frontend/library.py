@@ -83,7 +83,7 @@ def one_line_function(
 
 def as_documented(fn: types.FunctionType) -> types.FunctionType | None:
     """A function with the parameters that a decorated one shows, where itself it takes any:
-    `def f(x, k=2.0): return decorated(x, k)` for `def wrapper(*args, **kwargs)` made with
+    `def f(x, k=2.0): return decorated(x, k=k)` for `def wrapper(*args, **kwargs)` made with
     `functools.wraps`. None where the parameters are its own, or there are starred ones as well.
     """
     taking_any = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
@@ -92,6 +92,7 @@ def as_documented(fn: types.FunctionType) -> types.FunctionType | None:
     params: list[str] = []
     given: list[str] = []
     constants: dict[str, Any] = {"decorated": fn}
+    takes_words = fn.__code__.co_flags & inspect.CO_VARKEYWORDS
     before = None
     for p in inspect.signature(fn).parameters.values():
         if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
@@ -106,7 +107,9 @@ def as_documented(fn: types.FunctionType) -> types.FunctionType | None:
             default = f"={p.default!r}" if written else f"=default_{p.name}"
             constants[f"default_{p.name}"] = p.default
         params.append(p.name + default)
-        given.append(f"{p.name}={p.name}" if p.kind == p.KEYWORD_ONLY else p.name)
+        # (What has a default is often left out, and a decorator may put others in its place.)
+        named = p.kind == p.POSITIONAL_OR_KEYWORD and default and takes_words
+        given.append(f"{p.name}={p.name}" if named or p.kind == p.KEYWORD_ONLY else p.name)
         before = p.kind
     if before == inspect.Parameter.POSITIONAL_ONLY:
         params.append("/")

@@ -26,6 +26,7 @@ from ..ir.kind import (
     MANY,
     NONE,
     NOTHING,
+    OTHER,
     SET,
     UNKNOWN,
     Deciding,
@@ -43,6 +44,8 @@ OF_ARRAYS = frozenset(
 )
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
+# What carries no derivative and holds nothing that does.
+_CONSTANTS = (str, bytes, type, np.dtype, slice, type(Ellipsis))
 _TOLD = (*_GENERATORS, types.ModuleType)
 _CLASSES = {"f": "float", "c": "complex", "i": "int", "u": "int", "b": "bool"}
 Structures = tuple[tuple[str, Kind], ...]
@@ -163,6 +166,8 @@ def structure_of(value: Any, above: tuple[Any, ...] = (), ranks: bool = False) -
         return _object(value, above, ranks)
     if is_function(value):
         return FUNCTION  # (among parameters: it carries no derivative itself)
+    if ranks and isinstance(value, _CONSTANTS):
+        return OTHER
     if isinstance(value, tuple):
         items = tuple(structure_of(item, (*above, value), ranks) for item in value)
         if has_own_methods(type(value)):

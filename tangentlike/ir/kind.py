@@ -106,7 +106,10 @@ class Kind:
 
     @property
     def discrete(self) -> bool:
-        """Whether it surely carries no derivative (integers, booleans, non-numeric things)."""
+        """Whether it surely carries no derivative (integers, booleans, non-numeric things, tuples
+        of such)."""
+        if self.form == "tuple" and self.items:
+            return all(item.discrete for item in self.items)
         return self.form == "other" or self.dtype in ("int", "bool")
 
     def same_shape(self, other: Kind) -> bool:

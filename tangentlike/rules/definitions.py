@@ -188,30 +188,39 @@ def is_image_filter(obj: Any) -> bool:
     return module_of(obj).startswith("scipy.ndimage")
 
 
-def refuse_output(call: ir.Call) -> None:
-    """Refuse an `output=` of a filter: the array that it writes."""
+def output_named(call: ir.Call) -> ir.Call:
+    """A call of a filter with `out=` for `output=`, the array that it writes; what says the type
+    of its result is refused."""
     assert isinstance(call.fn, ir.Ref)
     if any(map(ir.is_starred, call.args)):
-        return
+        return call
     try:
         bound = inspect.signature(call.fn.obj).bind(*call.args, **dict(call.kwargs)).arguments
     except (TypeError, ValueError):
-        return  # (the call raises, and says why)
+        return call  # (it raises, and says why)
     given = bound.get("output", ir.Const(None))
+    if isinstance(given, ir.Var) and "output" in dict(call.kwargs):
+        words = tuple(("out" if word == "output" else word, v) for word, v in call.kwargs)
+        return dataclasses.replace(call, kwargs=words)
     if not isinstance(given, ir.Const):
-        raise UnsupportedError(
-            f"`output=` of {call.fn.text} writes an array, or says its type",
-            call.at,
-            "Leave it out, and use what the call returns.",
-        )
+        raise output_refused(call)
+    return call
+
+
+def output_refused(call: ir.Call) -> UnsupportedError:
+    return UnsupportedError(
+        f"`output=` of {getattr(call.fn, 'text', '')} writes what may be no array, or says its "
+        "type",
+        call.at,
+        "Leave it out, and use what the call returns.",
+    )
 
 
 def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
     def expr(e: ir.Expr) -> ir.Expr:
         match e:
             case ir.Call(fn=ir.Ref(obj=obj)) if is_image_filter(obj):
-                refuse_output(e)
-                return e
+                return output_named(e)
             case ir.Ref(text, obj):
                 program = definition(obj)
                 if program is None or default_book().find(obj) is not None:

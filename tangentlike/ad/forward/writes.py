@@ -122,8 +122,12 @@ def _replaced(
     """Any other operation: the new tangent from the old values, before the primal's line."""
     text, op = BINARY_OF[stmt.op.obj]
     call = ir.Call(ir.Ref(text, op), (stmt.target, stmt.value), at=stmt.origin.place)
-    instance = bound(call, state)
     either = _either_form(stmt, state)
+    if state.context.is_constant(call):  # (`a //= b`)
+        zeros = state.zeros(stmt.target)
+        line = _as_it_turns_out(dot, zeros, state) if either else [_put(stmt, dot, zeros, state)]
+        return [*line, stmt, *_grown(stmt, dot, state)]
+    instance = bound(call, state)
     if either and instance.partials:
         wanted = _factor_and_term(stmt, instance, state)
     else:

@@ -19,7 +19,8 @@ from ...analysis.outputs import draws, position_of_output, with_output_named, wi
 from ...analysis.refusals import root_ref
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.owners import is_numpy
-from ...ir.kind import INT, UNKNOWN
+from ...ir.kind import INT, NOTHING, UNKNOWN
+from ...rules.definitions import is_image_filter, output_refused
 from ...runtime.records import attribute_of
 from ..context import IADD, Context
 from ..loops import indexed, sources_of
@@ -146,7 +147,10 @@ class _Stores(ir.Rewriter):
             case ir.Ref(obj=obj):
                 call = with_output_named(call)
                 call = _with_out_named(call, position_of_output(call.fn, self.context.kinds))
-                if any(name == "out" for name, _ in call.kwargs):
+                out = dict(call.kwargs).get("out")
+                if is_image_filter(obj) and out is not None:
+                    call = self._output_checked(call, out)
+                if out is not None:
                     stores = self._out(stmt, call, target) or []
                     return [*self._written_if_array(stmt, call), *stores]
                 if target is None and _is_numpy(obj):
@@ -171,11 +175,22 @@ class _Stores(ir.Rewriter):
                 self._refuse_unknown(call, base, method)
         return None
 
+    def _output_checked(self, call: ir.Call, out: ir.Expr) -> ir.Call:
+        """The call of a filter whose `output=` may be an array; None is left out."""
+        kind = self.context.kind_of(out)
+        if kind == NOTHING:
+            options = dict(call.kwargs) | {"out": ir.Const(None)}
+            return dataclasses.replace(call, kwargs=tuple(options.items()))
+        if kind.form not in ("array", "value", "unknown"):
+            raise output_refused(call)
+        return call
+
     def _written_if_array(self, stmt: ir.Stmt, call: ir.Call) -> list[ir.Stmt]:
         """The check that `np.nan_to_num(x, copy=False)` is given an array: of a number or a list it
-        makes a new one."""
+        makes a new one. The `output=` of a filter may also be a type."""
         x = dict(call.kwargs)["out"]
-        fills = isinstance(call.fn, ir.Ref) and call.fn.obj is np.nan_to_num
+        obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+        fills = obj is np.nan_to_num or is_image_filter(obj)
         if not fills or self.context.kind_of(x).form == "array":
             return []
         check = ir.Call(self.context.helper("require_array"), (x,), at=call.at)
