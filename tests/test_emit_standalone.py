@@ -272,6 +272,27 @@ def test_short_forms_of_one_value(name: str) -> None:
     assert _compared(name, [(x,) for x in (*ARRAYS, *NUMBERS)]) >= 5
 
 
+def test_short_forms_check_types() -> None:
+    """They refuse what the runtime's helper refuses."""
+    stated = ["float", "int", "bool", "complex", "number", "float[]", "float[:]", "float[n, m]"]
+    stated += ["float[...]", "int[?]", "float[3]", "complex[:]", "float[1, n]"]
+    refused = 0
+    for text in stated:
+        for x in (*ARRAYS, *NUMBERS, True, np.int8(3), np.ones(1), "x", None):
+            outcomes = []
+            for check in (SHORT["require_types"], tangentlike.runtime.require_types):
+                try:
+                    check(f"x: {text}, w: float[n]", x, np.ones(3))
+                    outcomes.append("")
+                except TypeError as error:
+                    outcomes.append(
+                        "this derivative was made" if "was made for" in str(error) else ""
+                    )
+            assert outcomes[0] == outcomes[1], (text, x)
+            refused += bool(outcomes[0])
+    assert 100 < refused < 200
+
+
 def test_short_forms_add_at_places() -> None:
     keys: list[Any] = [
         0,

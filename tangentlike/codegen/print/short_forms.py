@@ -7,6 +7,7 @@ copied; the package itself calls none of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,28 @@ import numpy as np
 from ... import ir, runtime
 
 _OF_ARRAYS = frozenset(dir(np.ndarray)) | {"append", "pop"}  # (what is saved is kept in lists)
+_CHECK = runtime.require_types
+_ARRAYS = re.compile(r"(\w+: (float|int|bool|complex|number)(\[[^][]*\])?(, |$))*")
 _CONTAINERS = ("list", "tuple", "dict", "sequence", "mapping", "callable")
+
+
+def require_types(types: str, *values: Any) -> None:
+    """Check that arguments have the types and axes that the derivative was made for."""
+    sizes: dict[str, int] = {}
+    for text, x in zip(re.split(r", (?=\w+: )", types), values, strict=True):
+        entries, bracket, inside = text.partition(": ")[2].partition("[")
+        axes, shape = re.findall(r"[^], ]+", inside), np.shape(x)
+        kinds = {"bool": "b", "int": "iu", "float": "f", "complex": "c"}.get(entries, "biufc")
+        kinds = kinds if bracket else "biufc"[: "biufc".index(kinds[-1]) + 1]
+        fits = isinstance(x, np.ndarray) == bool(bracket) and np.asarray(x).dtype.kind in kinds
+        fits = fits and (axes == ["..."] or len(axes) == len(shape))
+        for axis, n in zip(axes, shape, strict=False):
+            if axis.isdecimal():
+                fits = fits and n == int(axis)
+            elif axis not in ("?", "..."):
+                fits = fits and n != 1 and (axis == ":" or sizes.setdefault(axis, n) == n)
+        if not fits:
+            raise TypeError(f"this derivative was made for arguments of other types: for {types}")
 
 
 def scalar_seed(y: Any) -> Any:
@@ -123,7 +145,16 @@ def arange(count: int, like: Any) -> Any:
 SHORT: dict[str, Callable[..., Any]] = {
     form.__name__: form
     for form in (
-        *(scalar_seed, zeros_like, broadcast_like, unbroadcast, sum_to, cast_like, added),
+        *(
+            require_types,
+            scalar_seed,
+            zeros_like,
+            broadcast_like,
+            unbroadcast,
+            sum_to,
+            cast_like,
+            added,
+        ),
         *(add_at, swap_last, matmul_bar_a, matmul_bar_b, power_slope, eye, arange),
     )
 }
@@ -170,6 +201,9 @@ def _is_of_container(expr: ir.Expr, lists: set[str]) -> bool:
         return expr.name not in _OF_ARRAYS
     if isinstance(expr, ir.Display) and expr.form not in ("tuple", "list"):
         return True
+    if isinstance(expr, ir.Call) and isinstance(expr.fn, ir.Ref) and expr.fn.obj is _CHECK:
+        stated = expr.args[0]
+        return not (isinstance(stated, ir.Const) and _ARRAYS.fullmatch(stated.value))
     if isinstance(expr, ir.Index) and isinstance(getattr(expr.key, "value", None), str):
         return True
     if isinstance(expr, ir.Var):
