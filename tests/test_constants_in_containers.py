@@ -16,6 +16,7 @@ CONFIG = {
     "type": np.float64,
     "shape": (4, 3),
     "axis": 1,
+    "axes": (1, 0),
     "keepdims": True,
     "subscripts": "ij,ij->i",
     "count": 5,
@@ -56,6 +57,10 @@ def contracted(c):
     return np.sum(np.einsum(c["subscripts"], c["x"], c["x"]) ** 2)
 
 
+def turned(c):
+    return np.sum(c["x"].transpose(c["axes"])[0] ** 2)
+
+
 def spaced(c):
     return np.sum(np.linspace(0, c["x"][0, 0], c["count"]) ** 2)
 
@@ -69,7 +74,7 @@ def cut(c):
 
 
 PROGRAMS = (cast, cast_in_place, converted, summed, reshaped, filled)
-PROGRAMS += (along, contracted, spaced, padded, cut)
+PROGRAMS += (along, contracted, turned, spaced, padded, cut)
 
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
@@ -80,7 +85,9 @@ def test_a_dict_of_arrays_and_constants(f):
         for e in 1e-6 * np.eye(12).reshape(12, 3, 4)
     ]
     np.testing.assert_allclose(bars["x"].ravel(), slopes, rtol=1e-6, atol=1e-7)
-    assert all(bars[name] is None for name in bars.keys() - {"x", "shape"})
+    assert all(bars[name] is None for name in bars.keys() - {"x", "shape", "axes"})
+    np.testing.assert_allclose(tl.grad(lambda x: f(CONFIG | {"x": x}))(X), bars["x"])
+    np.testing.assert_allclose(tl.grad(lambda x: f({**CONFIG, "x": x}))(X), bars["x"])
     tangents = dict.fromkeys(CONFIG) | {"x": np.ones_like(X)}
     assert tl.jvp(f, (CONFIG,), (tangents,))[1] == pytest.approx(np.sum(bars["x"]))
 
@@ -93,6 +100,25 @@ def test_an_object_of_arrays_and_constants():
     expected.ravel()[:3] = 2.0 * X.ravel()[:3]
     bars = tl.grad(f)(SimpleNamespace(**CONFIG))
     np.testing.assert_allclose(bars.x, expected)
+
+
+class Model:
+    def __init__(self, x, axis):
+        self.x, self.axis, self.dtype = x, axis, x.dtype
+
+    def energy(self):
+        return np.sum(np.sum(self.x.astype(self.dtype, copy=False), axis=self.axis) ** 2)
+
+
+def energy(model):
+    return np.sum(np.sum(model.x.astype(model.dtype, copy=False), axis=model.axis) ** 2)
+
+
+@pytest.mark.parametrize("f", [lambda x: Model(x, 1).energy(), lambda x: energy(Model(x, 1))])
+def test_an_object_made_inside(f):
+    expected = np.repeat(2.0 * X.sum(axis=1, keepdims=True), 4, axis=1)
+    np.testing.assert_allclose(tl.grad(f)(X), expected)
+    assert tl.jvp(f, (X,), (X,))[1] == pytest.approx(np.sum(expected * X))
 
 
 def replaced(c):

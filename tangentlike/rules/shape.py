@@ -107,6 +107,11 @@ def _reshaped(call, kind_of):
 # ------------------------------------------------------------------------ reshape, ravel
 
 
+def zeros_of(names):
+    """Lines of a rule: what only says where carries no derivative."""
+    return "".join(f"    {name}_bar = 0\n" for name in names)
+
+
 @rule(np.reshape, view="maybe", kind=_reshaped)
 def reshape(y, a, shape, order="C"):
     if order in ("C", "F"):
@@ -124,7 +129,7 @@ def reshape_method(call, kind_of):
     given = ", ".join(sizes)
     return f"""
 def reshape(y, {", ".join(["a", *sizes])}, *, order="C"):
-    if order == "C":
+{zeros_of(sizes)}    if order == "C":
         y_dot = a_dot.reshape({given})
         a_bar = y_bar.reshape(a.shape)
     elif order == "F":
@@ -224,7 +229,7 @@ def transpose_method(call, kind_of):
 def transpose(y, {", ".join(["a", *axes])}):
     y_dot = a_dot.transpose({given})
     a_bar = {back}
-"""
+{zeros_of(axes)}"""
 
 
 @rule(
