@@ -81,16 +81,15 @@ class Template:
 # Parameters that say where, how many or in which way, and never how much, in the rules of our own
 # files for arrays (the order `n` of a Bessel function and the `shape` of a gamma distribution are
 # numbers).
-WHOLE_NUMBERS = frozenset(
-    (
-        "axis axes axis1 axis2 source destination shape keepdims n indices condition mask shift "
-        "repeats reps dtype order casting copy subok requirements ndmin where mode method kind kth "
-        "norm s k offset num endpoint N M increasing indices_or_sections edge_order deg m rowvar "
-        "bias pad_width window_shape new_shape newshape minlength include_initial returned obj "
-        "hermitian UPLO lower upper full_matrices compute_uv indexing sparse subscripts optimize "
-        "return_index return_inverse return_counts equal_nan trim density name field"
-    ).split()
-)
+_WHOLE_NUMBERS = """
+    axis axes axis1 axis2 source destination shape keepdims n indices condition mask shift repeats
+    reps dtype order casting copy subok requirements ndmin where mode method kind kth norm s k
+    offset num endpoint N M increasing indices_or_sections edge_order deg m rowvar bias pad_width
+    window_shape new_shape newshape minlength include_initial returned obj hermitian UPLO lower
+    upper full_matrices compute_uv indexing sparse subscripts optimize return_index return_inverse
+    return_counts equal_nan trim density name field
+"""
+WHOLE_NUMBERS = frozenset(_WHOLE_NUMBERS.split())
 
 _REAL_PARAMETERS = ("special", "distributions", "random_draws")
 
