@@ -187,17 +187,6 @@ def test_opaque_code_off_the_way_is_fine() -> None:
     refuse_unknown(function, found, default_book(), kinds, ("x",))
 
 
-STATE = [0.0]
-
-
-def test_storing_an_active_value_outside_is_refused() -> None:
-    def f(x):
-        STATE[0] = x
-        return STATE[0] * x
-
-    assert "`STATE`" in refusal(f, "x")
-
-
 def test_writing_behind_stop_gradient_is_refused() -> None:
     def f(x):
         y = runtime.stop_gradient(x)

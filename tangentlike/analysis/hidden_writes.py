@@ -52,25 +52,6 @@ def refuse_hidden_writes(
             _refuse_unknown(call, stmt, active, sharing, function, kinds, book)
 
 
-def given_to_unknown(
-    function: ir.Function,
-    wrt: Collection[str],
-    active: Collection[str],
-    kinds: Mapping[str, Kind],
-    book: Any,
-) -> tuple[str, ...]:
-    """The parameters among `wrt` that functions are given which only the running program knows,
-    and which have no derivatives: what they write, the caller of the derivative would see."""
-    found: set[str] = set()
-    for stmt in reversed([*ir.statements(function.body)]):
-        if isinstance(stmt, ir.Assign) and found & set(ir.target_names(stmt.target)):
-            found |= ir.names_in(stmt.value)
-        for call in _calls(stmt):
-            if not _is_differentiated(call, stmt, active) and _is_unknown(call, kinds, book):
-                found.update(*map(ir.names_in, ir.arguments(call)))
-    return tuple(name for name in wrt if name in found and name in function.param_names)
-
-
 def is_late(call: ir.Call, active: Collection[str]) -> bool:
     """Whether what carries derivatives is given to a function that is not known now. (It must be
     seen to write nothing even where its result carries none.)"""

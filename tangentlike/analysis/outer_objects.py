@@ -85,6 +85,14 @@ def inside(known: ir.Ref, depth: int = _DEPTH) -> dict[str, ir.Ref]:
     return found
 
 
+def functions_inside(obj: Any, depth: int = _DEPTH) -> Iterator[types.FunctionType]:
+    """The functions that a container or an object holds."""
+    for _, item in _items(obj) if depth else ():
+        if isinstance(item, types.FunctionType):
+            yield item
+        yield from functions_inside(item, depth - 1)
+
+
 def _may_hold_others(items: list[Any], obj: Any) -> bool:
     """Whether a container may be given items that are containers, by what it holds now."""
     return not items or isinstance(obj, defaultdict) or any(map(is_box, items))

@@ -14,6 +14,7 @@ carries none is refused in reverse mode where the function reads the array as we
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -30,6 +31,7 @@ from .operations import in_source, is_python_function, operands
 from .outer_objects import (
     Found,
     arrays_of,
+    functions_inside,
     inside,
     is_cached,
     itself,
@@ -56,6 +58,7 @@ class OuterEffects:
     read: Found = field(default_factory=dict)
     returned: Found = field(default_factory=dict)
     held: Found = field(default_factory=dict)  # by what is returned
+    values: Mapping[int, ir.Ref] = field(default_factory=dict)  # functions that it does not call
 
 
 @dataclass(frozen=True)
@@ -227,6 +230,7 @@ class Outside:
             {**found.read, **arrays_of(changed)},
             {**found.returned, **given},
             {**found.held, **given},
+            found.values,
         )
 
     def effects(
@@ -236,14 +240,16 @@ class Outside:
         parameters whose derivatives go out."""
         if not self._reaches_out(function, sources):
             return OuterEffects()
-        outer = self._followed(function, sources)
-        written: dict[str, ir.Ref] = {}
-        read = {key: ref for key, ref, _ in self._reads(function, outer)}
+        outer, functions = self._followed(function, sources), self._values(function, sources)
+        values = self._of_values(function, functions)
+        written = {**values.written}
+        read = {key: ref for key, ref, _ in self._reads(function, outer)} | {**values.read}
         ends = {OUTSIDE}
         for stmt in ir.statements(function.body):
             into = outer.changed_by(stmt)
             written |= into
             ends |= self._put_names(stmt, outer) if into else _NONE
+            ends |= ir.reads(stmt) if values.carried and _calls_a_value(stmt) else _NONE
             for call in _user_calls(stmt, outer):
                 callee = self.of_call(call, outer)
                 written |= callee.written
@@ -257,7 +263,37 @@ class Outside:
         returned = held = _NONE
         if isinstance(result, ir.Return) and result.value is not None:
             returned, held = outer.nodes(result.value), outer.elements(result.value)
-        return OuterEffects(written, carried, read, outer.found(returned), outer.found(held))
+        given, kept = outer.found(returned), outer.found(held)
+        return OuterEffects(written, carried, read, given, kept, functions)
+
+    def _values(self, function: ir.Function, sources: Sources) -> dict[int, ir.Ref]:
+        """The functions that are values in a function or in those that it calls, whoever calls
+        them; those that outer containers hold, too."""
+        found: dict[int, ir.Ref] = {}
+        for stmt in ir.statements(function.body):
+            found |= {id(ref.obj): ref for ref in _function_values(stmt)}
+            for ref in _named_outside(stmt):
+                held = functions_inside(ref.obj)
+                found |= {id(f): ir.Ref(f.__name__, f) for f in held if is_python_function(f)}
+            for call in _user_calls(stmt, sources):
+                found |= self.of_call(call, sources).values
+        return found
+
+    def _of_values(self, function: ir.Function, values: Mapping[int, ir.Ref]) -> OuterEffects:
+        """What these do outside, where a function may call some of them."""
+        found = OuterEffects()
+        if not any(map(_calls_a_value, ir.statements(function.body))):
+            return found
+        for ref in values.values():
+            if self.book.find(ref.obj) is None:
+                with contextlib.suppress(UnsupportedError):  # (it is refused where it is called)
+                    made = self.of_callee(ref.obj)
+                    found = OuterEffects(
+                        {**found.written, **made.written},
+                        found.carried | made.carried,
+                        {**found.read, **made.read},
+                    )
+        return found
 
     def _followed(self, function: ir.Function, sources: Sources) -> OuterSources:
         known = {part.name: getattr(sources, part.name) for part in fields(Sources)}
@@ -302,8 +338,9 @@ class Outside:
         if not self._reaches_out(function, sources):
             return
         outer = self._followed(function, sources)
+        values = self._of_values(function, self._values(function, sources))
         for stmt in ir.statements(function.body):
-            for name, into in self._carried(stmt, outer):
+            for name, into in self._carried(stmt, outer, values):
                 if name in varied():
                     _refuse_unseen_function(stmt, name)
                     raise _carried_out(name, into, function, stmt)
@@ -315,12 +352,16 @@ class Outside:
             self.written.update(written)
             self._refuse_overwritten(function, outer)
 
-    def _carried(self, stmt: ir.Stmt, outer: OuterSources) -> Iterator[tuple[str, Found]]:
+    def _carried(
+        self, stmt: ir.Stmt, outer: OuterSources, values: OuterEffects
+    ) -> Iterator[tuple[str, Found]]:
         """Names whose values a statement puts into outer objects, and these; refuses writes into
         what a function with a cache gave, as it would give it again."""
         into = outer.changed_by(stmt)
         _refuse_cached(stmt, into)
         yield from ((name, into) for name in sorted(self._put_names(stmt, outer)) if into)
+        if values.carried and _calls_a_value(stmt):
+            yield from ((name, values.written) for name in sorted(ir.reads(stmt)))
         for call in _user_calls(stmt, outer):
             found = self.of_call(call, outer)
             _refuse_cached(stmt, found.written)
@@ -400,6 +441,24 @@ def _named_outside(stmt: ir.Stmt) -> tuple[ir.Ref, ...]:
     )
     stated = getattr(stmt, "refs", ())
     return tuple(ref for ref in (*refs, *stated) if not is_operation(ref.obj))
+
+
+def _function_values(stmt: ir.Stmt) -> list[ir.Ref]:
+    """The user's functions that a statement names, but does not call."""
+    called = [_fn(call) for call in _calls_by_name(stmt)]
+    return [
+        ref
+        for ref in _named_outside(stmt)
+        if is_python_function(ref.obj) and not is_of_runtime(ref.obj)
+        if not any(ref is fn for fn in called)
+    ]
+
+
+def _calls_a_value(stmt: ir.Stmt) -> bool:
+    """Whether a statement may call a function that is not known by its name."""
+    parts = (part for expr in ir.expressions(stmt) for part in ir.walk(expr))
+    unknown = (isinstance(p, ir.Call) and not isinstance(p.fn, ir.Ref) for p in parts)
+    return any(unknown) or bool(_function_values(stmt))
 
 
 def _carried_out(name: str, into: Found, function: ir.Function, stmt: ir.Stmt) -> UnsupportedError:

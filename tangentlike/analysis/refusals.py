@@ -255,33 +255,18 @@ class _Check:
                     raise unknown_class(ir.Var(name), stmt.origin.place)
 
     def _outside(self, stmt: ir.Stmt) -> None:
-        """Storing into an object of the module: who reads it there is not followed."""
-        values: tuple[ir.Expr, ...]
-        match stmt:
-            case (
-                ir.Store(target=target, value=value)
-                | ir.Update(target=ir.Index() | ir.Attribute() as target, value=value)
-            ):
-                outer, values = root_ref(target), (value,)
-            case ir.OpaqueStmt(text=text, values=values) if writes_outside(stmt):
-                outer = ir.Ref(text.partition(" = ")[0], None)
-            case ir.Do(value=ir.Call(fn=ir.Attribute(base, method)) as call):
-                outer = root_ref(base) if method in STORING_METHODS else None
-                values = ir.arguments(call)
-            case _:
-                return
-        culprits = [name for value in values for name in self._culprits(value)]
-        if outer is not None and culprits:
-            culprit = in_source(culprits[0], self.function)
-            refusal = UnsupportedError(
-                f"`{culprit}` carries derivatives into `{outer.text}`, which is defined "
-                f"outside {self.function.name}",
+        """Binding a name of the module: who reads it there is not followed."""
+        if not (isinstance(stmt, ir.OpaqueStmt) and writes_outside(stmt)):
+            return
+        for found in (name for value in stmt.values for name in self._culprits(value)):
+            culprit = in_source(found, self.function)
+            raise UnsupportedError(
+                f"`{culprit}` carries derivatives into `{stmt.text.partition(' = ')[0]}`, which is "
+                f"defined outside {self.function.name}",
                 stmt.origin.place,
-                f"{self._reason(culprits[0])} Return it instead (see has_aux), or store "
+                f"{self._reason(found)} Return it instead (see has_aux), or store "
                 f"tl.stop_gradient({culprit}).",
             )
-            refusal.outer = (outer.obj,)
-            raise refusal
 
     def _operation(self, expr: ir.Expr, culprit: str, place: Place) -> None:
         place = getattr(expr, "at", None) or place

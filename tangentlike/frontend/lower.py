@@ -7,17 +7,19 @@ The steps, each in a file of its own: find the source (`source`), read it as nes
 
 from __future__ import annotations
 
+import dis
 import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..ir import Block, Function
+from ..ir import Block, Function, Origin
 from ..ir.facts import fact
 from ..ir.index import references
 from ..ir.names import Names
@@ -34,12 +36,15 @@ from .lifting import lift_definitions, lifted_of
 from .loopvars import copied_with, fix_headers, spread_headers
 from .marks import mark_of
 from .naming import names_of
-from .nested import Refused
+from .nested import Define, Refused
+from .primal import global_names
 from .resolve import Looked, Scope, noting_lookups, still_means
 from .source import find_definition
 from .survey import survey
 from .targets import bound_once
 from .webs import reaching, renamed_webs, split_names
+
+Helpers = Mapping[str, types.FunctionType]
 
 read_block = program
 
@@ -87,13 +92,16 @@ def _own(fn: types.FunctionType) -> tuple[Any, ...]:
 
 
 def read_once(
-    fn: Callable[..., Any], managers: bool = False, lent: tuple[str, ...] = ()
+    fn: Callable[..., Any],
+    managers: bool = False,
+    lent: tuple[str, ...] = (),
+    helpers: Helpers = MappingProxyType({}),
 ) -> Lowered:
     """What `lower` gives, for one function the same object while its names mean the same: its
     versions for types of arguments, both modes and what is tried again begin with it."""
     plain = isinstance(fn, types.FunctionType) and lifted_of(fn) is None
     if not plain or managers or lent or cuts_made() is not None:
-        return lower(fn, managers, lent)
+        return lower(fn, managers, lent, helpers)
     assert isinstance(fn, types.FunctionType)
     known = _READ.get(id(fn))
     if known is not None and known.serves(fn):
@@ -110,11 +118,17 @@ def _holds_lifted(function: Function) -> bool:
     return any(lifted_of(ref.obj) is not None for ref in fact(references, function))
 
 
-def lower(fn: Callable[..., Any], managers: bool = False, lent: tuple[str, ...] = ()) -> Lowered:
+def lower(
+    fn: Callable[..., Any],
+    managers: bool = False,
+    lent: tuple[str, ...] = (),
+    helpers: Helpers = MappingProxyType({}),
+) -> Lowered:
     """Read a live function and bring it into the normal form.
 
     With `managers`, context managers that are written in Python are written out. The outer names
-    in `lent` become parameters, which what they mean now is the default of.
+    in `lent` become parameters, which what they mean now is the default of; `helpers`, functions
+    of the same module that name them as well, are read as if they were defined in this one.
     """
     lifted = lifted_of(fn)
     if lifted is not None:
@@ -131,10 +145,12 @@ def lower(fn: Callable[..., Any], managers: bool = False, lent: tuple[str, ...] 
             scope = replace(scope, imports=imported_names(found.node, function.__globals__))
             for name in scope.imports:
                 known.bound.pop(name, None)
-        known.bound.update(dict.fromkeys(lent))
+        known.bound.update(dict.fromkeys((*lent, *helpers)))
         listed = mark_of(function, "listed") is not None
         read = read_definition(found, scope, names, known, managers, listed)
-        read = replace(read, params=with_lent(read.params, lent, scope))
+        inner = tuple(_inner(helper, (*lent, *helpers), names) for helper in helpers.values())
+        params = with_lent(read.params, lent, scope)
+        read = replace(read, params=params, body=(*inner, *read.body))
         return _lowered(read, scope, names, frozenset(known.bound))
     except RecursionError:
         code = function.__code__
@@ -143,6 +159,55 @@ def lower(fn: Callable[..., Any], managers: bool = False, lent: tuple[str, ...] 
             Place(code.co_filename, code.co_firstlineno),
             "Break its longest expression, or its chain of `elif`, into several.",
         ) from None
+
+
+def _inner(helper: types.FunctionType, outer: tuple[str, ...], names: Names) -> Any:
+    """A function of the module as one that is defined in another, which has these names."""
+    found = find_definition(helper)
+    known = survey(found.node)
+    known.bound.update(dict.fromkeys(outer))
+    made = read_definition(found, Scope.of(helper), names, known)
+    return Define(made, Origin(made.place))
+
+
+def plain_helpers(fn: types.FunctionType) -> Helpers:
+    """The functions of the same module that a function names, itself or by others of them, each
+    after those that it names."""
+    found: dict[str, types.FunctionType] = {}
+    seen = {*fn.__code__.co_varnames, *fn.__code__.co_cellvars, *fn.__code__.co_freevars}
+
+    def visit(code: types.CodeType) -> None:
+        for name in global_names(code):
+            helper: Any = fn.__globals__.get(name)
+            if name not in seen and _is_plain(helper, fn, name):
+                seen.add(name)
+                visit(helper.__code__)
+                found[name] = helper
+
+    visit(fn.__code__)
+    return found
+
+
+def _is_plain(helper: Any, fn: types.FunctionType, name: str) -> bool:
+    """Whether an object is a function as its `def` in the module of another one made it."""
+    return (
+        isinstance(helper, types.FunctionType)
+        and (helper.__globals__ is fn.__globals__ and helper is not fn)
+        and (helper.__name__ == name and not vars(helper) and not helper.__closure__)
+        and not inspect.isgeneratorfunction(helper)
+        and not inspect.iscoroutinefunction(helper)
+        and not any(rebound_outside(helper.__code__))
+    )
+
+
+def rebound_outside(code: types.CodeType) -> Iterator[str]:
+    """The outer names that a function, or one inside it, binds anew."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from rebound_outside(constant)
 
 
 def with_lent(

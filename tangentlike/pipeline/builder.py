@@ -49,7 +49,7 @@ from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.changed import Changed, changed_by, named_by
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
 from ..analysis.early_reads import refuse_early_reads
-from ..analysis.hidden_writes import given_to_unknown, refuse_hidden_writes
+from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
 from ..analysis.local_inputs import comprehensions_whole, refuse_local_inputs
@@ -405,8 +405,7 @@ class Builder:
         function, aliases, counters = self._prepared(function, wrt, shared, context)
         with self.record.stage("called") as run:
             active = self._active(function, wrt, shared, context)
-            hidden = given_to_unknown(function, wrt, active, context.kinds, self.book)
-            written = tuple(p for p in function.param_names if aliases.is_written(p) or p in hidden)
+            written = tuple(filter(aliases.is_written, function.param_names))
             conversion = CallConversion(active, aliases, context, counters)
             run.made = function = conversion.function(function)
             refuse_local_inputs(function, wrt, {}, context.kinds)
@@ -614,20 +613,17 @@ class Builder:
         with self.record.stage("stored") as run:
             run.made = function = writes_as_stores(lowered.function, context)
         active = self._active(function, wrt, None, context)  # (a caller sees what is written)
-        written = self._written(function, wrt, active, context) if protect else None
+        written = self._written(function, context) if protect else None
         with self.record.stage("derived") as run:
             made = forward(function, wrt, active, context, name, written, exposed)
             run.made = self._done((made,), context, active)
             return run.made[0], written or ()
 
-    def _written(
-        self, function: ir.Function, wrt: tuple[str, ...], active: frozenset[str], context: Context
-    ) -> tuple[str, ...]:
+    def _written(self, function: ir.Function, context: Context) -> tuple[str, ...]:
         """The parameters whose values forward mode copies before they are written."""
-        written = frozenset(given_to_unknown(function, wrt, active, context.kinds, self.book))
-        sources = context.sources()
+        sources, written = context.sources(), frozenset[str]()
         if any(map(sources.written, ir.statements(function.body))):
-            written |= effects_of(function, structure(function), sources).written
+            written = effects_of(function, structure(function), sources).written
         return tuple(p for p in function.param_names if p in written)
 
     def _done(

@@ -12,10 +12,9 @@ else the function calls must not find that object by another way: there it is no
 
 from __future__ import annotations
 
-import dis
 import types
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from .. import ir, runtime
 from ..analysis.changed import named
 from ..analysis.memory import base_names
 from ..errors import Place, TangentlikeError, UnsupportedError, not_lent
+from ..frontend.lower import plain_helpers, rebound_outside
 from ..frontend.meanings import note_data
 from ..frontend.owners import is_library, is_ours
 from ..frontend.primal import global_names
@@ -37,11 +37,14 @@ from ..runtime.records import attribute_of
 
 
 def lent_names(fn: types.FunctionType, objects: Iterable[Any]) -> tuple[str, ...]:
-    """The outer names of a function through which it reaches one of these objects."""
+    """The outer names of a function, and of those of its module that it calls, through which it
+    reaches one of these objects."""
     changed = Reach(objects)
-    rebound = set(_rebound(fn.__code__))
+    rebound = {*rebound_outside(fn.__code__), *fn.__code__.co_varnames, *fn.__code__.co_cellvars}
     scope, found = Scope.of(fn), []
-    for name in dict.fromkeys((*fn.__code__.co_freevars, *global_names(fn.__code__))):
+    codes = (fn.__code__, *(helper.__code__ for helper in plain_helpers(fn).values()))
+    named = (name for code in codes for name in global_names(code))
+    for name in dict.fromkeys((*fn.__code__.co_freevars, *named)):
         try:
             obj = scope.lookup(name)
         except KeyError:
@@ -50,16 +53,6 @@ def lent_names(fn: types.FunctionType, objects: Iterable[Any]) -> tuple[str, ...
         if fit and Reach((obj,)).meets(changed):
             found.append(name)
     return tuple(found)
-
-
-def _rebound(code: types.CodeType) -> Iterator[str]:
-    """The outer names that a function, or one inside it, binds anew."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname in ("STORE_GLOBAL", "STORE_DEREF", "DELETE_GLOBAL", "DELETE_DEREF"):
-            yield str(instruction.argval)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _rebound(constant)
 
 
 def structures_of_lent(scope: Scope, names: tuple[str, ...], place: Place) -> Structures:

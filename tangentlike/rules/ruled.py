@@ -9,7 +9,8 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..frontend.lower import Lowered, Scope, read_once
+from ..frontend.lower import Helpers, Lowered, Scope, plain_helpers, read_once
+from ..frontend.primal import global_names
 from .book import RuleBook
 from .definitions import as_defined
 from .foreign import ForeignBook
@@ -37,9 +38,23 @@ def lower_ruled(
     managers are written out. `namespace` is the module that arrays name as theirs. The outer names
     in `lent` are parameters.
     """
-    ruled = isinstance(fn, types.FunctionType) and book.find(fn) is not None
-    lowered = _call_of(fn) if ruled else read_once(fn, managers, lent)  # type: ignore[arg-type]
+    if isinstance(fn, types.FunctionType) and book.find(fn) is not None:
+        lowered = _call_of(fn)
+    elif lent and isinstance(fn, types.FunctionType):
+        lowered = read_once(fn, managers, lent, _helpers_naming(fn, lent, book))
+    else:
+        lowered = read_once(fn, managers)
     return as_defined(as_numpy(with_namespace(lowered, namespace)))
+
+
+def _helpers_naming(fn: types.FunctionType, lent: tuple[str, ...], book: Any) -> Helpers:
+    """The functions by which one names what it is lent; not those that have a rule."""
+    found: dict[str, types.FunctionType] = {}
+    for name, helper in plain_helpers(fn).items():
+        named = {*global_names(helper.__code__)}
+        if not named.isdisjoint((*lent, *found)) and book.find(helper) is None:
+            found[name] = helper
+    return found
 
 
 def _call_of(fn: types.FunctionType) -> Lowered:
