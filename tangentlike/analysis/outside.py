@@ -15,6 +15,7 @@ carries none is refused in reverse mode where the function reads the array as we
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -274,7 +275,7 @@ class Outside:
             found |= {id(ref.obj): ref for ref in _function_values(stmt)}
             for ref in _named_outside(stmt):
                 held = functions_inside(ref.obj)
-                found |= {id(f): ir.Ref(f.__name__, f) for f in held if is_python_function(f)}
+                found |= {id(f): ir.Ref(f.__name__, f) for f in held if _is_users(f)}
             for call in _user_calls(stmt, sources):
                 found |= self.of_call(call, sources).values
         return found
@@ -449,9 +450,17 @@ def _function_values(stmt: ir.Stmt) -> list[ir.Ref]:
     return [
         ref
         for ref in _named_outside(stmt)
-        if is_python_function(ref.obj) and not is_of_runtime(ref.obj)
-        if not any(ref is fn for fn in called)
+        if _is_users(ref.obj) and not any(ref is fn for fn in called)
     ]
+
+
+def _is_users(obj: Any) -> bool:
+    """Whether an object is a function whose text is the user's: not the wrapper that
+    `functools.singledispatch` makes, which is said to be of the user's module."""
+    if not is_python_function(obj) or is_of_runtime(obj):
+        return False
+    module = str(obj.__globals__.get("__name__"))
+    return module == "__main__" or module.partition(".")[0] not in sys.stdlib_module_names
 
 
 def _calls_a_value(stmt: ir.Stmt) -> bool:
