@@ -14,7 +14,7 @@ from ... import ir
 from ...ir.facts import Facts as Manager
 from . import patterns
 from .absorb import absorb_reductions
-from .accumulate import accumulate_in_place, merge_contributions
+from .accumulate import accumulate_in_place, gather_contributions, merge_contributions
 from .algebra import share_quotients
 from .analyses import analyses, preserved
 from .branches import sink_zeros, tidy_branches
@@ -85,7 +85,10 @@ def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.F
     function = _rounds(drop_real_parts(function, facts), facts)
     function, facts = coalesce_names(function, facts)
     asked.append(facts)
-    nested = nest_single_uses(function, facts)  # the user's names are shorter: more fits a line
+    nested = function
+    if not facts.by_identity and analyses(function, facts).patterns & patterns.ADDITION:
+        nested = gather_contributions(function, facts)
+    nested = nest_single_uses(nested, facts)  # the user's names are shorter: more fits a line
     if nested is not function:
         function = _rounds(nested, facts)
     if analyses(function, facts).patterns & patterns.OWN:

@@ -25,6 +25,7 @@ from .sharing import is_float, sources
 IADD = ir.Ref("+=", operator.iadd)
 ISUB = ir.Ref("-=", operator.isub)
 _DEEPEST = 4
+_NEAR = 12  # so many statements may stand between two contributions that are added together
 
 
 def merge_contributions(function: ir.Function, facts: Facts) -> ir.Function:
@@ -48,6 +49,23 @@ def merge_contributions(function: ir.Function, facts: Facts) -> ir.Function:
     return _Merging(function, facts).rewritten(function)
 
 
+def gather_contributions(function: ir.Function, facts: Facts) -> ir.Function:
+    """Add those of one line together, with what they do not touch in between.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("x_bar = 2.0 * g; y_bar = g * x; x_bar += g * y; return x_bar, y_bar"))
+    >>> print(show(gather_contributions(f, Facts()).body))
+    y_bar = g * x
+    x_bar = 2.0 * g + g * y
+    return x_bar, y_bar
+    """
+    merging = _Merging(function, facts)
+    merging.near = _NEAR
+    return merging.rewritten(function)
+
+
 @dataclass(frozen=True)
 class Zero:
     """Where a place was set to zero, and where something was first added to its array since; or
@@ -68,6 +86,8 @@ class Zero:
 
 
 class _Merging(Asking):
+    near = 1  # how far apart contributions are that are added together, in statements
+
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt | None] = []
         zeros: dict[ir.Expr, Zero] = {}  # by the place that was set to zero
@@ -77,13 +97,11 @@ class _Merging(Asking):
             if isinstance(new, ir.Store) and self._moved_up(new, stmt, zeros, out):
                 changed = True
                 continue
-            last = out[-1] if out else None
-            joined = None if last is None else self._joined(last, new)
-            changed = changed or new is not stmt or joined is not None
-            if joined is not None:
-                out[-1] = new = joined
-            else:
-                out.append(new)
+            earlier = self._earlier(new, out)
+            changed = changed or new is not stmt or earlier is not None
+            if earlier is not None:
+                out[earlier[0]], new = None, earlier[1]
+            out.append(new)
             self._forget(zeros, new, len(out) - 1)
             forms = patterns_of(new)
             place = _zeroed(new, self.facts) if forms & (ZERO | TAKEN) else None
@@ -232,6 +250,28 @@ class _Merging(Asking):
         return read.silent and not self.sharing.meet(read.content, array)
 
     # ------------------------------------------------------------------------- neighbours
+
+    def _earlier(self, new: ir.Stmt, out: list[ir.Stmt | None]) -> tuple[int, ir.Stmt] | None:
+        """Where the contribution before it to the same place is, if it may as well be made here;
+        and both together."""
+        if not isinstance(new, ir.Update) or new.origin.role != "adjoint":
+            return None
+        names, parts, between = root_names(new.target), ir.names_in(new.target), list[Effect]()
+        for at in reversed(range(max(0, len(out) - self.near), len(out))):
+            stmt = out[at]
+            if stmt is None:
+                continue
+            joined = self._joined(stmt, new)
+            if joined is not None:
+                read = expr_effect(stmt.value, self.facts, True)  # type: ignore[union-attr]
+                return (at, joined) if self.can_move(read, between) else None
+            effect = effect_of(stmt, self.facts)
+            if not parts.isdisjoint(effect.binds) or not names.isdisjoint(effect.reads):
+                return None
+            if self.sharing.meet(names, effect.content | effect.writes):
+                return None
+            between.append(effect)
+        return None
 
     def _joined(self, first: ir.Stmt, second: ir.Stmt) -> ir.Stmt | None:
         """Two contributions to one place, next to each other and of one line of the user's."""
