@@ -25,7 +25,8 @@ W, U, XS, X = (
     RNG.random(3),
 )
 KINDS = {n: Kind("array", "float", ("n",)) for n in "xgh"} | {"s": Kind("number", "float", ())}
-KINDS |= {"m": Kind("array", "float", ("n", "n"))}
+KINDS |= {"m": Kind("array", "float", ("n", "n")), "c": Kind("array", "float", ("n", 1))}
+KINDS |= {"w": Kind("array", "float", (None,)), "a": Kind("number", "float", ())}
 
 
 def written(text: str) -> str:
@@ -40,8 +41,13 @@ def written(text: str) -> str:
         ("np.sum(2.0 * x * g)", "2.0 * (x @ g)"),
         ("np.sum(s * x * g)", "s * (x @ g)"),
         ("-np.sum(x * g * h)", "-(x @ (g * h))"),
-        ("np.sum(m[:, 0] * x[1:])", "m[:, 0] @ x[1:]"),
-        ("np.sum(m * m)", "np.sum(m * m)"),
+        ("np.sum(m[:, 0] * x)", "m[:, 0] @ x"),
+        ("np.sum(m[:, 0] * x[1:])", "np.sum(m[:, 0] * x[1:])"),
+        ("np.sum(m * m_bar)", "np.vdot(m, m_bar)"),
+        ("np.sum(g_bar * x)", "g_bar @ x"),
+        ("np.sum(w * g)", "np.sum(w * g)"),  # (one may have one entry, the other several)
+        ("np.sum(w_bar * w)", "w_bar @ w"),
+        ("np.sum(c * m)", "np.sum(c * m)"),
         ("np.sum(m * x)", "np.sum(m * x)"),
         ("np.sum(s * x)", "np.sum(s * x)"),
         ("np.sum(x * g / h)", "np.sum(x * g / h)"),
@@ -50,7 +56,35 @@ def written(text: str) -> str:
     ],
 )
 def test_sums_of_products(before: str, after: str) -> None:
-    assert written(f"a_bar = {before}; return a_bar").splitlines()[0] == f"a_bar = {after}"
+    made = "g_bar = 2.0 * g; w_bar = w / s; m_bar = -m; "
+    assert written(f"{made}a_bar = {before}; return a_bar").splitlines()[3] == f"a_bar = {after}"
+
+
+def kept_axis(s: Any, x: Any) -> Any:
+    return np.sum(np.sum(s * x, keepdims=True) ** 2)
+
+
+def kept_rows(s: Any, x: Any) -> Any:
+    return np.sum(np.sin(np.sum(s * np.outer(x, x), axis=1, keepdims=True)))
+
+
+def of_one_entry(s: Any, x: Any) -> Any:
+    c = np.array([1.3])
+    return np.sum((s * c * x) ** 2) + np.sum(np.where(x > 0.5, s * c, s * x)) ** 2
+
+
+def shrinking(s: Any, x: Any) -> Any:
+    for _ in range(2):
+        x = s * x[1:] + (1.0 - s) * x[:-1]
+    return np.sum(x**2)
+
+
+@pytest.mark.parametrize("fn", [kept_axis, kept_rows, of_one_entry, shrinking])
+def test_axes_of_one_entry_are_spread(fn: Any) -> None:
+    for x in (X, X[:1] if fn is not shrinking else X[:2].repeat(2)):
+        check_grads(fn, (0.7, x))
+        df = tl.grad(fn, example=(0.7, x))
+        assert df(0.7, X) == pytest.approx(tl.grad(fn)(0.7, X), rel=1e-12)
 
 
 _BEFORE = "A_bar = np.zeros_like(m)\ng = s * x\n"

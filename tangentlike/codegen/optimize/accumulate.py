@@ -262,8 +262,8 @@ class _Merging(Asking):
             if stmt is None:
                 continue
             joined = self._joined(stmt, new)
-            if joined is not None:
-                read = expr_effect(stmt.value, self.facts, True)  # type: ignore[union-attr]
+            if joined is not None and isinstance(stmt, ir.Assign | ir.Update):
+                read = expr_effect(stmt.value, self.facts, True)
                 return (at, joined) if self.can_move(read, between) else None
             effect = effect_of(stmt, self.facts)
             if not parts.isdisjoint(effect.binds) or not names.isdisjoint(effect.reads):

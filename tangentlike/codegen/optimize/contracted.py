@@ -19,12 +19,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ... import ir
+from ...ir.kind import Dim, is_many, is_named
 from ...ir.names import Names
+from ...rules.index_kinds import key_parts
 from .accumulate import IADD, ISUB
 from .algebra import Product, build, product_of
 from .analyses import Asking
 from .effects import effect_of, expr_effect
-from .facts import Facts
+from .facts import DERIVED_NAME, Facts, runtime_name
 from .ranks import Ranks
 from .sharing import sources
 
@@ -86,35 +88,86 @@ class _Contracting(Asking):
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
         self.ranks = Ranks(function, facts)
+        self.shaped: dict[str, ir.Expr] = {}  # names, and expressions whose shape they have
         parts = (part for s in ir.statements(function.body) for part in _names(s))
         self.names = Names((*function.param_names, *function.free, *parts))
 
     def statement(self, stmt: ir.Stmt) -> ir.Instead:
-        new: ir.Stmt = self.nested(stmt)
-        if isinstance(new, ir.For | ir.While):
-            return self._collected(new)
-        if new.origin.role == "adjoint" and not ir.is_compound(new):
-            new = ir.map_statement(new, expr=self._dot)
-        return (new,)
+        if ir.is_compound(stmt):
+            self.shaped.clear()
+            new = self.nested(stmt)
+            self.shaped.clear()
+            return self._collected(new) if isinstance(new, ir.For | ir.While) else (new,)
+        if stmt.origin.role == "adjoint":
+            stmt = ir.map_statement(stmt, expr=self._dot)
+        self._note_shape(stmt)
+        return (stmt,)
 
     # ------------------------------------------------------------------- sums of products
 
+    def _note_shape(self, stmt: ir.Stmt) -> None:
+        """Remember what has the shape of which other value until either is bound anew."""
+        bound = set(ir.binds(stmt))
+        for name, like in list(self.shaped.items()):
+            if name in bound or not bound.isdisjoint(ir.names_in(like)):
+                del self.shaped[name]
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Call(ir.Ref(obj=obj), (_, like), ())):
+                if runtime_name(obj) == "unbroadcast" and name not in ir.names_in(like):
+                    self.shaped[name] = like
+
     def _dot(self, expr: ir.Expr) -> ir.Expr:
-        """`2.0 * (a @ b)` for `np.sum(2.0 * a * b)`, where both are vectors."""
+        """`2.0 * (a @ b)` for `np.sum(2.0 * a * b)` of vectors, `np.vdot(a, b)` of other arrays."""
         expr = ir.rebuild(expr, self._dot)
         match expr:
             case ir.Call(fn=ir.Ref(obj=obj), args=(inner,), kwargs=()) if obj is np.sum:
                 product = product_of(inner)
-                ranks = [self.ranks.of(factor) for factor in product.factors]
-                vectors = [f for f, rank in zip(product.factors, ranks, strict=True) if rank == 1]
-                if product.divisors or len(vectors) < 2 or not {*ranks} <= {0, 1}:
-                    return expr
-                first, *others = vectors
-                rest = build(Product(1, tuple(others)), lambda e: True)
-                dot = ir.Call(_MATMUL, (first, rest))
-                numbers = (f for f, rank in zip(product.factors, ranks, strict=True) if rank == 0)
-                return build(Product(product.coefficient, (*numbers, dot)), lambda e: True)
-        return expr
+            case _:
+                return expr
+        ranks = {factor: self.ranks.of(factor) for factor in product.factors}
+        arrays = [factor for factor in product.factors if ranks[factor] != 0]
+        rank = ranks[arrays[0]] if arrays else None
+        if product.divisors or len(arrays) < 2 or rank is None or set(ranks.values()) - {0, rank}:
+            return expr
+        first, *others = arrays
+        if not all(self._are_alike(first, other) for other in others):
+            return expr
+        rest = build(Product(1, tuple(others)), lambda e: True)
+        if rank == 1:
+            dot = ir.Call(_MATMUL, (first, rest))
+        elif self.facts.real:
+            dot = ir.Call(self.facts.numpy_function("vdot"), (first, rest))
+        else:
+            return expr
+        numbers = (factor for factor in product.factors if ranks[factor] == 0)
+        return build(Product(product.coefficient, (*numbers, dot)), lambda e: True)
+
+    def _are_alike(self, first: ir.Expr, second: ir.Expr) -> bool:
+        """Whether two factors of one rank surely have one shape, as no axis of the one is of
+        length 1 where that of the other is longer."""
+        if self._like(first) == self._like(second):
+            return True
+        axes, others = self._axes(first), self._axes(second)
+        return (axes == others and all(map(is_named, axes))) or all(map(is_many, axes + others))
+
+    def _like(self, expr: ir.Expr) -> ir.Expr:
+        """Another expression that has the shape of this one: `x` of `x_bar`."""
+        if not isinstance(expr, ir.Var):
+            return expr
+        found = DERIVED_NAME.match(expr.name)
+        return self.shaped.get(expr.name) or (ir.Var(found["primal"]) if found else expr)
+
+    def _axes(self, expr: ir.Expr) -> tuple[Dim, ...]:
+        """The lengths of the axes, as far as they are known."""
+        like = self._like(expr)
+        taken: tuple[ir.Expr, ...] = ()
+        if isinstance(like, ir.Index):
+            taken, like = tuple(key_parts(like.key)), self._like(like.base)
+        shape = self.facts.kind(like.name).shape if isinstance(like, ir.Var) else None
+        if not isinstance(shape, tuple) or len(taken) > len(shape):
+            return (None,)
+        parts = zip(shape, (*taken, *(ir.Slice(),) * (len(shape) - len(taken))), strict=True)
+        return tuple(n if k == ir.Slice() else None for n, k in parts if isinstance(k, ir.Slice))
 
     # ------------------------------------------------------------------ sums over a loop
 
