@@ -153,6 +153,14 @@ AGAIN = Subject(
             "p[...] = q * <S>",
             "<Y> = 0.1 * (p @ q)",
         ),
+        # what holds arrays for a helper that writes them and returns nothing
+        ("bend([<V>, <W>])", "<Y> = 0.3 * np.sum(<V>)"),
+        ("p = [<V>]", "p.append(<W>)", "bend(p)", "<X> = <V> * <S>"),
+        ("p = {'u': <V>, 'w': <W>}", "bend(p.values())", "<X> = <W> * <S>"),
+        ("bend((<M>[0], <M>[1][:2]))", "<Y> = 0.2 * np.sum(<M>)"),
+        ("bend([x1[1:] for x1 in <M>])", "<X> = <M>[1] * <V>"),
+        ("p = [<V>, <W>]", "mix(zip(p, reversed(<M>)))", "<X> = p[0] * p[1]"),
+        ("for k1 in range(2):", "    bend([<M>[k1], <V>[k1:]])", "<X> = <M>[0] + <V>"),
         # a helper for each item
         ("for x1 in <V>:", "    <Y> = stepped(<S>, x1)"),
         ("u0 = <S>", "for x1 in <V>:", "    u0 = stepped(u0, x1)", "<Y> = u0"),
@@ -187,6 +195,8 @@ AGAIN = Subject(
         ("functools.", "import functools"),
         ("itertools.", "import itertools"),
         ("operator.", "import operator"),
+        ("bend(", "def bend(vs):\n    for v in vs:\n        v *= np.sin(v) + 0.5\n"),
+        ("mix(", "def mix(pairs):\n    for v, w in pairs:\n        v *= np.cos(w)\n"),
         (
             "overwrite(",
             "def overwrite(p, c):\n    p[1:] *= np.cos(p[:-1])\n    p[0] = p[0] * c\n",
