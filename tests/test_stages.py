@@ -49,6 +49,19 @@ def test_every_stage_is_a_program_with_its_callees() -> None:
     assert "scaled(" in df.stages["prepared"] and "scaled_fwd(" in df.stages["called"]
 
 
+def either_is_written(a, b):
+    q = a if b[0] > 0 else b
+    q[0] = b[1] * a[2]
+    return np.sum(a * b)
+
+
+def test_the_stages_of_a_gradient_by_identity() -> None:
+    df = tl.grad(either_is_written, wrt=(0, 1))
+    assert "bars" in df.source and tuple(df.stages) == STAGE_NAMES
+    for stage in STAGE_NAMES[:6]:
+        assert "def either_is_written(a, b)" in df.stages[stage], stage
+
+
 def test_what_forward_mode_leaves_out() -> None:
     df = tl.autodiff(loss, mode="forward")
     left_out = {"prepared", "called"}

@@ -59,7 +59,13 @@ class Order:
         shown = example(function, self.target, self.at)
         derived = self.derive(function, parse_wrt(self.wrt), example=shown, strict=self.strict)
         if self.show:
-            text = derived.stages[self.show]
+            stages = derived.stages
+            if self.show not in stages:
+                raise TangentlikeError(
+                    f"there is no stage `{self.show}` on the way to this derivative",
+                    hint=f"Its stages are {', '.join(stages)}.",
+                )
+            text = stages[self.show]
         elif self.standalone:
             text = derived.__tangentlike__.derive().standalone()
         else:

@@ -501,21 +501,38 @@ class Builder:
         lowered, context = self._spelled(comprehensions_whole(lowered, wrt), wrt, given)
         self._check_outside(lowered.function, wrt, context, restores=True)
         context.idle = self._idle_names(lowered.function, wrt, context)
-        function = writes_as_stores(lowered.function, context)
-        for name in set(wrt) - set(function.param_names):
+        for name in set(wrt) - set(lowered.function.param_names):
             raise UnsupportedError(
                 f"the adjoint of `{name}`, a local variable, is not known where arrays may share "
                 "memory",
-                function.place,
+                lowered.function.place,
                 "Name a parameter in wrt=, or copy the arrays where they differ.",
             )
-        numbers = {n for n, k in context.kinds.items() if k.form in ("number", "other")}
-        function = rebound(function, numbers, context)
+        with self.record.stage("stored") as run:
+            numbers = {n for n, k in context.kinds.items() if k.form in ("number", "other")}
+            function = writes_as_stores(lowered.function, context)
+            run.made = function = rebound(function, numbers, context)
         writes = any(map(context.sources().written, ir.statements(function.body)))
-        facts = structure(function, shared)
-        aliases = one_memory(function, writes, context)
-        preparation = IdentityPreparation(function, facts, aliases, context)
-        function = preparation.run()
+        with self.record.stage("prepared") as run:
+            aliases = one_memory(function, writes, context)
+            facts = structure(function, shared)
+            preparation = IdentityPreparation(function, facts, aliases, context)
+            run.made = function = preparation.run()
+        with self.record.stage("called") as run:
+            primal = self._called_by_identity(function, wrt, shared, writes, preparation, context)
+            run.made = primal.function
+        return primal, context
+
+    def _called_by_identity(
+        self,
+        function: ir.Function,
+        wrt: tuple[str, ...],
+        shared: tuple[str, ...],
+        writes: bool,
+        preparation: IdentityPreparation,
+        context: Context,
+    ) -> Primal:
+        """What the reverse transform by identity needs to know, of a function as it is prepared."""
         sources, kinds, flow = context.sources(), context.kinds, context.flow(function)
         active = active_names(function, wrt, kinds, self.book, targets=shared, flow=flow)
         refuse_unknown(function, active, self.book, kinds, wrt)
@@ -535,7 +552,7 @@ class Builder:
         if converted is not function:
             function, aliases = converted, one_memory(converted, writes, context)
         counters, sites = preparation.counters, conversion.sites
-        return Primal(function, aliases, active, sites, counters, wrt, written, shared), context
+        return Primal(function, aliases, active, sites, counters, wrt, written, shared)
 
     def _check_outside(
         self,
