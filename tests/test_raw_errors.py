@@ -372,3 +372,30 @@ def test_items_that_a_comprehension_puts_into_a_dict_need_no_check() -> None:
         gradient = tl.grad(chosen_items, example=example)
         np.testing.assert_allclose(gradient(b, 0.3), [b[2] * 0.3, 0.0, 0.3 * b[0]])
     tl.check_grads(chosen_items, (b, 0.3))
+
+
+def halve(vs):
+    for v in vs:
+        v *= 0.5
+
+
+def values_halved(d, a):
+    for v in d.values():
+        v *= 0.5
+    return np.sum(d["x"] * a)
+
+
+def rows_halved_as_values(m, a):
+    halve({0: m[0], 1: m[1]}.values())
+    return np.sum(m**2 * a)
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [(values_halved, ({"x": X * 1.0}, X)), (rows_halved_as_values, (np.outer(X, X), X))],
+    ids=["here", "in a helper"],
+)
+def test_views_of_dicts_whose_items_are_written(f, args):
+    """Right, or refused with a way to write it: it was `'dict_values' object is not ...`."""
+    with pytest.raises(tl.UnsupportedError, match=r"a loop writes what a `dict_values` gives"):
+        tl.grad(f, wrt=1)(*args)

@@ -85,6 +85,13 @@ def translated_error(
             "Its class was not known when the derivative was made. Loop over the list that holds "
             "such objects, or annotate the parameter it comes from with its class.",
         )
+    given = _without_places(error)
+    if given:
+        return UnsupportedError(
+            f"a loop writes what a `{given}` gives in turn, and finds it there by its place",
+            place,
+            "Loop over a list of it: `for v in list(d.values()):`.",
+        )
     if step.tb_frame.f_code in REFUSING:
         return _of_guard(error, step.tb_frame, place)
     if step.tb_frame.f_code is not scalar_seed.__code__:
@@ -105,6 +112,16 @@ def _of_guard(error: BaseException, frame: FrameType, place: Place | None) -> Un
     if frame.f_code in OF_METHODS:
         found.method = frame.f_locals["method"]
     return found
+
+
+_IN_TURN = ("dict_values", "dict_items", "dict_keys", "set", "frozenset", "map", "zip", "filter")
+
+
+def _without_places(error: BaseException) -> str:
+    """The class of what was asked for an item by its place and has none, or its length; or ''."""
+    asked = isinstance(error, TypeError) and str(error).endswith(("subscriptable", "has no len()"))
+    name = str(error).split("'")[1] if asked and "'" in str(error) else ""
+    return name if name in _IN_TURN else ""
 
 
 def _meets_an_object(error: BaseException) -> bool:
