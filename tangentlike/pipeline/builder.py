@@ -144,12 +144,23 @@ class Builder:
             effects = self.callees.effects_here(call, kind)
             return effects is not None and bool(effects.written)
 
-        def changes(obj: Any) -> bool:
-            effects = self.callees.effects(obj) if self.book.is_callee(obj) else None
-            return effects is not None and bool(effects.written)
-
-        read = effects_first(lowered, writes, changes, kind)
+        read = effects_first(lowered, writes, self._changes, kind)
         return read if read is lowered else self.methods.resolved(read, given)
+
+    def _changes(self, obj: Any, above: tuple[Any, ...] = ()) -> bool:
+        """Whether a function may write what it is given, itself or by handing on `*args`."""
+        effects = self.callees.effects(obj) if self.book.is_callee(obj) else None
+        if effects is None or effects.written:
+            return effects is not None
+        handed_on = (
+            part.fn.obj
+            for stmt in ir.statements(self.body(obj).body)
+            for expr in ir.expressions(stmt)
+            for part in ir.walk(expr)
+            if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref)
+            if any(map(ir.is_starred, part.args))
+        )
+        return any(self._changes(fn, (*above, obj)) for fn in handed_on if fn not in above)
 
     def lasting(self, lowered: Lowered, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
         """What is known of the arguments, and of all that they hold, while the function runs."""

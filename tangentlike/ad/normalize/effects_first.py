@@ -70,6 +70,10 @@ class _Apart:
         if isinstance(stmt, ir.OpaqueStmt):
             self._refuse(stmt, stmt.origin.place)
             self._refuse_changes(stmt, stmt.origin.place)
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                if isinstance(part, ir.Call):
+                    self._refuse_keys(part, stmt.origin.place)
         return any(map(self._writes_inside, _inner(stmt)))
 
     def statement(self, stmt: ir.Stmt) -> list[Any] | None:
@@ -219,6 +223,19 @@ class _Apart:
         return name in MUTATING_METHODS or (
             given and kind.form == "unknown" and not any(hasattr(t, name) for t in _OF_PYTHON)
         )
+
+    def _refuse_keys(self, call: ir.Call, place: Place) -> None:
+        """Refuse `sorted(rows, key=f)`, `max(rows, key=f)` where `f` writes what it is given."""
+        for word, fn in call.kwargs:
+            refs = (fn,) if isinstance(fn, ir.Ref) else getattr(fn, "refs", ())
+            for ref in refs if word == "key" else ():
+                if self.changes(ref.obj):
+                    raise UnsupportedError(
+                        f"`{ref.text}` may write its arguments, and is the key by which these are "
+                        "ordered",
+                        call.at or place,
+                        "Order by a function that writes nothing.",
+                    )
 
     def _refuse_changes(self, code: ir.Opaque | ir.OpaqueStmt, place: Place | None) -> None:
         """Refuse `assert xs.pop() > 0`, which nothing would put back in reverse."""

@@ -242,7 +242,7 @@ class IdentityCalls(CallConversion):
             return False
         return bool(ir.names_in(call) & self.active) or bool(self._effects(call).written)
 
-    def _guards(self, call: ir.Call) -> list[ir.Stmt]:
+    def _guards(self, call: ir.Call, stmt: ir.Stmt) -> list[ir.Stmt]:
         return []
 
     def _changed(self, call: ir.Call, pair: Pair) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ class CallConversion(ir.Rewriter):
         match stmt:
             case ir.Assign(value=ir.Call() as call) | ir.Do(value=ir.Call() as call):
                 if self._converts(call, stmt):
-                    return (*self._guards(call), self._convert(stmt, call))
+                    return (*self._guards(call, stmt), self._convert(stmt, call))
                 if isinstance(stmt, ir.Assign) and is_late(call, self.active):
                     made, site = late_pair(stmt, call, self.active, self.context)
                     self.sites[id(made[-1])] = site
@@ -69,10 +69,10 @@ class CallConversion(ir.Rewriter):
         context = self.context
         return context.callees.effects_here(call, context.kind_of) or Effects()
 
-    def _guards(self, call: ir.Call) -> list[ir.Stmt]:
+    def _guards(self, call: ir.Call, stmt: ir.Stmt) -> list[ir.Stmt]:
         """A callee takes its parameters for different arrays: what it writes must be apart from
         its other arguments. The same name twice is refused; views are compared when it runs."""
-        assert isinstance(call.fn, ir.Ref) and call.at is not None
+        place = call.at or stmt.origin.place
         actuals = self.context.callees.bind(call)
         effects = self._effects(call)
         guards: list[ir.Stmt] = []
@@ -82,9 +82,9 @@ class CallConversion(ir.Rewriter):
                 if other == formal or not self._may_share(first, second):
                     continue
                 if first == second:
-                    raise not_by_names(call.at)
+                    raise not_by_names(place)
                 check = ir.Call(self.context.helper("require_apart"), (first, second))
-                guards.append(ir.Do(check, ir.Origin(call.at)))
+                guards.append(ir.Do(check, ir.Origin(place)))
         return guards
 
     def _may_share(self, first: ir.Expr, second: ir.Expr) -> bool:
