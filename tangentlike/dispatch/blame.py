@@ -78,20 +78,9 @@ def translated_error(
         )
         found.method = error.name or ""
         return found
-    if _meets_an_object(error):
-        return UnsupportedError(
-            "an object is passed where the derivative was made for a number or an array",
-            place,
-            "Its class was not known when the derivative was made. Loop over the list that holds "
-            "such objects, or annotate the parameter it comes from with its class.",
-        )
-    given = _without_places(error)
-    if given:
-        return UnsupportedError(
-            f"a loop writes what a `{given}` gives in turn, and finds it there by its place",
-            place,
-            "Loop over a list of it: `for v in list(d.values()):`.",
-        )
+    misread = _misread(error, place)
+    if misread is not None:
+        return misread
     if step.tb_frame.f_code in REFUSING:
         return _of_guard(error, step.tb_frame, place)
     if step.tb_frame.f_code is not scalar_seed.__code__:
@@ -112,6 +101,25 @@ def _of_guard(error: BaseException, frame: FrameType, place: Place | None) -> Un
     if frame.f_code in OF_METHODS:
         found.method = frame.f_locals["method"]
     return found
+
+
+def _misread(error: BaseException, place: Place | None) -> UnsupportedError | None:
+    """What something was taken for that it is not, by a derivative that knew no types."""
+    if _meets_an_object(error):
+        return UnsupportedError(
+            "an object is passed where the derivative was made for a number or an array",
+            place,
+            "Its class was not known when the derivative was made. Loop over the list that holds "
+            "such objects, or annotate the parameter it comes from with its class.",
+        )
+    given = _without_places(error)
+    if given:
+        return UnsupportedError(
+            f"a loop writes what a `{given}` gives in turn, and finds it there by its place",
+            place,
+            "Loop over a list of it: `for v in list(d.values()):`.",
+        )
+    return None
 
 
 _IN_TURN = ("dict_values", "dict_items", "dict_keys", "set", "frozenset", "map", "zip", "filter")
