@@ -147,20 +147,29 @@ class Builder:
         read = effects_first(lowered, writes, self._changes, kind)
         return read if read is lowered else self.methods.resolved(read, given)
 
-    def _changes(self, obj: Any, above: tuple[Any, ...] = ()) -> bool:
+    def _changes(self, obj: Any) -> bool:
         """Whether a function may write what it is given, itself or by handing on `*args`."""
-        effects = self.callees.effects(obj) if self.book.is_callee(obj) else None
-        if effects is None or effects.written:
-            return effects is not None
-        handed_on = (
+        asked, pending = set(), [obj]
+        while pending:
+            fn = pending.pop()
+            effects = self.callees.effects(fn) if self.book.is_callee(fn) else None
+            if effects is not None and effects.written:
+                return True
+            if effects is not None and id(fn) not in asked:
+                asked.add(id(fn))
+                pending += self._handed_on(self.body(fn))
+        return False
+
+    def _handed_on(self, function: ir.Function) -> list[Any]:
+        """The functions that another one gives all of some arguments, `fn(*args)`."""
+        return [
             part.fn.obj
-            for stmt in ir.statements(self.body(obj).body)
+            for stmt in ir.statements(function.body)
             for expr in ir.expressions(stmt)
             for part in ir.walk(expr)
             if isinstance(part, ir.Call) and isinstance(part.fn, ir.Ref)
             if any(map(ir.is_starred, part.args))
-        )
-        return any(self._changes(fn, (*above, obj)) for fn in handed_on if fn not in above)
+        ]
 
     def lasting(self, lowered: Lowered, given: Mapping[str, Kind]) -> Mapping[str, Kind]:
         """What is known of the arguments, and of all that they hold, while the function runs."""
