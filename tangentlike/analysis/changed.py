@@ -15,8 +15,7 @@ from typing import Any
 from .. import ir
 from ..frontend.owners import is_library, is_ours
 from ..frontend.structures import sets_attribute
-from ..ir.facts import fact
-from ..ir.index import references
+from ..ir.index import named
 from ..ir.kind import Kind
 from ..pytree.reach import is_data
 from ..runtime.records import attribute_of
@@ -65,7 +64,7 @@ def named_by(
     outer = dict[int, ir.Ref]()
     functions, seen = [main], set[int]()
     for function in functions:
-        for ref in named(function):
+        for ref in (ref for stmt in ir.statements(function.body) for ref in named(stmt)):
             if id(ref.obj) in seen:
                 continue
             seen.add(id(ref.obj))
@@ -91,14 +90,3 @@ def _changed_places(stmt: ir.Stmt) -> Iterator[ir.Expr]:
     match getattr(stmt, "value", None):
         case ir.Call(fn=ir.Attribute(base, name)) if name in MUTATING_METHODS:
             yield base
-
-
-def named(function: ir.Function) -> Iterator[ir.Ref]:
-    """What a function refers to, in text that travels whole, too."""
-    yield from fact(references, function)
-    for stmt in ir.statements(function.body):
-        yield from getattr(stmt, "refs", ())
-        for expr in ir.expressions(stmt):
-            for part in ir.walk(expr):
-                if isinstance(part, ir.Opaque):
-                    yield from part.refs

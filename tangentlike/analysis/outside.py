@@ -24,6 +24,7 @@ from .. import ir
 from ..errors import Place, UnsupportedError
 from ..frontend.marks import mark_of
 from ..frontend.owners import is_of_runtime, is_operation
+from ..ir.index import named
 from ..ir.kind import FUNCTION
 from ..runtime.records import attribute_of
 from .flow import OUTSIDE, flow_edges
@@ -308,14 +309,14 @@ class Outside:
         return any(not self._stays_inside(stmt, sources) for stmt in ir.statements(function.body))
 
     def _stays_inside(self, stmt: ir.Stmt, sources: Sources) -> bool:
-        named = _named_outside(stmt)
-        if not named:
+        outer = _named_outside(stmt)
+        if not outer:
             return True
         calls = _calls_by_name(stmt)
         called = [_fn(call) for call in calls if _is_read(call, sources)]
         classes: list[Any] = [_fn(call) for call in calls]
         classes += [arg for call in calls if is_operation(_fn(call).obj) for arg in call.args]
-        for ref in named:
+        for ref in outer:
             within = classes if isinstance(ref.obj, type) else called
             if is_cached(ref) or not any(ref is part for part in within):
                 return False
@@ -434,14 +435,7 @@ class Outside:
 @ir.of_node
 def _named_outside(stmt: ir.Stmt) -> tuple[ir.Ref, ...]:
     """What a statement names outside of its function but operations, which only compute."""
-    refs = (
-        ref
-        for expr in ir.expressions(stmt)
-        for part in ir.walk(expr)
-        for ref in (getattr(part, "refs", ()) if not isinstance(part, ir.Ref) else (part,))
-    )
-    stated = getattr(stmt, "refs", ())
-    return tuple(ref for ref in (*refs, *stated) if not is_operation(ref.obj))
+    return tuple(ref for ref in named(stmt) if not is_operation(ref.obj))
 
 
 def _function_values(stmt: ir.Stmt) -> list[ir.Ref]:

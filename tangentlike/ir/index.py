@@ -12,7 +12,7 @@ from functools import cached_property
 
 from ..errors import InternalError
 from .nodes import Block, For, Function, If, Ref, Stmt, While, With
-from .visitor import binds, blocks, expressions, parts_of, reads, statements
+from .visitor import binds, blocks, expressions, of_node, parts_of, reads, statements, walk
 
 _COMPOUND = (If, For, While, With)
 OUTERMOST = -1  # the number of what is around the statements of the function's body
@@ -34,6 +34,16 @@ def references(function: Function) -> tuple[Ref, ...]:
                 if type(part) is Ref:
                     found.setdefault((part.text, part.key), part)
     return tuple(found.values())
+
+
+@of_node
+def named(stmt: Stmt) -> tuple[Ref, ...]:
+    """What a statement refers to outside of its function, in text that travels whole, too."""
+    found = [*getattr(stmt, "refs", ())]
+    for expr in expressions(stmt):
+        for part in walk(expr):
+            found += [part] if type(part) is Ref else getattr(part, "refs", ())
+    return tuple(found)
 
 
 class ProgramIndex:

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 
 from .. import ir, runtime
-from ..analysis.changed import named
 from ..analysis.memory import base_names
 from ..errors import Place, TangentlikeError, UnsupportedError, not_lent
 from ..frontend.lower import plain_helpers, rebound_outside
@@ -30,7 +29,7 @@ from ..frontend.primal import global_names
 from ..frontend.resolve import Scope
 from ..frontend.structures import Structures, structures_of
 from ..ir.facts import fact
-from ..ir.index import references
+from ..ir.index import named, references
 from ..pytree.reach import Reach, is_data
 from ..runtime.functions import LOOKUPS
 from ..runtime.records import attribute_of
@@ -43,8 +42,8 @@ def lent_names(fn: types.FunctionType, objects: Iterable[Any]) -> tuple[str, ...
     rebound = {*rebound_outside(fn.__code__), *fn.__code__.co_varnames, *fn.__code__.co_cellvars}
     scope, found = Scope.of(fn), []
     codes = (fn.__code__, *(helper.__code__ for helper in plain_helpers(fn).values()))
-    named = (name for code in codes for name in global_names(code))
-    for name in dict.fromkeys((*fn.__code__.co_freevars, *named)):
+    outer = (name for code in codes for name in global_names(code))
+    for name in dict.fromkeys((*fn.__code__.co_freevars, *outer)):
         try:
             obj = scope.lookup(name)
         except KeyError:
@@ -122,7 +121,7 @@ def refuse_other_ways(
     if any(map(_asks_run, functions)):
         raise not_lent(place)
     own, seen = Reach(lent.values()), set[int]()
-    pending = [ref for function in functions for ref in named(function)]
+    pending = [ref for function in functions for ref in _named_in(function)]
     while pending:
         ref = pending.pop()
         if id(ref.obj) in seen:
@@ -134,9 +133,13 @@ def refuse_other_ways(
             is_library(ref.obj) or is_ours(ref.obj)
         ):
             try:
-                pending += named(read(ref.obj))
+                pending += _named_in(read(ref.obj))
             except UnsupportedError:
                 raise not_lent(place) from None
+
+
+def _named_in(function: ir.Function) -> list[ir.Ref]:
+    return [ref for stmt in ir.statements(function.body) for ref in named(stmt)]
 
 
 def _asks_run(function: ir.Function) -> bool:
