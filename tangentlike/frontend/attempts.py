@@ -41,8 +41,7 @@ from ..ir import (
     Var,
 )
 from ..ir.names import Names
-from .exits import without_jumps
-from .jumps import contains_jump, ends_by_raising, names_constant
+from .jumps import contains_jump, ends_by_raising, names_constant, without_jumps
 from .nested import Assignment, Star
 from .operators import NOT
 

@@ -33,8 +33,7 @@ from ..ir import Assign, Attribute, Block, Call, Const, Display, Do, Expr, If, O
 from ..ir.names import Names
 from ..runtime.recent import Recent
 from ..runtime.records import attribute_of
-from .exits import without_jumps
-from .jumps import structure_jumps
+from .jumps import structure_jumps, without_jumps
 from .lifting import copy_of
 from .marks import mark
 from .owners import is_library, is_numerical, is_ours, is_pythons

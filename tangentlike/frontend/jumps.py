@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import ir
@@ -313,3 +313,68 @@ def _closed(loop: For | While, body: Block) -> list[Any]:
     if loop.test == Const(True):
         return list(body[:-1])
     return [If(loop.test, body[:-1], (), loop.origin)]
+
+
+def without_jumps(block: Block, names: Names) -> tuple[Block, Block, Block]:
+    """(what stands before the body of a `with` or `try`, the body without jumps, the jumps made
+    after it: the body is then left at its end).
+
+    before::                     after::
+        with manager:                with manager:
+            y = f(x)                     y = f(x)
+            return y * y                 result = y * y
+                                     return result
+    """
+    jumps = Jumps(names)
+    block = jumps.tails(jumps.without_loop_returns(block))
+    kinds = [kind for kind in _FLAGS if contains_jump(block, kind)]
+    if not kinds:
+        return (), block, ()
+    last = block[-1]
+    result = names.fresh("result") if Return in kinds else ""
+    if type(last) in _FLAGS and not contains_jump(block[:-1], *_FLAGS):
+        if isinstance(last, Return):
+            kept = Assign(result, last.value or Const(None), last.origin)
+            return (), (*block[:-1], kept), (Return(Var(result), last.origin),)
+        return (), block[:-1], (last,)
+    before: list[Any] = []
+    after: list[Any] = []
+    for kind in kinds:
+        flag = names.fresh(_FLAGS[kind])
+        origin = last.origin
+        before.append(Assign(flag, Const(False), origin))
+        jump: Any = Return(Var(result), origin) if kind is Return else kind(origin)
+        after.append(If(Var(flag), (jump,), (), origin))
+        block = replace_jumps(block, kind, functools.partial(keep_and_set, result, flag))
+    return tuple(before), block, tuple(after)
+
+
+def run_unless_broken(loop: For | While, orelse: Block, names: Names) -> Sequence[Any]:
+    """The loop followed by its `else`, which runs unless the loop was left by a `break`: behind
+    a flag if there is one.
+
+    before::
+        for x in xs:              after::   stopped = False
+            if x > 1:                       for x in xs:
+                break                           if x > 1:
+        else:                                       stopped = True
+            y = 0                                   break
+                                            if not stopped:
+                                                y = 0
+    """
+    if not orelse:
+        return [loop]
+    own = list(ir.breaks(loop.body))
+    if not own:
+        return [loop, *orelse]
+    flag = names.fresh("stopped")
+
+    def flagged(stmt: Any) -> list[Any] | None:
+        leaving = any(stmt is known for known in own)
+        return [_set(flag, stmt), stmt] if leaving else None
+
+    return [
+        Assign(flag, Const(False), loop.origin),
+        dataclasses.replace(loop, body=ir.rewrite(loop.body, flagged)),
+        If(negated(Var(flag)), orelse, (), loop.origin),
+    ]

@@ -36,11 +36,10 @@ from . import nested
 from .attempts import Attempt, Handler
 from .comprehensions import loop_over
 from .cuts import cuts_made, raising, spot_of
-from .exits import without_jumps
 from .expressions import Lookup, Reader
 from .generators import GENERATED, Beside, filled_list, manner_of, run_through, turn
+from .jumps import run_unless_broken, without_jumps
 from .logging_calls import is_logging
-from .loop_else import run_unless_broken
 from .managers import by_protocol, generator_of, loop_generator, region, suppressed
 from .matches import Patterns, captured, cases, is_taken_apart
 from .operators import UPDATE
