@@ -382,3 +382,46 @@ def test_memory_without_adjoints_is_not_asked_for_them(f: Callable[..., Any]) ->
         _, forward = tl.jvp(f, (X, Y), (along_x, along_y))
     assert agreement.inner([along_x, along_y], list(found)) == pytest.approx(expected, rel=1e-6)
     assert forward == pytest.approx(expected, rel=1e-6)
+
+
+def overwritten_before_a_loop(x, y):
+    part = np.atleast_1d(x)
+    part[:2] = 0.3
+    for _ in range(2):
+        z = np.tanh(x * y)
+    return np.sum(z * z)
+
+
+def overwritten_before_a_branch(x, y):
+    part = np.atleast_1d(x)
+    part[:2] *= 0.3
+    z = x * y
+    if y[0] > 0.0:
+        z = np.tanh(x[1:] * y[1:])
+    return np.sum(z * z)
+
+
+def overwritten_in_a_loop(x, y):
+    total = 0.0
+    part = np.atleast_1d(x)
+    for k in range(2):
+        for _ in range(k + 1):
+            total = total + np.sum(np.sin(x) * y)
+        part[k] = 0.3 * y[k] * total
+    return total
+
+
+@pytest.mark.parametrize(
+    "f", [overwritten_before_a_loop, overwritten_before_a_branch, overwritten_in_a_loop]
+)
+def test_what_a_loop_or_a_branch_reads_has_adjoints_before_it(f: Callable[..., Any]) -> None:
+    """After a loop the shadow was taken for empty, as it was where the loop was entered."""
+    x, y = X * 0.1, Y
+    derivative = tl.grad(f, wrt=(0, 1))
+    assert "bars" in derivative.source
+    along = agreement.directions_for((x, y), (0, 1), 5)
+    expected = agreement.slope(f, (x, y), along)
+    shown: dict[str, Any] = {}
+    exec(derivative.source, shown)
+    for found in (shown[derivative.__name__](x.copy(), y.copy()), derivative(x, y)):
+        assert agreement.inner(along, list(found)) == pytest.approx(expected, rel=1e-6)

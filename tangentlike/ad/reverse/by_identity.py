@@ -175,9 +175,15 @@ class IdentityAdjoints(Adjoints):
         self.shared = self.context.fresh("bars", Kind("object", cls=runtime.Shadow))
         return self.shared
 
-    def zero(self, name: str) -> None:
-        if name == SHARED:  # (it may hold something, which it does on another path)
+    def own(self, name: str) -> None:
+        if name == SHARED:  # (it may hold something: it does on another path, or a later round)
             self.state[SHARED] = OWNED
+        else:
+            super().own(name)
+
+    def zero(self, name: str) -> None:
+        if name == SHARED:
+            self.own(name)
         else:
             super().zero(name)
 
