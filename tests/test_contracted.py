@@ -46,7 +46,7 @@ def written(text: str) -> str:
         ("np.sum(m * m_bar)", "np.vdot(m, m_bar)"),
         ("np.sum(g_bar * x)", "g_bar @ x"),
         ("np.sum(w * g)", "np.sum(w * g)"),  # (one may have one entry, the other several)
-        ("np.sum(w_bar * w)", "w_bar @ w"),
+        ("np.sum(w_bar * w)", "np.sum(w_bar * w)"),  # (as an adjoint that is spread)
         ("np.sum(c * m)", "np.sum(c * m)"),
         ("np.sum(m * x)", "np.sum(m * x)"),
         ("np.sum(s * x)", "np.sum(s * x)"),
@@ -73,13 +73,25 @@ def of_one_entry(s: Any, x: Any) -> Any:
     return np.sum((s * c * x) ** 2) + np.sum(np.where(x > 0.5, s * c, s * x)) ** 2
 
 
+def narrow_adjoint(s: Any, x: Any) -> Any:
+    c, t = np.array([1.3]), s * x
+    return np.sum(s * t * c)
+
+
+def narrow_rows(s: Any, x: Any) -> Any:
+    m = s * np.outer(x, x)
+    return np.sum(s * m * np.max(x, keepdims=True)) + np.sum(m * m)
+
+
 def shrinking(s: Any, x: Any) -> Any:
     for _ in range(2):
         x = s * x[1:] + (1.0 - s) * x[:-1]
     return np.sum(x**2)
 
 
-@pytest.mark.parametrize("fn", [kept_axis, kept_rows, of_one_entry, shrinking])
+@pytest.mark.parametrize(
+    "fn", [kept_axis, kept_rows, of_one_entry, narrow_adjoint, narrow_rows, shrinking]
+)
 def test_axes_of_one_entry_are_spread(fn: Any) -> None:
     for x in (X, X[:1] if fn is not shrinking else X[:2].repeat(2)):
         check_grads(fn, (0.7, x))

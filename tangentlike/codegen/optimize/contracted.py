@@ -14,20 +14,19 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ... import ir
-from ...ir.kind import Dim, is_many, is_named
+from ...ir.kind import is_many, is_named
 from ...ir.names import Names
-from ...rules.index_kinds import key_parts
 from .accumulate import IADD, ISUB
 from .algebra import Product, build, product_of
 from .analyses import Asking
+from .axes import AxesOf
 from .effects import effect_of, expr_effect
-from .facts import DERIVED_NAME, Facts, runtime_name
-from .ranks import Ranks
+from .facts import DERIVED_NAME, Facts, numpy_name, runtime_name
 from .sharing import sources
 
 _MATMUL = ir.Ref("@", operator.matmul)
@@ -87,7 +86,10 @@ _SUMMED = (np.sum, np.outer)
 class _Contracting(Asking):
     def __init__(self, function: ir.Function, facts: Facts) -> None:
         super().__init__(function, facts)
-        self.ranks = Ranks(function, facts)
+        self.axes = AxesOf(function, facts)
+        self.scaled = set(self._scaled(function))
+        self.full = _full(function)
+        self.line = 0  # of the user's, that the statement belongs to
         self.shaped: dict[str, ir.Expr] = {}  # names, and expressions whose shape they have
         parts = (part for s in ir.statements(function.body) for part in _names(s))
         self.names = Names((*function.param_names, *function.free, *parts))
@@ -99,6 +101,7 @@ class _Contracting(Asking):
             self.shaped.clear()
             return self._collected(new) if isinstance(new, ir.For | ir.While) else (new,)
         if stmt.origin.role == "adjoint":
+            self.line = stmt.origin.place.line
             stmt = ir.map_statement(stmt, expr=self._dot)
         self._note_shape(stmt)
         return (stmt,)
@@ -112,9 +115,19 @@ class _Contracting(Asking):
             if name in bound or not bound.isdisjoint(ir.names_in(like)):
                 del self.shaped[name]
         match stmt:
-            case ir.Assign(target=str(name), value=ir.Call(ir.Ref(obj=obj), (_, like), ())):
-                if runtime_name(obj) == "unbroadcast" and name not in ir.names_in(like):
-                    self.shaped[name] = like
+            case ir.Assign(target=str(name)):
+                whole = _shape_of(stmt.value)
+                if whole is not None and name not in ir.names_in(whole):
+                    self.shaped[name] = whole
+
+    def _scaled(self, function: ir.Function) -> Iterator[tuple[int, str, str]]:
+        """Lines of the user's that give a name a number times an array, which has its shape."""
+        for stmt in ir.statements(function.body):
+            match stmt:
+                case ir.Assign(target=str(name), value=ir.Call(ir.Ref(text="*"), (a, b), ())):
+                    for one, other in ((a, b), (b, a)):
+                        if self.axes.of(one) == () and isinstance(other, ir.Var):
+                            yield stmt.origin.place.line, name, other.name
 
     def _dot(self, expr: ir.Expr) -> ir.Expr:
         """`2.0 * (a @ b)` for `np.sum(2.0 * a * b)` of vectors, `np.vdot(a, b)` of other arrays."""
@@ -124,50 +137,45 @@ class _Contracting(Asking):
                 product = product_of(inner)
             case _:
                 return expr
-        ranks = {factor: self.ranks.of(factor) for factor in product.factors}
-        arrays = [factor for factor in product.factors if ranks[factor] != 0]
-        rank = ranks[arrays[0]] if arrays else None
-        if product.divisors or len(arrays) < 2 or rank is None or set(ranks.values()) - {0, rank}:
+        axes = {factor: self.axes.of(factor) for factor in product.factors}
+        arrays = [factor for factor in product.factors if axes[factor] != ()]
+        if product.divisors or len(arrays) < 2 or None in axes.values():
             return expr
         first, *others = arrays
         if not all(self._are_alike(first, other) for other in others):
             return expr
         rest = build(Product(1, tuple(others)), lambda e: True)
-        if rank == 1:
+        if len(axes[first] or ()) == 1:
             dot = ir.Call(_MATMUL, (first, rest))
         elif self.facts.real:
             dot = ir.Call(self.facts.numpy_function("vdot"), (first, rest))
         else:
             return expr
-        numbers = (factor for factor in product.factors if ranks[factor] == 0)
+        numbers = (factor for factor in product.factors if axes[factor] == ())
         return build(Product(product.coefficient, (*numbers, dot)), lambda e: True)
 
     def _are_alike(self, first: ir.Expr, second: ir.Expr) -> bool:
-        """Whether two factors of one rank surely have one shape, as no axis of the one is of
+        """Whether two factors surely have one shape, as no axis of the one is missing, or of
         length 1 where that of the other is longer."""
+        axes, others = self.axes.of(first), self.axes.of(second)
+        if axes is None or others is None or len(axes) != len(others):
+            return False
+        if (axes == others and all(map(is_named, axes))) or all(map(is_many, axes + others)):
+            return True
         if self._like(first) == self._like(second):
             return True
-        axes, others = self._axes(first), self._axes(second)
-        return (axes == others and all(map(is_named, axes))) or all(map(is_many, axes + others))
+        return self._is_scaled(first, second) or self._is_scaled(second, first)
+
+    def _is_scaled(self, bar: ir.Expr, array: ir.Expr) -> bool:
+        """Whether it is the adjoint of a number times the array, in the line that says so."""
+        if not isinstance(bar, ir.Var) or not isinstance(array, ir.Var):
+            return False
+        primal = self.full.get(bar.name, "")
+        return (self.line, primal, array.name) in self.scaled
 
     def _like(self, expr: ir.Expr) -> ir.Expr:
-        """Another expression that has the shape of this one: `x` of `x_bar`."""
-        if not isinstance(expr, ir.Var):
-            return expr
-        found = DERIVED_NAME.match(expr.name)
-        return self.shaped.get(expr.name) or (ir.Var(found["primal"]) if found else expr)
-
-    def _axes(self, expr: ir.Expr) -> tuple[Dim, ...]:
-        """The lengths of the axes, as far as they are known."""
-        like = self._like(expr)
-        taken: tuple[ir.Expr, ...] = ()
-        if isinstance(like, ir.Index):
-            taken, like = tuple(key_parts(like.key)), self._like(like.base)
-        shape = self.facts.kind(like.name).shape if isinstance(like, ir.Var) else None
-        if not isinstance(shape, tuple) or len(taken) > len(shape):
-            return (None,)
-        parts = zip(shape, (*taken, *(ir.Slice(),) * (len(shape) - len(taken))), strict=True)
-        return tuple(n if k == ir.Slice() else None for n, k in parts if isinstance(k, ir.Slice))
+        """Another expression that has the shape of this one now."""
+        return self.shaped.get(expr.name, expr) if isinstance(expr, ir.Var) else expr
 
     # ------------------------------------------------------------------ sums over a loop
 
@@ -225,7 +233,7 @@ class _Contracting(Asking):
                 pass
             case _:
                 return None
-        if self.ranks.of(u) != 1 or self.ranks.of(v) != 1 or total in self.pinned:
+        if any(len(self.axes.of(e) or ()) != 1 for e in (u, v)) or total in self.pinned:
             return None
         for other in loop.body:
             effect = effect_of(other, self.facts)
@@ -257,6 +265,32 @@ class _Contracting(Asking):
                 made = isinstance(stmt, ir.Assign) and not sources(stmt.value, self.facts, True)
                 own = own and not made
         return True
+
+
+def _shape_of(expr: ir.Expr) -> ir.Expr | None:
+    """What a value is given the shape of."""
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=obj), args=(_, like), kwargs=()):
+            return like if runtime_name(obj) == "unbroadcast" else None
+        case ir.Call(fn=ir.Ref(obj=obj), args=(like,), kwargs=()):
+            return like if numpy_name(obj) == "zeros_like" else None
+    return None
+
+
+def _full(function: ir.Function) -> dict[str, str]:
+    """Adjoints that have the shape of what they are of whenever they are bound, and that."""
+    found: dict[str, str] = {}
+    others: set[str] = set()
+    for stmt in ir.statements(function.body):
+        for name in ir.binds(stmt):
+            match = DERIVED_NAME.match(name)
+            value = stmt.value if isinstance(stmt, ir.Assign) else None
+            like = None if value is None else _shape_of(value)
+            if match is not None and like == ir.Var(match["primal"]):
+                found[name] = match["primal"]
+            else:
+                others.add(name)
+    return {name: primal for name, primal in found.items() if name not in others}
 
 
 def _names(stmt: ir.Stmt) -> frozenset[str]:
