@@ -124,7 +124,8 @@ def _fix(
             return ir.rebuild(expr, operand)
         return expr
 
-    return dataclasses.replace(loop, iter=operand(loop.iter))
+    iterable = operand(loop.iter)
+    return loop if iterable is loop.iter else dataclasses.replace(loop, iter=iterable)
 
 
 def _resized(function: Function) -> list[str]:

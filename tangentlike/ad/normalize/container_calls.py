@@ -93,7 +93,8 @@ class _Speller(ir.Rewriter):
                 before: list[ir.Stmt] = []
                 header = self.header(stmt.iter, stmt.origin, before)
                 yield from before
-                yield dataclasses.replace(self.inside(stmt), iter=header)
+                loop = self.inside(stmt)
+                yield loop if header == loop.iter else dataclasses.replace(loop, iter=header)
             case _:
                 yield self.inside(stmt)
 

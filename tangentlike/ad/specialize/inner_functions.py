@@ -46,7 +46,7 @@ def with_inner_functions(
             return class_of(e)
         return _with_defaults(e, ir.rebuild(e, expr))
 
-    return dataclasses.replace(function, body=ir.rewrite(function.body, expression=expr))
+    return ir.with_body(function, ir.rewrite(function.body, expression=expr))
 
 
 def _lambda(expr: ir.Expr) -> ir.Expr | None:

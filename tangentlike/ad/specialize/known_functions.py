@@ -49,11 +49,7 @@ def with_known_functions(lowered: Lowered, variants: Variants) -> Lowered:
     refuse_compared(function)
     resolver = _Resolver(function, variants, set(lowered.temporaries))
     body = _without_unread(resolver.block(function.body), resolver.known)
-    return dataclasses.replace(
-        lowered,
-        function=dataclasses.replace(function, body=body),
-        temporaries=frozenset(resolver.temporaries),
-    )
+    return lowered.with_body(body, resolver.temporaries)
 
 
 def _concerns(stmt: ir.Stmt) -> bool:
@@ -103,7 +99,7 @@ class _Resolver(FunctionValues, ir.Rewriter):
                     yield from made
                     return
                 self.refuse_kept(found)
-                stmt = dataclasses.replace(stmt, value=found)
+                stmt = stmt if found == call else dataclasses.replace(stmt, value=found)
             case ir.Assign(value=ir.Display() as value):
                 self.refuse_kept(value)
             case ir.Store(value=value):

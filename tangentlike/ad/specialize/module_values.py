@@ -112,5 +112,4 @@ def guarded(lowered: Lowered, given: Mapping[str, Kind]) -> Lowered:
         if kind == NOTHING and name in function.param_names
     ]
     checks = [check for check in checks if check not in function.body[: len(checks)]]
-    function = dataclasses.replace(function, body=(*checks, *function.body))
-    return dataclasses.replace(lowered, function=function)
+    return lowered.with_body((*checks, *function.body)) if checks else lowered
