@@ -7,7 +7,6 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -175,7 +174,7 @@ def _literal(value: Any) -> Kind:
     if isinstance(value, bool):
         return BOOL
     if isinstance(value, int):
-        return replace(INT, spells=value) if value >= 0 else INT
+        return ir.replaced(INT, spells=value) if value >= 0 else INT
     if isinstance(value, float):
         return FLOAT
     return Kind("number", "complex", ()) if isinstance(value, complex) else OTHER
@@ -237,9 +236,9 @@ def _shape_of(base: Kind) -> Kind:
     if base.form not in ("array", "value"):
         return _INTEGERS
     if isinstance(base.shape, tuple):
-        sizes = tuple(replace(INT, spells=d) for d in base.shape)
-        return replace(_INTEGERS, items=sizes, item=None)
-    return replace(_INTEGERS, spells=base.shape)
+        sizes = tuple(ir.replaced(INT, spells=d) for d in base.shape)
+        return ir.replaced(_INTEGERS, items=sizes, item=None)
+    return ir.replaced(_INTEGERS, spells=base.shape)
 
 
 def _call(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Kind:
@@ -310,17 +309,17 @@ def _container_method(call: ir.Call, kinds: Mapping[str, Kind], book: Any) -> Ki
         case "count" | "index":
             return INT
         case "copy":
-            return replace(base, lasting=False)
+            return ir.replaced(base, lasting=False)
         case "values" if element_kind(base) != UNKNOWN:
             return Kind(item=element_kind(base))  # (a view: no list)
         case "items" if element_kind(base) != UNKNOWN:
             return Kind(item=Kind("tuple", items=(UNKNOWN, element_kind(base))))
         case "_replace" if base.has_methods:
-            return replace(base, items=(UNKNOWN,) * len(base.items or ()))
+            return ir.replaced(base, items=(UNKNOWN,) * len(base.items or ()))
         case "_replace" if base.names and base.form == "tuple":
             given = {word: kind_of(value, kinds, book) for word, value in call.kwargs}
             olds = zip(base.names, base.items or (), strict=True)
-            return replace(base, items=tuple(given.get(name, old) for name, old in olds))
+            return ir.replaced(base, items=tuple(given.get(name, old) for name, old in olds))
         case "pop" if base.form in ("list", "dict") and len(call.args) < 2:
             return element_kind(base)
         case _:
@@ -344,7 +343,7 @@ def _by_rule(expr: ir.Call | ir.Attribute, kinds: Mapping[str, Kind], book: Any)
         numeric = _is_numeric(obj, kinds_given)
         for arg, kind in zip(call.args, kinds_given, strict=True):
             if numeric and kind.form == "unknown":
-                kind = replace(kind, form="value")
+                kind = ir.replaced(kind, form="value")
             known[arg.name if type(arg) is ir.Var else id(arg)] = kind
 
     def given(e: ir.Expr) -> Kind:

@@ -6,7 +6,6 @@ import collections
 import functools
 import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -164,7 +163,7 @@ class _Inference:
             elif param.kind == "**":
                 kind = Kind("dict", item=given.get(param.name))
             else:
-                kind = replace(given.get(param.name, UNKNOWN), exact=None)
+                kind = ir.replaced(given.get(param.name, UNKNOWN), exact=None)
                 if kind.form in ("list", "tuple", "dict") and param.name in apart:
                     kind = UNKNOWN
                 if kind == UNKNOWN:
@@ -173,7 +172,7 @@ class _Inference:
                     kind = Kind("tuple")
             has_items = kind.form in ("list", "dict") or kind.is_view
             if has_items and self._takes_more(param.name, kind):
-                kind = replace(kind, item=None)
+                kind = ir.replaced(kind, item=None)
             self.of_definition[param.name] = {-1: self._named(param.name, kind)}
             self.kinds[param.name] = self._joined(param.name)
 
@@ -219,7 +218,7 @@ class _Inference:
         changed = []
         for name, kind in self._definitions(stmt):
             if kind.length is not None and (self.reads[name] != 1 or self.bindings[name] != 1):
-                kind = replace(kind, length=None)  # (what else reads it may change it)
+                kind = ir.replaced(kind, length=None)  # (what else reads it may change it)
             if (kind.form in ("list", "dict") and not kind.lasting) or kind.is_view:
                 kind = self._container(stmt, name, kind)
             elif kind.form == "object":
@@ -264,9 +263,9 @@ class _Inference:
             return kind
         checked = kind.form == "value" and seen.form == "number"
         if kind.form == "unknown" or seen.form == "array" or checked:
-            kind = replace(kind, form=seen.form)
+            kind = ir.replaced(kind, form=seen.form)
         if not isinstance(kind.shape, tuple) and isinstance(seen.shape, tuple):
-            kind = self._named(name, replace(kind, shape=seen.shape))
+            kind = self._named(name, ir.replaced(kind, shape=seen.shape))
         return kind
 
     def _named(self, name: str, kind: Kind) -> Kind:
@@ -318,7 +317,7 @@ class _Inference:
             return kind  # (nothing can be put into it)
         source = None if value is None else made_of(value)
         if source is not None:
-            kind = replace(kind, item=self._iterated(source))
+            kind = ir.replaced(kind, item=self._iterated(source))
         inserted = self.contents.inserted.get(name)
         if inserted is None:
             changed = name in self.contents.exposed and not isinstance(value, ir.Display)
@@ -339,7 +338,7 @@ class _Inference:
         if not known:
             if inserted:
                 self.early.add(name)
-            return replace(kind, item=self.seeds[name]) if name in self.seeds else kind
+            return ir.replaced(kind, item=self.seeds[name]) if name in self.seeds else kind
         joined = functools.reduce(Kind.join, known)
         return _with_items(kind, None if joined == UNKNOWN else joined)
 
@@ -347,7 +346,7 @@ class _Inference:
         """An object's kind without the attributes that were left None where it was made, and that
         the program assigns."""
         left = tuple((n, k) for n, k in kind.fields if k != NONE or n not in self.assigned)
-        return kind if left == kind.fields else replace(kind, fields=left)
+        return kind if left == kind.fields else ir.replaced(kind, fields=left)
 
     def _put(self, item: ir.Expr) -> Kind:
         """The kind of what is put into a container: of `xs[0] *= v` the array that was there."""
@@ -389,7 +388,7 @@ def _with_items(kind: Kind, item: Kind | None) -> Kind:
     """A container's kind with another claim about its items."""
     if kind.item == item and kind.items is None:
         return kind
-    return replace(kind, dtype="?", item=item, items=None, names=())
+    return ir.replaced(kind, dtype="?", item=item, items=None, names=())
 
 
 def _is_range(value: ir.Expr) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import Union
 
-from .nodes import quickened
+from .nodes import quickened, replaced
 
 # Attributes of an array that say nothing of its entries: what follows from its shape and type, how
 # it lies in memory, and all of them.
@@ -249,7 +249,7 @@ class Kind:
         return self.cls is not None and self.form in ("object", "tuple")
 
     def with_shape(self, shape: Shape) -> Kind:
-        return replace(self, shape=shape)
+        return replaced(self, shape=shape)
 
     @property
     def checked(self) -> Kind:
@@ -264,12 +264,12 @@ class Kind:
         if kind.form not in ("list", "dict") and not kind.is_view:
             return kind
         item = kind.whole_item
-        kind = replace(kind, items=None, names=(), lasting=False)
+        kind = replaced(kind, items=None, names=(), lasting=False)
         return kind.with_item(item if item is not None and item.holds_objects else UNKNOWN)
 
     def with_item(self, item: Kind) -> Kind:
         """A list or dict with another claim about all that it holds."""
-        return replace(self, item=None if item == UNKNOWN else item, items=None, names=())
+        return replaced(self, item=None if item == UNKNOWN else item, items=None, names=())
 
     def map_inside(self, change: Callable[[Kind], Kind]) -> Kind:
         """The same with other claims about what it holds."""
@@ -277,7 +277,7 @@ class Kind:
             return self
         item = UNKNOWN if self.item is None else change(self.item)
         fields = ((name, change(kind)) for name, kind in self.fields)
-        return replace(
+        return replaced(
             self,
             items=None if self.items is None else tuple(map(change, self.items)),
             item=None if item == UNKNOWN else item,
@@ -299,7 +299,7 @@ def _class_alone(kind: Kind) -> Kind:
     if kind.form in ("number", "array", "value"):
         return UNKNOWN
     kind = kind.map_inside(_class_alone)
-    return replace(kind, items=None, names=(), lasting=False) if kind.form == "dict" else kind
+    return replaced(kind, items=None, names=(), lasting=False) if kind.form == "dict" else kind
 
 
 def _joined_shape(mine: Shape, other: Shape) -> Shape:

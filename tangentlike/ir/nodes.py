@@ -417,6 +417,10 @@ def quickened(cls: type[_C]) -> type[_C]:
     made: dict[str, Any] = {}
     exec("\n".join(lines), defaults, made)
     made["__init__"].__annotations__ = cls.__init__.__annotations__
+    if all(f.init for f in every):
+        lines = ["def __copy__(self):", "    made = new(self.__class__)"]
+        lines += [f"    made.{f.name} = self.{f.name}" for f in every]
+        exec("\n".join([*lines, "    return made"]), {"new": object.__new__}, made)
     if cls.__name__ == "Const":  # (which compares values by their text)
         del made["__eq__"]
     for name, method in made.items():
@@ -427,9 +431,23 @@ def quickened(cls: type[_C]) -> type[_C]:
     return cls
 
 
+def replaced(node: _C, **changes: Any) -> _C:
+    """What `dataclasses.replace` gives for an object of a quickened class, several times as fast.
+
+    >>> replaced(Index(Var("x"), Const(0)), key=Const(1))
+    Index(base=Var(name='x'), key=Const(value=1))
+    """
+    made: Any = node
+    made = made.__copy__()
+    for name, value in changes.items():
+        setattr(made, name, value)
+    copied: _C = made
+    return copied
+
+
 def _parameter(own: Field[Any]) -> str:
     return own.name if own.default is MISSING else f"{own.name}=_{own.name}"
 
 
-for _node in (*get_args(Expr), *get_args(Stmt), Text, Set, Origin, Continue):
+for _node in (*get_args(Expr), *get_args(Stmt), Text, Set, Origin, Continue, Param, Function):
     quickened(_node)

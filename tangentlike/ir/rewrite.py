@@ -40,6 +40,7 @@ from .nodes import (
     Var,
     While,
     With,
+    replaced,
 )
 from .visitor import ByType, blocks, children, names_in, statements
 
@@ -360,7 +361,7 @@ def rewrite(
 
 def with_body(function: Function, body: Block) -> Function:
     """The function with another body; the same object if the body is the same."""
-    return function if body is function.body else dataclasses.replace(function, body=body)
+    return function if body is function.body else replaced(function, body=body)
 
 
 def renamed(block: Block, values: Mapping[str, Expr]) -> Block:
@@ -378,7 +379,7 @@ def renamed(block: Block, values: Mapping[str, Expr]) -> Block:
             block=within,
             target=lambda t: map_target(t, target),
         )
-        return dataclasses.replace(stmt) if new is stmt else new
+        return replaced(stmt) if new is stmt else new
 
     def within(block: Block) -> Block:
         return tuple(map(one, block))
@@ -399,7 +400,7 @@ def distinct(function: Function) -> Function:
 
     def own(stmt: Stmt) -> Stmt | None:
         if id(stmt) in seen:
-            return dataclasses.replace(stmt)
+            return replaced(stmt)
         seen.add(id(stmt))
         return None
 

@@ -180,12 +180,7 @@ class _Side:
 
     def bound(self, stmt: ir.Stmt) -> frozenset[str]:
         """The names that a statement binds, or updates as it may a number."""
-        updated = {
-            s.target.name
-            for s in ir.statements((stmt,))
-            if isinstance(s, ir.Update) and isinstance(s.target, ir.Var)
-        }
-        return effect_of(stmt, self.facts).binds | updated
+        return effect_of(stmt, self.facts).binds | _updated(stmt)
 
     def touched(self, stmt: ir.Stmt) -> frozenset[str]:
         return effect_of(stmt, self.facts).reads | self.bound(stmt)
@@ -195,11 +190,23 @@ def _steps(stmts: Iterable[ir.Stmt], stops: Callable[[ir.Stmt], bool]) -> int:
     """How many statements something can pass."""
     count = 0
     for stmt in stmts:
-        leaves = any(isinstance(s, ir.Break | ir.Return) for s in ir.statements((stmt,)))
-        if leaves or stops(stmt):
+        if _leaves(stmt) or stops(stmt):
             break
         count += 1
     return count
+
+
+@ir.of_node
+def _leaves(stmt: ir.Stmt) -> bool:
+    """Whether a loop, or the function, may be left in a statement."""
+    return any(isinstance(s, ir.Break | ir.Return) for s in ir.statements((stmt,)))
+
+
+@ir.of_node
+def _updated(stmt: ir.Stmt) -> frozenset[str]:
+    """The names that a statement, or one in it, updates."""
+    targets = (s.target for s in ir.statements((stmt,)) if isinstance(s, ir.Update))
+    return frozenset(target.name for target in targets if isinstance(target, ir.Var))
 
 
 class _Packs:
