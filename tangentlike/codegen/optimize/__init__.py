@@ -18,7 +18,7 @@ from .accumulate import accumulate_in_place, gather_contributions, merge_contrib
 from .algebra import share_quotients
 from .analyses import analyses, preserved
 from .branches import sink_zeros, tidy_branches
-from .coalesce import coalesce_names
+from .coalesce import coalesce_names, of_statements
 from .copies import remove_needless_copies
 from .dead import remove_dead_code
 from .facts import Facts, derived_kinds, floating_names
@@ -68,7 +68,7 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     w_bar = 2.0 * r
     return w_bar
     """
-    function, manager = ir.distinct(function), Manager()
+    function, manager, given = ir.distinct(function), Manager(), facts
     kinds = {**facts.kinds, **derived_kinds(function, facts)}
     floating = facts.floating | floating_names(function, facts)
     facts = replace(facts, kinds=kinds, floating=floating, cache={}, manager=manager)
@@ -76,8 +76,10 @@ def simplify(function: ir.Function, facts: Facts) -> ir.Function:
     try:
         return _simplified(function, facts, asked)
     finally:
+        known = of_statements(asked[-1])
         for each in asked:
             each.forget()
+        given.cache.update(known)  # (what comes after asks the same of the same statements)
 
 
 def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.Function:

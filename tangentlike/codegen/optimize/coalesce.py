@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ... import ir
 from ...analysis.liveness import Liveness
@@ -185,15 +186,19 @@ def _facts_after(facts: Facts, renaming: Mapping[str, str]) -> Facts:
     same = floating == facts.floating and all(
         kinds[name].form == facts.kind(name).form for name in renaming.values() if name in kinds
     )
-    known = {k: v for k, v in facts.cache.items() if isinstance(v[1], _OF_STATEMENTS)}
     return replace(
         facts,
         kinds=kinds,
         floating=frozenset(floating),
         temporaries=frozenset(temporaries),
-        cache=known if same else {},
+        cache=of_statements(facts) if same else {},
         manager=Manager(),
     )
+
+
+def of_statements(facts: Facts) -> dict[Any, tuple[Any, Any]]:
+    """What was worked out of single statements, not of a whole program."""
+    return {k: v for k, v in facts.cache.items() if isinstance(v[1], _OF_STATEMENTS)}
 
 
 _OF_STATEMENTS = (Effect, Profile, tuple)  # what the cache holds of them, and of operations

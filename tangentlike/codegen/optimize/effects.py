@@ -293,7 +293,7 @@ def _plain_call(call: ir.Call) -> Plain | None:
 def _only_computes(fn: ir.Ref) -> tuple[int, ...] | None:
     """The positions of the arguments of which a function that only computes reads the shape
     alone; None for any other function."""
-    if not known_pure(fn.obj) or attribute_of(fn.obj, "__name__", "") in _NAMESPACE_READERS:
+    if not known_pure(fn.obj) or _reads_names(fn):
         return None
     return _shape_positions(runtime_name(fn.obj), numpy_name(fn.obj), fn.obj)
 
@@ -383,7 +383,7 @@ class _Scan:
         return _shape_positions(about.runtime, about.numpy, fn.obj)
 
     def _known(self, fn: ir.Ref, call: ir.Call) -> None:
-        if attribute_of(fn.obj, "__name__", "") in _NAMESPACE_READERS and not self.trusted:
+        if not self.trusted and _reads_names(fn):
             self.pinned.add(_EVERYTHING)
         about = self.facts.about(fn)
         if about.pure:
@@ -458,8 +458,29 @@ def _text_is_pure(text: str, refs: tuple[ir.Ref, ...], facts: Facts) -> bool:
     return all(c in known or c in exceptions or c in _KEYWORDS for c in called)
 
 
+@ir.of_node
+def _may_pin(stmt: ir.Stmt) -> bool:
+    """Whether there is text in a statement, or a call that may read any name."""
+    if isinstance(stmt, ir.OpaqueStmt):
+        return True
+    for expr in ir.expressions(stmt):
+        for part in ir.parts_of(expr):
+            if isinstance(part, ir.Opaque):
+                return True
+            if type(part) is ir.Ref and _reads_names(part):
+                return True
+    return any(_may_pin(inner) for block in ir.blocks(stmt) for inner in block)
+
+
+@ir.of_node
+def _reads_names(fn: ir.Ref) -> bool:
+    return attribute_of(fn.obj, "__name__", "") in _NAMESPACE_READERS
+
+
 def pinned_names(function: ir.Function, facts: Facts) -> frozenset[str]:
     """Names that later or invisible code reads: never renamed, moved or dropped."""
+    if not any(map(_may_pin, function.body)):
+        return NOTHING
     effects = [effect_of(stmt, facts) for stmt in function.body]
     pinned = NOTHING.union(*(e.pinned for e in effects if e.pinned))
     if _EVERYTHING not in pinned:
