@@ -224,8 +224,7 @@ class Methods:
         given: Mapping[str, Kind],
         deciding: Mapping[str, Kind],
     ) -> ir.Ref:
-        """A function made for arguments of these classes, and for what decides its tests; itself
-        where it asks for neither."""
+        """A function made for arguments of these classes, and for what decides its tests."""
         key = (id(fn), method.style, tuple(given.items()), tuple(deciding.items()))
         if key not in self._made:
             made = copy_of(fn)
@@ -243,8 +242,6 @@ class Methods:
             self.callees.made[id(made)] = lowered  # (it may call itself)
             found = self.resolved(lowered, given, guard=True, deciding=deciding)
             self.callees.made[id(made)] = found
-            if not given and method.style == "function" and found is lowered:
-                self._made[key] = fn
         return ir.Ref(name, self._made[key])
 
     def restored(self, function: ir.Function) -> ir.Function:
