@@ -469,7 +469,7 @@ def _may_pin(stmt: ir.Stmt) -> bool:
                 return True
             if type(part) is ir.Ref and _reads_names(part):
                 return True
-    return any(_may_pin(inner) for block in ir.blocks(stmt) for inner in block)
+    return False
 
 
 @ir.of_node
@@ -479,7 +479,7 @@ def _reads_names(fn: ir.Ref) -> bool:
 
 def pinned_names(function: ir.Function, facts: Facts) -> frozenset[str]:
     """Names that later or invisible code reads: never renamed, moved or dropped."""
-    if not any(map(_may_pin, function.body)):
+    if not any(map(_may_pin, ir.statements(function.body))):
         return NOTHING
     effects = [effect_of(stmt, facts) for stmt in function.body]
     pinned = NOTHING.union(*(e.pinned for e in effects if e.pinned))
