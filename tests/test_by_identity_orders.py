@@ -221,3 +221,32 @@ def test_flags_of_a_loop_that_ends_early_are_put_back() -> None:
     a, b = np.array([0.3, 0.4]), np.array([0.5, 0.2])
     for s in (0.1, 5.0):
         tl.check_grads(f, (a, b, s), wrt=(0, 1), modes=("rev",), order=2)
+
+
+class Marker:
+    def mark(self, x):
+        x[1] = 0.3
+
+    def count(self, x):
+        x[0] = 0.5
+        x[2] *= x[1]
+
+
+MARKERS = {"marker": Marker(), "sin": np.sin}
+
+
+def marked(a, b):
+    MARKERS["marker"].mark(a)
+    return np.sum(b * a * a)
+
+
+def counted(a, b):
+    MARKERS["marker"].count(b)
+    return np.sum(b * a * a)
+
+
+@pytest.mark.parametrize("f", [marked, counted])
+def test_backward_functions_that_only_take_away(f: Any) -> None:
+    """Of what a function only overwrites the adjoint is taken away: that of tangents stayed, where
+    the function is known when the derivative runs."""
+    check(f, A, B)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import ir
+from .. import ir, runtime
 from ..frontend.owners import is_numpy
 from ..ir.kind import UNKNOWN, Kind
 from .memory import GIVING_ANY, UNSEEN, Effects
@@ -349,6 +349,9 @@ class _Reader:
             self._written(sorted(ir.names_in(call.fn.base)), self._sources(call.args), stmt)
             return
         obj = rule_object(call, self.kinds)
+        if obj is runtime.Shadow.take or obj is runtime.Shadow.take_at:
+            self._written(self.operands(call.args[0]), (), stmt)  # (it is taken away there)
+            return
         known = obj is not None and self.book is not None and not self._constant(call)
         if written_position(obj) is not None and call.args:
             target = self.operands(call.args[0])
