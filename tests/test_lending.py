@@ -154,6 +154,18 @@ def by_a_helper_that_calls_itself(x):
     return steps(x, 3)
 
 
+def calls_from_inside(x):
+    def both(v):
+        fill_the_buffer(v)
+        return the_total(v)
+
+    return both(x) + both(x * x)
+
+
+def by_a_function_inside_a_helper(x):
+    return calls_from_inside(x) + the_total(x)
+
+
 def by_functions_as_values(x):
     actions = [fill_the_buffer, lambda v: fill_the_buffer(WORK * v)]
     actions[0](x * x)
@@ -205,6 +217,7 @@ CHANGING = [
     reads_a_number_by_a_helper,
     by_helpers_alone,
     by_a_helper_that_calls_itself,
+    by_a_function_inside_a_helper,
     by_functions_as_values,
     _with_a_captured_buffer(),
     remembers,
@@ -269,6 +282,22 @@ def test_another_object_under_the_name(monkeypatch):
     ones = np.ones(3)
     np.testing.assert_allclose(df(ones), 6.0 * WEIGHTS)
     np.testing.assert_array_equal(WORK, np.zeros((2, 3)))
+
+
+def fills_and_reads(x):
+    fill_the_buffer(x * x)
+    return the_total(x)
+
+
+def test_another_helper_under_the_name(monkeypatch):
+    df = tl.grad(fills_and_reads)
+    np.testing.assert_allclose(df(X), 3.0 * X**2)
+
+    def fill_the_buffer(v):
+        WORK[:] = 2.0 * v
+
+    monkeypatch.setitem(globals(), "fill_the_buffer", fill_the_buffer)
+    np.testing.assert_allclose(df(X), 6.0 * X**2)
 
 
 # ------------------------------------------------------------------ what stays refused

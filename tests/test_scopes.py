@@ -317,6 +317,22 @@ PROGRAMS = (
     array_of_inner,
     zip_of_zips,
 )
+
+
+def called_from_a_function_in_a_function(x):
+    def scaled(v):
+        return v * x
+
+    def both(v):
+        def twice(w):
+            return scaled(w) + scaled(w * w)
+
+        return twice(v) * twice(2.0 * v)
+
+    return both(x) + scaled(x)
+
+
+PROGRAMS += (called_from_a_function_in_a_function,)
 SECOND = (range_of_outer, reduced, unpacked, crossed_twice, summed_if_tested, matrix_product)
 
 

@@ -14,6 +14,7 @@ from .. import ir
 from ..errors import InternalError, UnsupportedError
 from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var, is_starred
 from ..ir.names import Names
+from .captures import free_names
 from .comprehensions import Comprehension, assigned, becomes_loop, consumed
 from .jumps import structure_jumps
 from .lifting import lambda_function
@@ -250,7 +251,7 @@ def _mentioned(
             if stmt.function.name in chosen:
                 yield from _mentioned(stmt.function.body, chosen, candidates)
             else:
-                yield from (p.name for p in _parts(stmt.function.body) if isinstance(p, Var))
+                yield from free_names(stmt.function)  # (also of those that are defined in it)
             for param in stmt.function.params:
                 yield from _uses(param.default)
         elif isinstance(stmt, Assign) and isinstance(stmt.value, Closure):

@@ -14,7 +14,6 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 from .. import ir
@@ -43,8 +42,6 @@ from .source import find_definition
 from .survey import survey
 from .targets import bound_once
 from .webs import reaching, renamed_webs, split_names
-
-Helpers = Mapping[str, types.FunctionType]
 
 read_block = program
 
@@ -95,7 +92,7 @@ def read_once(
     fn: Callable[..., Any],
     managers: bool = False,
     lent: tuple[str, ...] = (),
-    helpers: Helpers = MappingProxyType({}),
+    helpers: tuple[str, ...] = (),
 ) -> Lowered:
     """What `lower` gives, for one function the same object while its names mean the same: its
     versions for types of arguments, both modes and what is tried again begin with it."""
@@ -122,13 +119,13 @@ def lower(
     fn: Callable[..., Any],
     managers: bool = False,
     lent: tuple[str, ...] = (),
-    helpers: Helpers = MappingProxyType({}),
+    helpers: tuple[str, ...] = (),
 ) -> Lowered:
     """Read a live function and bring it into the normal form.
 
     With `managers`, context managers that are written in Python are written out. The outer names
-    in `lent` become parameters, which what they mean now is the default of; `helpers`, functions
-    of the same module that name them as well, are read as if they were defined in this one.
+    in `lent` become parameters, which what they mean now is the default of; `helpers` name
+    functions of the same module, which are read as if they were defined in this one.
     """
     lifted = lifted_of(fn)
     if lifted is not None:
@@ -148,7 +145,8 @@ def lower(
         known.bound.update(dict.fromkeys((*lent, *helpers)))
         listed = mark_of(function, "listed") is not None
         read = read_definition(found, scope, names, known, managers, listed)
-        inner = tuple(_inner(helper, (*lent, *helpers), names) for helper in helpers.values())
+        # (Looked up, so that it is noted what these names mean now.)
+        inner = tuple(_inner(scope.lookup(name), (*lent, *helpers), names) for name in helpers)
         params = with_lent(read.params, lent, scope)
         read = replace(read, params=params, body=(*inner, *read.body))
         return _lowered(read, scope, names, frozenset(known.bound))
@@ -170,7 +168,7 @@ def _inner(helper: types.FunctionType, outer: tuple[str, ...], names: Names) -> 
     return Define(made, Origin(made.place))
 
 
-def plain_helpers(fn: types.FunctionType) -> Helpers:
+def plain_helpers(fn: types.FunctionType) -> dict[str, types.FunctionType]:
     """The functions of the same module that a function names, itself or by others of them, each
     after those that it names."""
     found: dict[str, types.FunctionType] = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..frontend.lower import Helpers, Lowered, Scope, plain_helpers, read_once
+from ..frontend.lower import Lowered, Scope, plain_helpers, read_once
 from ..frontend.primal import global_names
 from .book import RuleBook
 from .definitions import as_defined
@@ -47,13 +47,13 @@ def lower_ruled(
     return as_defined(as_numpy(with_namespace(lowered, namespace)))
 
 
-def _helpers_naming(fn: types.FunctionType, lent: tuple[str, ...], book: Any) -> Helpers:
+def _helpers_naming(fn: types.FunctionType, lent: tuple[str, ...], book: Any) -> tuple[str, ...]:
     """The functions by which one names what it is lent; not those that have a rule."""
-    found: dict[str, types.FunctionType] = {}
+    found: tuple[str, ...] = ()
     for name, helper in plain_helpers(fn).items():
         named = {*global_names(helper.__code__)}
         if not named.isdisjoint((*lent, *found)) and book.find(helper) is None:
-            found[name] = helper
+            found += (name,)
     return found
 
 
