@@ -140,6 +140,13 @@ FUNCTIONS = (
         "    s = s + a * b\nreturn s",
     ),
     lines(
+        "`heapq`: `heappush`, `heappop`, `heapify`, `nlargest`, ...",
+        DONE,
+        "import heapq\nh = [(x * x, 1), (0.5 * x, 2)]\nheapq.heapify(h)\n"
+        "heapq.heappush(h, (np.sin(x), 0))\na, i = heapq.heappop(h)\n"
+        "return a * (i + 1) + sum(heapq.nsmallest(1, [x, 3.0]))",
+    ),
+    lines(
         "`operator.itemgetter`, `attrgetter`, `methodcaller`",
         DONE,
         "import operator\nv = [(1.0, x), (2.0, x * x)]\n"

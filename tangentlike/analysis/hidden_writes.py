@@ -3,12 +3,15 @@ and calls for their effect of functions that only the running program knows (`f(
 
 from __future__ import annotations
 
+import builtins
 import operator
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from .. import ir
 from ..errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
+from ..ir.facts import fact
 from ..ir.kind import OTHER, UNKNOWN, Kind
 from .operations import is_container_method, operands, rule_object
 from .refusals import unknown_class
@@ -39,7 +42,8 @@ def refuse_hidden_writes(
     for stmt in ir.statements(function.body):
         for call in _calls(stmt):
             _refuse_by_name(call, stmt, kinds)
-            if not _is_differentiated(call, stmt, active) and _is_unknown(call, kinds, book):
+            late = _is_differentiated(call, stmt, active) or is_of_keys(call, function, kinds)
+            if not late and _is_unknown(call, kinds, book):
                 unknown.append((call, stmt))
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(base), name)) as call):
@@ -60,6 +64,34 @@ def is_late(call: ir.Call, active: Collection[str]) -> bool:
     if call.fn.name in active:
         return False  # an object with values of its own: its class must be known
     return bool(late_places(call, active))
+
+
+def is_of_keys(call: ir.Call, function: ir.Function, kinds: Mapping[str, Kind]) -> bool:
+    """Whether a call is the method of a set that is only asked what is in it (`done.add(u)`,
+    `if u in done`): what it holds are keys, which it neither writes nor gives back."""
+    match call.fn:
+        case ir.Attribute(ir.Var(name)) if kinds.get(name, UNKNOWN).form == "set":
+            return name in fact(_only_asked, function)
+    return False
+
+
+def _only_asked(function: ir.Function) -> frozenset[str]:
+    """The names that are read for nothing but what is in them, how many, and to put it there."""
+    read: Counter[str] = Counter()
+    for stmt in ir.statements(function.body):
+        for expr in ir.expressions(stmt):
+            for part in ir.walk(expr):
+                match part:
+                    case ir.Var(name):
+                        read[name] += 1
+                    case ir.Call(fn=ir.Ref(obj=operator.contains), args=(_, ir.Var(name))):
+                        read[name] -= 1
+                    case ir.Call(fn=ir.Ref(obj=builtins.len), args=(ir.Var(name),)):
+                        read[name] -= 1
+        match stmt:
+            case ir.Do(value=ir.Call(fn=ir.Attribute(ir.Var(name), "add" | "discard" | "remove"))):
+                read[name] -= 1
+    return frozenset(name for name, count in read.items() if count == 0)
 
 
 def late_places(call: ir.Call, active: Collection[str]) -> tuple[Place, ...]:

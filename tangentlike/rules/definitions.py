@@ -20,7 +20,7 @@ from .. import ir, runtime
 from ..errors import UnsupportedError
 from ..frontend.owners import module_of
 from ..runtime.records import attribute_of
-from . import options, polynomials, programs, solver_programs
+from . import heap_programs, options, polynomials, programs, solver_programs
 from .book import default_book, resolve
 from .decisions import is_literal, literal
 from .dispatching import dispatch_spelled
@@ -83,6 +83,7 @@ _found: dict[Any, Callable[..., Any]] = {
     runtime.other_entries: programs.other_entries,
     **ITERATORS,
 }
+_HEAPS = ("heappush", "heappop", "heapreplace", "heappushpop", "heapify", "nlargest", "nsmallest")
 _seen: list[int] = [0]
 
 
@@ -105,6 +106,8 @@ def definition(obj: Any) -> Callable[..., Any] | None:
             _found[resolve(f"scipy.{name}")] = getattr(known, short)
         for name in (name for name in _SOLVERS if resolve(f"scipy.{name}") is not None):
             _found[resolve(f"scipy.{name}")] = getattr(solver_programs, name.replace(".", "_"))
+        for name in (name for name in _HEAPS if resolve(f"heapq.{name}") is not None):
+            _found[resolve(f"heapq.{name}")] = getattr(heap_programs, name)
         _seen[0] = len(sys.modules)
         _found.pop(None, None)  # parts of NumPy that are not loaded yet
     try:

@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 from ... import ir
+from ...analysis.hidden_writes import is_of_keys
 from ...analysis.memory import base_names
 from ...analysis.operations import (
     SHAPE_QUERIES,
@@ -280,6 +281,8 @@ def effect(stmt: ir.Do, state: Tangents) -> list[ir.Stmt]:
         return user_call(stmt, None, call, state)
     if isinstance(call.fn, ir.Attribute) and call.fn.name in _ARRAY_WRITERS:
         return _array_method(stmt, call, call.fn, state)
+    if is_of_keys(call, state.discarded.function, state.context.kinds):
+        return [stmt]
     _refuse_hidden_write(call, obj, state)
     return [stmt]
 
