@@ -114,6 +114,8 @@ class Rule:
     def result_kind(self, expr: ir.Call | ir.Attribute, kind_of: KindOf) -> Kind:
         """What is statically known of the result of a call, or of reading an attribute."""
         call = as_function_call(expr)
+        if not call.args:  # (its operands are given by keyword)
+            return UNKNOWN
         if self.kind is not None:
             return self.kind(call, kind_of)
         from .kinds_of import elementwise

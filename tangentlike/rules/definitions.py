@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import importlib
 import inspect
+import itertools
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -18,13 +20,22 @@ import numpy as np
 
 from .. import ir, runtime
 from ..errors import UnsupportedError
-from ..frontend.owners import module_of
+from ..frontend.owners import is_numerical, module_of
 from ..runtime.records import attribute_of
-from . import heap_programs, options, polynomials, programs, solver_programs
+from . import (
+    emath_programs,
+    fft_programs,
+    heap_programs,
+    options,
+    polynomials,
+    programs,
+    solver_programs,
+)
 from .book import default_book, resolve
 from .decisions import is_literal, literal
 from .dispatching import dispatch_spelled
 from .enumerated import entries_spelled
+from .fft_programs import as_numpys
 from .frozen import parameters_given
 from .iterator_programs import PROGRAMS as ITERATORS
 from .iterators import iterators_spelled
@@ -84,6 +95,8 @@ _found: dict[Any, Callable[..., Any]] = {
     **ITERATORS,
 }
 _HEAPS = ("heappush", "heappop", "heapreplace", "heappushpop", "heapify", "nlargest", "nsmallest")
+_OF_EMATH = ("sqrt", "log", "log2", "log10", "logn", "power", "arccos", "arcsin", "arctanh")
+_TRANSFORMS = ("dct", "idct", "dctn", "idctn")
 _seen: list[int] = [0]
 
 
@@ -96,6 +109,8 @@ def definition(obj: Any) -> Callable[..., Any] | None:
     if _seen[0] != len(sys.modules):  # libraries that were imported since
         for name in _NUMPY:
             _found[resolve(name)] = getattr(programs, name.rpartition(".")[2])
+        for name in _OF_EMATH:
+            _found[resolve(f"numpy.emath.{name}")] = getattr(emath_programs, name)
         for name in _OURS:
             _found[getattr(runtime, name)] = getattr(programs, name)
         for name in _SERIES:
@@ -108,6 +123,8 @@ def definition(obj: Any) -> Callable[..., Any] | None:
             _found[resolve(f"scipy.{name}")] = getattr(solver_programs, name.replace(".", "_"))
         for name in (name for name in _HEAPS if resolve(f"heapq.{name}") is not None):
             _found[resolve(f"heapq.{name}")] = getattr(heap_programs, name)
+        for name in (name for name in _TRANSFORMS if resolve(f"scipy.fft.{name}") is not None):
+            _found[resolve(f"scipy.fft.{name}")] = getattr(fft_programs, name)
         _seen[0] = len(sys.modules)
         _found.pop(None, None)  # parts of NumPy that are not loaded yet
     try:
@@ -219,11 +236,53 @@ def output_refused(call: ir.Call) -> UnsupportedError:
     )
 
 
+def _arrays_first(expr: ir.Expr) -> ir.Expr:
+    """`np.roll(a=x, shift=1, axis=0)` as `np.roll(x, 1, axis=0)`: what an operation requires is
+    given by position, where its rule looks for it."""
+    match expr:
+        case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=kwargs) if kwargs and is_numerical(obj):
+            words, moved = dict(kwargs), list(args)
+            if any(map(ir.is_starred, args)):
+                return expr
+            for name in required_parameters(obj)[len(args) :]:
+                if name not in words:
+                    break
+                moved.append(words.pop(name))
+            if len(moved) > len(args):
+                return dataclasses.replace(expr, args=tuple(moved), kwargs=tuple(words.items()))
+    return expr
+
+
+def required_parameters(obj: Any) -> tuple[str, ...]:
+    """The parameters of a function, by position, that have no default.
+
+    >>> required_parameters(np.roll), required_parameters(np.add)
+    (('a', 'shift'), ())
+    """
+    try:
+        return _required(obj)
+    except TypeError:  # unhashable
+        return ()
+
+
+@functools.lru_cache(maxsize=1024)
+def _required(obj: Any) -> tuple[str, ...]:
+    try:
+        params = inspect.signature(obj).parameters.values()
+    except ValueError:
+        return ()
+    named = itertools.takewhile(lambda p: p.kind == p.POSITIONAL_OR_KEYWORD, params)
+    return tuple(p.name for p in named if p.default is p.empty)
+
+
 def _block(stmts: ir.Block, vectorized: dict[str, ir.Expr]) -> ir.Block:
     def expr(e: ir.Expr) -> ir.Expr:
+        e = _arrays_first(e)
         match e:
             case ir.Call(fn=ir.Ref(obj=obj)) if is_image_filter(obj):
                 return output_named(e)
+            case ir.Call(fn=ir.Ref()) if (other := as_numpys(e)) is not None:
+                return ir.rebuild(other, expr)
             case ir.Ref(text, obj):
                 program = definition(obj)
                 if program is None or default_book().find(obj) is not None:

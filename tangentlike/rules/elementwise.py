@@ -82,12 +82,19 @@ def tan(y, x):
 
 @rule(np.arcsin)
 def arcsin(y, x):
-    dy_dx = 1.0 / np.sqrt(1.0 - x * x)
+    # The root has one sign on the branch cut, where complex results have either.
+    if is_real(x):
+        dy_dx = 1.0 / np.sqrt(1.0 - x * x)
+    else:
+        dy_dx = 1.0 / np.cos(y)
 
 
 @rule(np.arccos)
 def arccos(y, x):
-    dy_dx = -1.0 / np.sqrt(1.0 - x * x)
+    if is_real(x):
+        dy_dx = -1.0 / np.sqrt(1.0 - x * x)
+    else:
+        dy_dx = -1.0 / np.sin(y)
 
 
 @rule(np.arctan)

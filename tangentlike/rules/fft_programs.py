@@ -1,0 +1,190 @@
+"""The transforms of `scipy.fft`: most are those of `numpy.fft`; cosine transforms are programs of
+these, of what is continued evenly.
+
+J. Makhoul, "A fast cosine transform in one and two dimensions", IEEE Transactions on Acoustics,
+Speech and Signal Processing 28 (1980).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from .. import ir
+from ..frontend.owners import module_of
+from ..runtime import NotDifferentiated
+
+_SPEED = ("overwrite_x", "workers", "plan")  # (and what is done to an array that is given away)
+_TRANSFORMS = (
+    *("fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2"),
+    *("fftn", "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift"),
+)
+
+
+def as_numpys(call: ir.Call) -> ir.Call | None:
+    """The call of a function of `numpy.fft` that does what one of `scipy.fft` does, or None."""
+    obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    name = getattr(obj, "__name__", "")
+    if name not in _TRANSFORMS or not module_of(obj).startswith("scipy.fft"):
+        return None
+    if len(call.args) > 4 or any(map(ir.is_starred, call.args)):
+        return None
+    told = len(call.args) + len(call.kwargs)
+    if (
+        name.endswith("fftn")
+        and told > 1
+        and len(call.args) < 3
+        and "axes" not in dict(call.kwargs)
+    ):
+        return dataclasses.replace(call, fn=ir.Ref(name, _SEVERAL[name]))
+    words = tuple((w, v) for w, v in call.kwargs if w not in _SPEED)
+    words = tuple(("a" if w == "x" and "shift" not in name else w, v) for w, v in words)
+    numpys = ir.Ref(f"np.fft.{name}", getattr(np.fft, name))
+    return dataclasses.replace(call, fn=numpys, kwargs=words)
+
+
+def fftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None, **speed: Any) -> Any:
+    return np.fft.fftn(x, s, _last(s) if axes is None else axes, norm)
+
+
+def ifftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None, **speed: Any) -> Any:
+    return np.fft.ifftn(x, s, _last(s) if axes is None else axes, norm)
+
+
+def rfftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None, **speed: Any) -> Any:
+    return np.fft.rfftn(x, s, _last(s) if axes is None else axes, norm)
+
+
+def irfftn(x: Any, s: Any = None, axes: Any = None, norm: Any = None, **speed: Any) -> Any:
+    return np.fft.irfftn(x, s, _last(s) if axes is None else axes, norm)
+
+
+_SEVERAL = {"fftn": fftn, "ifftn": ifftn, "rfftn": rfftn, "irfftn": irfftn}
+
+
+def _last(s: Any) -> Any:
+    """The axes that so many sizes are of."""
+    return None if s is None else tuple(range(-len(s), 0))
+
+
+def dct(
+    x: Any,
+    type: Any = 2,
+    n: Any = None,
+    axis: Any = -1,
+    norm: Any = None,
+    overwrite_x: Any = False,
+    workers: Any = None,
+    orthogonalize: Any = None,
+) -> Any:
+    return _cosines(np.asarray(x), type, n, axis, _norm(norm), orthogonalize)
+
+
+def idct(
+    x: Any,
+    type: Any = 2,
+    n: Any = None,
+    axis: Any = -1,
+    norm: Any = None,
+    overwrite_x: Any = False,
+    workers: Any = None,
+    orthogonalize: Any = None,
+) -> Any:
+    other = {1: 1, 2: 3, 3: 2}.get(type, type)
+    return _cosines(np.asarray(x), other, n, axis, _opposite(norm), orthogonalize)
+
+
+def dctn(
+    x: Any,
+    type: Any = 2,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: Any = False,
+    workers: Any = None,
+    *,
+    orthogonalize: Any = None,
+) -> Any:
+    return _along_axes(np.asarray(x), type, s, axes, _norm(norm), orthogonalize)
+
+
+def idctn(
+    x: Any,
+    type: Any = 2,
+    s: Any = None,
+    axes: Any = None,
+    norm: Any = None,
+    overwrite_x: Any = False,
+    workers: Any = None,
+    orthogonalize: Any = None,
+) -> Any:
+    other = {1: 1, 2: 3, 3: 2}.get(type, type)
+    return _along_axes(np.asarray(x), other, s, axes, _opposite(norm), orthogonalize)
+
+
+def _norm(norm: Any) -> str:
+    return "backward" if norm is None else str(norm)
+
+
+def _opposite(norm: Any) -> str:
+    """The norm of the transform that undoes one of this norm."""
+    return {"backward": "forward", "forward": "backward"}.get(_norm(norm), "ortho")
+
+
+def _along_axes(x: Any, type: Any, s: Any, axes: Any, norm: str, orthogonalize: Any) -> Any:
+    if axes is None:
+        axes = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
+    if not isinstance(axes, (tuple, list)):
+        axes = (axes,)
+    for place in range(len(axes)):
+        size = None if s is None else s[place]
+        x = _cosines(x, type, size, axes[place], norm, orthogonalize)
+    return x
+
+
+def _cosines(x: Any, type: Any, n: Any, axis: Any, norm: str, orthogonalize: Any) -> Any:
+    """The cosine transform of a type: as the sum of cosines ("backward"), divided by the length of
+    what is continued ("forward"), or by its root ("ortho", which weights the ends by a root of 2,
+    too, so that the transform is a rotation)."""
+    rows = np.moveaxis(x, axis, -1)
+    size = rows.shape[-1] if n is None else n
+    if size > rows.shape[-1]:
+        missing = np.zeros((*rows.shape[:-1], size - rows.shape[-1]))
+        rows = np.concatenate([rows, missing], axis=-1)
+    rows = rows[..., :size]
+    ortho = norm == "ortho" if orthogonalize is None else orthogonalize
+    period = 2 * size - 2 if type == 1 else 2 * size
+    if type == 1:
+        ends = np.ones(size)
+        if ortho:
+            ends[0] = ends[-1] = np.sqrt(2.0)
+        even = np.concatenate([rows * ends, (rows * ends)[..., -2:0:-1]], axis=-1)
+        result = np.real(np.fft.fft(even))[..., :size] / ends
+    elif type == 2:
+        even = np.concatenate([rows, rows[..., ::-1]], axis=-1)
+        turned = np.exp(-0.5j * np.pi * np.arange(size) / size)
+        result = np.real(np.fft.fft(even)[..., :size] * turned)
+        if ortho:
+            result = result * _first(size, 1.0 / np.sqrt(2.0))
+    elif type == 3:
+        if ortho:
+            rows = rows * _first(size, np.sqrt(2.0))
+        turned = np.exp(-0.5j * np.pi * np.arange(size) / size)
+        padded = np.concatenate([rows * turned, np.zeros((*rows.shape[:-1], size))], axis=-1)
+        result = 2.0 * np.real(np.fft.fft(padded))[..., :size] - rows[..., :1]
+    else:
+        raise NotDifferentiated(f"the cosine transform of type {type} has no derivative rule")
+    if norm == "forward":
+        result = result / period
+    if norm == "ortho":
+        result = result / np.sqrt(period)
+    return np.moveaxis(result, -1, axis)
+
+
+def _first(size: Any, factor: Any) -> Any:
+    """What multiplies the first of so many entries by a factor."""
+    found = np.ones(size)
+    found[0] = factor
+    return found
