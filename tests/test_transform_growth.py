@@ -5,6 +5,7 @@ from __future__ import annotations
 import cProfile
 import gc
 import pstats
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -155,20 +156,39 @@ def test_what_was_assumed_of_a_recursive_call_is_not_kept() -> None:
     check_grads(loss, (x,))
 
 
-def test_what_a_transform_makes_is_gone_without_garbage_collection() -> None:
-    def f(x: Any) -> Any:
-        h = np.zeros(4)
-        for i in range(3):
-            a = np.sin(x[i]) * h
-            h = 0.5 * h + np.exp(-a * a) / (1.0 + h * h)
-            if np.sum(h) > 3.0:
-                h = h * 0.5
-        return np.sum(h)
+def recurrence(x: Any) -> Any:
+    h = np.zeros(4)
+    for i in range(3):
+        a = np.sin(x[i]) * h
+        h = 0.5 * h + np.exp(-a * a) / (1.0 + h * h)
+        if np.sum(h) > 3.0:
+            h = h * 0.5
+    return np.sum(h)
 
+
+def test_what_nothing_changes_stays_the_same_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    """(What is known of a function is worked out again for each that is made.)"""
+    made = []
+    rewriting = sys.modules[ir.Rewriter.__module__]
+    with_body = ir.with_body
+
+    def checked(function: ir.Function, body: ir.Block) -> ir.Function:
+        if body is not function.body and body == function.body:
+            made.append(sys._getframe(2).f_code.co_name)
+        return with_body(function, body)
+
+    monkeypatch.setattr(rewriting, "with_body", checked)
+    derivative = tl.autodiff(tl.grad(recurrence), mode="forward")
+    assert "x_bar_dot" in derivative.source
+    assert not made
+
+
+def test_what_a_transform_makes_is_gone_without_garbage_collection() -> None:
     gc.collect()
     gc.disable()
     try:
-        source = tl.grad(f).source
+        derivative = tl.value_and_grad(recurrence)
+        source = derivative.source
         left = gc.collect()
     finally:
         gc.enable()
