@@ -104,3 +104,25 @@ def test_a_rule_of_the_users():
         return np.sum(cubed(scale=x[0], x=x) + cubed(x=x))
 
     tl.check_grads(f, (np.array([0.3, 0.5]),))
+
+
+def clipped(x):
+    y = x.clip(min=-0.3) + x.clip(max=x[0, 1], min=-0.1) + (2.0 * x).clip(-0.5, max=1.0)
+    return np.sum(W * y**2) + np.sum(np.clip(x, a_min=0.0, a_max=None))
+
+
+class Scaled:
+    def __init__(self, v):
+        self.v = v
+
+    def clip(self, max, min):
+        return self.v * max + min
+
+
+def of_another_class(x):
+    return np.sum(Scaled(x).clip(min=1.0, max=2.0) ** 2)
+
+
+@pytest.mark.parametrize("f", [clipped, of_another_class], ids=lambda f: f.__name__)
+def test_the_limits_of_a_method_by_keyword(f):
+    tl.check_grads(f, (X,))

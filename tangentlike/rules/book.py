@@ -18,7 +18,7 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -412,10 +412,13 @@ def as_function_call(expr: ir.Call | ir.Attribute) -> ir.Call:
     """`x.sum(0)` as `sum(x, 0)` and `x.T` as `T(x)`: the receiver is the first argument."""
     if isinstance(expr, ir.Attribute):
         return ir.Call(ir.Ref(expr.name, operation(expr)), (expr.base,), at=expr.at)
+    words = expr.kwargs
+    if words and operation(expr.fn) in (np.clip, np.ndarray.clip):  # (the method's own names)
+        words = tuple(({"min": "a_min", "max": "a_max"}.get(word, word), v) for word, v in words)
     if isinstance(expr.fn, ir.Attribute):
         fn = ir.Ref(expr.fn.name, operation(expr.fn))
-        return ir.Call(fn, (expr.fn.base, *expr.args), expr.kwargs, expr.at)
-    return expr
+        return ir.Call(fn, (expr.fn.base, *expr.args), words, expr.at)
+    return expr if words is expr.kwargs else replace(expr, kwargs=words)
 
 
 def resolve(dotted: str) -> Any:
