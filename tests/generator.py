@@ -95,10 +95,15 @@ def loaded(source: str, name: str, namespace: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_program(
-    source: str, args: tuple[Any, ...], name: str = "generated", order: int = 1
+    source: str,
+    args: tuple[Any, ...],
+    name: str = "generated",
+    order: int = 1,
+    by_identity: bool = False,
 ) -> str:
     """Compare both modes, reverse mode told the kinds of its arguments, and its text as shown, with
-    central differences: "agree", "refused" or "skipped". At order 2, each mode over each mode.
+    central differences: "agree", "refused" or "skipped". At order 2, each mode over each mode;
+    `by_identity`: reverse mode with the adjoints of memory by identity, needed or not.
 
     Raises AssertionError with the program and the emitted source where they disagree, and
     where anything but a refusal goes wrong. Skipped are programs that fail by themselves or
@@ -113,7 +118,7 @@ def check_program(
     expected = expected_slope(f, args, directions)
     if expected is None:
         return "skipped"
-    ways: tuple[Callable[..., float], ...] = FIRST_ORDER
+    ways: tuple[Callable[..., float], ...] = (identity_slope,) if by_identity else FIRST_ORDER
     along: tuple[Any, ...] = (directions,)
     if order == 2:
         ways, along = SECOND_ORDER, (directions, agreement.directions_for(args, wrt, 6))
@@ -237,6 +242,19 @@ def example_slope(
         return agreement.inner(directions, list(df(*args)))
 
 
+def identity_slope(
+    f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
+) -> float:
+    """<gradient, direction>, the adjoints of memory found by identity, also where names tell."""
+    import tangentlike as tl
+
+    made: Any = tl.grad(f, wrt=wrt)
+    derivation = made.__tangentlike__.derive().specialized_for(args, {}).by_identity
+    emitted.append(derivation.derived.source)
+    given = tuple(np.copy(a) if isinstance(a, np.ndarray) else a for a in args)
+    return agreement.inner(directions, list(derivation.call(given, {})))
+
+
 def forward_slope(
     f: Callable[..., Any], args: Any, wrt: Any, directions: Any, emitted: list[str]
 ) -> float:
@@ -298,6 +316,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--features", choices=sorted([*FEATURES, "versions"]), default="inplace")
     parser.add_argument("--order", type=int, choices=(1, 2), default=1, help="of derivative")
+    parser.add_argument("--by-identity", action="store_true", help="adjoints by identity, always")
     parser.add_argument("--show", action="store_true", help="print the programs, check nothing")
     parser.add_argument("--skip", default="", help="leave out programs that match this pattern")
     parser.add_argument("--reduce", action="store_true", help="make failing programs smaller")
@@ -318,7 +337,8 @@ def main() -> int:
             if options.features == "versions":
                 outcome = check_versions(seed)
             else:
-                outcome = check_program(source, arguments(seed), name, options.order)
+                how = (options.order, options.by_identity)
+                outcome = check_program(source, arguments(seed), name, *how)
         except AssertionError as error:
             outcome = "WRONG"
             if outcomes[outcome] >= options.stop:

@@ -161,6 +161,12 @@ AGAIN = Subject(
         ("bend([x1[1:] for x1 in <M>])", "<X> = <M>[1] * <V>"),
         ("p = [<V>, <W>]", "mix(zip(p, reversed(<M>)))", "<X> = p[0] * p[1]"),
         ("for k1 in range(2):", "    bend([<M>[k1], <V>[k1:]])", "<X> = <M>[0] + <V>"),
+        # functions that write, by which an order or a truth value is found
+        ("q = max([<V>, <W>], key=bent)", "<Y> = 0.2 * np.sum(<V>)"),
+        ("p = [<V>, <W>]", "p.sort(key=lambda x1: bent(x1) * 2.0)", "<X> = p[0] * <S>"),
+        ("q = any(bent(x1) > 2.0 for x1 in (<V>, <W>))", "<X> = <V> * <S>"),
+        ("q = not bent(<V>)", "<Y> = 0.2 * np.sum(<V>)"),
+        ("u0 = bent(<V>) and bent(<W>)", "<Y> = 0.2 * np.sum(<W>)"),
         # a helper for each item
         ("for x1 in <V>:", "    <Y> = stepped(<S>, x1)"),
         ("u0 = <S>", "for x1 in <V>:", "    u0 = stepped(u0, x1)", "<Y> = u0"),
@@ -196,6 +202,7 @@ AGAIN = Subject(
         ("itertools.", "import itertools"),
         ("operator.", "import operator"),
         ("bend(", "def bend(vs):\n    for v in vs:\n        v *= np.sin(v) + 0.5\n"),
+        ("bent", "def bent(v):\n    v *= np.sin(v) + 0.5\n    return v[0]\n"),
         ("mix(", "def mix(pairs):\n    for v, w in pairs:\n        v *= np.cos(w)\n"),
         (
             "overwrite(",

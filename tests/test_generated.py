@@ -41,6 +41,15 @@ def test_sample(features: str, seed: int) -> None:
         pytest.skip(outcome)
 
 
+@pytest.mark.parametrize("features", ["again", "changed", "containers", "inplace", "writes"])
+def test_sample_by_identity(features: str) -> None:
+    """What the text by names does not need is right as well."""
+    for seed in range(2):
+        name = f"{features} {seed} by identity"
+        outcome = check_program(generate(seed, features), arguments(seed), name, by_identity=True)
+        assert outcome in ("agree", "skipped")
+
+
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(programs("inplace"))
 def test_free(drawn: tuple[int, str]) -> None:
