@@ -195,3 +195,23 @@ def test_reverse_over_reverse(fn: Callable[..., Any]) -> None:
     u = np.array([0.2, -0.4, 1.0, 0.3])
     expected = agreement.slope(lambda x: float(gradient(x) @ u), (X,), [v])
     assert pullback(u)[0] @ v == pytest.approx(expected, rel=1e-6)
+
+
+def columns_first(m, b):
+    c = m.copy(order="F")
+    v = c.reshape(-1)  # (a copy: c is laid out by columns)
+    v[1] = b[0]
+    return np.sum(c * c * m) + v[1]
+
+
+def columns_raveled(m, b):
+    c = m.copy(order="F")
+    v = c.ravel()
+    v[1:3] *= b[:2]
+    return np.sum(c * c) + np.sum(v)
+
+
+@pytest.mark.parametrize("f", [columns_first, columns_raveled])
+def test_copies_by_columns_are_not_reshaped_in_place(f):
+    b = np.array([0.4, 0.6, 0.9])
+    tl.check_grads(f, (np.outer(b, b + 1.0), b))
