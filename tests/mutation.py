@@ -44,6 +44,7 @@ SELECTION = (
     *("test_operators_inside.py", "test_complex_inside.py", "test_kept_results.py"),
     *("test_repeated_items.py", "test_raised_by_helpers.py", "test_unknown_objects.py"),
     *("test_rank_zero.py", "test_list_lengths.py", "test_reverse_conditions.py"),
+    *("test_items_written_by_helpers.py", "test_after_the_last_use.py"),
 )
 _SECONDS = 30  # for one test; a mutant that makes one run longer is found
 
