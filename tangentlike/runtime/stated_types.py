@@ -25,7 +25,7 @@ def require_types(types: str, *values: Any) -> None:
 
     >>> require_types("w: float[n, n], b: float[n], k: float", np.eye(2), np.ones(2), 1)
     """
-    stated = [part.partition(": ") for part in _split(types)]
+    stated = [part.partition(": ") for part in _parts(types)]
     sizes: dict[str, int] = {}
     if not all(_fits(text, x, sizes) for (_, _, text), x in zip(stated, values, strict=True)):
         given = ", ".join(f"{n}: {_type_of(x)}" for (n, *_), x in zip(stated, values, strict=True))
@@ -38,11 +38,11 @@ def require_types(types: str, *values: Any) -> None:
 
 def _fits(text: str, x: Any, sizes: dict[str, int]) -> bool:
     """Whether a value is of a type; `sizes` are the lengths of axes that have a name."""
-    either = _split(text, " | ")
+    either = _parts(text, " | ")
     if len(either) > 1:
         return any(_fits(part, x, sizes) for part in either)
     end = min(text.find(c) % (len(text) + 1) for c in "[(")
-    name, bracket, inside = text[:end], text[end : end + 1], _split(text[end + 1 : -1])
+    name, bracket, inside = text[:end], text[end : end + 1], _parts(text[end + 1 : -1])
     if name in _NUMBERS:
         if bracket:
             fits = is_array(x) and np.dtype(x.dtype).kind in _ENTRIES[name]
@@ -89,7 +89,7 @@ def _is_long(axis: str, length: int, sizes: dict[str, int]) -> bool:
     return length != 1 and (axis == ":" or sizes.setdefault(axis, length) == length)
 
 
-def _split(text: str, separator: str = ", ") -> list[str]:
+def _parts(text: str, separator: str = ", ") -> list[str]:
     """The parts of a text between separators that stand in no brackets and no string."""
     parts, depth, quote, start = [], 0, "", 0
     for place, char in enumerate(text):
