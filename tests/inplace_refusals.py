@@ -23,16 +23,6 @@ REFUSED: dict[str, dict[str, str]] = {
     "list_grown_in_loop": _each(_WAYS, "`append` of `xs` in a loop over `xs`"),
     "nditer_read": _each(_WAYS, "no derivative rule for np.nditer"),
     "nditer_write": _each(_WAYS, "no derivative rule for np.nditer"),
-    "global_written_by_callee": _each(
-        _WAYS,
-        "`x * x` carries derivatives into `G`, which is defined outside global_written_by_c",
-    ),
-    "global_written_const_by_callee": _each(
-        _REVERSE, "`G` is written in place, and is defined outside the function"
-    ),
-    "global_aug_by_callee": _each(
-        _REVERSE, "`G` is written in place, and is defined outside the function"
-    ),
     "setitem_inactive": _each(_WAYS, "`operator.setitem` is called by its name"),
     "setitem_active": _each(_WAYS, "no derivative rule for operator.setitem"),
     "iadd_operator": _each(_WAYS, "`operator.iadd` is called by its name"),
@@ -42,27 +32,12 @@ REFUSED: dict[str, dict[str, str]] = {
         "example": "`__setitem__` is called by its name",
         "forward": "`__setitem__` is called by its name",
     },
-    "outer_attr_array": _each(
-        _REVERSE, "`STATE.a` is written in place, and is defined outside the function"
-    ),
-    **dict.fromkeys(
-        ("given_then_set", "given_view_then_set", "given_either_then_set")
-        + ("given_in_list_then_set",),
-        _each(_REVERSE, "`G` is written in place, and is defined outside the function"),
-    ),
-    "given_item_then_set": _each(
-        _REVERSE, "`STATE['a']` is written in place, and is defined outside"
+    "given_either_then_set": _each(
+        _REVERSE, "`G` is written in place, and is defined outside the function"
     ),
     "given_by_closure_then_set": _each(
         _REVERSE, "`buf` is written in place, and is defined outside"
     ),
-    "given_and_carried": _each(
-        _WAYS, "`x * x` carries derivatives into `G`, which is defined outside"
-    ),
-    "given_and_updated": _each(
-        _WAYS, "`v` carries derivatives into `SLOTTED.b`, which is defined outside"
-    ),
-    "given_twice_and_carried": _each(_WAYS, "`x * x` carries derivatives into `TABLES`"),
     "given_by_cache_and_carried": _each(_WAYS, "what `cached_weights` returns from its cache is"),
     "by_getattr": _each(_WAYS, "`__setitem__` is called by its name"),
     "by_kept_method": _each(_REVERSE, "`fill` may write what it is given"),

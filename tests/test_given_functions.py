@@ -129,7 +129,7 @@ def items():
 )
 def test_a_function_that_changes_what_the_program_reads(f, made):
     for derivative in (tl.grad(f), tl.value_and_grad(f), lambda *a: tl.vjp(f, *a)):
-        with pytest.raises(tl.TangentlikeError, match="changes `.*`, which .* by another way"):
+        with pytest.raises(tl.TangentlikeError, match="which .* by another way|shares memory"):
             derivative(X, *made())
     # The tangents are found as the program runs.
     found = tl.jvp(f, (X, *made()), (np.ones(3), None, None))[1]

@@ -527,3 +527,70 @@ def test_what_a_class_holds_is_not_changed(name):
         tl.grad(f)(X)
     with pytest.raises(tl.UnsupportedError, match="what a class holds is changed"):
         tl.jvp(f, (X,), (X,))
+
+
+# --------------------------------------------------------- places that have no array before a call
+
+
+class Places:
+    v = None
+
+    def __init__(self):
+        self.n, self.d = 0.0, {}
+
+
+PLACES, NUMBERS, ITEMS = Places(), {0: 0.0, "a": 1.0}, [0.0, 1.0]
+
+
+def given_later(k):
+    ITEMS[k] = np.zeros(3)
+    return ITEMS[k]
+
+
+def into_an_item(x):
+    NUMBERS[0] = np.zeros(3)
+    NUMBERS[0][:] = x * x
+    return np.sum(NUMBERS[0] * x)
+
+
+def into_an_item_by_its_name(x, k="a"):
+    NUMBERS[k] = np.zeros(3)
+    v = NUMBERS[k]
+    v[:] = x * x
+    return np.sum(NUMBERS[k] * x)
+
+
+def into_what_a_helper_puts(x, k=1):
+    v = given_later(k)
+    v += x * x
+    return np.sum(ITEMS[k] * x)
+
+
+def into_an_attribute(x):
+    PLACES.n = np.zeros(3)
+    v = PLACES.n
+    v[:] = x * x
+    return np.sum(PLACES.n * x)
+
+
+def into_an_attribute_that_is_none(x):
+    PLACES.v = np.zeros(3)
+    PLACES.v[:] = x * x
+    return np.sum(PLACES.v * x)
+
+
+def into_an_item_of_an_attribute(x):
+    PLACES.d["q"] = np.zeros(3)
+    PLACES.d["q"][:] = x * x
+    return np.sum(PLACES.d["q"] * x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [into_an_item, into_an_item_by_its_name, into_what_a_helper_puts]
+    + [into_an_attribute, into_an_attribute_that_is_none, into_an_item_of_an_attribute],
+    ids=lambda f: f.__name__,
+)
+def test_arrays_that_the_program_puts_where_there_was_a_number(f):
+    np.testing.assert_allclose(tl.grad(f)(X), 3.0 * X**2)
+    assert tl.jvp(f, (X,), (X,))[1] == pytest.approx(3.0 * np.sum(X**3))

@@ -108,11 +108,13 @@ def source_of(program: Program) -> str:
 
 @pytest.mark.parametrize("program", one_in(4, cases(REFUSED, REFUSED_REVERSE), 1))
 def test_source(program: Program) -> None:
-    """The emitted text is Python, the same every time, and no line is overlong."""
+    """The emitted text is Python, the same every time, and no line is overlong (but the text that
+    says which types it is for)."""
     source = source_of(program)
     compile(ast.parse(source), program.name, "exec")
     assert source == source_of(program)
-    assert max(map(len, source.splitlines())) <= 88
+    lines = [line for line in source.splitlines() if not line.lstrip().startswith("'")]
+    assert max(map(len, lines)) <= 88
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import ir
+from ..pytree.reach import is_plain
 from ..runtime.records import attribute_of
 from .operations import SHAPE_QUERIES
 
@@ -67,6 +68,20 @@ def itself(known: ir.Ref) -> dict[str, ir.Ref]:
     return {node(known.obj): known} if changing else {}
 
 
+def later(expr: ir.Expr, known: ir.Ref) -> dict[str, ir.Ref]:
+    """What a place that has a number now (`STATE.total`) may be given by the program itself."""
+    if not isinstance(expr, ir.Attribute | ir.Index) or not is_plain(known.obj):
+        return {}
+    holder = live(expr.base)
+    return {} if holder is None or not is_box(holder.obj) else {node(holder.obj) + LATER: holder}
+
+
+def is_table(obj: Any) -> bool:
+    """Whether a container or an object holds nothing but numbers, names and the like."""
+    held = _items(obj)
+    return bool(held) and all(is_plain(item) for _, item in held)
+
+
 def inside(known: ir.Ref, depth: int = _DEPTH) -> dict[str, ir.Ref]:
     """What can be changed of what an outer object holds, with the texts that name it.
 
@@ -103,7 +118,7 @@ def _items(obj: Any) -> list[tuple[str, Any]]:
         pairs = [(f"[{key!r}]", value) for key, value in obj.items()]
     elif isinstance(obj, (list, tuple, deque)):
         pairs = [(f"[{k}]", value) for k, value in enumerate(obj)]
-    elif isinstance(obj, np.ndarray) and obj.dtype.kind == "O":
+    elif holds_objects(obj):
         pairs = [(f"{list(k)}", value) for k, value in np.ndenumerate(obj)]
     elif is_box(obj) and not isinstance(obj, _CHANGING):
         pairs = [(f".{name}", value) for name, value in vars(obj).items()]
@@ -130,6 +145,11 @@ def is_outer_array(obj: Any) -> bool:
     return attribute_of(obj, "shape") is not None
 
 
+def holds_objects(obj: Any) -> bool:
+    """Whether an object is an array of Python's objects."""
+    return isinstance(obj, np.ndarray) and obj.dtype.kind == "O"
+
+
 def is_box(obj: Any) -> bool:
     """Whether something can be put into an object: a container, or an instance with attributes."""
     if isinstance(obj, _CHANGING):
@@ -138,6 +158,15 @@ def is_box(obj: Any) -> bool:
     code = isinstance(obj, (type, types.ModuleType)) or (callable(obj) and not called)
     code = code or is_outer_array(obj)
     return not code and isinstance(attribute_of(obj, "__dict__", None), dict)
+
+
+def without_tables(found: Found, written: Found) -> dict[str, ir.Ref]:
+    """The same less what may be put later into tables that nothing is put into."""
+    return {
+        key: ref
+        for key, ref in found.items()
+        if not key.endswith(LATER) or key.removesuffix(LATER) in written or not is_table(ref.obj)
+    }
 
 
 def arrays_of(found: Found) -> dict[str, ir.Ref]:
@@ -152,7 +181,7 @@ def reads_of(expr: ir.Expr, written: set[int]) -> Iterator[tuple[str, ir.Ref]]:
         return
     known = live(expr)
     if known is not None:
-        yield from (itself(known) | inside(known)).items()
+        yield from (itself(known) | inside(known) | later(expr, known)).items()
         return
     for child in ir.children(expr):
         yield from reads_of(child, written)

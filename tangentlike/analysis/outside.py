@@ -23,7 +23,7 @@ from typing import Any
 from .. import ir
 from ..errors import Place, UnsupportedError
 from ..frontend.marks import mark_of
-from ..frontend.owners import is_of_runtime, is_operation
+from ..frontend.owners import is_of_runtime, is_operation, is_ours
 from ..ir.index import named
 from ..ir.kind import FUNCTION
 from ..runtime.records import attribute_of
@@ -34,12 +34,15 @@ from .outer_objects import (
     Found,
     arrays_of,
     functions_inside,
+    holds_objects,
     inside,
     is_cached,
     itself,
     lasting_defaults,
+    later,
     live,
     reads_of,
+    without_tables,
 )
 from .outputs import outputs
 from .sharing import container_stores
@@ -92,7 +95,7 @@ class OuterSources(Sources):
     def nodes(self, expr: ir.Expr) -> frozenset[str]:
         known = live(expr)
         if known is not None:
-            return self._noted(itself(known))
+            return self._noted(itself(known) or later(expr, known))
         match expr:
             case ir.Var(name):
                 return self.names.get(name, _NONE) if self.holds_memory(expr) else _NONE
@@ -147,7 +150,8 @@ class OuterSources(Sources):
         parts, arrays = key_parts(key), self.nodes(base)
         if not arrays or not all(p is _SOME_ITEM or self.kind_of(p).integer for p in parts):
             return False
-        return all(getattr(self.refs[n].obj, "ndim", -1) == len(parts) for n in arrays)
+        objects = [self.refs[n].obj for n in arrays]
+        return all(getattr(o, "ndim", -1) == len(parts) and not holds_objects(o) for o in objects)
 
     def _bound(self, stmt: ir.Stmt) -> Iterator[tuple[str, frozenset[str]]]:
         """Names that a statement binds, or puts something into, and what that may be."""
@@ -273,10 +277,10 @@ class Outside:
         them; those that outer containers hold, too."""
         found: dict[int, ir.Ref] = {}
         for stmt in ir.statements(function.body):
-            found |= {id(ref.obj): ref for ref in _function_values(stmt)}
+            found |= {id(ref.obj): ref for ref in map(_primal, _function_values(stmt))}
             for ref in _named_outside(stmt):
-                held = functions_inside(ref.obj)
-                found |= {id(f): ir.Ref(f.__name__, f) for f in held if _is_users(f)}
+                held = (_primal(ir.Ref(f.__name__, f)) for f in functions_inside(ref.obj))
+                found |= {id(f.obj): f for f in held if _is_users(f.obj)}
             for call in _user_calls(stmt, sources):
                 found |= self.of_call(call, sources).values
         return found
@@ -341,13 +345,14 @@ class Outside:
             return
         outer = self._followed(function, sources)
         values = self._of_values(function, self._values(function, sources))
+        found = self.effects(function, sources)
         for stmt in ir.statements(function.body):
-            for name, into in self._carried(stmt, outer, values):
-                if name in varied():
+            for name, reached in self._carried(stmt, outer, values):
+                into = without_tables(reached, found.written)
+                if into and name in varied():
                     _refuse_unseen_function(stmt, name)
                     raise _carried_out(name, into, function, stmt)
-        found = self.effects(function, sources)
-        written = arrays_of(found.written)
+        written = arrays_of(without_tables(found.written, found.written))
         self.touched |= {**written, **arrays_of(found.read)}
         self.changes = self.changes or bool(written)
         if restores:
@@ -448,10 +453,16 @@ def _function_values(stmt: ir.Stmt) -> list[ir.Ref]:
     ]
 
 
+def _primal(fn: ir.Ref) -> ir.Ref:
+    """A function, or the one that it is a derivative of: that writes the same."""
+    derivative = mark_of(fn.obj, "tangentlike")
+    return fn if derivative is None else ir.Ref(fn.text, derivative.primal.function)
+
+
 def _is_users(obj: Any) -> bool:
     """Whether an object is a function whose text is the user's: not the wrapper that
     `functools.singledispatch` makes, which is said to be of the user's module."""
-    if not is_python_function(obj) or is_of_runtime(obj):
+    if not is_python_function(obj) or is_ours(obj):
         return False
     module = str(obj.__globals__.get("__name__"))
     return module == "__main__" or module.partition(".")[0] not in sys.stdlib_module_names

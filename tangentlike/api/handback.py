@@ -277,5 +277,7 @@ def finish(function: Any, chosen: Derivation | None = None) -> None:
         primal = operator.primal
         function.__signature__ = replace(primal, function=emitted).signature
     function.__dict__.pop("source", None)  # (made when it is asked for)
+    if type(function) is types.FunctionType:  # (what cloudpickle brings from another process)
+        function.source = derived.source  # type: ignore[attr-defined]
     function.stages = derived.stages
     function.__wrapped__ = emitted

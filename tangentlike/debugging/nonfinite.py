@@ -421,7 +421,9 @@ def _report(run: Callable[[], Any]) -> NaNReport:
     first: dict[int, list[_Event]] = {}
     for chain in sorted(chains, key=lambda c: c[-1].order):
         first.setdefault(chain[-1].order, chain)
-    findings = tuple(_finding(chain) for chain in first.values())
+    # (A value that only the result reads may be computed after the adjoints.)
+    made = map(_finding, first.values())
+    findings = tuple(sorted(made, key=lambda found: found.statement.role != "primal"))
     results = tuple(summary_of(r) for r in watch.results)
     reached = {e.order for end in ends for e in _all_behind(end)}
     masked = sum(1 for e in watch.events if e.order not in reached and not e.is_written())

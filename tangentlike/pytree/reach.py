@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..runtime.records import attribute_of
+from ..runtime.records import attribute_of, is_machinery
 from . import leaves
 
 _CONTAINERS = (list, tuple, dict, set, deque)
@@ -91,7 +91,7 @@ def _held(obj: Any) -> Iterator[Any]:
         yield from () if leaves.is_flat(obj) else obj
     elif isinstance(obj, np.ndarray):
         yield from obj.flat if obj.dtype.kind == "O" else ()
-    elif not isinstance(obj, (type, types.ModuleType)):
+    elif not isinstance(obj, (type, types.ModuleType)) and not is_machinery(type(obj)):
         yield from (attribute_of(obj, "__dict__", None) or {}).values()
         for cls in type(obj).__mro__:
             slots = vars(cls).get("__slots__", ())

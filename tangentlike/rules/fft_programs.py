@@ -15,6 +15,7 @@ import numpy as np
 from .. import ir
 from ..frontend.owners import module_of
 from ..runtime import NotDifferentiated
+from .twins import twin
 
 _SPEED = ("overwrite_x", "workers", "plan")  # (and what is done to an array that is given away)
 _TRANSFORMS = (
@@ -26,6 +27,7 @@ _TRANSFORMS = (
 def as_numpys(call: ir.Call) -> ir.Call | None:
     """The call of a function of `numpy.fft` that does what one of `scipy.fft` does, or None."""
     obj = call.fn.obj if isinstance(call.fn, ir.Ref) else None
+    obj = twin(obj) or obj
     name = getattr(obj, "__name__", "")
     if name not in _TRANSFORMS or not module_of(obj).startswith("scipy.fft"):
         return None

@@ -283,6 +283,11 @@ def _dot(own: StandardArray, a: Any, b: Any) -> Any:
     return np.tensordot(a, b, ((np.ndim(a) - 1,), (np.ndim(b) - 2,)))
 
 
+def _vdot(own: StandardArray, a: Any, b: Any) -> Any:
+    flat = (own.xp.reshape(inside(x), (-1,)) for x in (a, b))
+    return own.like(own.xp.vecdot(*flat))  # (it takes the conjugate of the first, too)
+
+
 def _tensordot(own: StandardArray, a: Any, b: Any, axes: Any = 2) -> Any:
     if not isinstance(axes, int):
         axes = tuple(tuple(np.atleast_1d(part).tolist()) for part in axes)
@@ -450,6 +455,7 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.array: _as_array,
     np.copy: lambda own, a, order="K": a.copy(),
     np.dot: _dot,
+    np.vdot: _vdot,
     np.tensordot: _tensordot,
     np.outer: _outer,
     np.linalg.norm: _norm,

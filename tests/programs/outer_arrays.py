@@ -126,6 +126,7 @@ def given_and_carried(x):
 
 def given_and_updated(x):
     v = give_slot()
+    v[:] = 2.0
     v *= x
     return np.sum(v * x * x) * np.sum(SLOTTED.b * x)
 

@@ -26,10 +26,11 @@ def require_types(types: str, *values: Any) -> None:
     sizes: dict[str, int] = {}
     for text, x in zip(re.split(r", (?=\w+: )", types), values, strict=True):
         entries, bracket, inside = text.partition(": ")[2].partition("[")
-        axes, shape = re.findall(r"[^], ]+", inside), np.shape(x)
+        axes, shape = re.findall(r"[^], ]+", inside), getattr(x, "shape", ())
         kinds = {"bool": "b", "int": "iu", "float": "f", "complex": "c"}.get(entries, "biufc")
         kinds = kinds if bracket else "biufc"[: "biufc".index(kinds[-1]) + 1]
-        fits = isinstance(x, np.ndarray) == bool(bracket) and np.asarray(x).dtype.kind in kinds
+        fits = isinstance(x, (np.ndarray if bracket else (bool, int, float, complex, np.generic)))
+        fits = fits and np.asarray(x).dtype.kind in kinds
         fits = fits and (axes == ["..."] or len(axes) == len(shape))
         for axis, n in zip(axes, shape, strict=False):
             if axis.isdecimal():
