@@ -24,7 +24,8 @@ def guarded(module: ir.Module, count: int) -> ir.Module:
 
 
 def _guarded(fn: ir.Function, types: list[tuple[str, str]]) -> ir.Function:
-    stated = [(name, text) for name, text in types if name in fn.param_names]
+    known = dict(types)
+    stated = [(name, known[name]) for name in fn.param_names if name in known]
     if not stated:
         return fn
     text = ", ".join(f"{name}: {text}" for name, text in stated)
