@@ -228,7 +228,8 @@ def outcome(case: Case, mode: str, seconds: int = 60) -> tuple[str, str]:
         if names.pop() in case.args:
             names.append(list(parameters)[len(names)].name)
             break
-    values = values[: len(names)]
+    # (Floats as the differences had them: of NumPy, which has them have a dtype and a shape.)
+    values = [np.copy(v)[()] if is_float(v) else v for v in values[: len(names)]]
     try:
         with at_most(seconds):
             if mode == "forward":
