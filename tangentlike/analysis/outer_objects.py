@@ -88,7 +88,7 @@ def inside(known: ir.Ref, depth: int = _DEPTH) -> dict[str, ir.Ref]:
     >>> import numpy as np
     >>> outer = ir.Ref("D", {"a": np.zeros(2), "b": [np.ones(1), 3]})
     >>> [ref.text for ref in inside(outer).values()]
-    ['D', "D['a']", "D['b']", "D['b']", "D['b'][0]"]
+    ['D', 'D', "D['a']", "D['b']", "D['b']", "D['b'][0]"]
     """
     held = _items(known.obj) if depth else []
     found = {node(known.obj) + LATER: known} if isinstance(known.obj, (list, tuple, dict)) else {}
