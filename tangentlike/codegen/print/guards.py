@@ -24,8 +24,7 @@ def guarded(module: ir.Module, count: int) -> ir.Module:
 
 
 def _guarded(fn: ir.Function, types: list[tuple[str, str]]) -> ir.Function:
-    known = dict(types)
-    stated = [(name, known[name]) for name in fn.param_names if name in known]
+    stated = [(name, text) for name, text in types if name in fn.param_names]
     if not stated:
         return fn
     text = ", ".join(f"{name}: {text}" for name, text in stated)
