@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import cProfile
-import gc
 import pstats
+import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ from tangentlike.pipeline import builder
 from tangentlike.pipeline.table import collecting
 from tangentlike.rules.book import default_book
 from tangentlike.testing import check_grads
+
+
+ROOT = Path(__file__).parent.parent
 
 
 def calls_of(fn: Callable[..., Any], *args: Any) -> int:
@@ -183,14 +187,20 @@ def test_what_nothing_changes_stays_the_same_object(monkeypatch: pytest.MonkeyPa
     assert not made
 
 
+LEFT_FOR_THE_COLLECTOR = """
+import gc
+import tangentlike as tl
+from tests.test_transform_growth import recurrence
+gc.collect()
+gc.disable()
+print(len(tl.value_and_grad(recurrence).source), gc.collect())
+"""
+
+
 def test_what_a_transform_makes_is_gone_without_garbage_collection() -> None:
-    gc.collect()
-    gc.disable()
-    try:
-        derivative = tl.value_and_grad(recurrence)
-        source = derivative.source
-        left = gc.collect()
-    finally:
-        gc.enable()
-    assert "x_bar" in source
+    # (in a process of its own: caches that are full let go of what other tests have made)
+    run = [sys.executable, "-c", LEFT_FOR_THE_COLLECTOR]
+    done = subprocess.run(run, capture_output=True, text=True, check=True, cwd=ROOT)
+    length, left = map(int, done.stdout.split())
+    assert length > 100
     assert left < 300  # (tools that print; what is worked out of a program are thousands)
