@@ -31,7 +31,6 @@ from tangentlike.pipeline.table import collecting
 from tangentlike.rules.book import default_book
 from tangentlike.testing import check_grads
 
-
 ROOT = Path(__file__).parent.parent
 
 
