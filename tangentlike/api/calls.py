@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar, overload
 from ..dispatch.array_modules import standard_arrays_too
 from ..dispatch.derivation import Derivation, derivation_of, functions_of
 from ..dispatch.derived import OPERATORS, encode
-from ..dispatch.repeated import OTHER, repeated_call
+from ..dispatch.repeated import repeated_call
 from ..dispatch.watching import raise_where_it_begins
 from ..errors import InternalError, TangentlikeError
 from ..frontend.library import is_operation, library_path, literals_of
@@ -236,16 +236,10 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
     qualname = _name_of_gradient(mode, primal, names[0] if single else names, options)
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
-    repeated: Callable[[tuple[Any, ...]], Any] | None = None
 
     @HandedBack
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        nonlocal repeated
         __tracebackhide__ = True
-        if repeated is not None and not kwargs:
-            found = repeated(args)
-            if found is not OTHER:
-                return found
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
             return _gradient(mode, called, wrt, **options)(*args)
@@ -257,7 +251,7 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
         if check_finite and not leaves.is_finite(_parts(result, mode, has_aux)[:2]):
             raise_where_it_begins(chosen, args, kwargs)
         if plain and not kwargs:
-            repeated = repeated_call(derivation, chosen, args, shaped)
+            gradient.repeated = repeated_call(derivation, chosen, args, shaped)
         return shaped(args, kwargs, result, values)
 
     def shaped(args: Any, kwargs: Any, result: Any, values: Any = None) -> Any:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..dispatch.array_modules import given_back, standard_arrays_too, with_ours
 from ..dispatch.derivation import Derivation, functions_of
+from ..dispatch.repeated import OTHER
 from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from ..frontend.marks import mark
 from ..frontend.primal import Primal, missing_names
@@ -39,15 +40,20 @@ class HandedBack:
     its arguments; the general one, right for all types, is made when it is asked for.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_plain", "_run", "_served")
+    __slots__ = ("__dict__", "__weakref__", "_plain", "_run", "_served", "repeated")
 
     def __init__(self, run: Callable[..., Any]) -> None:
         self._run = run
         self._served: Derivation | None = None  # what its latest call was served by
+        self.repeated: Callable[[tuple[Any, ...]], Any] | None = None  # calls like that one
         self._plain = standard_arrays_too(run)  # the plain function that this stands for
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
+        if self.repeated is not None and not kwargs:
+            found = self.repeated(args)
+            if found is not OTHER:
+                return found
         if not sys.modules.keys().isdisjoint(HOMES):  # (as `_plain` does, one call less)
             given = with_ours(args, kwargs)
             if given is not None:

@@ -39,16 +39,20 @@ def repeated_call(
     forms = [_form(value) for value in args]
     bar_forms = [forms[place] for place in places]
     single, of_value = derivation.request.bare, derivation.request.mode == "value_and_grad"
+    holds = chosen.derived.meanings.hold if chosen.primal.inner is None else chosen.holds
 
     def call(args: tuple[Any, ...]) -> Any:
         __tracebackhide__ = True
-        if len(args) != count or not chosen.holds() or chosen.is_improved:
+        if len(args) != count or not holds() or chosen.is_improved:
             return OTHER
+        views = False
         for value, (kind, shape, dtype) in zip(args, forms, strict=True):
             if type(value) is not kind:
                 return OTHER
-            if shape is not None and (value.shape != shape or value.dtype is not dtype):
-                return OTHER
+            if shape is not None:
+                if value.shape != shape or value.dtype is not dtype:
+                    return OTHER
+                views = views or value.base is not None
         refused = None
         try:
             found = replaced(chosen, emitted)(*args)
@@ -61,7 +65,9 @@ def repeated_call(
         if refused is not None:
             raise refused from None
         value, bars = found if of_value else (0.0, found)
-        if type(value) in _NUMBERS and _are_own((bars,) if single else bars, bar_forms, args):
+        all_bars = (bars,) if single else bars
+        own = type(value) in _NUMBERS and _are_own(all_bars, bar_forms, args)
+        if own and not (views and _is_base(all_bars, args)):
             return found
         return shaped(args, {}, chosen.real_or_again(found, args, {}))
 
@@ -76,25 +82,32 @@ def _form(value: Any) -> tuple[Any, Any, Any]:
 
 
 def _are_own(bars: Any, forms: list[tuple[Any, Any, Any]], args: tuple[Any, ...]) -> bool:
-    """Whether all adjoints are plainly what the caller may have: of these forms, in memory of
-    their own."""
-    taken = args
-    for bar, (kind, shape, dtype) in zip(bars, forms, strict=True):
+    """Whether all adjoints are of these forms, each an array that owns its memory and is no other
+    adjoint nor an argument, or a float."""
+    for index, bar in enumerate(bars):
+        kind, shape, dtype = forms[index]
         if type(bar) is not kind:
             return False
         if kind is np.ndarray:
-            if bar.shape != shape or bar.dtype is not dtype or bar.base is not None:
+            if bar.base is not None or bar.shape != shape or bar.dtype is not dtype:
                 return False
-            for other in taken:
-                if other is bar:
+            for value in args:
+                if bar is value:
                     return False
-            taken = (*taken, bar)
+            for other in range(index):
+                if bar is bars[other]:
+                    return False
         elif kind is not float:
             return False
+    return True
+
+
+def _is_base(bars: Any, args: tuple[Any, ...]) -> bool:
+    """Whether an argument is a view of one of these arrays."""
     for value in args:
         owner: Any = value.base if isinstance(value, np.ndarray) else None
         while owner is not None:
             if any(owner is bar for bar in bars):
-                return False
+                return True
             owner = getattr(owner, "base", None)
-    return True
+    return False
