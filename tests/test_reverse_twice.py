@@ -217,3 +217,26 @@ def test_copies_lie_in_memory_as_their_arrays() -> None:
     gradient = tl.grad(in_memory_order, example=(m,))
     _, pullback = tl.vjp(gradient, m)
     np.testing.assert_allclose(pullback(m)[0], tl.hvp(in_memory_order)(m, m), rtol=1e-12)
+
+
+def turned(p: Any, c: Any) -> None:
+    for k in range(2):
+        p[k] = p[k + 1] * np.cos(c)
+
+
+def writes_what_is_not_read_again(b: Any, m: Any, c: Any) -> Any:
+    m *= np.cos(b)
+    turned(b, c)
+    return np.sum(m[-1])
+
+
+def test_a_tape_is_left_full_for_the_sweep_over_the_sweep() -> None:
+    """A backward function that gives nothing to the gradient was called as it is: it emptied the
+    tape, to whose stacks the reversed forward function then had no adjoints."""
+    gradient = tl.grad(writes_what_is_not_read_again, wrt=(0, 1, 2))
+    args, v = (X, np.outer(X, X), 0.4), (2.0 * X, np.outer(X, X * X), 0.3)
+    _, pullback = tl.vjp(gradient, *args)
+    _, change = tl.jvp(gradient, args, v)
+    for _ in range(2):
+        found, expected = agreement.inner(v, pullback(v)), agreement.inner(v, change)
+        assert agreement.close(found, expected, 1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 from ... import ir
 from ...analysis.aliases import Aliases
@@ -11,6 +12,7 @@ from ...analysis.memory import Effects, element
 from ...analysis.operations import is_python_function, rule_object, written_position
 from ...errors import not_by_names
 from ...ir.kind import OTHER
+from ...runtime.records import attribute_of
 from ..context import Context
 from ..specialize.callees import CallSite, Pair
 from ..specialize.late import late_pair
@@ -63,7 +65,15 @@ class CallConversion(ir.Rewriter):
         taken = {f for f, a in actuals.items() if ir.names_in(a) & self.active}
         effects = self._effects(call)
         gives = bool(set(ir.binds(stmt)) & self.active)
-        return bool(taken) and (gives or bool(taken & effects.written))
+        changes = bool(taken) and (gives or bool(taken & effects.written))
+        return changes or self._empties_shared(call, actuals)
+
+    def _empties_shared(self, call: ir.Call, actuals: Mapping[str, ir.Expr]) -> bool:
+        """Whether a backward function would empty a tape that the sweep reads as well: what stands
+        for the call leaves it full (`own_stacks`)."""
+        tapes = attribute_of(rule_object(call, self.context.kinds), "__empties__", ())
+        given = frozenset[str]().union(*(ir.names_in(actuals[tape]) for tape in tapes))
+        return any(given.intersection(site.results) for site in self.sites.values())
 
     def _effects(self, call: ir.Call) -> Effects:
         context = self.context
