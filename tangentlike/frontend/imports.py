@@ -22,7 +22,6 @@ class Imported:
 
 
 _ABSENT = object()
-_INNER = (gast.FunctionDef, gast.AsyncFunctionDef, gast.ClassDef, gast.Lambda)
 
 
 def imported_names(node: Any, namespace: Mapping[str, Any]) -> dict[str, Imported]:

@@ -182,13 +182,6 @@ def _has_lambda(part: Expr) -> bool:
     return isinstance(part, Opaque) and "lambda" in part.text
 
 
-def _given_value(stmt: Any) -> tuple[str, ...]:
-    match stmt:
-        case ir.Update(target=Var(name)):
-            return (name,)
-    return bound_by(stmt)
-
-
 @dataclass
 class _Holders:
     """The names through which a kept function may be reached, found until nothing is added.

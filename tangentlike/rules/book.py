@@ -40,11 +40,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # The files that hold our rules, in the order in which they are read.
 RULE_MODULES = (
     "elementwise",
-    "powers",
-    "complex_numbers",
     "python",
     "containers",
-    "records",
     "math_module",
     "constant",
     "random_draws",
@@ -52,7 +49,6 @@ RULE_MODULES = (
     "special",
     "distributions",
     "reductions",
-    "quantiles",
     "shape",
     "products",
     "linalg",

@@ -18,7 +18,6 @@ from .facts import Facts, numpy_name, runtime_name
 
 Axes = tuple[Dim, ...]
 _OPERATORS = ("+", "-", "*", "/", "**", "%", "//")
-_LIKE = ("zeros_like", "ones_like", "full_like", "empty_like", "copy")
 _ADD = ir.Ref("+", operator.add)
 _OPEN: Axes = ("open",)  # those of a name of which no definition is known yet
 

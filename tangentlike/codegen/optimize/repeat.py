@@ -13,7 +13,6 @@ from .measure import width
 from .patterns import READ, patterns_of
 
 _WIDEST = 13
-_WINDOW = 64
 _COUNTING = ("+", "-", "*", "//", "%")
 
 
