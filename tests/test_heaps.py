@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tangentlike.rules import heap_programs
+from tangentlike.rules import iterator_programs
 
 X = np.array([0.7, 0.3, 0.5, 0.9, 0.1])
 
@@ -82,19 +82,19 @@ def test_heaps_are_those_of_python():
             step = ("heappop", "heapreplace", "heappushpop")[int(draw * 6.0) % 3]
             given = () if step == "heappop" else (value,)
         results = [
-            getattr(heap_programs, step)(ours, *given),
+            getattr(iterator_programs, step)(ours, *given),
             getattr(heapq, step)(pythons, *given),
         ]
         assert results[0] == results[1]
         assert ours == pythons
     values = rng.integers(20, size=31).tolist()
     ours, pythons = list(values), list(values)
-    heap_programs.heapify(ours)
+    iterator_programs.heapify(ours)
     heapq.heapify(pythons)
     assert ours == pythons
     for n in (0, 3, 40):
-        assert heap_programs.nlargest(n, values) == heapq.nlargest(n, values)
-        assert heap_programs.nsmallest(n, values) == heapq.nsmallest(n, values)
+        assert iterator_programs.nlargest(n, values) == heapq.nlargest(n, values)
+        assert iterator_programs.nsmallest(n, values) == heapq.nsmallest(n, values)
 
 
 def taken(values):

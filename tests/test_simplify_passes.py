@@ -10,13 +10,11 @@ import pytest
 from tangentlike.codegen.optimize.accumulate import accumulate_in_place, merge_contributions
 from tangentlike.codegen.optimize.branches import sink_zeros, tidy_branches
 from tangentlike.codegen.optimize.coalesce import coalesce_names
-from tangentlike.codegen.optimize.copies import remove_needless_copies
 from tangentlike.codegen.optimize.dead import remove_dead_code
 from tangentlike.codegen.optimize.facts import floating_names
 from tangentlike.codegen.optimize.fold import fold_algebra
-from tangentlike.codegen.optimize.nest import nest_single_uses
-from tangentlike.codegen.optimize.propagate import propagate_copies
-from tangentlike.codegen.optimize.repeat import repeat_short_reads
+from tangentlike.codegen.optimize.nest import nest_single_uses, repeat_short_reads
+from tangentlike.codegen.optimize.propagate import propagate_copies, remove_needless_copies
 from tangentlike.codegen.optimize.restores import delay_restores
 from tangentlike.codegen.optimize.stacks import remove_unread_stacks
 from tangentlike.codegen.optimize.updates import restore_updates

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tangentlike as tl
-from tangentlike.api.coloring import column_colors, star_colors
+from tangentlike.api.sparse import column_colors, star_colors
 
 sparse = pytest.importorskip("scipy.sparse")
 RNG = np.random.default_rng(7)

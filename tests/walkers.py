@@ -18,7 +18,7 @@ ROOMS = ("frontend", "rules", "analysis", "ad", "codegen", "pipeline", "debuggin
 REACHING = {"blocks", "in_blocks", "map_statement", "map_stmt", "map_block", "tried_and_rest"}
 # What walks through templates, annotations or syntax trees: other trees than those of `ir`.
 OTHER_TREES = {
-    *("rules/bind.py", "rules/expressions.py", "rules/specialise.py", "rules/template.py"),
+    *("rules/bind.py", "rules/decisions.py", "rules/specialise.py", "rules/template.py"),
     *("analysis/declared.py", "debugging/instrument.py"),
     *("frontend/managers.py", "frontend/statements.py"),
 }

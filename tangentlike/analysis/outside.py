@@ -22,8 +22,7 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..frontend.marks import mark_of
-from ..frontend.owners import is_of_runtime, is_operation, is_ours
+from ..frontend.owners import is_of_runtime, is_operation, is_ours, mark_of
 from ..ir.index import named
 from ..ir.kind import FUNCTION
 from ..runtime.records import attribute_of

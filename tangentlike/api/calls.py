@@ -14,16 +14,23 @@ from ..dispatch.derived import OPERATORS, encode
 from ..dispatch.repeated import repeated_call
 from ..dispatch.watching import raise_where_it_begins
 from ..errors import InternalError, TangentlikeError
-from ..frontend.library import is_operation, library_path, literals_of
-from ..frontend.marks import mark, mark_of
-from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
+from ..frontend.owners import mark, mark_of
+from ..frontend.primal import (
+    Primal,
+    Wrt,
+    is_operation,
+    library_path,
+    literals_of,
+    plain_signature,
+    primal_of,
+    wrt_names,
+)
 from ..pytree import leaves
 from ..pytree.gradients import like
 from ..pytree.seeds import seed_like, with_all_keys, with_lists
 from ..runtime.functions import derived_by
 from ..runtime.tape import fresh_tape
-from .described import documented
-from .handback import HandedBack, Operator, finish, hand_back
+from .handback import HandedBack, Operator, documented, finish, hand_back
 from .signatures import (
     Derivative,
     DerivativeOf,

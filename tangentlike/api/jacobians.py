@@ -17,17 +17,15 @@ import numpy as np
 from ..dispatch.derivation import Derivation
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import TangentlikeError, UnsupportedError
-from ..frontend.marks import mark
+from ..frontend.owners import mark
 from ..frontend.primal import Primal, Wrt, primal_of, wrt_names
 from ..pytree import leaves
 from ..pytree.blocks import Blocks, flat, shaped_like, size_of, units
 from .calls import _bound, _complete, _derivation
 from .composed import Again, jacobian_text
-from .described import documented
-from .handback import HandedBack, Operator, finish, hand_back
-from .remembered import Remembered
+from .handback import HandedBack, Operator, documented, finish, hand_back
 from .signatures import Derivative, GradientOf
-from .sweeps import Forward, Reverse
+from .sweeps import Forward, Remembered, Reverse
 
 Function = Callable[..., Any]
 P = ParamSpec("P")

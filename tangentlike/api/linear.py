@@ -14,7 +14,7 @@ from ..dispatch.array_modules import standard_arrays_too
 from ..dispatch.derivation import Derivation, functions_of
 from ..dispatch.derived import OPERATORS, encode
 from ..errors import InternalError, TangentlikeError
-from ..frontend.marks import mark
+from ..frontend.owners import mark
 from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
 from ..pytree import leaves
 from ..pytree.gradients import like
@@ -35,12 +35,10 @@ from .calls import (
     seed_names,
 )
 from .composed import Again, hvp_text
-from .described import documented
-from .handback import HandedBack, Operator, finish
+from .handback import HandedBack, Operator, documented, finish
 from .jacobians import gradient_tangent, handed
-from .remembered import Remembered
 from .signatures import DerivativeOf, PlainDerivative, TangentMap
-from .sweeps import same_values
+from .sweeps import Remembered, same_values
 
 if TYPE_CHECKING:
     from ..pipeline.stages import Derived

@@ -7,18 +7,19 @@ must compute the same value each time, which is checked.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from ..dispatch.derivation import Derivation, functions_of
 from ..errors import TangentlikeError
+from ..frontend.primal import primal_of
 from ..pytree import leaves
 from ..pytree.blocks import flat
-from ..pytree.seeds import seed_like, with_lists
+from ..pytree.seeds import seed_like, with_all_keys, with_lists
 from ..runtime.tape import fresh_tape
-from .calls import finished, seed_names
+from .calls import _derivation, finished, seed_names
 
 
 class Forward:
@@ -119,3 +120,66 @@ def _same(first: Any, second: Any) -> bool:
     if leaves.is_array(first):
         return True  # (on another device: not brought here to be compared)
     return bool(first == second or (first != first and second != second))
+
+
+# --------------------------------------------------------------------------------------------------
+# `functools.cache`, of a function that goes to another process.
+
+
+T = TypeVar("T")
+
+
+class Remembered(Generic[T]):
+    """A function that remembers what it gave; its pickle holds the function and no more.
+
+    >>> import pickle
+    >>> size = Remembered(abs)
+    >>> size(-2.0), pickle.loads(pickle.dumps(size))(-3.0)
+    (2.0, 3.0)
+    """
+
+    def __init__(self, make: Callable[..., T]) -> None:
+        self._make = make
+        self._made: dict[tuple[Any, ...], T] = {}
+
+    def __call__(self, *args: Any) -> T:
+        if args not in self._made:
+            self._made[args] = self._make(*args)
+        return self._made[args]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_make": self._make, "_made": {}}
+
+
+# --------------------------------------------------------------------------------------------------
+# A function at one point, run forwards once; a call of it takes an adjoint of the value back.
+
+
+def pair_of(fn: Any, wrt: tuple[str, ...], example: Any = None) -> Derivation:
+    """The forward and the backward function of `fn`."""
+    return _derivation(primal_of(fn), "pair", wrt, example=example)
+
+
+class Point:
+    """A function at some arguments, run forwards; a call of it takes an adjoint back."""
+
+    def __init__(
+        self, fn: Any, wrt: Any, args: Any, kwargs: dict[str, Any], has_aux: bool, example: Any
+    ) -> None:
+        primal = primal_of(fn)
+        args, kwargs = (*primal.args, *args), {**primal.kwargs, **kwargs}
+        derivation = pair_of(fn, wrt, example).specialized_for(args, kwargs)
+        self.given = derivation.values(args, kwargs)
+        self.has_aux = has_aux
+        self.derivation, self.whole, self.tape = derivation.recorded(args, kwargs)
+        _, self.backward = functions_of(self.derivation.derived)
+        shaped = primal.shaped(args, kwargs, self.whole)
+        self.value, self.aux = without_aux(shaped, self.derivation, has_aux)
+        self.others = (*args, *kwargs.values())
+
+    def __call__(self, seed: Any) -> tuple[Any, ...]:
+        seed = seed_like(self.whole, (seed, None) if self.has_aux else seed)
+        whole = with_all_keys(self.whole, with_lists(seed))
+        tape = fresh_tape(self.tape, self.derivation.writes_tape)
+        bars = self.derivation.pulled_back(self.backward, tape, whole)
+        return tuple(finished(self.given, bars, (*self.others, seed)))

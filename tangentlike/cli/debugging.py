@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..frontend.primal import primal_of
-from .files import refuse_to_replace, write_file
+from .reading import refuse_to_replace, write_file
 from .target import parse_wrt
 
 _BY = click.option("--wrt", default="", help="Parameters, by name (default: the first).")

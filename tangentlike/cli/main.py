@@ -18,9 +18,9 @@ from ..rules import default_book
 from ..rules.book import Rule, spelling
 from . import debugging
 from .arguments import At, arguments
-from .files import refuse_to_replace, write_file
 from .orders import Order
 from .printing import print_diff, print_error, print_source, table
+from .reading import refuse_to_replace, write_file
 from .target import BadUsage, errors_of_the_program, load_function, parse_wrt
 
 STAGES = (  # those of `pipeline.table`, which is not loaded for `--help`
@@ -195,8 +195,8 @@ def _check(order: Order, path: Path) -> None:
 
 
 def _diff(order: Order, path: Path) -> None:
-    from .files import read_text
     from .orders import changes
+    from .reading import read_text
 
     before = read_text(path) if path.exists() else ""
     print_diff(changes(before, order.file_text(path), path))

@@ -21,8 +21,8 @@ import tangentlike
 from ..errors import TangentlikeError
 from ..frontend.owners import OURS, is_installed
 from .arguments import At, example
-from .files import MARK, is_ours, read_text
 from .printing import print_diff
+from .reading import MARK, is_ours, read_text
 from .target import load_function, parse_wrt, read_function, split_target
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..api.calls import value_and_grad as plain_value_and_grad
-from ..api.points import Point, pair_of
+from ..api.sweeps import Point, pair_of
 from ..dispatch.derivation import Derivation
 from ..errors import TangentlikeError, UnknownClassError
 from ..pytree import leaves

@@ -22,7 +22,7 @@ from typing import Any
 import cloudpickle
 
 from ..errors import TangentlikeError, UnknownClassError
-from ..frontend.marks import mark_of
+from ..frontend.owners import mark_of
 
 Texts = tuple[tuple[str, str], ...]  # files and what stands in them
 

@@ -7,12 +7,12 @@ computed, `find_nan` finds the operation at which a NaN begins, `explain` shows 
 from .causes import Cause
 from .curves import Curve, Curves, Entry, step_curves
 from .explaining import Report, explain
-from .growth import Growth, Series
 from .linemap import LineMap, Statement, UserFunction, line_map
 from .nonfinite import Finding, NaNReport, find_nan
 from .profiling import Profile, profile
 from .stopping import Debugger, breakpoint_on_adjoint, step_into
 from .summary import Summary, summary_of
+from .tables import Growth, Series
 from .tracing import Row, Step, Trace, trace, tracing
 
 __all__ = [

@@ -21,7 +21,7 @@ from ..codegen.print.places import operation_places
 from ..codegen.print.verify import definitions
 from ..dispatch.derivation import Derivation
 from ..errors import Place, TangentlikeError
-from ..frontend.marks import mark_of
+from ..frontend.owners import mark_of
 from ..runtime.recent import Recent
 
 _COMPOUND = (ast.For, ast.While, ast.If, ast.With, ast.Try)

@@ -14,10 +14,10 @@ from typing import Any
 from ..dispatch.derivation import Derivation
 from ..dispatch.watching import watching
 from ..errors import TangentlikeError
-from .growth import Growth, growth_of
 from .instrument import Probe, instrumented
 from .linemap import LineMap, Statement, derivation_behind, program_of
 from .summary import Summary, summary_of
+from .tables import Growth, growth_of
 
 _MOST_STEPS = 200_000
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TangentlikeError
-from ..frontend.meanings import contents_of
 from ..frontend.primal import global_names
+from ..frontend.resolve import contents_of
 from ..ir import Ref
 from ..pytree import leaves
 from ..pytree.reach import Reach, is_plain

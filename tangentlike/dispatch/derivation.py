@@ -28,9 +28,9 @@ from ..errors import (
     again,
     users_line_first,
 )
-from ..frontend.carried import restore_sources, sources_of
-from ..frontend.meanings import Meanings, noting
 from ..frontend.primal import Primal, plain_signature
+from ..frontend.resolve import Meanings, noting
+from ..frontend.source import restore_sources, sources_of
 from ..frontend.structures import (
     Structures,
     as_asked,

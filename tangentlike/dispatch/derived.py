@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from ..frontend.marks import mark_of
+from ..frontend.owners import mark_of
 
 OPERATORS: dict[str, Callable[..., Any]] = {}  # filled by the modules that define them
 

@@ -15,8 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any
 
 from ..errors import TangentlikeError
-from ..frontend.marks import mark_of
-from ..frontend.owners import NUMERICAL
+from ..frontend.owners import NUMERICAL, mark_of
 from ..ir import Ref
 from ..pytree import leaves
 from ..pytree.reach import Reach, captured, is_data

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..errors import TangentlikeError
-from .marks import mark, mark_of
+from .owners import mark, mark_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

@@ -31,17 +31,22 @@ from ..ir import (
     Var,
     is_starred,
 )
-from . import displays
-from .comprehensions import Clause, Comprehension, is_inert, mapped
-from .cuts import Spot, cuts_made
-from .getters import (
+from .abbreviations import (
     attribute_read,
+    dict_of_keywords,
     getter,
+    is_of_sizes,
     join_of,
+    joined,
+    merged,
     refuse_looking,
     refuse_running_text,
     refuse_super,
+    spread,
+    star,
 )
+from .comprehensions import Clause, Comprehension, is_inert, mapped
+from .cuts import Spot, cuts_made
 from .nested import Chain, Closure, Refused, Walrus
 from .operands import is_repeatable
 from .operators import BINARY, COMPARE, IN, NOT, UNARY
@@ -137,7 +142,7 @@ class Reader:
         return Slice(*(None if p is None else self.read(p) for p in parts))
 
     def call(self, node: gast.Call) -> Expr:
-        node = displays.spread(node)
+        node = spread(node)
         fn = self.read(node.func)
         self._refuse_introspection(fn, node)
         args = [self._argument(a) for a in node.args]
@@ -148,7 +153,7 @@ class Reader:
             else:
                 kwargs.append((word.arg, self.read(word.value)))
         if isinstance(fn, Ref) and fn.obj is dict and len(kwargs) == len(node.keywords):
-            entries = displays.dict_of_keywords(args, kwargs)
+            entries = dict_of_keywords(args, kwargs)
             if entries is not None:
                 return entries
         read = None if kwargs else attribute_read(fn, args, self.at(node))
@@ -177,7 +182,7 @@ class Reader:
 
     def _argument(self, node: gast.AST) -> Expr:
         if isinstance(node, gast.Starred) and not isinstance(node.value, gast.Name):
-            return displays.star(self.read(node.value), self.at(node))
+            return star(self.read(node.value), self.at(node))
         if isinstance(node, gast.Starred):
             return self.opaque(node.value, prefix="*")
         return self.read(node)
@@ -239,16 +244,16 @@ class Reader:
             items = [
                 self.read(n.value if star else n) for n, star in zip(node.elts, stars, strict=True)
             ]
-            if displays.is_of_sizes(items):
+            if is_of_sizes(items):
                 return self.opaque(node)
-            return displays.joined(form, list(zip(stars, items, strict=True)), self.at(node))
+            return joined(form, list(zip(stars, items, strict=True)), self.at(node))
         return Display(form, tuple(map(self.read, node.elts)))
 
     def dictionary(self, node: gast.Dict) -> Expr:
         if any(key is None for key in node.keys):
             keys = [None if key is None else self.read(key) for key in node.keys]
             values = map(self.read, node.values)
-            return displays.merged(list(zip(keys, values, strict=True)), self.at(node))
+            return merged(list(zip(keys, values, strict=True)), self.at(node))
         return Display("dict", tuple(map(self.read, node.values)), tuple(map(self.read, node.keys)))
 
     def comprehension(self, node: Any) -> Expr:

@@ -40,7 +40,15 @@ from ..ir import (
 )
 from ..ir.names import Names
 from .checkpoints import checkpointed
-from .comprehensions import Comprehension, becomes_loop, consumed, is_generator, loop
+from .comprehensions import (
+    Comprehension,
+    becomes_loop,
+    consumed,
+    is_generator,
+    is_reduction,
+    loop,
+    reduction,
+)
 from .cuts import is_refusal, raising
 from .inline import Special, default_values, find_special, inlined, matched
 from .jumps import negated
@@ -59,7 +67,6 @@ from .operands import (
     takes_shape,
 )
 from .operators import is_arithmetic, is_truth
-from .reductions import is_reduction, reduction
 from .resolve import Scope
 from .targets import unpacked
 

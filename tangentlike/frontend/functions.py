@@ -19,10 +19,9 @@ from .expressions import Reader
 from .generators import filled_list
 from .outer import Outer
 from .places import Source
-from .refusals import reject_generators
 from .resolve import Scope
 from .source import Definition
-from .statements import StatementReader, docstring
+from .statements import StatementReader, docstring, reject_generators
 from .survey import Survey, parameter_names, survey
 from .targets import split_targets
 

@@ -35,8 +35,7 @@ from ..runtime.recent import Recent
 from ..runtime.records import attribute_of
 from .jumps import structure_jumps, without_jumps
 from .lifting import copy_of
-from .marks import mark
-from .owners import is_library, is_numerical, is_ours, is_pythons
+from .owners import is_library, is_numerical, is_ours, is_pythons, mark
 from .resolve import Scope
 from .source import find_definition
 

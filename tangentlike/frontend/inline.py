@@ -14,9 +14,9 @@ from .. import ir
 from ..errors import InternalError, UnsupportedError
 from ..ir import Assign, Block, Call, Const, Expr, Function, Origin, Return, Var, is_starred
 from ..ir.names import Names
-from .captures import free_names
 from .comprehensions import Comprehension, assigned, becomes_loop, consumed
 from .jumps import structure_jumps
+from .keeping import free_names
 from .lifting import lambda_function
 from .nested import Closure, Define, Walrus
 from .operands import is_atom

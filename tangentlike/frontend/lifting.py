@@ -28,8 +28,7 @@ from ..errors import Place, UnsupportedError
 from ..ir import Assign, Call, Const, Expr, Function, Origin, Param, Ref, Return, Var
 from ..ir.names import Names
 from ..runtime.records import attribute_of
-from .captures import binding_counts, bound_by, free_names, names_read, rebound_names
-from .keeping import Keeping
+from .keeping import Keeping, binding_counts, bound_by, free_names, names_read, rebound_names
 from .nested import Closure, Define
 from .resolve import Scope
 

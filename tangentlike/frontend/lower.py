@@ -28,18 +28,17 @@ from .cuts import cuts_made
 from .expressions import expression
 from .flatten import flatten
 from .functions import program, read_definition, read_function
-from .imports import imported_names
 from .inline import inlinable
 from .jumps import structure_jumps
 from .lifting import lift_definitions, lifted_of
 from .loopvars import copied_with, fix_headers, spread_headers
-from .marks import mark_of
 from .naming import names_of
 from .nested import Define, Refused
+from .owners import mark_of
 from .primal import global_names
 from .resolve import Looked, Scope, noting_lookups, still_means
 from .source import find_definition
-from .survey import survey
+from .survey import imported_names, survey
 from .targets import bound_once
 from .webs import reaching, renamed_webs, split_names
 

@@ -33,19 +33,18 @@ from ..ir import (
 )
 from ..ir.names import Names
 from . import nested
+from .abbreviations import is_logging
 from .attempts import Attempt, Handler
 from .comprehensions import loop_over
 from .cuts import cuts_made, raising, spot_of
 from .expressions import Lookup, Reader
 from .generators import GENERATED, Beside, filled_list, manner_of, run_through, turn
 from .jumps import run_unless_broken, without_jumps
-from .logging_calls import is_logging
 from .managers import by_protocol, generator_of, loop_generator, region, suppressed
 from .matches import Patterns, captured, cases, is_taken_apart
 from .operators import UPDATE
 from .outer import NO_OUTER, Outer
 from .places import Line, Source
-from .refusals import STATEMENTS, reject_generators, unsupported
 from .survey import Survey, parameter_names, survey
 from .targets import place_of, split_targets
 
@@ -517,3 +516,47 @@ def docstring(nodes: Sequence[gast.AST]) -> str:
     if isinstance(value, gast.Constant) and isinstance(value.value, str):
         return inspect.cleandoc(value.value)
     return ""
+
+
+# --------------------------------------------------------------------------------------------------
+# The statements we do not take, each with its reason and the way around it.
+
+
+_TRY = (
+    "`except*` is not supported",
+    "Catch the exceptions with a plain `except`.",
+)
+_ASYNC = (
+    "asynchronous code cannot be differentiated",
+    "Differentiate the plain function that it awaits.",
+)
+
+STATEMENTS: dict[type[Any], tuple[str, str]] = {
+    gast.AsyncFunctionDef: _ASYNC,
+    gast.ClassDef: (
+        "a class defined inside is not supported",
+        "Define it outside the function.",
+    ),
+    gast.AsyncWith: _ASYNC,
+    gast.AsyncFor: _ASYNC,
+}
+_TYPE = ("a type alias inside a function is not supported", "Define it outside the function.")
+for _name, _reason in (("TryStar", _TRY), ("TypeAlias", _TYPE)):
+    if hasattr(gast, _name):
+        STATEMENTS[getattr(gast, _name)] = _reason
+
+
+def unsupported(node: gast.AST, line: Line) -> UnsupportedError:
+    """The refusal of a statement."""
+    message, hint = STATEMENTS[type(node)]
+    return UnsupportedError(message, line.whole(), hint)
+
+
+def reject_generators(yields: Sequence[Any], source: Source) -> None:
+    """Refuse a function that yields: its body does not run when it is called."""
+    for node in yields:
+        raise UnsupportedError(
+            "a generator cannot be differentiated",
+            source.line(node).whole(),
+            "Return a list instead of yielding.",
+        )

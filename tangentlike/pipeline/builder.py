@@ -70,8 +70,7 @@ from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..ir.names import Names
 from ..ir.verify import check_bound, check_program
 from ..rules.book import RuleBook
-from ..rules.foreign import ForeignBook
-from ..rules.ruled import lower_ruled
+from ..rules.ruled import ForeignBook, lower_ruled
 from ..runtime import is_stored
 from .lending import is_read
 from .table import current, passes

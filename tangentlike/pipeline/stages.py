@@ -26,27 +26,33 @@ from ..codegen.optimize.contracted import contracted
 from ..codegen.optimize.first_stores import stored_first
 from ..codegen.optimize.packs import saved_together
 from ..codegen.optimize.plain_names import plainly_named
-from ..codegen.optimize.tapes import simplified_pairs, without_repeats
+from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import Stages, emit, load, standalone
-from ..codegen.print.guards import guarded
-from ..codegen.print.header import types_line
+from ..codegen.print.header import guarded, types_line
 from ..codegen.print.module import scopes_of
 from ..errors import InternalError, SharingError, UnknownClassError, UnsupportedError, WrtError
 from ..frontend.cuts import Cuts, cuts_made, cutting
 from ..frontend.lower import Lowered, Scope
-from ..frontend.meanings import Meanings, noting
+from ..frontend.resolve import Meanings, noting
 from ..frontend.structures import as_asked
 from ..frontend.verify import check
 from ..ir.kind import UNKNOWN, Deciding, Kind, described_types
 from ..pytree.reach import Reach
 from ..rules.book import RuleBook, default_book
-from ..rules.foreign import ForeignBook
 from ..rules.namespaces import refuse_unwrapped
-from ..rules.ruled import lower_ruled
+from ..rules.ruled import ForeignBook, lower_ruled
 from ..runtime.standard import is_mirror
 from .builder import Builder
-from .closures import Moving, cells_between, moved_refs, moved_scope
-from .lending import lent_names, lent_to, refuse_other_ways, structures_of_lent
+from .lending import (
+    Moving,
+    cells_between,
+    lent_names,
+    lent_to,
+    moved_refs,
+    moved_scope,
+    refuse_other_ways,
+    structures_of_lent,
+)
 from .table import Record, collecting, current, recording
 
 TARGETS = ("numpy", "cupy-fused")

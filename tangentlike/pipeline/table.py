@@ -34,7 +34,7 @@ from ..ad.specialize.inner_functions import with_inner_functions
 from ..ad.specialize.methods import Methods
 from ..codegen.optimize import PASSES
 from ..codegen.optimize.packs import saved_together
-from ..codegen.optimize.tapes import simplified_pairs, without_repeats
+from ..codegen.optimize.stacks import simplified_pairs, without_repeats
 from ..codegen.print import emit, load
 from ..frontend.verify import check
 from ..ir.facts import Facts

@@ -22,8 +22,7 @@ from ..errors import Place, TangentlikeError, UnsupportedError
 from ..ir.kind import FLOAT, OTHER, UNKNOWN, Kind
 from . import linear
 from .book import KindOf, Rule, RuleBook, as_function_call, default_book, operation
-from .decisions import Facts, asks_values, decide
-from .expressions import Malformed
+from .decisions import Facts, Malformed, asks_values, decide
 from .index_kinds import index_kind
 from .specialise import WithPlaceholders, specialise
 from .template import Body, Line, Template, read_template, template_of

@@ -33,6 +33,7 @@ from .twins import twin
 if TYPE_CHECKING:
     from .bind import Instance
 
+
 KindOf = Callable[[ir.Expr], Kind]
 ResultKind = Callable[[ir.Call, KindOf], Kind]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -450,3 +451,18 @@ def spelling(obj: Any) -> str:
     if module in (None, builtins.__name__):
         return str(name)
     return f"{'operator' if module == '_operator' else module}.{name}"
+
+
+# --------------------------------------------------------------------------------------------------
+# Modules that a rule may name without importing them.
+
+
+class Deferred:
+    """A module imported when a template that names it is first read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def module(self) -> ModuleType:
+        """The module itself."""
+        return importlib.import_module(self.name)

@@ -23,9 +23,8 @@ from ..errors import UnsupportedError
 from ..frontend.owners import is_numerical, module_of
 from ..runtime.records import attribute_of
 from . import (
-    emath_programs,
     fft_programs,
-    heap_programs,
+    iterator_programs,
     options,
     polynomials,
     programs,
@@ -33,15 +32,17 @@ from . import (
 )
 from .book import default_book, resolve
 from .decisions import is_literal, literal
-from .dispatching import dispatch_spelled
-from .enumerated import entries_spelled
 from .fft_programs import as_numpys
-from .frozen import parameters_given
 from .iterator_programs import PROGRAMS as ITERATORS
 from .iterators import iterators_spelled
-from .named_results import fields_spelled
+from .named_results import (
+    dispatch_spelled,
+    entries_spelled,
+    fields_spelled,
+    parameters_given,
+    positions_spelled,
+)
 from .pieces import choices_spelled
-from .positions import positions_spelled
 from .series import series_spelled
 from .twins import twin
 
@@ -110,7 +111,7 @@ def definition(obj: Any) -> Callable[..., Any] | None:
         for name in _NUMPY:
             _found[resolve(name)] = getattr(programs, name.rpartition(".")[2])
         for name in _OF_EMATH:
-            _found[resolve(f"numpy.emath.{name}")] = getattr(emath_programs, name)
+            _found[resolve(f"numpy.emath.{name}")] = getattr(options, name)
         for name in _OURS:
             _found[getattr(runtime, name)] = getattr(programs, name)
         for name in _SERIES:
@@ -122,7 +123,7 @@ def definition(obj: Any) -> Callable[..., Any] | None:
         for name in (name for name in _SOLVERS if resolve(f"scipy.{name}") is not None):
             _found[resolve(f"scipy.{name}")] = getattr(solver_programs, name.replace(".", "_"))
         for name in (name for name in _HEAPS if resolve(f"heapq.{name}") is not None):
-            _found[resolve(f"heapq.{name}")] = getattr(heap_programs, name)
+            _found[resolve(f"heapq.{name}")] = getattr(iterator_programs, name)
         for name in (name for name in _TRANSFORMS if resolve(f"scipy.fft.{name}") is not None):
             _found[resolve(f"scipy.fft.{name}")] = getattr(fft_programs, name)
         _seen[0] = len(sys.modules)

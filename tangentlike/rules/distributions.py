@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .book import rule
-from .deferred import Deferred
+from .book import Deferred, rule
 
 scipy = Deferred("scipy")
 

@@ -8,8 +8,7 @@ comes to stand beyond the edges belongs to the entries that the mode put there (
 import numpy as np
 
 from .. import runtime
-from .book import rule
-from .deferred import Deferred
+from .book import Deferred, rule
 from .kinds_of import same_as
 
 scipy = Deferred("scipy")

@@ -33,8 +33,8 @@ from ..frontend.generators import (
     listed,
     manner_of_function,
 )
-from ..frontend.marks import mark_of
 from ..frontend.naming import names_of
+from ..frontend.owners import mark_of
 from ..ir.facts import fact
 from ..ir.index import ProgramIndex
 from ..ir.names import Names

@@ -20,7 +20,7 @@ import numpy as np
 from .. import ir, runtime
 from ..pytree.leaves import is_complex
 from ..runtime.records import attribute_of
-from .expressions import BINARY, binary, negative
+from .decisions import BINARY, binary, negative
 from .twins import mirrored, module_function
 
 ONE, ZERO = ir.Const(1.0), ir.Const(0.0)

@@ -12,6 +12,16 @@ from .book import resolve
 
 if TYPE_CHECKING:
     from ..frontend.lower import Lowered
+import functools
+import types
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ir.names import Names
+from .book import default_book
 
 _FIELDS = {
     "numpy.linalg.eig": ("eigenvalues", "eigenvectors"),
@@ -107,3 +117,243 @@ def _made(stmt: ir.Stmt) -> tuple[str, tuple[str, ...]]:
                 if path.endswith(f".{attribute_of(obj, '__name__', '')}") and resolve(path) is obj:
                     return name, fields
     return "", ()
+
+
+# --------------------------------------------------------------------------------------------------
+# Calls that write or make an array, with their arguments where the passes look for them.
+
+
+# Parameters of what writes its first argument: the passes know them by position.
+_PARAMETERS: dict[Any, tuple[str, ...]] = {
+    np.copyto: ("dst", "src"),
+    np.put: ("a", "ind", "v"),
+    np.place: ("arr", "mask", "vals"),
+    np.putmask: ("a", "mask", "values"),
+    np.fill_diagonal: ("a", "val"),
+    np.put_along_axis: ("arr", "indices", "values"),
+}
+_OF_NEW_ARRAYS = {"shape", "dtype", "order"}
+
+
+def positions_spelled(lowered: Lowered) -> Lowered:
+    """A lowered function whose writing calls say by position what they write.
+
+    before::                                    after::
+        np.copyto(dst=a, src=b)                     np.copyto(a, b)
+        y = np.ndarray(shape=s, dtype=float)        y = np.empty(shape=s, dtype=float)
+    """
+    alias = lowered.scope.numpy_alias
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        match e:
+            case ir.Call(fn=ir.Ref(obj=obj), args=args, kwargs=kwargs) if obj is np.ndarray:
+                if len(args) <= 2 and {word for word, _ in kwargs} <= _OF_NEW_ARRAYS:
+                    return dataclasses.replace(e, fn=ir.Ref(f"{alias}.empty", np.empty))
+            case ir.Call(fn=ir.Ref(obj=obj), kwargs=(_, *_)) if callable(obj):
+                words = next((w for known, w in _PARAMETERS.items() if known is obj), ())
+                return _in_positions(e, words)
+        return e
+
+    body = ir.rewrite(lowered.function.body, expression=expr)
+    if body == lowered.function.body:
+        return lowered
+    return dataclasses.replace(lowered, function=dataclasses.replace(lowered.function, body=body))
+
+
+def _in_positions(call: ir.Call, words: tuple[str, ...]) -> ir.Call:
+    """The call with its first arguments by position, as far as none is left out between."""
+    told, args = dict(call.kwargs), list(call.args)
+    for word in words[len(args) :]:
+        if word not in told:
+            break
+        args.append(told.pop(word))
+    return dataclasses.replace(call, args=tuple(args), kwargs=tuple(told.items()))
+
+
+# --------------------------------------------------------------------------------------------------
+# Calls of `functools.singledispatch` functions: the run says which function it is.
+#
+# before::                                after::
+#     y = area(shape, scale)                  dispatched = area.dispatch(type(shape))
+#                                             y = dispatched(shape, scale)
+#
+# What is called then is a function that only the run knows, derived when it comes there.
+
+
+def dispatch_spelled(lowered: Lowered) -> Lowered:
+    """A lowered function without calls of functions that dispatch on the type of an argument."""
+    every = list(ir.statements(lowered.function.body))
+    if not any(_dispatching(stmt) for stmt in every):
+        return lowered
+    bound = {name for stmt in every for name in (*ir.binds(stmt), *ir.reads(stmt))}
+    names, made = Names({*bound, *lowered.function.param_names}), set[str]()
+
+    def parts(stmt: ir.Stmt) -> Iterator[ir.Stmt]:
+        call = _dispatching(stmt)
+        if call is None:
+            yield stmt
+            return
+        assert isinstance(stmt, ir.Assign) and isinstance(call.fn, ir.Ref)
+        kind = ir.Call(ir.Ref("type", type), call.args[:1], at=call.at)
+        asked = ir.Attribute(call.fn, "dispatch", call.at)
+        of_type, name = names.fresh("of_type"), names.fresh("dispatched")
+        made.update((of_type, name))
+        yield ir.Assign(of_type, kind, stmt.origin)
+        yield ir.Assign(name, ir.Call(asked, (ir.Var(of_type),), at=call.at), stmt.origin)
+        yield dataclasses.replace(stmt, value=dataclasses.replace(call, fn=ir.Var(name)))
+
+    body = ir.rewrite(lowered.function.body, after=parts)
+    return lowered.with_body(body, made)
+
+
+def _dispatching(stmt: ir.Stmt) -> ir.Call | None:
+    """The call of such a function that a statement makes."""
+    match stmt:
+        case ir.Assign(value=ir.Call(fn=ir.Ref(obj=obj), args=(first, *_)) as call):
+            if _is_dispatcher(obj) and not ir.is_starred(first):
+                return call if default_book().find(obj) is None else None
+    return None
+
+
+def _is_dispatcher(obj: Any) -> bool:
+    """Whether an object is what `functools.singledispatch` makes of a function."""
+    if not isinstance(obj, types.FunctionType) or obj.__globals__ is not vars(functools):
+        return False
+    return all(hasattr(obj, name) for name in ("dispatch", "registry", "register"))
+
+
+# --------------------------------------------------------------------------------------------------
+# Loops over `np.ndenumerate(a)`, spelled as loops over the places and the entries of `a`.
+
+
+def entries_spelled(lowered: Lowered) -> Lowered:
+    """A lowered function without `np.ndenumerate` in headers of loops.
+
+    before::                                after::
+        ndenumerate = np.ndenumerate(a)         ndindex = np.ndindex(a.shape)
+        for k, v in ndenumerate:                places = list(ndindex)
+            s = s + v                           entries = a.flat
+                                                for k, v in zip(places, entries):
+                                                    s = s + v
+    """
+    every = list(ir.statements(lowered.function.body))
+    if not any(map(_enumerates, every)):
+        return lowered
+    bound = ir.bindings(every)
+    read = Counter(name for stmt in every for name in ir.reads(stmt))
+    headers = Counter(
+        stmt.iter.name
+        for stmt in every
+        if isinstance(stmt, ir.For) and isinstance(stmt.iter, ir.Var)
+    )
+    names = Names({*bound, *read, *lowered.function.param_names})
+    alias, walks, made = lowered.scope.numpy_alias, dict[str, ir.Expr](), set[str]()
+
+    def fresh(word: str) -> str:
+        made.add(name := names.fresh(word))
+        return name
+
+    def statement(stmt: ir.Stmt) -> ir.Instead:
+        name = _enumerates(stmt)
+        if name is not None and (bound[name], read[name]) == (1, headers[name]):
+            assert isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.Call)
+            array, at = stmt.value.args[0], stmt.origin.place
+            index, places, entries = fresh("ndindex"), fresh("places"), fresh("entries")
+            walks[name] = ir.Call(ir.Ref("zip", zip), (ir.Var(places), ir.Var(entries)), at=at)
+            shape = ir.Attribute(array, "shape", at)
+            walk = ir.Call(ir.Ref(f"{alias}.ndindex", np.ndindex), (shape,), at=at)
+            steps = {
+                index: walk,
+                places: ir.Call(ir.Ref("list", list), (ir.Var(index),), at=at),
+                entries: ir.Attribute(array, "flat", at),
+            }
+            return tuple(ir.Assign(n, value, stmt.origin) for n, value in steps.items())
+        if isinstance(stmt, ir.For) and isinstance(stmt.iter, ir.Var) and stmt.iter.name in walks:
+            return dataclasses.replace(stmt, iter=walks[stmt.iter.name])
+        return None
+
+    body = ir.rewrite(lowered.function.body, after=statement)
+    return lowered.with_body(body, made)
+
+
+def _enumerates(stmt: ir.Stmt) -> str | None:
+    """The name that is bound to `np.ndenumerate(a)` of a named array, or None."""
+    match stmt:
+        case ir.Assign(
+            target=str(name), value=ir.Call(ir.Ref(obj=np.ndenumerate), (ir.Var(),), ())
+        ):
+            return name
+    return None
+
+
+# --------------------------------------------------------------------------------------------------
+# Distributions of SciPy that hold their parameters, spelled as calls that are given them.
+
+
+_METHODS = ["logpdf", "pdf", "logpmf", "pmf", "cdf", "logcdf", "sf", "logsf", "ppf", "isf"]
+
+
+def parameters_given(lowered: Lowered) -> Lowered:
+    """A lowered function in which densities are asked of distributions and their parameters.
+
+    before::                            after::
+        d = stats.norm(m, scale=s)
+        y = d.logpdf(x)                     y = stats.norm.logpdf(x, m, scale=s)
+
+    A distribution that is used in any other way stays, and is refused where it carries
+    derivatives.
+    """
+    every = list(ir.statements(lowered.function.body))
+    frozen = {s.target: s.value for s in every if _is_frozen(s)}  # type: ignore[attr-defined]
+    if not frozen:
+        return lowered
+    bound = ir.bindings(every, lowered.function.param_names)
+    asked: Counter[str] = Counter()
+    for stmt in every:
+        asked.update(_asked(part) for expr in ir.expressions(stmt) for part in ir.walk(expr))
+    read = Counter(
+        part.name
+        for stmt in every
+        for expr in ir.expressions(stmt)
+        for part in ir.walk(expr)
+        if isinstance(part, ir.Var)
+    )
+    known = {
+        name: made
+        for name, made in frozen.items()
+        if asked[name] == read[name] and all(bound[n] == 1 for n in (name, *ir.names_in(made)))
+    }
+
+    def expr(e: ir.Expr) -> ir.Expr:
+        if _asked(e) not in known:
+            return ir.rebuild(e, expr)
+        assert isinstance(e, ir.Call) and isinstance(e.fn, ir.Attribute)
+        made, method = known[_asked(e)], e.fn.name
+        fn = ir.Ref(f"{made.fn.text}.{method}", getattr(made.fn.obj, method))
+        return ir.Call(fn, (*e.args, *made.args), made.kwargs, e.at)
+
+    def without(stmt: ir.Stmt) -> ir.Instead:
+        return () if _is_frozen(stmt) and stmt.target in known else None  # type: ignore[union-attr]
+
+    function = ir.with_body(lowered.function, ir.rewrite(lowered.function.body, without, expr))
+    return dataclasses.replace(lowered, function=function)
+
+
+def _asked(expr: ir.Expr) -> str:
+    """The name of the distribution that is asked for a density or the like, or ''."""
+    match expr:
+        case ir.Call(ir.Attribute(ir.Var(name), method), (_,), ()) if method in _METHODS:
+            return name
+    return ""
+
+
+def _is_frozen(stmt: ir.Stmt) -> bool:
+    match stmt:
+        case ir.Assign(target=str(), value=ir.Call(ir.Ref(obj=obj), args)):
+            return _is_distribution(obj) and not any(map(ir.is_starred, args))
+    return False
+
+
+def _is_distribution(obj: Any) -> bool:
+    module = str(getattr(type(obj), "__module__", ""))
+    return module.startswith("scipy.stats") and (hasattr(obj, "logpdf") or hasattr(obj, "logpmf"))

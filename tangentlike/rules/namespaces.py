@@ -19,10 +19,10 @@ from typing import Any
 
 from .. import ir
 from ..errors import Place, UnsupportedError
-from ..frontend.imports import Imported
 from ..frontend.lower import Lowered
-from ..frontend.meanings import note_module_asked
 from ..frontend.owners import is_installed, is_of_runtime, module_of
+from ..frontend.resolve import note_module_asked
+from ..frontend.survey import Imported
 from ..ir.facts import fact
 from ..ir.names import Names
 from ..ir.required_types import asks_for_namespace, asks_modules

@@ -4,6 +4,8 @@ An adjoint such as `matmul_bar_a(y_bar, a, b)` is written out by `specialise` wh
 are known: `y_bar @ b.T`.
 """
 
+from __future__ import annotations
+
 import operator
 
 import numpy as np
@@ -13,7 +15,6 @@ from ..ir.kind import is_many, is_named
 from . import kinds_of
 from .book import rule
 from .kinds_of import array_of_rank, matmul, same_as, unknown
-from .subscripts import swapped
 
 
 @rule(np.matmul, operator.matmul, operator.imatmul, "numpy.linalg.matmul", kind=matmul)
@@ -466,3 +467,29 @@ def vander(y, x, N=None, increasing=False):
     slope = vander_slope(x, y, increasing)
     y_dot = slope * x_dot[:, None]
     x_bar = np.sum(y_bar * conj(slope), axis=1)
+
+
+# --------------------------------------------------------------------------------------------------
+# The subscripts of einsum, at transform time.
+
+
+def swapped(subscripts: str, place: int) -> str | None:
+    """The subscripts for the adjoint of the operand at `place`, or None if einsum cannot say it.
+
+    >>> swapped("ij,jk->ik", 0), swapped("ij,jk", 1)
+    ('ik,jk->ij', 'ik,ij->jk')
+    >>> swapped("ij->i", 0) is None  # `j` is nowhere else: the adjoint repeats along it
+    True
+    """
+    left, arrow, result = subscripts.replace(" ", "").partition("->")
+    if "." in subscripts:
+        return None
+    terms = left.split(",")
+    if not arrow:
+        result = "".join(i for i in sorted(set(left) - {","}) if left.count(i) == 1)
+    own = terms[place]
+    others = terms[:place] + terms[place + 1 :]
+    reachable = set(result).union(*others)
+    if len(set(own)) != len(own) or not set(own) <= reachable:
+        return None
+    return ",".join([result, *others]) + "->" + own

@@ -4,8 +4,7 @@ import numpy as np
 
 from .. import runtime
 from ..ir.kind import Kind
-from .book import nondifferentiable, rule
-from .deferred import Deferred
+from .book import Deferred, nondifferentiable, rule
 from .kinds_of import first, perhaps_complex, promoted, same_as, unknown
 
 scipy = Deferred("scipy")

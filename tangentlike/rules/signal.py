@@ -3,8 +3,7 @@
 import numpy as np
 
 from .. import runtime
-from .book import rule
-from .deferred import Deferred
+from .book import Deferred, rule
 from .kinds_of import promoted, same_as, unknown
 
 scipy = Deferred("scipy")

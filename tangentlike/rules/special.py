@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .book import nondifferentiable, rule
-from .deferred import Deferred
+from .book import Deferred, nondifferentiable, rule
 from .kinds_of import elementwise, reduction
 
 scipy = Deferred("scipy")

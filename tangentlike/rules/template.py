@@ -28,10 +28,8 @@ import numpy as np
 
 from .. import ir, runtime
 from ..errors import Place, TangentlikeError
-from .book import RULE_FUNCTIONS, Rule
-from .decisions import QUESTIONS
-from .deferred import Deferred
-from .expressions import Malformed, expression
+from .book import RULE_FUNCTIONS, Deferred, Rule
+from .decisions import QUESTIONS, Malformed, expression
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import TangentlikeError
-from ..frontend.library import library_path
-from ..frontend.primal import Primal, Wrt, plain_signature, primal_of, wrt_names
+from ..frontend.primal import Primal, Wrt, library_path, plain_signature, primal_of, wrt_names
 from ..pytree import leaves
 from .differences import Mismatch, directional, double, entries, inner, random_like, unit_direction
 

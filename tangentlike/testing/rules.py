@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InternalError, TangentlikeError
-from ..frontend.library import library_path, one_line_function
-from ..frontend.marks import mark_of
+from ..frontend.owners import mark_of
+from ..frontend.primal import library_path, one_line_function
 from ..pytree import leaves
 from .differences import Mismatch, directional, double, inner, random_like, unit_direction
 from .grads import compare

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from ... import ir
-from ...rules.foreign import ForeignBook
+from ...rules.ruled import ForeignBook
 from ..context import Context
 from ..fragile import LINEAR, PICKING, SILENT, SINGULAR, Fragility
 

@@ -39,7 +39,7 @@ from ...analysis.operations import (
 )
 from ...analysis.refusals import unknown_class
 from ...errors import TangentlikeError
-from ...frontend.marks import mark_of
+from ...frontend.owners import mark_of
 from ...ir.kind import OTHER, UNKNOWN, Kind
 from ...pytree import leaves
 from ...rules.linear import is_zero

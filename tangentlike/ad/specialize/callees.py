@@ -21,7 +21,7 @@ from ...errors import InternalError, Place, UnsupportedError, called_at
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lifting import lifted_of
 from ...frontend.lower import Lowered
-from ...frontend.marks import mark_of
+from ...frontend.owners import mark_of
 from ...frontend.primal import emitted_of
 from ...ir.facts import fact
 from ...ir.kind import FLOAT, FUNCTION, MANY, NOTHING, UNKNOWN, Dim, Kind, is_many, is_named

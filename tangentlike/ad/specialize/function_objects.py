@@ -22,9 +22,9 @@ import numpy as np
 
 from ... import ir
 from ...errors import Place, UnsupportedError
-from ...frontend.library import parameter_names
 from ...frontend.lifting import PARTIAL, Lifted, lifted_of, stand_in
 from ...frontend.lower import Lowered, Scope
+from ...frontend.primal import parameter_names
 from ...ir.names import Names
 from ..all_names import all_names
 from .function_values import is_function, is_partial, unwrapped

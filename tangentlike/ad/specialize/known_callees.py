@@ -7,10 +7,10 @@ from typing import Any
 
 from ... import ir
 from ...analysis.operations import is_python_function
-from ...frontend.marks import mark_of
+from ...frontend.owners import mark_of
 from ...ir.kind import UNKNOWN, Kind
 from ...rules.book import RuleBook
-from ...rules.foreign import ForeignBook
+from ...rules.ruled import ForeignBook
 from .callees import Callees
 from .method_lookup import MethodLookup
 

@@ -30,8 +30,7 @@ from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lifting import PARTIAL, copy_of
 from ...frontend.lower import Lowered
-from ...frontend.marks import carry_over, mark
-from ...frontend.owners import is_library, is_of_runtime, is_pythons
+from ...frontend.owners import carry_over, is_library, is_of_runtime, is_pythons, mark
 from ...frontend.structures import has_own_setter
 from ...ir.kind import NONE, NOTHING, UNKNOWN, Kind
 from ...ir.names import Names

@@ -24,7 +24,7 @@ from typing import Any
 from ... import ir
 from ...errors import UnknownClassError
 from ...frontend.lifting import PARTIAL, lifted_of
-from ...frontend.marks import carry_over, mark, mark_of
+from ...frontend.owners import carry_over, mark, mark_of
 from ...ir.kind import Kind
 from ...ir.required_types import asks_for_ranks
 from ...runtime import pair_of, require_apart, tangent_of

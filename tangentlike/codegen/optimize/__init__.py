@@ -12,21 +12,32 @@ from dataclasses import replace
 
 from ... import ir
 from ...ir.facts import Facts as Manager
-from . import patterns
 from .absorb import absorb_reductions
 from .accumulate import accumulate_in_place, gather_contributions, merge_contributions
 from .algebra import share_quotients
-from .analyses import analyses, preserved
+from .analyses import (
+    ADDITION,
+    BRANCH,
+    COPIED,
+    COPY,
+    NEW_LIST,
+    OWN,
+    QUOTIENT,
+    READ,
+    REDUCTION,
+    TAKEN,
+    ZERO,
+    analyses,
+    preserved,
+)
 from .branches import sink_zeros, tidy_branches
 from .coalesce import coalesce_names, of_statements
-from .copies import remove_needless_copies
 from .dead import remove_dead_code
 from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
-from .nest import nest_single_uses
-from .propagate import propagate_copies
+from .nest import nest_single_uses, repeat_short_reads
+from .propagate import propagate_copies, remove_needless_copies
 from .reality import drop_real_parts
-from .repeat import repeat_short_reads
 from .restores import delay_restores
 from .stacks import keep_invariants, remove_unread_stacks
 from .taking import take_entries
@@ -37,21 +48,21 @@ __all__ = ["PASSES", "Facts", "simplify"]
 Pass = Callable[[ir.Function, Facts], ir.Function]
 # Each with the forms of statements that it needs, all of them; none: it always runs.
 PASSES: tuple[tuple[Pass, int], ...] = (
-    (propagate_copies, patterns.COPY),
+    (propagate_copies, COPY),
     (fold_algebra, 0),
     (remove_dead_code, 0),
-    (keep_invariants, patterns.NEW_LIST),
-    (remove_unread_stacks, patterns.NEW_LIST),
-    (delay_restores, patterns.COPY),
-    (sink_zeros, patterns.BRANCH | patterns.ZERO),
-    (merge_contributions, patterns.ADDITION),
-    (take_entries, patterns.TAKEN),
-    (absorb_reductions, patterns.REDUCTION),
-    (remove_needless_copies, patterns.COPIED),
-    (tidy_branches, patterns.BRANCH),
+    (keep_invariants, NEW_LIST),
+    (remove_unread_stacks, NEW_LIST),
+    (delay_restores, COPY),
+    (sink_zeros, BRANCH | ZERO),
+    (merge_contributions, ADDITION),
+    (take_entries, TAKEN),
+    (absorb_reductions, REDUCTION),
+    (remove_needless_copies, COPIED),
+    (tidy_branches, BRANCH),
     (nest_single_uses, 0),
-    (share_quotients, patterns.QUOTIENT),
-    (repeat_short_reads, patterns.READ),
+    (share_quotients, QUOTIENT),
+    (repeat_short_reads, READ),
 )
 _FINISHING: tuple[Pass, ...] = (accumulate_in_place, restore_updates)
 _ROUNDS = 4
@@ -88,12 +99,12 @@ def _simplified(function: ir.Function, facts: Facts, asked: list[Facts]) -> ir.F
     function, facts = coalesce_names(function, facts)
     asked.append(facts)
     nested = function
-    if not facts.by_identity and analyses(function, facts).patterns & patterns.ADDITION:
+    if not facts.by_identity and analyses(function, facts).patterns & ADDITION:
         nested = gather_contributions(function, facts)
     nested = nest_single_uses(nested, facts)  # the user's names are shorter: more fits a line
     if nested is not function:
         function = _rounds(nested, facts)
-    if analyses(function, facts).patterns & patterns.OWN:
+    if analyses(function, facts).patterns & OWN:
         for finish in _FINISHING:
             function = finish(function, facts)
     return function

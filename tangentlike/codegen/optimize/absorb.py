@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 from ... import ir
 from .algebra import is_literal, product_of
-from .analyses import Asking
+from .analyses import REDUCTION, Asking, patterns_of
 from .effects import effect_of
 from .facts import SUMMING_RUNTIME, Facts, runtime_name
-from .patterns import REDUCTION, patterns_of
 from .shapes import is_number
 
 _SUMMING = ("unbroadcast", *SUMMING_RUNTIME)

@@ -13,12 +13,11 @@ from typing import TypeGuard
 
 from ... import ir, runtime
 from .algebra import ADD, NEG, SUB
-from .analyses import Asking, analyses
-from .copies import source_of
+from .analyses import COPIED, TAKEN, ZERO, Asking, analyses, patterns_of
 from .effects import Effect, effect_of, expr_effect, root_names
 from .facts import Facts, numpy_name, runtime_name, words
-from .measure import LINE, depth, statement_width
-from .patterns import COPIED, TAKEN, ZERO, patterns_of
+from .nest import LINE, depth, statement_width
+from .propagate import source_of
 from .shapes import is_number
 from .sharing import is_float, sources
 

@@ -24,9 +24,9 @@ from ...ir.names import Names
 from .accumulate import IADD, ISUB
 from .algebra import Product, build, product_of
 from .analyses import Asking
-from .axes import AxesOf
 from .effects import effect_of, expr_effect
 from .facts import DERIVED_NAME, Facts, numpy_name, runtime_name
+from .shapes import AxesOf
 from .sharing import sources
 
 _MATMUL = ir.Ref("@", operator.matmul)

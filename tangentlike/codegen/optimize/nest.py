@@ -10,11 +10,10 @@ import dataclasses
 
 from ... import ir
 from ...ir.facts import fact
-from .analyses import Asking
-from .effects import Effect, effect_of, expr_effect, is_trusted, own_effect
-from .facts import DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
+from .analyses import READ, Asking, patterns_of
+from .effects import NOTHING, Effect, effect_of, expr_effect, is_trusted, own_effect
+from .facts import ASKING_RUNTIME, DERIVED_NAME, Facts, derived_names, numpy_name, runtime_name
 from .fold import without_axes
-from .measure import LINE, depth, height, statement_width, width
 
 _BARRIERS = (ir.Return, ir.Enter, ir.Leave, ir.Tried)
 _NEAR = 16  # so many statements may stand between a value and its return
@@ -292,3 +291,267 @@ def _is_first(stmt: ir.Stmt, name: str) -> bool:
         if found is not None:
             return found
     return False
+
+
+# --------------------------------------------------------------------------------------------------
+# How wide an expression prints and how deep it nests: what decides whether it gets a name.
+
+
+LINE = 88
+_PRECEDENCE = {
+    "+": 11, "-": 11, "*": 12, "/": 12, "//": 12, "%": 12, "@": 12, "**": 14,
+    "<<": 10, ">>": 10, "&": 9, "^": 8, "|": 7,
+    "<": 6, ">": 6, "<=": 6, ">=": 6, "==": 6, "!=": 6, "in": 6, "not in": 6, "is": 6,
+    "is not": 6, "not": 5,
+}  # fmt: skip
+_UNARY, _PRIMARY = 13, 20
+
+
+def width(expr: ir.Expr, within: int = 0) -> int:
+    """Characters that an expression takes when printed on one line.
+
+    >>> import operator
+    >>> a = ir.Var("a")
+    >>> total = ir.Call(ir.Ref("+", operator.add), (a, a))
+    >>> width(total), width(ir.Call(ir.Ref("*", operator.mul), (total, a)))
+    (5, 11)
+    """
+    if type(expr) is ir.Var:
+        return len(expr.name)
+    bare, own = _bare(expr)
+    return bare + 2 * (own < within)
+
+
+@ir.of_node
+def _bare(expr: ir.Expr) -> tuple[int, int]:
+    """The width without parentheses around it, and how tightly its operator binds."""
+    match expr:
+        case ir.Call(fn=ir.Ref(text=text), args=args) if text in _PRECEDENCE:
+            own = _UNARY if len(args) == 1 and text != "not" else _PRECEDENCE[text]
+            if len(args) == 1:
+                return len(text) + (text == "not") + width(args[0], own), own
+            return width(args[0], own) + len(text) + 2 + width(args[1], own + 1), own
+    return _of_parts(expr), _PRIMARY
+
+
+def _of_parts(expr: ir.Expr) -> int:
+    """The same of what is no operation with an operator."""
+    match expr:
+        case ir.Var(name):
+            return len(name)
+        case ir.Const(value):
+            return len(repr(value)) if value is not Ellipsis else 3
+        case ir.Ref(text=text):
+            return len(text)
+        case ir.Call(fn=fn, args=args, kwargs=kwargs):
+            parts = [width(a) for a in args] + [len(k) + 1 + width(v) for k, v in kwargs]
+            return width(fn, _PRIMARY) + 2 + sum(parts) + 2 * max(0, len(parts) - 1)
+        case ir.Index(base, key):
+            brackets = 0 if isinstance(key, ir.Display) and key.form == "tuple" else 2
+            return width(base, _PRIMARY) + brackets + width(key)
+        case ir.Slice(lower, upper, step):
+            found = sum(width(p) for p in (lower, upper, step) if p is not None)
+            return found + (1 if step is None else 2)
+        case ir.Attribute(base, name):
+            return width(base, _PRIMARY) + 1 + len(name)
+        case ir.Display(items=items, keys=keys):
+            parts = [width(e) for e in (*items, *keys)]
+            return 2 + sum(parts) + 2 * max(0, len(parts) - 1)
+        case ir.Lazy(items=items):
+            return sum(map(width, items)) + 5 * len(items)
+        case ir.Opaque(text=text):
+            return len(text)
+    return 0
+
+
+def depth(expr: ir.Expr) -> int:
+    """Levels of operations within each other; `a + b + c` is one, `x[i]` and `x.T` none."""
+    match expr:
+        case ir.Call(fn=ir.Ref(text=text) as fn, args=args) if text in _PRECEDENCE:
+            if args and isinstance(args[0], ir.Call) and args[0].fn == fn:
+                return max(depth(args[0]), 1 + max(map(depth, args[1:]), default=0))
+            return 1 + max(map(depth, args), default=0)
+        case ir.Call(fn=ir.Attribute(base, "copy"), args=()):
+            return depth(base)
+        case ir.Call():
+            return 1 + max(map(depth, ir.children(expr)), default=0)
+        case _:
+            return max(map(depth, ir.children(expr)), default=0)
+
+
+def height(expr: ir.Expr) -> int:
+    """Levels of the tree, however it prints: what walks over it recurs as deep."""
+    return 1 + max(map(height, ir.children(expr)), default=0)
+
+
+def statement_width(stmt: ir.Stmt, indentation: int) -> int:
+    """Columns that a statement (its header) ends at."""
+    match stmt:
+        case ir.Assign(target=target, value=value):
+            names = ir.target_names(target)
+            size = sum(map(len, names)) + 2 * len(names) - 2 + 3 + width(value)
+        case ir.Store(target=place, value=value):
+            size = width(place) + 3 + width(value)
+        case ir.Update(target=place, op=op, value=value):
+            size = width(place) + len(op.text) + 2 + width(value)
+        case ir.For(target=target, iter=iterable):
+            size = 12 + sum(map(len, ir.target_names(target))) + width(iterable)
+        case _:
+            size = 8 + sum(map(width, ir.expressions(stmt)))
+    return size + indentation
+
+
+# --------------------------------------------------------------------------------------------------
+# Short reads are written again instead of named: `x[i]` twice, `range(n - 1)` twice.
+#
+# Flattening named them; a person would not, and the derivative often reads them a second time.
+
+
+_WIDEST = 13
+_COUNTING = ("+", "-", "*", "//", "%")
+
+
+def repeat_short_reads(function: ir.Function, facts: Facts) -> ir.Function:
+    """Write `x[i]`, `a.T` or `n - 1` at each of its readers, while its value stays the same.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from ...ir.kind import FLOAT
+    >>> f = program("t = x[i]; y = t * t; x[j] = y; return y")
+    >>> facts = Facts(kinds={"t": FLOAT}, temporaries=frozenset("t"))
+    >>> print(show(repeat_short_reads(f, facts).body))
+    y = x[i] * x[i]
+    x[j] = y
+    return y
+    """
+    if not facts.temporaries:
+        return function
+    return _Repeating(function, facts).rewritten(function)
+
+
+class _Repeating(Asking):
+    def block(self, block: ir.Block) -> ir.Block:
+        # Nested blocks come first, while their statements are the ones that were analysed.
+        stmts = [self.nested(stmt) for stmt in block]
+        removed: set[int] = set()
+        for position, stmt in enumerate(block):
+            if not patterns_of(stmt) & READ:
+                continue
+            if isinstance(stmt, ir.Assign) and self._is_short(stmt):
+                end = self._last_reader(stmt, block, position)
+                if end is not None:
+                    removed.add(position)
+                    source = stmts[position]
+                    assert isinstance(source, ir.Assign)
+                    values = {str(source.target): source.value}
+                    for at in range(position + 1, end + 1):
+                        stmts[at] = _replaced(stmts[at], values)
+        return ir.unless_same([s for at, s in enumerate(stmts) if at not in removed], block)
+
+    def _is_short(self, stmt: ir.Assign) -> bool:
+        name = stmt.target
+        if not isinstance(name, str) or name in self.pinned:
+            return False
+        if name not in self.facts.temporaries or width(stmt.value) > _WIDEST:
+            return False
+        kind = self.facts.kind(name)
+        if self.facts.by_identity and not (kind.discrete or kind.form == "array"):
+            return False  # (read again, a number is another object)
+        match stmt.value:
+            case ir.Index(ir.Var(), ir.Slice() as key):
+                return all(isinstance(part, ir.Atom) for part in ir.children(key))
+            case ir.Index(ir.Var(), key):
+                copies = any(self.facts.kind(n).form in ("array", "list") for n in _named(key))
+                return kind.form != "list" and not copies and _is_position(key)
+            case ir.Attribute(base=ir.Var(base), name="T"):
+                return self.facts.kind(base).form == "array" and not self.facts.by_identity
+            case ir.Call(fn=ir.Ref(text=text, obj=obj)) if text in _COUNTING or obj is len:
+                return kind.form == "number" and kind.discrete
+            case _:
+                return False
+
+    def _last_reader(self, stmt: ir.Assign, block: ir.Block, position: int) -> int | None:
+        """Where the last statement stands that reads the value; None if it must keep its name."""
+        name = str(stmt.target)
+        effect = expr_effect(stmt.value, self.facts)
+        loads = not isinstance(stmt.value, ir.Call)
+        readers, at = 0, position
+        last = position
+        while self.live.is_live_after(block[at], name):
+            at += 1
+            if at >= len(block) or at > position + _WINDOW:
+                return None
+            other = block[at]
+            if isinstance(other, ir.Tried):
+                return None  # (the read may raise what its `try` catches)
+            found = effect_of(other, self.facts)
+            if name in found.reads:
+                readers, last = readers + 1, at
+                nested = ir.is_compound(other)
+                if _tried(other) or _is_target(other, name) or (loads and _in_loop(other, name)):
+                    return None
+                if loads and _is_compared(other, name):
+                    return None
+                if (nested or found.fixed) and not self.can_move(effect, (found,)):
+                    return None
+            if name in found.binds:
+                return None
+            if self.live.is_live_after(other, name) and not self.can_move(effect, (found,)):
+                return None
+        return last if readers else None
+
+
+def _is_position(key: ir.Expr) -> bool:
+    """`i`, `i - 1` or `i, j`."""
+    if isinstance(key, ir.Atom):
+        return True
+    counting = isinstance(key, ir.Call) and isinstance(key.fn, ir.Ref) and key.fn.text in _COUNTING
+    parts = ir.children(key)[1:] if counting else ir.children(key)
+    plain = counting or (isinstance(key, ir.Display) and key.form == "tuple")
+    return plain and all(isinstance(part, ir.Atom) for part in parts)
+
+
+def _is_target(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement, or one within it, writes through the name."""
+    for inner in ir.statements((stmt,)):
+        match inner:
+            case ir.Store(target=target) | ir.Update(target=target):
+                if name in ir.names_in(getattr(target, "base", target)):
+                    return True
+        parts = (part for expr in ir.expressions(inner) for part in ir.walk(expr))
+        if name in ir.reads(inner) and any(isinstance(part, ir.Opaque) for part in parts):
+            return True
+    return False
+
+
+def _named(key: ir.Expr) -> list[str]:
+    parts = key.items if isinstance(key, ir.Display) else (key,)
+    return [part.name for part in parts if isinstance(part, ir.Var)]
+
+
+def _is_compared(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a statement asks which object the value is: read again, it may be another one."""
+    calls = (p for e in ir.expressions(stmt) for p in ir.walk(e) if isinstance(p, ir.Call))
+    return any(
+        isinstance(call.fn, ir.Ref) and call.fn.text in ASKING_RUNTIME and name in ir.names_in(call)
+        for call in calls
+    )
+
+
+def _tried(stmt: ir.Stmt) -> bool:
+    """Whether a `try` stands in a statement: what is read there may raise there."""
+    return any(isinstance(s, ir.Try) for s in ir.statements((stmt,)))
+
+
+def _in_loop(stmt: ir.Stmt, name: str) -> bool:
+    """Whether a loop within the statement reads the name round after round."""
+    for loop in ir.statements((stmt,)):
+        if isinstance(loop, ir.For | ir.While):
+            own = ir.reads(loop) if isinstance(loop, ir.While) else NOTHING
+            if name in own or any(name in ir.reads(s) for s in ir.statements(loop.body)):
+                return True
+    return False
+
+
+def _replaced(stmt: ir.Stmt, values: dict[str, ir.Expr]) -> ir.Stmt:
+    return ir.rewrite((stmt,), expression=lambda e: ir.substitute(e, values))[0]

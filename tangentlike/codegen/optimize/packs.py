@@ -34,8 +34,7 @@ from ...ir.names import Names
 from .analyses import analyses
 from .effects import effect_of, pinned_names
 from .facts import Facts
-from .stacks import created_lists, is_push
-from .tapes import taped_names, unpacked_names
+from .stacks import created_lists, is_push, taped_names, unpacked_names
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ...frontend.naming import names_of
 from ...ir.facts import Facts as Manager
 from ...ir.names import Names
 from .facts import Facts
-from .tapes import taped_names, unpacked_names
+from .stacks import taped_names, unpacked_names
 
 _DERIVED = re.compile(r"(?P<root>.+?)(?P<end>_(?:bar|dot|saved|seed))(?P<number>\d*)")
 _DIGIT = re.compile(r"\d")

@@ -6,10 +6,9 @@ updates itself comes last among the contributions of its statement.
 from __future__ import annotations
 
 from ... import ir
-from .analyses import Asking
+from .analyses import COPY, Asking, patterns_of
 from .effects import Effect, effect_of, is_trusted, stack_name
 from .facts import Facts
-from .patterns import COPY, patterns_of
 
 
 def delay_restores(function: ir.Function, facts: Facts) -> ir.Function:

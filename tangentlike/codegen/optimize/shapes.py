@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import operator
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
 from ... import ir
-from ...ir.kind import is_many, is_named
+from ...ir.kind import MANY, Dim, is_many, is_named
+from ...rules.index_kinds import key_parts
 from .facts import Facts, numpy_name, runtime_name
 
 NUMBER = ()  # the shape of a number; an array may have it as well
@@ -153,3 +155,153 @@ def _widest(parts: Sequence[ir.Expr], facts: Facts) -> ir.Expr | None:
         if shape and len(shape) == max(r or 0 for r in ranks) and all(map(is_many, shape)):
             return ir.Var(name)
     return None
+
+
+# --------------------------------------------------------------------------------------------------
+# How long the axes of the values of a derived program are: of names that a transform made, too.
+#
+# An adjoint may be narrower than its value, where what reads it spreads it: what is known of it
+# follows from what it is given, not from its name.
+
+
+Axes = tuple[Dim, ...]
+_OPERATORS = ("+", "-", "*", "/", "**", "%", "//")
+_ADD = ir.Ref("+", operator.add)
+_OPEN: Axes = ("open",)  # those of a name of which no definition is known yet
+
+
+class AxesOf:
+    """Lengths of the axes of names and expressions, as kinds have them; None where even their
+    number is not known."""
+
+    def __init__(self, function: ir.Function, facts: Facts) -> None:
+        self._facts = facts
+        self._names: dict[str, Axes | None] = dict.fromkeys(function.param_names)
+        definitions: list[tuple[str, ir.Expr | None]] = []
+        for stmt in ir.statements(function.body):
+            match stmt:
+                case ir.Assign(target=str(name)):
+                    definitions.append((name, stmt.value))
+                case ir.Update(target=ir.Var(name)):
+                    definitions.append((name, ir.Call(_ADD, (ir.Var(name), stmt.value))))
+                case _:
+                    definitions += [(name, None) for name in ir.binds(stmt)]
+        definitions = [(name, value) for name, value in definitions if self._given(name) is None]
+        self._names.update((name, _OPEN) for name, _ in definitions)
+        self._settle(definitions)
+
+    def _settle(self, definitions: Iterable[tuple[str, ir.Expr | None]]) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for name, value in definitions:
+                before = self._names[name]
+                joined = _joined(before, None if value is None else self._of(value))
+                if joined != before:
+                    self._names[name], changed = joined, True
+
+    def of(self, expr: ir.Expr) -> Axes | None:
+        """The lengths of the axes of an expression's value."""
+        found = self._of(expr)
+        return None if found is _OPEN else found
+
+    def _given(self, name: str) -> Axes | None:
+        kind = self._facts.kind(name)
+        if kind.form == "number":
+            return ()
+        return kind.shape if isinstance(kind.shape, tuple) else None
+
+    def _of(self, expr: ir.Expr) -> Axes | None:
+        match expr:
+            case ir.Const(value):
+                return () if isinstance(value, (int, float, complex)) else None
+            case ir.Var(name):
+                given = self._given(name)
+                return self._names.get(name) if given is None else given
+            case ir.Attribute(base, "T"):
+                found = self._of(base)
+                return found if found is None or found is _OPEN else found[::-1]
+            case ir.Call(fn=ir.Attribute(base, "copy"), args=()):
+                return self._of(base)
+            case ir.Index(base, key):
+                return self._of_part(self._of(base), key)
+            case ir.Call(fn=ir.Ref() as fn, args=args, kwargs=kwargs):
+                return self._of_call(fn, args, dict(kwargs))
+        return None
+
+    def _of_part(self, axes: Axes | None, key: ir.Expr) -> Axes | None:
+        parts = key_parts(key)
+        if axes is None or axes is _OPEN or len(parts) > len(axes):
+            return axes if axes is _OPEN else None
+        found: list[Dim] = []
+        for part, length in zip(parts, axes, strict=False):
+            number = isinstance(part, ir.Const) and type(part.value) is int
+            if isinstance(part, ir.Slice):
+                found.append(length if part == ir.Slice() else None)
+            elif not number and not (
+                isinstance(part, ir.Var) and self._facts.kind(part.name).integer
+            ):
+                return None
+        return (*found, *axes[len(parts) :])
+
+    def _of_call(
+        self, fn: ir.Ref, args: tuple[ir.Expr, ...], options: dict[str, ir.Expr]
+    ) -> Axes | None:
+        name = runtime_name(fn.obj) or numpy_name(fn.obj)
+        every = [self._of(arg) for arg in args]
+        elementwise = isinstance(fn.obj, np.ufunc) and fn.obj.signature is None
+        if fn.text in _OPERATORS or (elementwise and fn.obj.nout == 1 and not options):
+            return _spread(every)
+        if name in ("unbroadcast", "broadcast_like") and len(every) == 2:
+            return every[1]
+        if name in _LIKE and every:
+            return every[0]
+        if name == "sum" and len(every) == 1 and not options:
+            return ()
+        if len(every) != 2 or None in every or options:
+            return None
+        left, right = every
+        if left is _OPEN or right is _OPEN:
+            return _OPEN
+        assert left is not None and right is not None
+        if fn.text == "@" and 1 <= len(left) <= 2 and 1 <= len(right) <= 2:
+            return left[:-1] + right[1:]
+        return left + right if name == "outer" and len(left) == len(right) == 1 else None
+
+
+def _joined(one: Axes | None, other: Axes | None) -> Axes | None:
+    """What is true of both.
+
+    >>> _joined(("n!", 3, "k"), ("m!", 1, "k"))
+    ('!', None, 'k')
+    """
+    if one is _OPEN or other is _OPEN:
+        return other if one is _OPEN else one
+    if one is None or other is None or len(one) != len(other):
+        return None
+    pairs = zip(one, other, strict=True)
+    return tuple(a if a == b else MANY if is_many(a) and is_many(b) else None for a, b in pairs)
+
+
+def _spread(every: list[Axes | None]) -> Axes | None:
+    """Those of what values with these axes are broadcast to.
+
+    >>> _spread([("n!", 1), (), ("m",)])
+    ('n!', 'm')
+    """
+    known = [axes for axes in every if axes is not None]
+    if len(known) < len(every) or not known:
+        return None
+    if any(axes is _OPEN for axes in known):
+        return _OPEN
+    rank = max(map(len, known))
+    full = [(1,) * (rank - len(axes)) + axes for axes in known]
+    return tuple(map(_longest, zip(*full, strict=True)))
+
+
+def _longest(lengths: tuple[Dim, ...]) -> Dim:
+    many = [length for length in lengths if is_many(length)]
+    others = {length for length in lengths if length != 1}
+    if many:
+        return many[0]
+    return 1 if not others else others.pop() if len(others) == 1 else None

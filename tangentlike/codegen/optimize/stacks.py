@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ... import ir
 from ...ir.facts import fact
-from ...ir.index import ProgramIndex
+from ...ir.index import ProgramIndex, references
 from .analyses import Asking, analyses
 from .effects import effect_of, expr_effect, is_pure, is_trusted
 from .facts import Facts
@@ -173,3 +175,171 @@ class _Invariants(Asking):
             return False
         around = effect_of(self.index.statements[loops[-1]], self.facts)
         return self.can_move(effect, (around,))
+
+
+# --------------------------------------------------------------------------------------------------
+# What a forward function puts on its tape and its backward function does not read goes.
+#
+# The tape is made of what the adjoint statements read as the transform wrote them; some of that is
+# gone when they are simplified: a sum over broadcast axes that waits needs no value for its shape.
+
+
+Simplified = Callable[[ir.Function], ir.Function]
+
+
+def simplified_pairs(
+    functions: Sequence[ir.Function], simplified: Simplified, facts: Mapping[str, Facts]
+) -> tuple[ir.Function, ...]:
+    """All functions of a module simplified, and their tapes no longer than is read.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> fwd = derived(program("s = []; s.append(x); y = x * z; return y, (s, z)"), "save")
+    >>> bwd = program("s, z = tape; x = s.pop(); return z")
+    >>> bwd = dataclasses.replace(bwd, empties=("tape",))
+    >>> made = simplified_pairs((fwd, bwd), lambda f: f, {bwd.name: Facts()})
+    >>> print(show(made[0].body), show(made[1].body), sep=chr(10))
+    s = []
+    s.append(x)
+    y = x * z
+    return y, (z,)
+    (z,) = tape
+    return z
+    """
+    out: list[ir.Function] = []  # last functions first: a tape is as long as is read of it
+    for at in reversed(range(len(functions))):
+        fwd = functions[at]
+        names = unpacked_names(functions[at + 1]) if out else None
+        if names is not None and names == taped_names(fwd):
+            fwd, out[-1] = _shortened(fwd, out[-1], simplified, facts)
+        out.append(simplified(fwd))
+    return tuple(reversed(out))
+
+
+def _shortened(
+    fwd: ir.Function, bwd: ir.Function, simplified: Simplified, facts: Mapping[str, Facts]
+) -> tuple[ir.Function, ir.Function]:
+    """A forward function, and its simplified backward function, without what this does not read."""
+    names, taped = unpacked_names(bwd), taped_names(fwd)
+    if names is None or taped is None or len(names) != len(taped):
+        return fwd, bwd  # (nothing was read of the tape, and the statement is gone)
+    found = _unread(fwd, bwd, facts[bwd.name])
+    if found is None:
+        return fwd, bwd
+    unread, rest = found
+    shorter = _without_unpacked(bwd, unread, rest)
+    return _without_taped(fwd, unread), shorter if rest == bwd.body[1:] else simplified(shorter)
+
+
+def without_repeats(functions: Sequence[ir.Function], last: int) -> tuple[ir.Function, ...]:
+    """The functions without those that are another one by another name: a helper that is called
+    with other arguments active has a backward function more, and often the same forward function.
+    The `last` ones are asked for by their names.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> f, g = (dataclasses.replace(program("return x"), name=name) for name in "fg")
+    >>> [fn.name for fn in without_repeats((f, g, dataclasses.replace(f, name="main")), 1)]
+    ['f', 'main']
+    """
+    made = list(functions)
+    names = {fn.name for fn in made}
+    refs: dict[str, Any] = {
+        ref.text: ref.obj for fn in made for ref in fact(references, fn) if ref.text in names
+    }
+    while True:
+        same = _same_as_earlier(made[: len(made) - last])
+        if not same:
+            return tuple(made)
+        called = {name: ir.Ref(other, refs.get(other)) for name, other in same.items()}
+        made = [_calling(fn, called) for fn in made if fn.name not in same]
+
+
+def _same_as_earlier(functions: Sequence[ir.Function]) -> dict[str, str]:
+    """The names of functions that an earlier one is equal to, and the name of that."""
+    found: dict[str, str] = {}
+    known: dict[Hashable, list[ir.Function]] = {}
+    for fn in functions:
+        if "." in fn.name:
+            continue  # (a method: its class needs one of its own)
+        alike = known.setdefault((fn.place, fn.param_names, len(fn.body)), [])
+        same = next((f for f in alike if dataclasses.replace(fn, name=f.name) == f), None)
+        if same is None:
+            alike.append(fn)
+        else:
+            found[fn.name] = same.name
+    return found
+
+
+def _calling(fn: ir.Function, same: Mapping[str, ir.Ref]) -> ir.Function:
+    """A function that calls others instead of those that are gone."""
+
+    def one(expr: ir.Expr) -> ir.Expr:
+        known = same.get(expr.text) if isinstance(expr, ir.Ref) else None
+        return ir.rebuild(expr, one) if known is None else known
+
+    return ir.with_body(fn, ir.rewrite(fn.body, expression=one))
+
+
+def unpacked_names(bwd: ir.Function) -> tuple[str | None, ...] | None:
+    """The names that a backward function takes from its tape."""
+    if bwd.empties and bwd.body:
+        match bwd.body[0]:
+            case ir.Assign(target=tuple(names), value=ir.Var(tape)):
+                if tape == bwd.params[0].name:
+                    return tuple(n if isinstance(n, str) else None for n in names)
+    return None
+
+
+def taped_names(fwd: ir.Function) -> tuple[str | None, ...] | None:
+    """The names that a forward function returns as the tape (None for what has no name)."""
+    match fwd.body[-1] if fwd.body else None:
+        case ir.Return(value=ir.Display(items=(_, ir.Display(form="tuple", items=items)))):
+            return tuple(i.name if isinstance(i, ir.Var) else None for i in items)
+    return None
+
+
+def _unread(
+    fwd: ir.Function, bwd: ir.Function, facts: Facts
+) -> tuple[frozenset[int], ir.Block] | None:
+    """Positions of the tape that are not read, or are stacks whose items are not, and the
+    backward function after its first statement without them."""
+    names = unpacked_names(bwd) or ()
+    known = frozenset(n for n in names if n is not None and names.count(n) == 1)
+    pushed = _only_pushed(fwd)
+    taped = taped_names(fwd) or ()
+    own = frozenset(
+        n for n, item in zip(names, taped, strict=True) if n in known and item in pushed
+    )
+    rest = remove_stacks(bwd, own, facts, bwd.body[:1]).body[1:]
+    read = frozenset().union(*map(ir.reads, ir.statements(rest)))
+    unread = frozenset(at for at, name in enumerate(names) if name in known - read)
+    return (unread, rest) if unread else None
+
+
+def _only_pushed(fwd: ir.Function) -> frozenset[str]:
+    """Stacks that a forward function makes and does nothing with but pushing and taping: other
+    lists may be the caller's, and a backward function restores them."""
+    stacks = created_lists(fwd)
+    for stmt in ir.statements(fwd.body[:-1]):
+        if not is_push(stmt):
+            stacks -= ir.reads(stmt)
+    return frozenset(stacks)
+
+
+def _without_taped(fwd: ir.Function, unread: frozenset[int]) -> ir.Function:
+    end = fwd.body[-1]
+    assert isinstance(end, ir.Return) and isinstance(end.value, ir.Display)
+    value, tape = end.value.items
+    assert isinstance(tape, ir.Display)
+    shorter = ir.Display("tuple", tuple(i for at, i in enumerate(tape.items) if at not in unread))
+    end = ir.Return(ir.Display("tuple", (value, shorter)), end.origin)
+    return dataclasses.replace(fwd, body=(*fwd.body[:-1], end))
+
+
+def _without_unpacked(bwd: ir.Function, unread: frozenset[int], rest: ir.Block) -> ir.Function:
+    first = bwd.body[0]
+    assert isinstance(first, ir.Assign)
+    names = tuple(n for at, n in enumerate(first.target) if at not in unread)
+    unpack = (ir.Assign(names, first.value, first.origin),) if names else ()
+    return dataclasses.replace(bwd, body=(*unpack, *rest))

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from ... import ir
 from .analyses import Asking
-from .copies import source_of
 from .effects import effect_of, root_names
 from .facts import Facts, runtime_name
+from .propagate import source_of
 
 _BINARY = {operator.iadd: ir.Ref("+", operator.add), operator.isub: ir.Ref("-", operator.sub)}
 _ZERO = ir.Const(0.0)

@@ -20,7 +20,7 @@ from typing import Any
 
 from ... import ir
 from ...errors import InternalError, UnsupportedError
-from ...frontend.marks import mark_of
+from ...frontend.owners import mark_of
 from ...frontend.resolve import Scope
 from ...ir.facts import fact
 from ...ir.names import Names

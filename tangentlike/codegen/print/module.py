@@ -17,7 +17,7 @@ from .folding import STEP
 from .header import header_lines, types_line
 from .layout import Line, function_lines
 from .printer import Printer
-from .regions import nested_regions
+from .text import nested_regions
 
 
 @dataclass(frozen=True)
