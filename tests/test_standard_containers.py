@@ -32,10 +32,10 @@ def known_by_a_second_name(x):
     return np.sum(r[0])
 
 
-def turned(x):
+def copied(x):
     q = deque([x, np.sin(x)])
-    q.rotate(1)
-    return np.sum(q[0])
+    r = q.copy()
+    return np.sum(r[0])
 
 
 def counted_from_another(x):
@@ -69,7 +69,7 @@ def grows_in_its_loop(x):
     [
         returned,
         known_by_a_second_name,
-        turned,
+        copied,
         counted_from_another,
         entry_made_by_a_test,
         seen_as_what_it_is,
@@ -124,3 +124,26 @@ def put(d, v):
 )
 def test_an_item_replaced_while_another_name_stands_for_it(fn):
     tl.check_grads(fn, (X.copy(),))
+
+
+def added_by_name(x):
+    return np.sum([1.0, x].__add__([x * x])[2])
+
+
+def made_of_keys(x):
+    return np.sum({}.fromkeys("ab", x)["b"] ** 2)
+
+
+def joined_by_name(x):
+    d = {"a": 1.0}
+    e = d.__or__({"b": np.sum(x)})
+    return e["b"] ** 2
+
+
+@pytest.mark.parametrize(
+    "fn", [added_by_name, made_of_keys, joined_by_name], ids=lambda f: f.__name__
+)
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_what_an_unknown_method_of_a_container_does_is_not_guessed(fn, mode):
+    with pytest.raises(tl.UnsupportedError, match="the method `\\w+` is called"):
+        str(tl.autodiff(fn, mode=mode, strict=True).source)

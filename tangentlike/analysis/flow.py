@@ -35,7 +35,10 @@ from .record_types import record_class
 EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
 ASKED = "<asked>"  # the node for what functions that are not known now are given
-_STORING = {"append": 0, "insert": 1, "extend": 0, "update": 0, "setdefault": 1}
+_STORING = {
+    **dict.fromkeys(("append", "appendleft", "extend", "extendleft", "update"), 0),
+    **dict.fromkeys(("insert", "setdefault"), 1),
+}  # methods of containers -> which argument they put in
 _WRITING = frozenset(["fill", "put", "sort", "partition", "itemset", "resize"])  # array methods
 
 

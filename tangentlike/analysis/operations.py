@@ -27,6 +27,8 @@ CONTAINER_METHODS = frozenset(
     + ("get", "items", "keys", "values", "popitem", "setdefault", "update", "reverse")
     + ("appendleft", "extendleft", "popleft")
 )  # methods of lists, dicts and deques that arrays do not have
+# (Any other method of a list, tuple or dict, as `xs.__add__(ys)`, is a call of nobody knows what.)
+_OF_CONTAINERS = CONTAINER_METHODS | {"copy", "sort", "_replace", "_asdict"}
 STORING_METHODS = frozenset(
     ("append", "extend", "insert", "update", "setdefault", "add", "fill", "put", "itemset")
     + ("appendleft", "extendleft")
@@ -55,7 +57,7 @@ def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     base = call.fn.base
     known = kinds.get(base.name) if isinstance(base, ir.Var) else None
     if known is not None and known.form in _CONTAINERS:
-        return True
+        return call.fn.name in _OF_CONTAINERS
     return call.fn.name in CONTAINER_METHODS
 
 

@@ -24,6 +24,7 @@ from ..ir.index import references
 from ..ir.names import Names
 from ..runtime.recent import Recent
 from .attempts import refuse_contents
+from .called_methods import call_methods_by_object
 from .cuts import cuts_made
 from .expressions import expression
 from .flatten import flatten
@@ -141,6 +142,7 @@ def lower(
             scope = replace(scope, imports=imported_names(found.node, function.__globals__))
             for name in scope.imports:
                 known.bound.pop(name, None)
+        call_methods_by_object(found.node, known.bound.keys())
         known.bound.update(dict.fromkeys((*lent, *helpers)))
         listed = mark_of(function, "listed") is not None
         read = read_definition(found, scope, names, known, managers, listed)

@@ -26,6 +26,7 @@ _MOST = 512  # derivatives kept; a program that makes a function in each round f
 Made = tuple[Any, Callable[[], bool]]
 Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str, bool], Made]
 
+_HOLDING = (np.ndarray, np.generic, list, tuple, dict, set)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
 _derive: list[tuple[Derive, Callable[[Any], Any]]] = []
@@ -105,6 +106,10 @@ def unbound(x: Any, name: str = "__call__") -> Unbound:
     """
     if name != "__call__":
         getattr(x, name)
+    owner = getattr(x, "__self__", None)
+    if isinstance(x, types.BuiltinFunctionType) and isinstance(owner, _HOLDING):
+        # (It reads its owner: a derivative for arguments alone would be that of a constant.)
+        raise written_for("a function of Python", x)
     return Unbound(x, name)
 
 

@@ -128,7 +128,40 @@ def item_of_a_list_replaced(x):
     return np.sum(rows[0] * v)
 
 
+def put_in_front(x):
+    q = deque([x * x])
+    q.extendleft([np.sin(x), x[::-1] * 2.0])
+    return np.sum(q[0] * q[1] ** 2 * q[2])
+
+
+def turned(x):
+    q = deque([x, np.sin(x), x * x])
+    q.rotate(-1)
+    q.rotate()
+    q.rotate(4)
+    return np.sum(q[0] * q[1] ** 2 + q[2] ** 3)
+
+
+def turned_while_bounded(x):
+    q = deque(maxlen=2)
+    q.extend([x, np.sin(x), x * x])
+    q.rotate(1)
+    q.extend(v * x for v in (x, np.cos(x)) if v[0] > 0.5)
+    return np.sum(q[0] * q[1] ** 2)
+
+
+def extended_in_place(x):
+    q = deque([x])
+    q += [np.sin(x), x * x]
+    q.insert(1, np.cos(x))
+    return np.sum(q[1] * q[2] ** 2 + q[3])
+
+
 PROGRAMS = [
+    Program(put_in_front, _vector),
+    Program(turned, _vector),
+    Program(turned_while_bounded, _vector),
+    Program(extended_in_place, _vector),
     Program(queue_emptied, _vector),
     Program(both_ends, _vector),
     Program(newest_kept, _vector),

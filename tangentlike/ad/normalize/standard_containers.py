@@ -5,6 +5,9 @@
     q.append(v)                     longer = q + [v]
                                     q = longer[max(len(longer) - q_maxlen, 0):]
     q.appendleft(v)                 q.insert(0, v)        # where there is no maxlen
+    q.extendleft(vs)                items = list(vs); q[:0] = items[::-1]
+    q.rotate(n)                     place = len(q) - n % max(len(q), 1)
+                                    q = q[place:] + q[:place]
     v = q.popleft()                 v = q.pop(0)
     d = defaultdict(list)           d = {}
     xs = d[k]                       if k not in d: d[k] = []
@@ -34,6 +37,7 @@ from .container_calls import IN, NOT
 
 _CLASSES = (deque, defaultdict, Counter, OrderedDict)
 _MAX = ir.Ref("max", max)
+_MOD = ir.Ref("%", operator.mod)
 _LIST = ir.Ref("list", list)
 _DICT = ir.Ref("dict", dict)
 _DEFAULTS: dict[Any, ir.Expr] = {
@@ -91,7 +95,7 @@ def _containers(function: ir.Function, context: Context) -> dict[str, _Container
     for stmt in ir.statements(function.body):
         call = _made(stmt)
         container = None if call is None else _container(call)
-        for name in ir.binds(stmt):
+        for name in () if isinstance(stmt, ir.Update) else ir.binds(stmt):  # (`q += xs` extends)
             before = found.setdefault(name, container)
             if before != container:
                 found[name] = None
@@ -224,10 +228,21 @@ class _Speller(ir.Rewriter):
         if method == "popleft":
             first = ir.Call(ir.Attribute(base, "pop"), (ir.Const(0),), at=call.at)
             return [dataclasses.replace(stmt, value=first)]
+        if method == "rotate":
+            return self.rotated(stmt, base, call.args[0] if call.args else ir.Const(1))
+        if method == "extendleft":
+            out: list[ir.Stmt] = []
+            items = self.named("items", ir.Call(_LIST, call.args, at=call.at), stmt, out)
+            start = ir.Index(base, ir.Slice(None, ir.Const(0)), call.at)
+            turned = ir.Index(items, ir.Slice(None, None, ir.Const(-1)), call.at)
+            return [*out, ir.Store(start, turned, stmt.origin)]
+        if container.is_bounded and method == "extend":
+            return self.bounded(stmt, base, method, ir.Call(_LIST, call.args, at=call.at), container)
         if method not in ("append", "appendleft"):
             return [stmt]
         if container.is_bounded:
-            return self.bounded(stmt, base, method, call.args, container)
+            item = ir.Display("list", call.args)
+            return self.bounded(stmt, base, method, item, container)
         if method == "append":
             return [stmt]
         insert = ir.Attribute(base, "insert")
@@ -239,19 +254,30 @@ class _Speller(ir.Rewriter):
         stmt: ir.Stmt,
         base: ir.Var,
         method: str,
-        items: tuple[ir.Expr, ...],
+        items: ir.Expr,
         container: _Container,
     ) -> list[ir.Stmt]:
-        """An item more at one end, and none too many at the other."""
+        """More items at one end, and none too many at the other."""
         out: list[ir.Stmt] = []
-        item = self.named("item", ir.Display("list", items), stmt, out)
-        both = (base, item) if method == "append" else (item, base)
+        item = self.named("item", items, stmt, out)
+        both = (item, base) if method == "appendleft" else (base, item)
         longer = self.named("longer", ir.Call(ADD, both), stmt, out)
-        if method == "append":
+        if method != "appendleft":
             kept = self.newest(longer, container, stmt, out)
         else:
             kept = ir.Index(longer, ir.Slice(None, ir.Var(container.maxlen)), stmt.origin.place)
         return [*out, ir.Assign(base.name, kept, stmt.origin)]
+
+    def rotated(self, stmt: ir.Stmt, base: ir.Var, by: ir.Expr) -> list[ir.Stmt]:
+        """`q.rotate(n)`: the last n items come first."""
+        out: list[ir.Stmt] = []
+        length = self.named("length", ir.Call(LEN, (base,)), stmt, out)
+        within = ir.Call(_MOD, (by, ir.Call(_MAX, (length, ir.Const(1)))))
+        at = self.named("place", ir.Call(SUB, (length, within)), stmt, out)
+        parts = (ir.Slice(at), ir.Slice(None, at))
+        indices = (ir.Index(base, part, stmt.origin.place) for part in parts)
+        end, start = (self.named("items", index, stmt, out) for index in indices)
+        return [*out, ir.Assign(base.name, ir.Call(ADD, (end, start)), stmt.origin)]
 
     def with_entries(self, stmt: ir.Stmt) -> tuple[list[ir.Stmt], ir.Stmt]:
         """A statement with the entries made beforehand that it reads and that may be missing."""
@@ -320,8 +346,11 @@ def _keys_run_over(loop: ir.For) -> frozenset[tuple[str, str]]:
 
 
 # Methods of a deque that change it; those with a bound may let an item fall out.
-CHANGES = ("append", "appendleft", "pop", "popleft", "extend", "remove", "clear", "reverse")
-_BOUNDED = ("append", "appendleft", "pop", "popleft", "clear")
+CHANGES = (
+    *("append", "appendleft", "pop", "popleft", "extend", "extendleft", "insert"),
+    *("remove", "clear", "reverse", "rotate"),
+)
+_BOUNDED = ("append", "appendleft", "extend", "pop", "popleft", "clear", "rotate")
 _OF_MAPPING = ("items", "keys", "values", "get", "pop")
 _METHODS: dict[type, tuple[str, ...]] = {
     deque: (*CHANGES, "index", "count"),
@@ -359,6 +388,8 @@ class _Uses:
                 return self.method(call)
             case ir.Store(target=ir.Index(ir.Var(self.name), key), value=value):
                 return self.as_key(key) and self.value(value)
+            case ir.Update(ir.Var(self.name), ir.Ref(obj=operator.iadd), value):
+                return "insert" in self.methods and self.value(value)
             case ir.For(iter=iterable):
                 return self.header(iterable) and not self.is_changed(stmt.body)
             case ir.If() | ir.While():

@@ -106,7 +106,7 @@ class _Reading:
     def bound(self, base: ir.Expr, method: str, params: tuple[str, ...]) -> ir.Expr:
         """`partial(energy, system)`."""
         owner = base.name if isinstance(base, ir.Var) else "self"
-        ref = _calling(method, owner, params, self.module)
+        ref = calling(method, owner, params, self.module)
         return ir.Call(PARTIAL, (ref, base))
 
     # ------------------------------------------------------------- how it is called in the end
@@ -196,7 +196,7 @@ def _has_call(cls: type) -> bool:
     return isinstance(inspect.getattr_static(cls, "__call__", None), types.FunctionType)
 
 
-def _calling(method: str, owner: str, params: tuple[str, ...], module: str) -> ir.Ref:
+def calling(method: str, owner: str, params: tuple[str, ...], module: str) -> ir.Ref:
     """`def energy(system, q): return system.energy(q)`."""
     own = owner if owner not in params else f"{owner}_"
     name = method.strip("_")

@@ -37,6 +37,7 @@ from ...ir.names import Names
 from ...rules.iterators import generator_methods_taken
 from ...runtime import asked_of_none
 from ..all_names import all_names
+from .bound_methods import calling
 from .callees import Callees, rough
 from .decided_tests import deciding_names, exactly, without_decided_tests
 from .function_values import is_partial
@@ -55,10 +56,12 @@ from .module_values import functions_of_modules, guarded
 from .object_calls import (
     by_class,
     held_calls_as_reads,
+    is_method_of_arrays,
     made_by_class,
     methods_as_functions,
     methods_by_name,
     of_class,
+    stores_methods,
 )
 from .object_operations import (
     objects_as_lists,
@@ -153,6 +156,7 @@ class Methods:
             known = any(kind.holds_objects for kind in kinds.values())
             function = lowered.function
             asks = known or may_call_methods(function) or calls_untold(function)
+            asks = asks or stores_methods(function)
             if not (asks or (decided and self._calls_deciding(function))):
                 break
             function, named = properties_apart(
@@ -187,6 +191,10 @@ class Methods:
     def bound(self, base: ir.Expr, kind: Kind, name: str) -> ir.Expr | None:
         """The method that `layer.name` is where it is not called, as the partial of a function
         of which nothing is known yet; None where it is no method."""
+        if kind.form in ("array", "value") and is_method_of_arrays(name):
+            if name not in self._made:
+                self._made[name] = calling(name, "array", ("*args", "**kwargs"), __name__).obj
+            return ir.Call(PARTIAL, (ir.Ref(name, self._made[name]), base))
         cls = kind.cls if kind.has_methods else None
         static = None if cls is None else inspect.getattr_static(cls, name, None)
         if isinstance(static, staticmethod) and isinstance(static.__func__, types.FunctionType):

@@ -10,6 +10,8 @@ import operator
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+import numpy as np
+
 from ... import ir
 from ...analysis.constructors import initialiser
 from ...analysis.outer_objects import live
@@ -301,6 +303,20 @@ def methods_by_name(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     gone = set(named).difference(*(ir.reads(stmt) for stmt in ir.statements(body)))
     function = ir.with_body(lowered.function, ir.rewrite(body, unread))
     return dataclasses.replace(lowered, function=function)
+
+
+def is_method_of_arrays(name: str) -> bool:
+    return name[:1] != "_" and callable(getattr(np.ndarray, name, None))
+
+
+def stores_methods(function: ir.Function) -> bool:
+    """Whether a function reads what may be a method of an array, and does not call it there."""
+    return any(
+        isinstance(stmt, ir.Assign)
+        and isinstance(stmt.value, ir.Attribute)
+        and is_method_of_arrays(stmt.value.name)
+        for stmt in ir.statements(function.body)
+    )
 
 
 def methods_as_functions(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,7 +64,7 @@ def write(
     lines = [Line(text) for text in head]
     trees = []
     within = ""
-    for fn in map(nested_regions, module.functions):
+    for fn in map(nested_regions, _by_class(module.functions)):
         owner, dot, own = fn.name.rpartition(".")  # (`Scale.__call__`: a method of a class)
         printed_as = _printed(fn, own)
         tree = to_gast.function(printed_as, bindings.speller(fn.name))
@@ -80,6 +80,14 @@ def write(
     origins = {n: line.origin for n, line in enumerate(lines, 1) if line.origin is not None}
     parsed = verify.parse_back(source, trees)
     return Emitted(source, origins, module, bindings, scopes, parsed, tuple(trees))
+
+
+def _by_class(functions: Iterable[ir.Function]) -> list[ir.Function]:
+    """Functions in order, the methods of a class together where the first of them stands."""
+    groups: dict[str, list[ir.Function]] = {}
+    for fn in functions:
+        groups.setdefault(fn.name.rpartition(".")[0] or f"def {fn.name}", []).append(fn)
+    return [fn for group in groups.values() for fn in group]
 
 
 def _printed(fn: ir.Function, name: str) -> ir.Function:
