@@ -232,12 +232,13 @@ class _Speller(ir.Rewriter):
             return self.rotated(stmt, base, call.args[0] if call.args else ir.Const(1))
         if method == "extendleft":
             out: list[ir.Stmt] = []
-            items = self.named("items", ir.Call(_LIST, call.args, at=call.at), stmt, out)
+            every = self.named("items", ir.Call(_LIST, call.args, at=call.at), stmt, out)
             start = ir.Index(base, ir.Slice(None, ir.Const(0)), call.at)
-            turned = ir.Index(items, ir.Slice(None, None, ir.Const(-1)), call.at)
+            turned = ir.Index(every, ir.Slice(None, None, ir.Const(-1)), call.at)
             return [*out, ir.Store(start, turned, stmt.origin)]
         if container.is_bounded and method == "extend":
-            return self.bounded(stmt, base, method, ir.Call(_LIST, call.args, at=call.at), container)
+            items = ir.Call(_LIST, call.args, at=call.at)
+            return self.bounded(stmt, base, method, items, container)
         if method not in ("append", "appendleft"):
             return [stmt]
         if container.is_bounded:
