@@ -1,4 +1,4 @@
-"""Reverse mode over gradients of programs that write in place: the first one reads copies."""
+"""Reverse mode over gradients of programs that write in place, to the third order."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_product_with_the_hessian(f: Callable[..., Any]) -> None:
     np.testing.assert_allclose(product, tl.hvp(f)(X, v), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("f", one_in(3, [branches, squares, views]), ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", one_in(3, [squares, branches, views]), ids=lambda f: f.__name__)
 def test_third_order(f: Callable[..., Any]) -> None:
     """Each reading of a gradient makes that of the next order readable."""
     v = np.array([0.2, 0.9, -0.5, 0.4])
@@ -168,10 +168,6 @@ def test_third_order(f: Callable[..., Any]) -> None:
     expected = agreement.slope(curvature, (X,), [v])
     ahead = tl.grad(lambda x: np.sum(tl.hvp(f)(x, v=v) * v))(X)
     assert agreement.close(float(ahead @ v), expected, 1e-6)
-    if f is squares:  # (by identity from the second order on)
-        with pytest.raises(tl.UnsupportedError, match="reverse mode is applied three times"):
-            tl.grad(curvature)(X)
-        return
     third = tl.grad(curvature)(X)
     assert agreement.close(float(third @ v), expected, 1e-6)
 

@@ -62,11 +62,8 @@ class Context:
 
     `original` says which of the user's names a renamed web had; `temporaries` are the names that
     lowering and preparation made; `real` says that no complex values occur;
-    `alike` that copies of arguments must lie in memory as these do; `copies` that adjoints read
-    copies of what is written (see `ad.reverse.copied_reads`); `held` are names of what is
-    like what an attribute was before it was assigned (see `copied_reads`), by the attribute and
-    the id of the origin; `shaped` has for a name another one of that shape (`ad.reverse.shapes`);
-    `idle` are names that are known to carry no derivatives.
+    `alike` that copies of arguments must lie in memory as these do; `shaped` has for a name another
+    one of that shape (`ad.reverse.shapes`); `idle` are names known to carry no derivatives.
     """
 
     kinds: dict[str, Kind]
@@ -79,8 +76,6 @@ class Context:
     real: bool = True
     meant: frozenset[str] = frozenset()  # names that the function reads, or gives values that count
     alike: bool = False
-    copies: bool = False
-    held: dict[tuple[ir.Expr, int], str] = field(default_factory=dict)
     shaped: dict[str, str] = field(default_factory=dict)
     idle: frozenset[str] = frozenset()
     _flow: tuple[ir.Function, dict[str, Kind], Flow] | None = field(default=None, repr=False)

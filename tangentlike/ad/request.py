@@ -51,8 +51,7 @@ class Request:
     emitted code to call); `wrt` are names; `bare`: a single gradient is returned by itself;
     `has_complex`: some argument is complex (the derivative then allows for it everywhere);
     `has_foreign`: some argument is an array that is not NumPy's; `structures`: what is known of
-    arguments that hold objects, or dicts with numbers for keys; `copies`: its adjoint reads copies
-    (`transform.reverse.copied_reads`); `inside`: so do those of the derivatives that it calls;
+    arguments that hold objects, or dicts with numbers for keys;
     `exposed`: whoever calls it may write in place what it is given or gives back; `settled`: the
     call tells no more of its arguments; `writes`: whoever calls it sees what it writes, and gives
     and takes adjoints by identity; `strict`: what is refused is refused at once, also where a
@@ -69,8 +68,6 @@ class Request:
     has_complex: bool = False
     has_foreign: bool = False
     structures: tuple[tuple[str, Kind], ...] = ()
-    copies: bool = False
-    inside: bool = False
     exposed: bool = False
     settled: bool = False
     writes: bool = False

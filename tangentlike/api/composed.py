@@ -145,11 +145,6 @@ class Again:
         found = self._derivation.for_foreign
         return replace(self, derive=lambda: found)
 
-    @cached_property
-    def for_reversal(self) -> Again:
-        found = self._derivation.for_reversal
-        return replace(self, derive=lambda: found)
-
     @property
     def for_identity(self) -> Again:
         found = self._derivation.for_identity

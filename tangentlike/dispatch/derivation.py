@@ -395,15 +395,6 @@ class Derivation:
             return self.by_identity
         return self
 
-    @cached_property
-    def for_reversal(self) -> Derivation:
-        """The same derivative, made to be differentiated in reverse mode."""
-        primal, inner = self.primal, self.primal.inner
-        if inner is not None:
-            primal = primal.of(inner.for_reversal)
-        request = replace(self.request, copies=True, inside=True, strict=True)
-        return derivation_of(primal, request)
-
     def for_structures(self, given: Mapping[str, Any]) -> Derivation:
         """The same derivative for arguments of the structures of these."""
         required = structures_of(given)
@@ -822,7 +813,7 @@ _DERIVATIONS = Derivations()
 
 _REQUEST = (
     *("mode", "wrt", "bare", "has_aux", "target"),
-    *("has_complex", "has_foreign", "structures", "copies", "inside", "settled", "strict"),
+    *("has_complex", "has_foreign", "structures", "settled", "strict"),
     *("namespace", "by_identity", "looked_up"),
 )
 

@@ -176,14 +176,12 @@ def _primal_of_other(fn: Any, arity: int | None, literals: dict[str, Any] | None
 
 def emitted_of(
     fn: Any,
-    for_reversal: bool = False,
     for_complex: bool = False,
     for_identity: bool = False,
     looked_up: frozenset[str] = frozenset(),
 ) -> types.FunctionType | None:
     """The emitted function inside one of our derivatives, None for anything else.
 
-    `for_reversal` asks for the variant that reverse mode may follow where it cannot follow this,
     `for_complex` for the one that allows for complex values, `for_identity` for the one that
     reverse mode by identity may follow, `looked_up` for methods that are looked up.
     """
@@ -202,7 +200,6 @@ def emitted_of(
     for method in looked_up:
         inner = inner.looking_up(method)
     inner = inner.for_complex if for_complex else inner
-    inner = inner.for_reversal if for_reversal else inner
     inner = inner.for_identity if for_identity else inner
     note_derivative(inner)
     emitted: types.FunctionType = inner.emitted

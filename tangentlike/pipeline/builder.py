@@ -27,7 +27,6 @@ from ..ad.reverse.by_identity_functions import (
     refuse_writes_by_others,
 )
 from ..ad.reverse.calls import CallConversion
-from ..ad.reverse.copied_reads import copied_reads
 from ..ad.reverse.fields import updates_as_stores
 from ..ad.reverse.functions import Primal, Reverse, called_names, reverse, with_pairs
 from ..ad.reverse.pairs import reverse_pair
@@ -83,19 +82,13 @@ class Builder:
         self,
         book: RuleBook | ForeignBook,
         keeps: bool,
-        copies: bool = False,
-        inside: bool = False,
         has_complex: bool = False,
         reading: Reading = PLAIN_READING,
     ) -> None:
-        self.copies = copies
         self.reading = reading
         self.record = current()
-        self.callees = Callees(
-            self, Names(), reverses=keeps, of_copies=inside, of_complex=has_complex
-        )
-        kept = keeps and not copies
-        self.checkpoints = Checkpoints(self.callees, self._kinds, self._sources_of, kept)
+        self.callees = Callees(self, Names(), reverses=keeps, of_complex=has_complex)
+        self.checkpoints = Checkpoints(self.callees, self._kinds, self._sources_of, keeps)
         self.book: Any = KnownCallees(book, self.callees)
         self.callees.variants.is_operation = self.book.knows
         if reading.objects:
@@ -356,7 +349,6 @@ class Builder:
             set(lowered.temporaries),
             self.real,
             frozenset(n for s in ir.statements(function.body) for n in _meant(s)),
-            copies=self.copies,
         )
 
     def _spelled(
@@ -501,9 +493,6 @@ class Builder:
             varied = functools.partial(context.varied, function, wrt)
             preparation = Preparation(function, facts, aliases, context, varied)
             run.made = prepared = preparation.run()
-            if self.copies:
-                prepared = copied_reads(prepared, wrt, shared, context, preparation.counters)
-                run.made = prepared
             if prepared is not function:
                 sources = context.sources()
                 aliases = analyse_aliases(Sharing(structure(prepared, shared), sources))

@@ -168,59 +168,10 @@ class Asked:
     cuts: Cuts | None = None
 
 
-@dataclass(frozen=True)
-class Form:
-    """A form that a derivative can have: what makes it, and whether it may serve what the forms
-    before it refused. `general`: what it refuses is refused for a better reason than theirs."""
-
-    make: Callable[[Asked], Derived]
-    serves: Callable[[Asked, UnsupportedError], bool]
-    general: bool = True
-
-
-def _by_name(asked: Asked) -> Derived:
-    return _read(asked, asked.request)
-
-
-def _by_identity(asked: Asked) -> Derived:
-    """With the adjoints of memory found by identity."""
-    if asked.inner is not None:
-        asked = replace(asked, function=asked.inner.for_identity.emitted)
-    return _read(asked, replace(asked.request, by_identity=True))
-
-
-def _serves_identity(asked: Asked, refusal: UnsupportedError) -> bool:
-    return _may_find_by_identity(asked, refusal) and not _is_of_derivatives(asked)
-
-
-def _serves_identity_again(asked: Asked, refusal: UnsupportedError) -> bool:
-    return _may_find_by_identity(asked, refusal) and _is_of_derivatives(asked)
-
-
-def _may_find_by_identity(asked: Asked, refusal: UnsupportedError) -> bool:
-    request = asked.request
-    if refusal.needs != "memory" or request.by_identity:
-        return False
-    return not (request.copies or request.inside)
-
-
 def _is_of_derivatives(asked: Asked) -> bool:
     """Whether there are derivatives in it, for which there is another form by name."""
     emitted = asked.function.__code__.co_filename.startswith("<tangentlike")
     return emitted or asked.meanings.of_derivatives
-
-
-def _of_reversible(asked: Asked) -> Derived:
-    """The reverse sweep over derivatives that were made for that."""
-    function = asked.function if asked.inner is None else asked.inner.for_reversal.emitted
-    return _read(replace(asked, function=function), replace(asked.request, inside=True))
-
-
-def _serves_reversible(asked: Asked, refusal: UnsupportedError) -> bool:
-    request = asked.request
-    if request.inside or request.mode in ("tangent", "change"):
-        return False
-    return asked.inner is not None or asked.meanings.of_derivatives
 
 
 def _serves_in_part(asked: Asked, refusal: UnsupportedError) -> bool:
@@ -240,7 +191,7 @@ def _in_part(asked: Asked) -> Derived:
     asked = replace(asked, cuts=cuts)
     while True:
         try:
-            return _first(asked, _FOR_MEMORY)
+            return _whole(asked)
         except InternalError:
             if cuts.made:  # (of what is left of a program nothing more can be said)
                 raise next(iter(cuts.made.values())) from None
@@ -254,32 +205,25 @@ def _in_part(asked: Asked) -> Derived:
                 raise (cuts.always or [refusal])[0] from None
 
 
-# The order in which they are asked for.
-_FOR_MEMORY = (
-    Form(_by_name, lambda asked, refusal: True),
-    Form(_by_identity, _may_find_by_identity),
-)
-_WHOLE = (
-    Form(_by_name, lambda asked, refusal: True),
-    Form(_by_identity, _serves_identity),
-    Form(_of_reversible, _serves_reversible, general=False),
-    Form(_by_identity, _serves_identity_again),
-)
-_FORMS = (*_WHOLE, Form(_in_part, _serves_in_part))
+def _whole(asked: Asked) -> Derived:
+    """The derivative by names, or, where it is memory that refuses that, by identity: what that
+    refuses is refused for a better reason."""
+    try:
+        return _read(asked, asked.request)
+    except UnsupportedError as refusal:
+        if refusal.needs != "memory" or asked.request.by_identity:
+            raise
+        try:
+            return _by_identity(asked)
+        except UnsupportedError as better:
+            raise (refusal if _may_tell(refusal, asked.request) else better) from None
 
 
-def _first(asked: Asked, forms: tuple[Form, ...]) -> Derived:
-    """The derivative in the first of these forms that is not refused."""
-    refused: UnsupportedError | None = None
-    for form in forms:
-        if refused is None or form.serves(asked, refused):
-            try:
-                return form.make(asked)
-            except UnsupportedError as refusal:
-                if refused is None or (form.general and not _may_tell(refused, asked.request)):
-                    refused = refusal
-    assert refused is not None
-    raise refused
+def _by_identity(asked: Asked) -> Derived:
+    """With the adjoints of memory found by identity."""
+    if asked.inner is not None:
+        asked = replace(asked, function=asked.inner.for_identity.emitted)
+    return _read(asked, replace(asked.request, by_identity=True))
 
 
 def _may_tell(refusal: UnsupportedError, request: Request) -> bool:
@@ -292,11 +236,21 @@ def derive(
     request: Request,
     book: RuleBook | None = None,
     inner: Any = None,
-    forms: tuple[Form, ...] = _WHOLE,
+    in_part: bool = False,
 ) -> Derived:
-    """Differentiate a function; raises `UnsupportedError` where all of these forms are refused."""
+    """Differentiate a function as a whole, or `in_part` where that is refused; raises
+    `UnsupportedError` where it cannot be done."""
     with noting() as meanings:
-        return _first(Asked(fn, request, book, inner, meanings), forms)
+        asked = Asked(fn, request, book, inner, meanings)
+        try:
+            return _whole(asked)
+        except UnsupportedError as refusal:
+            if not (in_part and _serves_in_part(asked, refusal)):
+                raise
+            try:
+                return _in_part(asked)
+            except UnsupportedError as better:
+                raise (refusal if _may_tell(refusal, request) else better) from None
 
 
 def derive_in_any_form(
@@ -306,7 +260,7 @@ def derive_in_any_form(
     inner: Any = None,
 ) -> Derived:
     """Differentiate a function, as a whole if that can be done, else in part."""
-    return derive(fn, request, book, inner, _FORMS)
+    return derive(fn, request, book, inner, in_part=True)
 
 
 def _programs(
@@ -427,7 +381,7 @@ def _builder(
     used = default_book() if book is None else book
     keeps = request.mode not in ("tangent", "change")
     used = cast(RuleBook, ForeignBook(used)) if foreign else used
-    build = Builder(used, keeps, request.copies, request.inside, request.has_complex, reading)
+    build = Builder(used, keeps, request.has_complex, reading)
     with build.record.stage("resolved") as run:
         lowered = replace(lowered, function=as_functions(lowered.function))
         read = build.checkpoints.read(lowered, given)
@@ -478,8 +432,6 @@ def _finished(
 ) -> tuple[ir.Function, ...]:
     """The functions as they run (who differentiates them finds sums, which are linear)."""
     made = saved_together(functions, facts)
-    if request.inside:
-        return made
     made = stored_first(made, facts)
     return contracted(made, facts) if request.target == "numpy" else made
 

@@ -25,7 +25,6 @@ from ..ad.normalize.standard_containers import as_lists_and_dicts
 from ..ad.normalize.unknown_objects import changes_as_statements, methods_of_unknown_objects
 from ..ad.normalize.updates import rebind_updates, refuse_changed_containers
 from ..ad.reverse.calls import CallConversion
-from ..ad.reverse.copied_reads import copied_reads
 from ..ad.reverse.fields import updates_as_stores
 from ..ad.reverse.functions import reverse
 from ..ad.reverse.pairs import reverse_pair
@@ -114,7 +113,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "prepared",
         "updates rebound, loops counted, keys named (reverse mode)",
-        passes=(rebind_updates, Preparation.run, copied_reads),
+        passes=(rebind_updates, Preparation.run),
         requires=(*_CALLED, "stores"),
         makes=("prepared",),
         preserves=(*_CALLED, "stores"),

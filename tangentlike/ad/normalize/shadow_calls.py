@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
 from ... import ir, runtime
-from ...errors import UnknownClassError
 from ...ir.facts import fact
 from ...ir.index import references
 from ...ir.kind import Kind
@@ -74,35 +71,11 @@ def _is_inside(call: ir.Call, shadows: set[str]) -> bool:
     return shadow_method(call) == "of" and ir.names_in(call) <= shadows
 
 
-def _refuse_from_tape(function: ir.Function, names: frozenset[str]) -> None:
-    """Refuse the backward function of a gradient by identity, which has its shadow from the tape:
-    adjoints of what a tape holds are not found there."""
-    made = {}
-    for stmt in ir.statements(function.body):
-        match stmt:
-            case ir.Assign(
-                target=str(name), value=ir.Call(ir.Attribute(ir.Var(outer), "of"), args)
-            ):
-                if outer in names and not ir.names_in(args[0]) <= names:
-                    made[name] = stmt.origin.place
-        for part in (part for expr in ir.expressions(stmt) for part in ir.walk(expr)):
-            if isinstance(part, ir.Attribute) and isinstance(part.base, ir.Var):
-                place = made.get(part.base.name)
-                if place is not None and part.name in _METHODS.keys() - vars(np.ndarray).keys():
-                    raise UnknownClassError(  # (the types of a call may lead to names)
-                        "reverse mode is applied three times to a function whose adjoints are "
-                        "found by identity",
-                        place,
-                        "Take one of them in forward mode: tl.hvp, or tl.jvp of a gradient.",
-                    )
-
-
 def as_functions(function: ir.Function) -> ir.Function:
     """A function with the methods of its shadows as functions of them."""
     names = shadow_names(function)
     if not names:
         return function
-    _refuse_from_tape(function, names)
 
     def named(expr: ir.Expr) -> ir.Expr:
         expr = ir.rebuild(expr, named)

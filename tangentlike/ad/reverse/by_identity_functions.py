@@ -25,7 +25,7 @@ from ...errors import UnsupportedError
 from ...ir.kind import UNKNOWN, Kind
 from ..context import BINARY_OF, Context
 from ..loops import sources_of
-from ..normalize.shadow_calls import shadow_method
+from ..normalize.shadow_calls import shadow_method, shadow_names
 from ..normalize.updates import with_listed_items
 from ..specialize.callees import Pair
 from .adjoints import Adjoints, as_value
@@ -423,7 +423,8 @@ def identity_pair(
     answer = ir.Return(None if bare is None else bundle(bars, bare), origin)
     params = (ir.Param(tape), ir.Param(given))
     body = (*unpack, *after, answer)
-    shadows = (given,) if bare is None else ()
+    recorded = shadow_names(primal.function).intersection(taped)
+    shadows = (*((given,) if bare is None else ()), *sorted(recorded))
     place = primal.function.place
     bwd = ir.Function(names[1], params, body, place, empties=(tape,), shadows=shadows)
     return fwd, bwd

@@ -25,8 +25,6 @@ class Costs:
 
     def _free(self, stmt: ir.Assign) -> bool:
         """Aliases, items, attributes, integers and tests: as good as a push."""
-        if self.context.copies and any(map(self.aliases.contents, ir.reads(stmt))):
-            return False  # (what is written would be restored for it)
         match stmt.value:
             case ir.Var() | ir.Index() | ir.Attribute() | ir.Const():
                 return True

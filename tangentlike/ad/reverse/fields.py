@@ -162,8 +162,7 @@ def reverse_store(
         adjoints.assign(own, taken)
     elif given:
         adjoints.contribute(given, taken)
-    held = context.held.get((field, id(stmt.origin)))
-    zero = ir.Call(context.helper("zeros_like"), (field if held is None else ir.Var(held),))
+    zero = ir.Call(context.helper("zeros_like"), (field,))
     adjoints.out.append(ir.Store(entry, zero, adjoints.origin))
     if own:
         adjoints.contribute(given, ir.Var(own))

@@ -21,7 +21,7 @@ from ...analysis.recompute import Recomputed, Rematerialisation
 from ...analysis.regions import Regions
 from ...analysis.saving import Reads, Recording, Saves, content, place_of, statement_needs
 from ...analysis.structure import ROOT, Structure, structure
-from ...errors import UnsupportedError, not_by_names
+from ...errors import UnsupportedError
 from ...ir.kind import UNKNOWN, is_named
 from ...runtime import on_adjoint
 from ..context import Context
@@ -211,14 +211,13 @@ class Reverse:
     def _record(self, tree: ReversedBlock) -> tuple[Saves, Recomputed]:
         aliases = self.primal.aliases
         regions = Regions(self.facts, self.context.kind_of)
-        all_parts = Parts(regions, aliases, self._writes)
-        parts = None if self.context.copies else all_parts
+        parts = Parts(regions, aliases, self._writes)
         reads = self._reads(tree, parts)
         places = reads.places
         costs = Costs(aliases, self.context).predicates()
         recomputed = Rematerialisation(self.facts, aliases, reads, costs, parts, self.apart).run()
         virtual = frozenset(recomputed.names) | self._only_shapes(tree, recomputed, places)
-        restored = self._restored_for_caller(reads)
+        restored = tuple(n for n in self.primal.shared if n not in self.primal.left)
         made = NewlyMade(self.facts, self.context.sources())
         calls = {
             self.facts.number(stmt): self.primal.calls[id(stmt)].written
@@ -227,7 +226,7 @@ class Reverse:
         }
 
         def recorded(restored: tuple[str, ...]) -> Saves:
-            known = (aliases, reads, virtual, self._written, restored, all_parts, made, calls)
+            known = (aliases, reads, virtual, self._written, restored, parts, made, calls)
             return Recording(self.facts, *known).run()
 
         saves = recorded(restored)
@@ -312,18 +311,6 @@ class Reverse:
                 found[self.facts.number(stmt)] = frozenset().union(*map(ir.names_in, exprs))
         return found
 
-    def _restored_for_caller(self, reads: Reads) -> tuple[str, ...]:
-        """The written parameters that must be at the end what they were: all of them, unless no
-        adjoint reads what is written but a copy of it."""
-        if not self.context.copies:
-            return tuple(n for n in self.primal.shared if n not in self.primal.left)
-        found = (reads.entry, reads.exit, reads.headers, reads.tails)
-        needed = frozenset().union(*(names for kept in found for names in kept.values()))
-        for name in self.primal.shared:
-            if needed & content(name, self.primal.aliases):
-                raise not_by_names(self.primal.function.place)  # (read without a copy)
-        return ()
-
     def _written(self, stmt: ir.Stmt) -> tuple[str, ...]:
         """What a statement writes and its reversal restores (a pair's `bwd` restores what it has
         adjoints for)."""
@@ -350,8 +337,6 @@ class Reverse:
             for formal, name in zip(site.pair.written, site.written, strict=True)
             if formal in site.pair.unseen
         }
-        if self.context.copies:  # (it refers to what is written, but nobody looks into that)
-            unseen.update(site.written)
         names = tuple(n for n in names if n not in unseen)
         return frozenset().union(*(content(n, self.primal.aliases) for n in names))
 

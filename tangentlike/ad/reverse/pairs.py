@@ -9,8 +9,6 @@ from __future__ import annotations
 import dataclasses
 
 from ... import ir
-from ...analysis.looking import looked_into
-from ...analysis.memory import element
 from ...errors import InternalError
 from ..context import Context
 from .adjoints import OWNED
@@ -73,15 +71,14 @@ def reverse_pair(
     backward = (*after, answer)
     taped = taped_names(backward, before, primal, {p.name for p in params})
     unpack = unpack_tape(tape, taped, origin)
-    copies, kept = _kept_apart(taped, backward, primal, context)
     end = ir.Return(
-        ir.Display("tuple", (value, ir.Display("tuple", tuple(map(ir.Var, kept))))),
+        ir.Display("tuple", (value, ir.Display("tuple", tuple(map(ir.Var, taped))))),
         result.origin if result is not None else origin,
     )
     head = (*(transform.protect() if protect else ()), *_checks(written, primal, context))
     before = bind_everywhere(before, taped, primal)
     place = primal.function.place
-    body = (*head, *before, *copies, end)
+    body = (*head, *before, end)
     fwd = dataclasses.replace(primal.function, name=names[0], body=body, doc="")
     body = (*unpack, *backward)
     bwd = ir.Function(names[1], tuple(params), body, place, empties=(tape,))
@@ -95,40 +92,6 @@ def _checks(written: tuple[str, ...], primal: Primal, context: Context) -> ir.Bl
     unsure = [n for n in written if context.kind_of(ir.Var(n)).form in ("unknown", "value")]
     check = context.helper("require_mutable") if unsure else None
     return tuple(ir.Do(ir.Call(check, (ir.Var(name),)), origin) for name in unsure if check)
-
-
-def _kept_apart(
-    taped: tuple[str, ...], backward: ir.Block, primal: Primal, context: Context
-) -> tuple[ir.Block, tuple[str, ...]]:
-    """What the tape holds of names that may share memory with written parameters, where adjoints
-    read copies: `state_kept = copy(state)`, or zeros where only the shape is asked. Who writes
-    these parameters then sees that nothing of the tape changes. Stacks and tapes stay what they
-    are."""
-    if not context.copies or not primal.shared:
-        return (), taped
-    aliases = primal.aliases
-    written = {aliases.class_of(n) for p in primal.shared for n in (p, element(p))}
-    tapes = {site.tape for site in primal.calls.values()}
-    own = {n for s in ir.statements(primal.function.body) for n in ir.binds(s)} - tapes
-    if not primal.function.empties:
-        own |= set(primal.function.param_names) - set(primal.shared)
-    looked = frozenset[str]().union(
-        *(looked_into(e) for s in ir.statements(backward) for e in ir.expressions(s))
-    )
-    copies: list[ir.Stmt] = []
-    kept: list[str] = []
-    for name in taped:
-        shares = not written.isdisjoint(map(aliases.class_of, (name, element(name))))
-        if not shares or name not in own:
-            kept.append(name)
-            continue
-        kept.append(context.names.fresh(f"{name}_kept"))
-        context.temporaries.add(kept[-1])
-        context.kinds[kept[-1]] = context.kind_of(ir.Var(name))
-        helper = context.helper("copy" if name in looked else "zeros_like")
-        origin = ir.Origin(primal.function.place, "save")
-        copies.append(ir.Assign(kept[-1], ir.Call(helper, (ir.Var(name),)), origin))
-    return tuple(copies), tuple(kept)
 
 
 def taped_names(

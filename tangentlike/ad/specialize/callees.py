@@ -212,7 +212,6 @@ class Callees:
     builder: Builder | None = None
     names: Names = field(default_factory=Names)
     reverses: bool = True  # whether derivatives are made in reverse mode
-    of_copies: bool = False  # whether derivatives that are called are read as `for_reversal`
     of_complex: bool = False  # whether they are read as `for_complex`
     reads_derivatives: bool = False  # whether any was read
     functions: list[ir.Function] = field(default_factory=list)
@@ -249,9 +248,7 @@ class Callees:
             assert self.builder is not None
             self._keep.append(obj)
             reading = self.builder.reading
-            derivative = emitted_of(
-                obj, self.of_copies, self.of_complex, reading.by_identity, reading.looked_up
-            )
+            derivative = emitted_of(obj, self.of_complex, reading.by_identity, reading.looked_up)
             self.reads_derivatives |= derivative is not None
             plain = derivative or inside_checkpoint(obj) or obj
             found = self.builder.lower(plain)
