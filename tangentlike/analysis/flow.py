@@ -31,6 +31,7 @@ from .operations import (
 )
 from .outputs import outputs
 from .record_types import record_class
+from .shifts import cancelled_extrema
 
 EffectsOf = Callable[[ir.Call], "Effects | None"]
 OUTSIDE = "<outside>"  # the node for objects that belong to the module, not to the function
@@ -107,7 +108,7 @@ def flow_edges(
     >>> flow_edges(program("b = a; c = b"), {}, None).successors
     {'a': ['b'], 'b': ['c']}
     """
-    reader = _Reader(kinds, book, effects)
+    reader = _Reader(kinds, book, effects, cancelled_extrema(function, kinds))
     for stmt in ir.statements(function.body):
         reader.statement(stmt)
     reader.flow.close()
@@ -115,8 +116,15 @@ def flow_edges(
 
 
 class _Reader:
-    def __init__(self, kinds: Mapping[str, Kind], book: Any, effects: EffectsOf | None) -> None:
+    def __init__(
+        self,
+        kinds: Mapping[str, Kind],
+        book: Any,
+        effects: EffectsOf | None,
+        cancelled: frozenset[str] = frozenset(),
+    ) -> None:
         self.flow = Flow()
+        self.cancelled = cancelled
         self.kinds = kinds
         self.book = book
         self.effects = effects
@@ -190,7 +198,8 @@ class _Reader:
         if isinstance(target, tuple) and self._is_dict(value):
             return  # what is unpacked are keys
         names = ir.target_names(target)
-        self._depend(names, value)
+        if not self.cancelled.issuperset(names):
+            self._depend(names, value)
         self._share(target, value)
         if isinstance(value, ir.Call):
             self._effects(value, stmt)

@@ -5,7 +5,7 @@ import numpy as np
 from .. import ir, runtime
 from ..ir.kind import UNKNOWN, Kind
 from ..runtime import making
-from .book import nondifferentiable, rule
+from .book import KindOf, nondifferentiable, rule
 from .kinds_of import (
     argument,
     array_of_rank,
@@ -210,7 +210,16 @@ def geomspace(y, start, stop, num=50, endpoint=True):
     stop_bar = unbroadcast(np.sum(y_bar * conj(y) * along, axis=0) / conj(stop), stop)
 
 
-@rule(np.arange, builder=True, kind=array_of_rank(1, "?"))
+def _arange(call: ir.Call, kind_of: KindOf) -> Kind:
+    """As many entries as there are rows, for `np.arange(len(x))`."""
+    if len(call.args) != 1 or call.kwargs or not kind_of(call.args[0]).integer:
+        return Kind("array", "?", (None,))
+    size = dim(call.args[0], kind_of)
+    known = size >= 0 if isinstance(size, int) else size is not None and "-" not in size
+    return Kind("array", "int", (size if known else None,))
+
+
+@rule(np.arange, builder=True, kind=_arange)
 def arange(call, kind_of):
     """Entries are `start + i * step`; how many there are is locally constant."""
     if len(call.args) < 2:

@@ -10,9 +10,10 @@ import re
 from dataclasses import replace
 
 from .. import ir
-from ..ir.kind import MANY, OTHER, UNKNOWN, Dim, Kind
+from ..ir.kind import MANY, OTHER, UNKNOWN, Dim, Kind, Shape
 from .book import KindOf
 from .decisions import is_literal, literal
+from .kinds_of import broadcast
 
 _KEEPING: dict[ir.Expr, str] = {ir.Const(None): "None", ir.Const(...): "..."}  # take no axis
 TRIMMED = re.compile(r"(?P<whole>.+)-(?P<count>\d+)")
@@ -103,10 +104,33 @@ def _fancy(base: Kind, parts: tuple[ir.Expr, ...], kind_of: KindOf) -> Kind:
         taken = _taken(parts[0], part_kinds[0], kind_of)
         if taken is not None and taken[1] <= len(base.shape):
             return Kind("array", base.dtype, (*taken[0], *base.shape[taken[1] :]))
+    joined = _joined(base, parts, part_kinds)
+    if joined is not None:
+        return Kind("array", base.dtype, joined)
     if any(k.form in ("array", "list") for k in part_kinds):
         return Kind("array", base.dtype)
     has_slice = any(isinstance(p, ir.Slice) for p in parts)
     return Kind("array" if has_slice else "value", base.dtype)
+
+
+def _joined(base: Kind, parts: tuple[ir.Expr, ...], kinds: list[Kind]) -> Shape:
+    """The shape of what arrays of places, side by side, select together (`p[arange(n), labels]`);
+    what else there is are slices."""
+    places = [i for i, part in enumerate(parts) if not isinstance(part, ir.Slice)]
+    first, last = places[0], places[-1] + 1
+    if not isinstance(base.shape, tuple) or len(parts) > len(base.shape):
+        return None
+    if places != list(range(first, last)) or any(parts[i] in _KEEPING for i in places):
+        return None
+    taken = Kind("number", "int", ())
+    for kind in kinds[first:last]:
+        if kind.dtype != "int" or not isinstance(kind.shape, tuple):
+            return None
+        taken = broadcast(taken, kind)
+    if not isinstance(taken.shape, tuple) or not taken.shape:
+        return None
+    around = [sliced(base.shape[i], p) for i, p in enumerate(parts) if isinstance(p, ir.Slice)]
+    return (*around[:first], *taken.shape, *around[first:], *base.shape[len(parts) :])
 
 
 def _taken(part: ir.Expr, kind: Kind, kind_of: KindOf) -> tuple[tuple[Dim, ...], int] | None:
