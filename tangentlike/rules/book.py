@@ -73,7 +73,8 @@ class Rule:
     """The derivative of one operation, stated as a template or made by a builder.
 
     `fn` is the rule function as its author wrote it; it is read, never called, unless
-    `builder` is set: then `fn(call, kind_of)` returns the text of a template for that call.
+    `builder` is set: then `fn(call, kind_of)` returns the text of a template for that call. Where
+    `text` is the template, `fn` only says where its names are looked up.
     `view` says whether the result shares memory with the first argument
     ("no", "view", "maybe"), or that it may where the call has no second operand ("alone"), or
     an argument `copy` ("asked").
@@ -84,6 +85,7 @@ class Rule:
     view: str = "no"
     kind: ResultKind | None = None
     builder: bool = False
+    text: str = ""
 
     @property
     def place(self) -> Place:

@@ -10,6 +10,7 @@ from .. import ir, runtime
 from ..ir.kind import INT, UNKNOWN, Kind
 from .book import KindOf, nondifferentiable, rule
 from .kinds_of import first, integer_elementwise, other, same_as, unknown
+from .tables import linear
 
 # --------------------------------------------------------------------------- dicts
 
@@ -55,27 +56,9 @@ def dict_dot(y, x, d):
     d_bar = dict_bar(y_bar, x)
 
 
-@rule(runtime.dict_bar, kind=same_as(1))
-def dict_bar(y, g, x):
-    y_dot = dict_bar(g_dot, x)
-    g_bar = entries_bar(dict_dot(x, y_bar), g)
-    x_bar = 0
-
-
-@rule(runtime.merged_bar, kind=same_as(1))
-def merged_bar(y, g, a, b):
-    y_dot = merged_bar(g_dot, a, b)
-    g_bar = entries_bar(y_bar, g, b)
-    a_bar = 0
-    b_bar = 0
-
-
-@rule(runtime.entries_bar, kind=same_as(1))
-def entries_bar(y, found, g, b=()):
-    y_dot = entries_bar(found_dot, g, b)
-    found_bar = entries_bar(y_bar, found, b)
-    g_bar = 0
-    b_bar = 0
+linear("dict_bar(g, x)", "entries_bar(dict_dot(x, y_bar), g)", same_as(1))
+linear("merged_bar(g, a, b)", "entries_bar(y_bar, g, b)", same_as(1))
+linear("entries_bar(found, g, b=())", "entries_bar(y_bar, found, b)", same_as(1))
 
 
 # --------------------------------------------------------------------------- lists
@@ -89,17 +72,8 @@ def _list_of_items(call: ir.Call, kind_of: KindOf) -> Kind:
 nondifferentiable(runtime.sorting_order, kind=lambda call, kind_of: Kind("list", "int", item=INT))
 
 
-@rule(runtime.take_items, view="maybe", kind=_list_of_items)
-def take_items(y, xs, order):
-    y_dot = take_items(xs_dot, order)
-    xs_bar = put_items(y_bar, order, xs)
-
-
-@rule(runtime.put_items, kind=same_as(2))
-def put_items(y, g, order, xs):
-    y_dot = put_items(g_dot, order, xs)
-    g_bar = take_items(y_bar, order)
-    xs_bar = 0
+linear("take_items(xs, order)", "put_items(y_bar, order, xs)", _list_of_items, "maybe")
+linear("put_items(g, order, xs)", "take_items(y_bar, order)", same_as(2))
 
 
 def _columns(call: ir.Call, kind_of: KindOf) -> Kind:
@@ -107,23 +81,9 @@ def _columns(call: ir.Call, kind_of: KindOf) -> Kind:
     return Kind("list", item=Kind("list" if whole else "tuple"))
 
 
-@rule(runtime.columns, view="maybe", kind=_columns)
-def columns(y, rows):
-    y_dot = columns(rows_dot)
-    rows_bar = columns_bar(y_bar, rows)
-
-
-@rule(runtime.columns_bar, kind=same_as(1))
-def columns_bar(y, g, rows):
-    y_dot = columns_bar(g_dot, rows)
-    g_bar = column_lists(y_bar)
-    rows_bar = 0
-
-
-@rule(runtime.column_lists, view="maybe", kind=_columns)
-def column_lists(y, rows):
-    y_dot = column_lists(rows_dot)
-    rows_bar = columns_bar(y_bar, rows)
+linear("columns(rows)", "columns_bar(y_bar, rows)", _columns, "maybe")
+linear("columns_bar(g, rows)", "column_lists(y_bar)", same_as(1))
+linear("column_lists(rows)", "columns_bar(y_bar, rows)", _columns, "maybe")
 
 
 @rule(runtime.joined, kind=lambda call, kind_of: Kind("list"))
@@ -146,31 +106,10 @@ def record_like(call, kind_of):
     return "\n".join([head, f"    y_dot = record_like(record{dots})", "    record_bar = 0", *bars])
 
 
-@rule(runtime.saved_attribute, view="maybe", kind=unknown)
-def saved_attribute(y, x, name):
-    y_dot = saved_attribute(x_dot, name)
-    x_bar = saved_attribute_bar(y_bar, x, name)
-
-
-@rule(runtime.saved_attribute_bar, kind=unknown)
-def saved_attribute_bar(y, g, x, name):
-    y_dot = saved_attribute_bar(g_dot, x, name)
-    g_bar = saved_attribute(y_bar, name)
-    x_bar = 0
-
-
-@rule(runtime.record_item, view="maybe", kind=unknown)
-def record_item(y, g, record, place):
-    y_dot = record_item(g_dot, record, place)
-    g_bar = record_item_bar(y_bar, record, place)
-    record_bar = 0
-
-
-@rule(runtime.record_item_bar, kind=unknown)
-def record_item_bar(y, g, record, place):
-    y_dot = record_item_bar(g_dot, record, place)
-    g_bar = record_item(y_bar, record, place)
-    record_bar = 0
+linear("saved_attribute(x, name)", "saved_attribute_bar(y_bar, x, name)", unknown, "maybe")
+linear("saved_attribute_bar(g, x, name)", "saved_attribute(y_bar, name)", unknown)
+linear("record_item(g, record, place)", "record_item_bar(y_bar, record, place)", unknown, "maybe")
+linear("record_item_bar(g, record, place)", "record_item(y_bar, record, place)", unknown)
 
 
 @rule(runtime.replaced, view="maybe", kind=unknown)
@@ -180,11 +119,7 @@ def replaced(y, record, field, value):
     value_bar = getattr(y_bar, field)
 
 
-@rule(runtime.replaced_bar, kind=unknown)
-def replaced_bar(y, g, record, field):
-    y_dot = replaced_bar(g_dot, record, field)
-    g_bar = replaced_bar(y_bar, record, field)
-    record_bar = 0
+linear("replaced_bar(g, record, field)", "replaced_bar(y_bar, record, field)", unknown)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -206,18 +141,8 @@ def copy(y, x):
     x_bar = shallow_dot(y_bar, x)
 
 
-@rule(runtime.deepcopy_dot, kind=first)
-def deepcopy_dot(y, d, x):
-    y_dot = deepcopy_dot(d_dot, x)
-    d_bar = deepcopy_dot(y_bar, x)
-    x_bar = 0
-
-
-@rule(runtime.shallow_dot, view="maybe", kind=first)
-def shallow_dot(y, d, x):
-    y_dot = shallow_dot(d_dot, x)
-    d_bar = shallow_dot(y_bar, x)
-    x_bar = 0
+linear("deepcopy_dot(d, x)", "deepcopy_dot(y_bar, x)", first)
+linear("shallow_dot(d, x)", "shallow_dot(y_bar, x)", first, "maybe")
 
 
 # --------------------------------------------------------------------- fields by their names
@@ -237,31 +162,10 @@ def getattr_(y, x, name):
     x_bar = field_bar(y_bar, x, name)
 
 
-@rule(runtime.field_dot, view="maybe", kind=unknown)
-def field_dot(y, d, x, name):
-    y_dot = field_dot(d_dot, x, name)
-    d_bar = field_bar(y_bar, x, name)
-    x_bar = 0
-
-
-@rule(runtime.field_bar, kind=unknown)
-def field_bar(y, g, x, name):
-    y_dot = field_bar(g_dot, x, name)
-    g_bar = field_dot(y_bar, x, name)
-    x_bar = 0
-
-
-@rule(runtime.named_items, view="maybe", kind=lambda call, kind_of: Kind("dict"))
-def named_items(y, x):
-    y_dot = named_items(x_dot)
-    x_bar = named_items_bar(y_bar, x)
-
-
-@rule(runtime.named_items_bar, kind=unknown)
-def named_items_bar(y, g, x):
-    y_dot = named_items_bar(g_dot, x)
-    g_bar = named_items(y_bar)
-    x_bar = 0
+linear("field_dot(d, x, name)", "field_bar(y_bar, x, name)", unknown, "maybe")
+linear("field_bar(g, x, name)", "field_dot(y_bar, x, name)", unknown)
+linear("named_items(x)", "named_items_bar(y_bar, x)", lambda call, kind_of: Kind("dict"), "maybe")
+linear("named_items_bar(g, x)", "named_items(y_bar)", unknown)
 
 
 @rule(vars, view="maybe", kind=lambda call, kind_of: Kind("dict"))
@@ -270,11 +174,7 @@ def vars_(y, x):
     x_bar = attributes_bar(y_bar, x)
 
 
-@rule(runtime.attributes_bar, kind=unknown)
-def attributes_bar(y, g, x):
-    y_dot = attributes_bar(g_dot, x)
-    g_bar = vars(y_bar)
-    x_bar = 0
+linear("attributes_bar(g, x)", "vars(y_bar)", unknown)
 
 
 # ----------------------------------------------------------------- objects as dicts and tuples
@@ -292,15 +192,5 @@ def astuple(y, x):
     x_bar = unnested_bar(y_bar, x, False)
 
 
-@rule(runtime.unnested, kind=unknown)
-def unnested(y, d, x, named):
-    y_dot = unnested(d_dot, x, named)
-    d_bar = unnested_bar(y_bar, x, named)
-    x_bar = 0
-
-
-@rule(runtime.unnested_bar, kind=unknown)
-def unnested_bar(y, g, x, named):
-    y_dot = unnested_bar(g_dot, x, named)
-    g_bar = unnested(y_bar, x, named)
-    x_bar = 0
+linear("unnested(d, x, named)", "unnested_bar(y_bar, x, named)", unknown)
+linear("unnested_bar(g, x, named)", "unnested(y_bar, x, named)", unknown)

@@ -17,6 +17,7 @@ from .kinds_of import (
     shape_from_argument,
     unknown,
 )
+from .tables import linear
 
 
 def _converted(call, kind_of):
@@ -126,11 +127,7 @@ def contiguous(y, a, dtype=None):
     a_bar = nest_like(reshape_like(uncast(y_bar, y.dtype), a), a)
 
 
-@rule(runtime.nest_like, view="maybe", kind=unknown)
-def nest_like(y, g, nested):
-    y_dot = nest_like(g_dot, nested)
-    g_bar = np.array(y_bar)
-    nested_bar = 0
+linear("nest_like(g, nested)", "np.array(y_bar)", unknown, "maybe")
 
 
 # ----------------------------------------------------------------------- filled, spaced
@@ -244,17 +241,8 @@ def meshgrid(y, *xi, indexing="xy", sparse=False):
 """
 
 
-@rule(runtime.grid_dot, kind=unknown)
-def grid_dot(y, dots, indexing="xy", sparse=False):
-    y_dot = grid_dot(dots_dot, indexing, sparse)
-    dots_bar = ungrid(y_bar, dots, indexing)
-
-
-@rule(runtime.ungrid, kind=unknown)
-def ungrid(y, g, axes, indexing="xy"):
-    y_dot = ungrid(g_dot, axes, indexing)
-    g_bar = grid_dot(y_bar, indexing)
-    axes_bar = 0
+linear("grid_dot(dots, indexing='xy', sparse=False)", "ungrid(y_bar, dots, indexing)", unknown)
+linear("ungrid(g, axes, indexing='xy')", "grid_dot(y_bar, indexing)", unknown)
 
 
 # ------------------------------------------------------------------- constants, by shape

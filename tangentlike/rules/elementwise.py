@@ -7,78 +7,76 @@ import operator
 
 import numpy as np
 
-from .. import ir, runtime
+from .. import ir
 from ..ir.kind import Kind
 from . import kinds_of
 from .book import KindOf, rule
 from .kinds_of import elementwise, float_elementwise, unknown
+from .tables import partials
 
 # ------------------------------------------------------------- exponentials, logarithms
 
 
-@rule(np.exp)
-def exp(y, x):
-    dy_dx = y
-
-
-@rule(np.exp2)
-def exp2(y, x):
-    dy_dx = math.log(2.0) * y
-
-
-@rule(np.expm1)
-def expm1(y, x):
-    dy_dx = y + 1.0
-
-
-@rule(np.log)
-def log(y, x):
-    dy_dx = 1.0 / x
-
-
-@rule(np.log2)
-def log2(y, x):
-    dy_dx = 1.0 / (math.log(2.0) * x)
-
-
-@rule(np.log10)
-def log10(y, x):
-    dy_dx = 1.0 / (math.log(10.0) * x)
-
-
-@rule(np.log1p)
-def log1p(y, x):
-    dy_dx = 1.0 / (1.0 + x)
-
-
-@rule(np.logaddexp)
-def logaddexp(y, a, b):
-    dy_da = exp_of_difference(a, y)
-    dy_db = exp_of_difference(b, y)
-
-
-@rule(np.logaddexp2)
-def logaddexp2(y, a, b):
-    dy_da = exp_of_difference(math.log(2.0) * a, math.log(2.0) * y)
-    dy_db = exp_of_difference(math.log(2.0) * b, math.log(2.0) * y)
+partials(
+    {
+        "np.exp": "y",
+        "np.exp2": "math.log(2.0) * y",
+        "np.expm1": "y + 1.0",
+        "np.log": "1.0 / x",
+        "np.log2": "1.0 / (math.log(2.0) * x)",
+        "np.log10": "1.0 / (math.log(10.0) * x)",
+        "np.log1p": "1.0 / (1.0 + x)",
+        "np.logaddexp(a, b)": ("exp_of_difference(a, y)", "exp_of_difference(b, y)"),
+        "np.logaddexp2(a, b)": (
+            "exp_of_difference(math.log(2.0) * a, math.log(2.0) * y)",
+            "exp_of_difference(math.log(2.0) * b, math.log(2.0) * y)",
+        ),
+        # trigonometry
+        "np.sin": "np.cos(x)",
+        "np.cos": "-np.sin(x)",
+        "np.tan": "1.0 + y * y",
+        "np.arctan": "1.0 / (1.0 + x * x)",
+        "np.sinh": "np.cosh(x)",
+        "np.cosh": "np.sinh(x)",
+        "np.tanh": "1.0 - y * y",
+        "np.arcsinh": "1.0 / np.sqrt(1.0 + x * x)",
+        "np.arctanh": "1.0 / (1.0 - x * x)",
+        "np.sinc": "sinc_derivative(x, 1)",
+        "np.deg2rad": "math.pi / 180.0",
+        "np.radians": "math.pi / 180.0",
+        "np.rad2deg": "180.0 / math.pi",
+        "np.degrees": "180.0 / math.pi",
+        "np.hypot(a, b)": ("ratio_or_zero(a, y)", "ratio_or_zero(b, y)"),
+        # roots, reciprocal
+        "np.sqrt": "0.5 / y",
+        "np.cbrt": "1.0 / (3.0 * y * y)",
+        "np.square": "2.0 * x",
+        "np.reciprocal": "-y * y",
+        # larger, smaller, clip
+        "np.minimum(a, b)": ("greater_share(b, a)", "greater_share(a, b)"),
+        "np.fmax(a, b)": (
+            "np.where(np.isnan(b), 1.0, greater_share(a, b))",
+            "np.where(np.isnan(a), 1.0, greater_share(b, a))",
+        ),
+        "np.fmin(a, b)": (
+            "np.where(np.isnan(b), 1.0, greater_share(b, a))",
+            "np.where(np.isnan(a), 1.0, greater_share(a, b))",
+        ),
+        # remainders and signs
+        "np.fmod(a, b)": ("1.0", "-np.trunc(a / b)"),
+        "np.fabs": "np.sign(x)",
+        "np.heaviside(x, at_zero)": ("0.0", "x == 0"),
+        "np.ldexp(x, exponent)": ("2.0**exponent", "0.0"),
+        "math.ldexp(x, exponent)": ("2.0**exponent", "0.0"),
+        "np.nextafter(x, towards)": ("1.0", "0.0"),
+        # several results in a tuple
+        "np.i0": "bessel_i(1, x)",
+        "bessel_i(order, x)": "0.5 * (bessel_i(order - 1, x) + bessel_i(order + 1, x))",
+    }
+)
 
 
 # ------------------------------------------------------------------------- trigonometry
-
-
-@rule(np.sin)
-def sin(y, x):
-    dy_dx = np.cos(x)
-
-
-@rule(np.cos)
-def cos(y, x):
-    dy_dx = -np.sin(x)
-
-
-@rule(np.tan)
-def tan(y, x):
-    dy_dx = 1.0 + y * y
 
 
 @rule(np.arcsin)
@@ -98,11 +96,6 @@ def arccos(y, x):
         dy_dx = -1.0 / np.sin(y)
 
 
-@rule(np.arctan)
-def arctan(y, x):
-    dy_dx = 1.0 / (1.0 + x * x)
-
-
 @rule(np.arctan2)
 def arctan2(y, a, b):
     r2 = a * a + b * b
@@ -110,79 +103,10 @@ def arctan2(y, a, b):
     dy_db = -ratio_or_zero(a, r2)
 
 
-@rule(np.sinh)
-def sinh(y, x):
-    dy_dx = np.cosh(x)
-
-
-@rule(np.cosh)
-def cosh(y, x):
-    dy_dx = np.sinh(x)
-
-
-@rule(np.tanh)
-def tanh(y, x):
-    dy_dx = 1.0 - y * y
-
-
-@rule(np.arcsinh)
-def arcsinh(y, x):
-    dy_dx = 1.0 / np.sqrt(1.0 + x * x)
-
-
 @rule(np.arccosh)
 def arccosh(y, x):
     # Two roots, because that of x*x - 1 has another branch for complex x.
     dy_dx = 1.0 / (np.sqrt(x - 1.0) * np.sqrt(x + 1.0))
-
-
-@rule(np.arctanh)
-def arctanh(y, x):
-    dy_dx = 1.0 / (1.0 - x * x)
-
-
-@rule(np.sinc)
-def sinc(y, x):
-    dy_dx = sinc_derivative(x, 1)
-
-
-@rule(np.deg2rad, np.radians)
-def radians(y, x):
-    dy_dx = math.pi / 180.0
-
-
-@rule(np.rad2deg, np.degrees)
-def degrees(y, x):
-    dy_dx = 180.0 / math.pi
-
-
-@rule(np.hypot)
-def hypot(y, a, b):
-    dy_da = ratio_or_zero(a, y)
-    dy_db = ratio_or_zero(b, y)
-
-
-# --------------------------------------------------------------------- roots, reciprocal
-
-
-@rule(np.sqrt)
-def sqrt(y, x):
-    dy_dx = 0.5 / y
-
-
-@rule(np.cbrt)
-def cbrt(y, x):
-    dy_dx = 1.0 / (3.0 * y * y)
-
-
-@rule(np.square)
-def square(y, x):
-    dy_dx = 2.0 * x
-
-
-@rule(np.reciprocal)
-def reciprocal(y, x):
-    dy_dx = -y * y
 
 
 # ------------------------------------------------------------------ larger, smaller, clip
@@ -195,24 +119,6 @@ def maximum(y, a, b):
     else:
         dy_da = greater_share(a, b)
     dy_db = greater_share(b, a)
-
-
-@rule(np.minimum)
-def minimum(y, a, b):
-    dy_da = greater_share(b, a)
-    dy_db = greater_share(a, b)
-
-
-@rule(np.fmax)
-def fmax(y, a, b):
-    dy_da = np.where(np.isnan(b), 1.0, greater_share(a, b))
-    dy_db = np.where(np.isnan(a), 1.0, greater_share(b, a))
-
-
-@rule(np.fmin)
-def fmin(y, a, b):
-    dy_da = np.where(np.isnan(b), 1.0, greater_share(b, a))
-    dy_db = np.where(np.isnan(a), 1.0, greater_share(a, b))
 
 
 @rule(np.clip, np.ndarray.clip)
@@ -238,12 +144,6 @@ def clip(y, a, a_min=None, a_max=None):
 # ------------------------------------------------------------------- remainders and signs
 
 
-@rule(np.fmod)
-def fmod(y, a, b):
-    dy_da = 1.0
-    dy_db = -np.trunc(a / b)
-
-
 @rule(np.remainder, operator.mod, operator.imod)
 def remainder(y, a, b):
     dy_da = 1.0
@@ -255,29 +155,6 @@ def copysign(y, a, b):
     # The sign of b decides alone; at a = 0 the derivative is 0, as that of abs.
     dy_da = np.sign(a) * np.copysign(1.0, b)
     dy_db = 0.0
-
-
-@rule(np.fabs)
-def fabs(y, x):
-    dy_dx = np.sign(x)
-
-
-@rule(np.heaviside)
-def heaviside(y, x, at_zero):
-    dy_dx = 0.0
-    dy_dat_zero = x == 0
-
-
-@rule(np.ldexp, math.ldexp)
-def ldexp(y, x, exponent):
-    dy_dx = 2.0**exponent
-    dy_dexponent = 0.0
-
-
-@rule(np.nextafter)
-def nextafter(y, x, towards):
-    dy_dx = 1.0
-    dy_dtowards = 0.0
 
 
 @rule(np.nan_to_num)
@@ -317,16 +194,6 @@ def divmod_(y, a, b):
 def frexp(y, x):
     y_dot = (x_dot * 2.0 ** -y[1], zeros_like(y[1]))
     x_bar = y_bar[0] * 2.0 ** -y[1]
-
-
-@rule(np.i0)
-def i0(y, x):
-    dy_dx = bessel_i(1, x)
-
-
-@rule(runtime.bessel_i)
-def bessel_i(y, order, x):
-    dy_dx = 0.5 * (bessel_i(order - 1, x) + bessel_i(order + 1, x))
 
 
 @rule(np.real_if_close, view="maybe", kind=unknown)

@@ -7,27 +7,15 @@ comes to stand beyond the edges belongs to the entries that the mode put there (
 
 import numpy as np
 
-from .. import runtime
 from .book import Deferred, rule
 from .kinds_of import same_as
+from .tables import linear
 
 scipy = Deferred("scipy")
 
 
-@rule(runtime.with_edges, kind=same_as(0))
-def with_edges(y, x, reach, mode="constant"):
-    y_dot = with_edges(x_dot, reach, mode)
-    x_bar = folded_edges(y_bar, reach, mode)
-    reach_bar = 0
-    mode_bar = 0
-
-
-@rule(runtime.folded_edges, kind=same_as(0))
-def folded_edges(y, x, reach, mode="constant"):
-    y_dot = folded_edges(x_dot, reach, mode)
-    x_bar = with_edges(y_bar, reach, mode)
-    reach_bar = 0
-    mode_bar = 0
+linear("with_edges(x, reach, mode='constant')", "folded_edges(y_bar, reach, mode)", same_as(0))
+linear("folded_edges(x, reach, mode='constant')", "with_edges(y_bar, reach, mode)", same_as(0))
 
 
 @rule("scipy.ndimage.gaussian_filter", kind=same_as(0))

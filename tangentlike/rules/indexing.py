@@ -10,6 +10,7 @@ from ..ir.kind import Kind
 from .book import nondifferentiable, rule
 from .index_kinds import index_kind
 from .kinds_of import array_of_rank, broadcast, integer, same_as, unknown
+from .tables import linear
 
 
 def _any_rank(call, kind_of):
@@ -28,11 +29,11 @@ def take(y, a, indices, axis=None, *, mode="raise"):
     a_bar = untake(y_bar, a, indices, axis, mode)
 
 
-@rule(runtime.untake, kind=same_as(1))
-def untake(y, g, like, indices, axis=None, mode="raise"):
-    y_dot = untake(g_dot, like, indices, axis, mode)
-    g_bar = np.take(y_bar, indices, axis=axis, mode=mode)
-    like_bar = 0
+linear(
+    "untake(g, like, indices, axis=None, mode='raise')",
+    "np.take(y_bar, indices, axis=axis, mode=mode)",
+    same_as(1),
+)
 
 
 def _chosen(call, kind_of):
@@ -42,17 +43,16 @@ def _chosen(call, kind_of):
     return replace(kind_of(call.args[1]), dtype=kind_of(call.args[0]).dtype)
 
 
-@rule(np.take_along_axis, kind=_chosen)
-def take_along_axis(y, arr, indices, axis=-1):
-    y_dot = np.take_along_axis(arr_dot, indices, axis)
-    arr_bar = untake_along_axis(y_bar, arr, indices, axis)
-
-
-@rule(runtime.untake_along_axis, kind=same_as(1))
-def untake_along_axis(y, g, like, indices, axis=-1):
-    y_dot = untake_along_axis(g_dot, like, indices, axis)
-    g_bar = np.take_along_axis(y_bar, indices, axis)
-    like_bar = 0
+linear(
+    "np.take_along_axis(arr, indices, axis=-1)",
+    "untake_along_axis(y_bar, arr, indices, axis)",
+    _chosen,
+)
+linear(
+    "untake_along_axis(g, like, indices, axis=-1)",
+    "np.take_along_axis(y_bar, indices, axis)",
+    same_as(1),
+)
 
 
 def _compressed(call, kind_of):
@@ -79,11 +79,11 @@ def extract(y, condition, arr):
     arr_bar = unselect(y_bar, arr, condition)
 
 
-@rule(runtime.unselect, kind=same_as(1))
-def unselect(y, g, like, mask, axis=None):
-    y_dot = unselect(g_dot, like, mask, axis)
-    g_bar = np.compress(np.ravel(mask), y_bar, axis=axis)
-    like_bar = 0
+linear(
+    "unselect(g, like, mask, axis=None)",
+    "np.compress(np.ravel(mask), y_bar, axis=axis)",
+    same_as(1),
+)
 
 
 # ------------------------------------------------------------------------------ choosing
@@ -154,17 +154,8 @@ def diag(y, v, k=0):
         v_bar = undiag(y_bar, v, k)
 
 
-@rule(runtime.undiag, view="maybe", kind=same_as(1))
-def undiag(y, g, v, k=0):
-    y_dot = undiag(g_dot, v, k)
-    g_bar = np.diag(y_bar, k)
-    v_bar = 0
-
-
-@rule(np.diagflat, kind=array_of_rank(2, "?"))
-def diagflat(y, v, k=0):
-    y_dot = np.diagflat(v_dot, k)
-    v_bar = reshape_like(np.diagonal(y_bar, k), v)
+linear("undiag(g, v, k=0)", "np.diag(y_bar, k)", same_as(1), "maybe")
+linear("np.diagflat(v, k=0)", "reshape_like(np.diagonal(y_bar, k), v)", array_of_rank(2, "?"))
 
 
 def _diagonal(call, kind_of):
@@ -173,10 +164,13 @@ def _diagonal(call, kind_of):
     return Kind("array", kind.dtype, shape)
 
 
-@rule(np.diagonal, np.ndarray.diagonal, view="view", kind=_diagonal)
-def diagonal(y, a, offset=0, axis1=0, axis2=1):
-    y_dot = np.diagonal(a_dot, offset, axis1, axis2)
-    a_bar = undiagonal(y_bar, a, offset, axis1, axis2)
+linear(
+    "np.diagonal(a, offset=0, axis1=0, axis2=1)",
+    "undiagonal(y_bar, a, offset, axis1, axis2)",
+    _diagonal,
+    "view",
+    also=(np.ndarray.diagonal,),
+)
 
 
 @rule("numpy.linalg.diagonal", view="view", kind=_diagonal)
@@ -185,11 +179,11 @@ def linalg_diagonal(y, x, *, offset=0):
     x_bar = undiagonal(y_bar, x, offset, -2, -1)
 
 
-@rule(runtime.undiagonal, kind=same_as(1))
-def undiagonal(y, g, like, offset=0, axis1=0, axis2=1):
-    y_dot = undiagonal(g_dot, like, offset, axis1, axis2)
-    g_bar = np.diagonal(y_bar, offset, axis1, axis2)
-    like_bar = 0
+linear(
+    "undiagonal(g, like, offset=0, axis1=0, axis2=1)",
+    "np.diagonal(y_bar, offset, axis1, axis2)",
+    same_as(1),
+)
 
 
 def _trace(call, kind_of):
@@ -199,10 +193,12 @@ def _trace(call, kind_of):
     return Kind("value", kind.dtype)
 
 
-@rule(np.trace, np.ndarray.trace, kind=_trace)
-def trace(y, a, offset=0, axis1=0, axis2=1):
-    y_dot = np.trace(a_dot, offset, axis1, axis2)
-    a_bar = untrace(y_bar, a, offset, axis1, axis2)
+linear(
+    "np.trace(a, offset=0, axis1=0, axis2=1)",
+    "untrace(y_bar, a, offset, axis1, axis2)",
+    _trace,
+    also=(np.ndarray.trace,),
+)
 
 
 @rule("numpy.linalg.trace", kind=_trace)
@@ -211,11 +207,11 @@ def linalg_trace(y, x, *, offset=0):
     x_bar = untrace(y_bar, x, offset, -2, -1)
 
 
-@rule(runtime.untrace, kind=same_as(1))
-def untrace(y, g, like, offset=0, axis1=0, axis2=1):
-    y_dot = untrace(g_dot, like, offset, axis1, axis2)
-    g_bar = np.trace(y_bar, offset, axis1, axis2)
-    like_bar = 0
+linear(
+    "untrace(g, like, offset=0, axis1=0, axis2=1)",
+    "np.trace(y_bar, offset, axis1, axis2)",
+    same_as(1),
+)
 
 
 def _triangle(call, kind_of):

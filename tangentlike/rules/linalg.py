@@ -11,6 +11,7 @@ from .. import runtime
 from ..ir.kind import Kind
 from .book import rule
 from .kinds_of import equal_sizes, first, promote, unknown
+from .tables import linear
 
 
 def _parts(*lost):
@@ -281,28 +282,20 @@ def cond(y, x, p=None):
 # ------------------------------------- helpers of these rules that are linear in something
 
 
-@rule(runtime.read_triangle, kind=first)
-def read_triangle(y, x, lower=True, hermitian=True):
-    y_dot = read_triangle(x_dot, lower, hermitian=hermitian)
-    x_bar = onto_triangle(y_bar, lower, hermitian=hermitian)
-
-
-@rule(runtime.onto_triangle, kind=first)
-def onto_triangle(y, g, lower=True, hermitian=True):
-    y_dot = onto_triangle(g_dot, lower, hermitian=hermitian)
-    g_bar = read_triangle(y_bar, lower, hermitian=hermitian)
-
-
-@rule(runtime.adjoint_matrix, view="maybe", kind=unknown)
-def adjoint_matrix(y, x):
-    y_dot = adjoint_matrix(x_dot)
-    x_bar = adjoint_matrix(y_bar)
-
-
-@rule(runtime.half_lower, kind=first)
-def half_lower(y, x):
-    y_dot = half_lower(x_dot)
-    x_bar = half_lower(y_bar)
+linear(
+    "read_triangle(x, lower=True, hermitian=True)",
+    "onto_triangle(y_bar, lower, hermitian=hermitian)",
+    first,
+    words="hermitian",
+)
+linear(
+    "onto_triangle(g, lower=True, hermitian=True)",
+    "read_triangle(y_bar, lower, hermitian=hermitian)",
+    first,
+    words="hermitian",
+)
+linear("adjoint_matrix(x)", "adjoint_matrix(y_bar)", unknown, "maybe")
+linear("half_lower(x)", "half_lower(y_bar)", first)
 
 
 @rule(runtime.inverse_of_lower, kind=first)
@@ -311,16 +304,8 @@ def inverse_of_lower(y, x):
     x_bar = -np.tril(swap_last(conj(y)) @ y_bar @ swap_last(conj(y)))
 
 
-@rule(runtime.diagonal_matrix, kind=unknown)
-def diagonal_matrix(y, d):
-    y_dot = diagonal_matrix(d_dot)
-    d_bar = inner_diagonal(y_bar)
-
-
-@rule(runtime.inner_diagonal, kind=unknown)
-def inner_diagonal(y, x):
-    y_dot = inner_diagonal(x_dot)
-    x_bar = diagonal_matrix(y_bar)
+linear("diagonal_matrix(d)", "inner_diagonal(y_bar)", unknown)
+linear("inner_diagonal(x)", "diagonal_matrix(y_bar)", unknown)
 
 
 @rule(runtime.over_gaps, kind=first)
@@ -331,13 +316,5 @@ def over_gaps(y, e, w):
     w_bar = unbroadcast(-ungaps(turned), w)
 
 
-@rule(runtime.gaps, kind=unknown)
-def gaps(y, w):
-    y_dot = gaps(w_dot)
-    w_bar = ungaps(y_bar)
-
-
-@rule(runtime.ungaps, kind=unknown)
-def ungaps(y, g):
-    y_dot = ungaps(g_dot)
-    g_bar = gaps(y_bar)
+linear("gaps(w)", "ungaps(y_bar)", unknown)
+linear("ungaps(g)", "gaps(y_bar)", unknown)

@@ -7,21 +7,47 @@ import math
 from .. import ir
 from .book import KindOf, rule
 from .kinds_of import any_number, number
+from .tables import partials
 
-
-@rule(math.exp, kind=number)
-def exp(y, x):
-    dy_dx = y
-
-
-@rule("math.exp2", kind=number)
-def exp2(y, x):
-    dy_dx = math.log(2.0) * y
-
-
-@rule(math.expm1, kind=number)
-def expm1(y, x):
-    dy_dx = y + 1.0
+partials(
+    {
+        "math.exp": "y",
+        "math.exp2": "math.log(2.0) * y",
+        "math.expm1": "y + 1.0",
+        "math.log2": "1.0 / (math.log(2.0) * x)",
+        "math.log10": "1.0 / (math.log(10.0) * x)",
+        "math.log1p": "1.0 / (1.0 + x)",
+        "math.sqrt": "0.5 / y",
+        "math.cbrt": "1.0 / (3.0 * y * y)",
+        # trigonometry
+        "math.sin": "math.cos(x)",
+        "math.cos": "-math.sin(x)",
+        "math.tan": "1.0 + y * y",
+        "math.asin": "1.0 / math.sqrt(1.0 - x * x)",
+        "math.acos": "-1.0 / math.sqrt(1.0 - x * x)",
+        "math.atan": "1.0 / (1.0 + x * x)",
+        "math.sinh": "math.cosh(x)",
+        "math.cosh": "math.sinh(x)",
+        "math.tanh": "1.0 - y * y",
+        "math.asinh": "1.0 / math.sqrt(1.0 + x * x)",
+        "math.acosh": "1.0 / math.sqrt(x * x - 1.0)",
+        "math.atanh": "1.0 / (1.0 - x * x)",
+        "math.radians": "math.pi / 180.0",
+        "math.degrees": "180.0 / math.pi",
+        # signs, distances, sums
+        "math.copysign(a, b)": ("math.copysign(a != 0.0, a) * math.copysign(1.0, b)", "0.0"),
+        "math.fmod(a, b)": ("1.0", "-math.trunc(a / b)"),
+        "math.remainder(a, b)": ("1.0", "-round((a - y) / b)"),
+        "math.nextafter(x, towards)": ("1.0", "0.0"),
+        "math.fma(a, b, c)": ("b", "a", "1.0"),
+        # special functions
+        "math.erf": "2.0 / math.sqrt(math.pi) * math.exp(-x * x)",
+        "math.erfc": "-2.0 / math.sqrt(math.pi) * math.exp(-x * x)",
+        "math.gamma": "y * polygamma(0, x)",
+        "math.lgamma": "polygamma(0, x)",
+    },
+    kind=number,
+)
 
 
 @rule(math.log, builder=True, kind=number)
@@ -33,31 +59,6 @@ def log(call: ir.Call, kind_of: KindOf) -> str:
         "    dy_dx = 1.0 / (math.log(base) * x)\n"
         "    dy_dbase = -(y / (math.log(base) * base))\n"
     )
-
-
-@rule(math.log2, kind=number)
-def log2(y, x):
-    dy_dx = 1.0 / (math.log(2.0) * x)
-
-
-@rule(math.log10, kind=number)
-def log10(y, x):
-    dy_dx = 1.0 / (math.log(10.0) * x)
-
-
-@rule(math.log1p, kind=number)
-def log1p(y, x):
-    dy_dx = 1.0 / (1.0 + x)
-
-
-@rule(math.sqrt, kind=number)
-def sqrt(y, x):
-    dy_dx = 0.5 / y
-
-
-@rule("math.cbrt", kind=number)
-def cbrt(y, x):
-    dy_dx = 1.0 / (3.0 * y * y)
 
 
 @rule(math.pow, kind=number)
@@ -72,81 +73,11 @@ def power(y, x, p):
 # ------------------------------------------------------------------------- trigonometry
 
 
-@rule(math.sin, kind=number)
-def sin(y, x):
-    dy_dx = math.cos(x)
-
-
-@rule(math.cos, kind=number)
-def cos(y, x):
-    dy_dx = -math.sin(x)
-
-
-@rule(math.tan, kind=number)
-def tan(y, x):
-    dy_dx = 1.0 + y * y
-
-
-@rule(math.asin, kind=number)
-def asin(y, x):
-    dy_dx = 1.0 / math.sqrt(1.0 - x * x)
-
-
-@rule(math.acos, kind=number)
-def acos(y, x):
-    dy_dx = -1.0 / math.sqrt(1.0 - x * x)
-
-
-@rule(math.atan, kind=number)
-def atan(y, x):
-    dy_dx = 1.0 / (1.0 + x * x)
-
-
 @rule(math.atan2, kind=number)
 def atan2(y, a, b):
     r2 = a * a + b * b
     dy_da = ratio_or_zero(b, r2)
     dy_db = -ratio_or_zero(a, r2)
-
-
-@rule(math.sinh, kind=number)
-def sinh(y, x):
-    dy_dx = math.cosh(x)
-
-
-@rule(math.cosh, kind=number)
-def cosh(y, x):
-    dy_dx = math.sinh(x)
-
-
-@rule(math.tanh, kind=number)
-def tanh(y, x):
-    dy_dx = 1.0 - y * y
-
-
-@rule(math.asinh, kind=number)
-def asinh(y, x):
-    dy_dx = 1.0 / math.sqrt(1.0 + x * x)
-
-
-@rule(math.acosh, kind=number)
-def acosh(y, x):
-    dy_dx = 1.0 / math.sqrt(x * x - 1.0)
-
-
-@rule(math.atanh, kind=number)
-def atanh(y, x):
-    dy_dx = 1.0 / (1.0 - x * x)
-
-
-@rule(math.radians, kind=number)
-def radians(y, x):
-    dy_dx = math.pi / 180.0
-
-
-@rule(math.degrees, kind=number)
-def degrees(y, x):
-    dy_dx = 180.0 / math.pi
 
 
 # ---------------------------------------------------------------- signs, distances, sums
@@ -156,30 +87,6 @@ def degrees(y, x):
 def fabs(y, x):
     # copysign of 1 or 0: the derivative at 0 is 0.
     dy_dx = math.copysign(x != 0.0, x)
-
-
-@rule(math.copysign, kind=number)
-def copysign(y, a, b):
-    dy_da = math.copysign(a != 0.0, a) * math.copysign(1.0, b)
-    dy_db = 0.0
-
-
-@rule(math.fmod, kind=number)
-def fmod(y, a, b):
-    dy_da = 1.0
-    dy_db = -math.trunc(a / b)
-
-
-@rule(math.remainder, kind=number)
-def remainder(y, a, b):
-    dy_da = 1.0
-    dy_db = -round((a - y) / b)
-
-
-@rule(math.nextafter, kind=number)
-def nextafter(y, x, towards):
-    dy_dx = 1.0
-    dy_dtowards = 0.0
 
 
 @rule(math.hypot, builder=True, kind=number)
@@ -218,31 +125,4 @@ def sumprod(y, p, q):
     q_bar = scale_items(y_bar, p)
 
 
-@rule("math.fma", kind=number)
-def fma(y, a, b, c):
-    dy_da = b
-    dy_db = a
-    dy_dc = 1.0
-
-
 # -------------------------------------------------------------------- special functions
-
-
-@rule(math.erf, kind=number)
-def erf(y, x):
-    dy_dx = 2.0 / math.sqrt(math.pi) * math.exp(-x * x)
-
-
-@rule(math.erfc, kind=number)
-def erfc(y, x):
-    dy_dx = -2.0 / math.sqrt(math.pi) * math.exp(-x * x)
-
-
-@rule(math.gamma, kind=number)
-def gamma(y, x):
-    dy_dx = y * polygamma(0, x)
-
-
-@rule(math.lgamma, kind=number)
-def lgamma(y, x):
-    dy_dx = polygamma(0, x)

@@ -11,6 +11,7 @@ from .. import ir
 from ..ir.kind import FLOAT, UNKNOWN, Kind
 from .book import KindOf, rule
 from .kinds_of import broadcast, elementwise, first
+from .tables import linear
 
 # --------------------------------------------------------------------------- arithmetic
 
@@ -119,28 +120,10 @@ def _scalar_type(call: ir.Call, kind_of: KindOf) -> Kind:
     return Kind("number" if kind.form == "number" else "value", dtype, kind.shape)
 
 
-@rule(np.float64, kind=_scalar_type)
-def float64(y, x=0.0):
-    y_dot = np.float64(x_dot)
-    x_bar = unbroadcast(y_bar, x)
-
-
-@rule(np.float32, kind=_scalar_type)
-def float32(y, x=0.0):
-    y_dot = np.float32(x_dot)
-    x_bar = unbroadcast(y_bar, x)
-
-
-@rule(np.complex128, kind=_scalar_type)
-def complex128(y, x=0.0):
-    y_dot = np.complex128(x_dot)
-    x_bar = unbroadcast(y_bar, x)
-
-
-@rule(np.complex64, kind=_scalar_type)
-def complex64(y, x=0.0):
-    y_dot = np.complex64(x_dot)
-    x_bar = unbroadcast(y_bar, x)
+linear("np.float64(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type)
+linear("np.float32(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type)
+linear("np.complex128(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type)
+linear("np.complex64(x=0.0)", "unbroadcast(y_bar, x)", _scalar_type)
 
 
 @rule(list, tuple, view="maybe", kind=_list)

@@ -18,6 +18,7 @@ from .kinds_of import (
     same_as,
     unknown,
 )
+from .tables import linear
 
 # ----------------------------------------------------------------------- sums and means
 
@@ -328,10 +329,7 @@ def diff(y, a, n=1, axis=-1):
         a_bar = undiff(y_bar, a, n, axis)
 
 
-@rule(np.ediff1d, kind=array_of_rank(1, "?"))
-def ediff1d(y, ary):
-    y_dot = np.ediff1d(ary_dot)
-    ary_bar = reshape_like(undiff(y_bar, np.ravel(ary)), ary)
+linear("np.ediff1d(ary)", "reshape_like(undiff(y_bar, np.ravel(ary)), ary)", array_of_rank(1, "?"))
 
 
 @rule(np.gradient, kind=unknown)
@@ -414,20 +412,8 @@ def histogram(y, a, bins=10, range=None, density=None, weights=None):
         weights_bar = unhistogram(y_bar[0], a, y[1])
 
 
-@rule(runtime.weight_in_bins, kind=array_of_rank(1))
-def weight_in_bins(y, weights, a, edges):
-    y_dot = weight_in_bins(weights_dot, a, edges)
-    weights_bar = unhistogram(y_bar, a, edges)
-    a_bar = 0
-    edges_bar = 0
-
-
-@rule(runtime.unhistogram, kind=same_as(1))
-def unhistogram(y, g, a, edges):
-    y_dot = unhistogram(g_dot, a, edges)
-    g_bar = weight_in_bins(y_bar, a, edges)
-    a_bar = 0
-    edges_bar = 0
+linear("weight_in_bins(weights, a, edges)", "unhistogram(y_bar, a, edges)", array_of_rank(1))
+linear("unhistogram(g, a, edges)", "weight_in_bins(y_bar, a, edges)", same_as(1))
 
 
 # --------------------------------------------------------------- covariance, correlation
@@ -532,47 +518,24 @@ def add_reduceat(y, array, indices, axis=0, dtype=None):
         array_bar = unreduceat(y_bar, array, indices, axis)
 
 
-@rule(runtime.unreduceat, kind=same_as(1))
-def unreduceat(y, g, like, indices, axis=0):
-    y_dot = unreduceat(g_dot, like, indices, axis)
-    g_bar = np.add.reduceat(y_bar, indices, axis=axis)
-    like_bar = 0
+linear(
+    "unreduceat(g, like, indices, axis=0)", "np.add.reduceat(y_bar, indices, axis=axis)", same_as(1)
+)
 
 
 # ---------------------------------------- helpers of these rules, linear in what comes in
 
 
-@rule(runtime.unreduce, view="maybe", kind=same_as(1))
-def unreduce(y, g, like, axis=None, keepdims=False):
-    y_dot = unreduce(g_dot, like, axis, keepdims)
-    g_bar = np.sum(y_bar, axis=axis, keepdims=keepdims)
-    like_bar = 0
-
-
-@rule(runtime.kept, view="view", kind=unknown)
-def kept(y, g, axis=None, keepdims=False):
-    y_dot = kept(g_dot, axis, keepdims)
-    g_bar = reshape_like(y_bar, g)
-
-
-@rule(runtime.deviations, kind=first)
-def deviations(y, x, axis=None, where=True):
-    y_dot = deviations(x_dot, axis, where)
-    x_bar = deviations(y_bar, axis, where)
-
-
-@rule(runtime.uncumsum, kind=same_as(1))
-def uncumsum(y, g, like, axis=None):
-    y_dot = uncumsum(g_dot, like, axis)
-    g_bar = np.cumsum(y_bar, axis=axis)
-    like_bar = 0
-
-
-@rule(runtime.undiff, kind=same_as(1))
-def undiff(y, g, x, n=1, axis=-1):
-    y_dot = undiff(g_dot, x, n, axis)
-    g_bar = np.diff(y_bar, n=n, axis=axis)
-    x_bar = 0
+linear(
+    "unreduce(g, like, axis=None, keepdims=False)",
+    "np.sum(y_bar, axis=axis, keepdims=keepdims)",
+    same_as(1),
+    "maybe",
+)
+linear("kept(g, axis=None, keepdims=False)", "reshape_like(y_bar, g)", unknown, "view")
+linear("deviations(x, axis=None, where=True)", "deviations(y_bar, axis, where)", first)
+linear("uncumsum(g, like, axis=None)", "np.cumsum(y_bar, axis=axis)", same_as(1))
+linear("undiff(g, x, n=1, axis=-1)", "np.diff(y_bar, n=n, axis=axis)", same_as(1))
 
 
 @rule(runtime.spaced_gradient, kind=unknown)
@@ -588,27 +551,20 @@ def gradient_bar(y, g, x, spacing=(), axis=None, edge_order=1):
     x_bar = 0
 
 
-@rule(runtime.align_weights, view="maybe", kind=unknown)
-def align_weights(y, weights, x, axis=None):
-    y_dot = align_weights(weights_dot, x, axis)
-    weights_bar = unalign_weights(y_bar, weights, x, axis)
-    x_bar = 0
-
-
-@rule(runtime.unalign_weights, view="maybe", kind=unknown)
-def unalign_weights(y, g, weights, x, axis=None):
-    y_dot = unalign_weights(g_dot, weights, x, axis)
-    g_bar = align_weights(y_bar, x, axis)
-    weights_bar = 0
-    x_bar = 0
-
-
-@rule(runtime.unbincount, kind=same_as(2))
-def unbincount(y, g, x, weights):
-    y_dot = unbincount(g_dot, x, weights)
-    g_bar = np.bincount(np.ravel(x), weights=np.ravel(y_bar), minlength=len(g))
-    x_bar = 0
-    weights_bar = 0
+linear(
+    "align_weights(weights, x, axis=None)",
+    "unalign_weights(y_bar, weights, x, axis)",
+    unknown,
+    "maybe",
+)
+linear(
+    "unalign_weights(g, weights, x, axis=None)", "align_weights(y_bar, x, axis)", unknown, "maybe"
+)
+linear(
+    "unbincount(g, x, weights)",
+    "np.bincount(np.ravel(x), weights=np.ravel(y_bar), minlength=len(g))",
+    same_as(2),
+)
 
 
 # Piecewise constant, or a count.

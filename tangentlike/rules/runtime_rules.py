@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from .. import ir, runtime
 from ..ir.kind import OTHER, UNKNOWN, Kind
 from ..runtime import schedules
 from .book import KindOf, nondifferentiable, rule
 from .kinds_of import elementwise, first, integer, other, same_as, unknown
+from .tables import linear, partials
 
 # ----------------------------------------------------------------------- shape of adjoints
 
 
-@rule(runtime.unbroadcast, view="maybe", kind=same_as(1))
-def unbroadcast(y, g, like):
-    y_dot = unbroadcast(g_dot, like)
-    g_bar = broadcast_like(y_bar, g)
-    like_bar = 0
+linear("unbroadcast(g, like)", "broadcast_like(y_bar, g)", same_as(1), "maybe")
 
 
 @rule(runtime.require_real, view="maybe", kind=same_as(0))
@@ -25,11 +20,7 @@ def require_real(y, x):
     dy_dx = 1.0
 
 
-@rule(runtime.broadcast_like, view="maybe", kind=same_as(1))
-def broadcast_like(y, g, x):
-    y_dot = broadcast_like(g_dot, x)
-    g_bar = unbroadcast(y_bar, g)
-    x_bar = 0
+linear("broadcast_like(g, x)", "unbroadcast(y_bar, g)", same_as(1), "maybe")
 
 
 nondifferentiable(runtime.zeros_like, runtime.ones_like, runtime.shared_zeros, kind=same_as(0))
@@ -44,32 +35,10 @@ def on_adjoint(y, x, fn):
     fn_bar = 0
 
 
-@rule(runtime.part_like, kind=same_as(1))
-def part_like(y, part, value):
-    y_dot = part_like(part_dot, value)
-    part_bar = broadcast_like(y_bar, part)
-    value_bar = 0
-
-
-@rule(runtime.fitting, view="maybe", kind=same_as(0))
-def fitting(y, g, x_bar):
-    y_dot = fitting(g_dot, x_bar)
-    g_bar = y_bar
-    x_bar_bar = 0
-
-
-@rule(runtime.adjoint_of_real, view="maybe", kind=same_as(1))
-def adjoint_of_real(y, g, like):
-    y_dot = adjoint_of_real(g_dot, like)
-    g_bar = unbroadcast(np.real(y_bar), g)
-    like_bar = 0
-
-
-@rule(runtime.adjoint_of_imag, kind=same_as(1))
-def adjoint_of_imag(y, g, like):
-    y_dot = adjoint_of_imag(g_dot, like)
-    g_bar = unbroadcast(np.imag(y_bar), g)
-    like_bar = 0
+linear("part_like(part, value)", "broadcast_like(y_bar, part)", same_as(1))
+linear("fitting(g, x_bar)", "y_bar", same_as(0), "maybe")
+linear("adjoint_of_real(g, like)", "unbroadcast(np.real(y_bar), g)", same_as(1), "maybe")
+linear("adjoint_of_imag(g, like)", "unbroadcast(np.imag(y_bar), g)", same_as(1))
 
 
 @rule(runtime.mirrored_view, view="maybe", kind=first)
@@ -87,42 +56,21 @@ def mirrored_view(y, view, base, like, like_base):
 nondifferentiable(runtime.greater_share, kind=elementwise)
 
 
-@rule(runtime.reciprocal_or_zero)
-def reciprocal_or_zero(y, x):
-    dy_dx = -(y * y)
-
-
-@rule(runtime.ratio_or_zero)
-def ratio_or_zero(y, a, b):
-    dy_da = reciprocal_or_zero(b)
-    dy_db = -(y * reciprocal_or_zero(b))
-
-
-@rule(runtime.log_or_zero)
-def log_or_zero(y, x):
-    dy_dx = reciprocal_or_zero(x)
-
-
-@rule(runtime.power_slope)
-def power_slope(y, x, p):
-    dy_dx = p * power_slope(x, p - 1.0)
-    dy_dp = x ** (p - 1.0) + y * log_or_zero(x)
-
-
-@rule(runtime.exp_of_difference)
-def exp_of_difference(y, a, b):
-    dy_da = y
-    dy_db = -y
+partials(
+    {
+        "reciprocal_or_zero": "-(y * y)",
+        "ratio_or_zero(a, b)": ("reciprocal_or_zero(b)", "-(y * reciprocal_or_zero(b))"),
+        "log_or_zero": "reciprocal_or_zero(x)",
+        "power_slope(x, p)": ("p * power_slope(x, p - 1.0)", "x ** (p - 1.0) + y * log_or_zero(x)"),
+        "exp_of_difference(a, b)": ("y", "-y"),
+        "polygamma(order, x)": "polygamma(order + 1, x)",
+    }
+)
 
 
 @rule(runtime.sinc_derivative)
 def sinc_derivative(y, x, order):
     dy_dx = sinc_derivative(x, order + 1)
-
-
-@rule(runtime.polygamma)
-def polygamma(y, order, x):
-    dy_dx = polygamma(order + 1, x)
 
 
 # -------------------------------------------------------------------- items of sequences
@@ -142,25 +90,9 @@ def scale_items(y, g, weights):
     weights_bar = scale_items(g, y_bar)
 
 
-@rule(runtime.sum_items_bar, kind=same_as(1))
-def sum_items_bar(y, g, xs):
-    y_dot = sum_items_bar(g_dot, xs)
-    g_bar = sum(y_bar)
-    xs_bar = 0
-
-
-@rule(runtime.add_repeats, kind=same_as(1))
-def add_repeats(y, g, xs):
-    y_dot = add_repeats(g_dot, xs)
-    g_bar = repeat_items(y_bar, g)
-    xs_bar = 0
-
-
-@rule(runtime.repeat_items, kind=same_as(1))
-def repeat_items(y, g, xs):
-    y_dot = repeat_items(g_dot, xs)
-    g_bar = add_repeats(y_bar, g)
-    xs_bar = 0
+linear("sum_items_bar(g, xs)", "sum(y_bar)", same_as(1))
+linear("add_repeats(g, xs)", "repeat_items(y_bar, g)", same_as(1))
+linear("repeat_items(g, xs)", "add_repeats(y_bar, g)", same_as(1))
 
 
 @rule(runtime.items_into, view="maybe", kind=unknown)
@@ -170,24 +102,9 @@ def items_into(y, x, value):
     x_bar = 0
 
 
-@rule(runtime.live_items, view="maybe", kind=unknown)
-def live_items(y, x):
-    y_dot = live_items(x_dot)
-    x_bar = join_items(y_bar, x)
-
-
-@rule(runtime.join_items, view="maybe", kind=same_as(1))
-def join_items(y, parts, x):
-    y_dot = join_items(parts_dot, x)
-    parts_bar = parted_items(y_bar, parts)
-    x_bar = 0
-
-
-@rule(runtime.parted_items, view="maybe", kind=same_as(1))
-def parted_items(y, g, parts):
-    y_dot = parted_items(g_dot, parts)
-    g_bar = join_items(y_bar, g)
-    parts_bar = 0
+linear("live_items(x)", "join_items(y_bar, x)", unknown, "maybe")
+linear("join_items(parts, x)", "parted_items(y_bar, parts)", same_as(1), "maybe")
+linear("parted_items(g, parts)", "join_items(y_bar, g)", same_as(1), "maybe")
 
 
 @rule(runtime.products_of_others, kind=same_as(0))
@@ -224,25 +141,14 @@ def accumulate(y, a, b):
     b_bar = y_bar
 
 
-@rule(runtime.copy, kind=first)
-def copy(y, x):
-    y_dot = copy(x_dot)
-    x_bar = y_bar
+linear("copy(x)", "y_bar", first)
 
 
 # ------------------------------------------------------------------ writes and selections
 
 
-@rule(runtime.own, kind=first)
-def own(y, x):
-    y_dot = own(x_dot)
-    x_bar = y_bar
-
-
-@rule(runtime.contents, view="maybe", kind=unknown)
-def contents(y, x):
-    y_dot = contents(x_dot)
-    x_bar = y_bar
+linear("own(x)", "y_bar", first)
+linear("contents(x)", "y_bar", unknown, "maybe")
 
 
 @rule(runtime.saved_item, view="maybe", kind=unknown)

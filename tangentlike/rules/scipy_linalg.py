@@ -6,6 +6,7 @@ from .. import runtime
 from ..ir.kind import Kind
 from .book import Deferred, nondifferentiable, rule
 from .kinds_of import first, perhaps_complex, promoted, same_as, unknown
+from .tables import linear
 
 scipy = Deferred("scipy")
 
@@ -91,10 +92,9 @@ def solve_triangular(y, a, b, trans=0, lower=False, unit_diagonal=False, *, chec
         b_bar = seed
 
 
-@rule(runtime.triangle, kind=first)
-def triangle(y, x, lower=False, unit_diagonal=False):
-    y_dot = triangle(x_dot, lower, unit_diagonal)
-    x_bar = triangle(y_bar, lower, unit_diagonal)
+linear(
+    "triangle(x, lower=False, unit_diagonal=False)", "triangle(y_bar, lower, unit_diagonal)", first
+)
 
 
 @rule("scipy.linalg.solve_banded", kind=unknown)
@@ -239,10 +239,7 @@ def norm(y, a, ord=None, axis=None, keepdims=False):
 # ---------------------------------------- helpers of these rules, linear in what comes in
 
 
-@rule(runtime.banded_transpose, kind=first)
-def banded_transpose(y, ab, l_and_u):
-    y_dot = banded_transpose(ab_dot, l_and_u)
-    ab_bar = banded_transpose(y_bar, swapped_pair(l_and_u))
+linear("banded_transpose(ab, l_and_u)", "banded_transpose(y_bar, swapped_pair(l_and_u))", first)
 
 
 @rule(runtime.banded_product, kind=same_as(1))

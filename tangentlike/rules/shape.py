@@ -22,6 +22,7 @@ from .kinds_of import (
     transpose,
     unknown,
 )
+from .tables import linear
 
 
 def _any_rank(call, kind_of):
@@ -173,18 +174,8 @@ def flatten(y, a, order="C"):
         a_bar = unravel_as(y_bar, a, order)
 
 
-@rule(runtime.ravel_as, view="maybe", kind=_vector)
-def ravel_as(y, g, a, order):
-    y_dot = ravel_as(g_dot, a, order)
-    g_bar = unravel_as(y_bar, a, order)
-    a_bar = 0
-
-
-@rule(runtime.unravel_as, view="maybe", kind=same_as(1))
-def unravel_as(y, g, a, order):
-    y_dot = unravel_as(g_dot, a, order)
-    g_bar = ravel_as(y_bar, a, order)
-    a_bar = 0
+linear("ravel_as(g, a, order)", "unravel_as(y_bar, a, order)", _vector, "maybe")
+linear("unravel_as(g, a, order)", "ravel_as(y_bar, a, order)", same_as(1), "maybe")
 
 
 nondifferentiable(runtime.order_of)
@@ -242,40 +233,40 @@ def matrix_transpose(y, x):
     x_bar = np.swapaxes(y_bar, -1, -2)
 
 
-@rule(runtime.swap_last, view="maybe", kind=_same_rank_unknown_order)
-def swap_last(y, x):
-    y_dot = swap_last(x_dot)
-    x_bar = swap_last(y_bar)
-
-
-@rule(np.swapaxes, np.ndarray.swapaxes, view="view", kind=_same_rank_unknown_order)
-def swapaxes(y, a, axis1, axis2):
-    y_dot = np.swapaxes(a_dot, axis1, axis2)
-    a_bar = np.swapaxes(y_bar, axis1, axis2)
-
-
-@rule(np.moveaxis, view="view", kind=_same_rank_unknown_order)
-def moveaxis(y, a, source, destination):
-    y_dot = np.moveaxis(a_dot, source, destination)
-    a_bar = np.moveaxis(y_bar, destination, source)
-
-
-@rule(np.rollaxis, view="view", kind=_same_rank_unknown_order)
-def rollaxis(y, a, axis, start=0):
-    y_dot = np.rollaxis(a_dot, axis, start)
-    a_bar = unroll_axis(y_bar, axis, start)
-
-
-@rule(runtime.unroll_axis, view="view", kind=_same_rank_unknown_order)
-def unroll_axis(y, g, axis, start=0):
-    y_dot = unroll_axis(g_dot, axis, start)
-    g_bar = np.rollaxis(y_bar, axis, start)
-
-
-@rule(np.squeeze, np.ndarray.squeeze, view="view", kind=_any_rank)
-def squeeze(y, a, axis=None):
-    y_dot = np.squeeze(a_dot, axis=axis)
-    a_bar = reshape_like(y_bar, a)
+linear("swap_last(x)", "swap_last(y_bar)", _same_rank_unknown_order, "maybe")
+linear(
+    "np.swapaxes(a, axis1, axis2)",
+    "np.swapaxes(y_bar, axis1, axis2)",
+    _same_rank_unknown_order,
+    "view",
+    also=(np.ndarray.swapaxes,),
+)
+linear(
+    "np.moveaxis(a, source, destination)",
+    "np.moveaxis(y_bar, destination, source)",
+    _same_rank_unknown_order,
+    "view",
+)
+linear(
+    "np.rollaxis(a, axis, start=0)",
+    "unroll_axis(y_bar, axis, start)",
+    _same_rank_unknown_order,
+    "view",
+)
+linear(
+    "unroll_axis(g, axis, start=0)",
+    "np.rollaxis(y_bar, axis, start)",
+    _same_rank_unknown_order,
+    "view",
+)
+linear(
+    "np.squeeze(a, axis=None)",
+    "reshape_like(y_bar, a)",
+    _any_rank,
+    "view",
+    also=(np.ndarray.squeeze,),
+    words="axis",
+)
 
 
 def _expanded(call, kind_of):
@@ -288,10 +279,7 @@ def _expanded(call, kind_of):
     return Kind("array", kind.dtype, (None,) * (kind.rank + count))
 
 
-@rule(np.expand_dims, view="view", kind=_expanded)
-def expand_dims(y, a, axis):
-    y_dot = np.expand_dims(a_dot, axis)
-    a_bar = reshape_like(y_bar, a)
+linear("np.expand_dims(a, axis)", "reshape_like(y_bar, a)", _expanded, "view")
 
 
 def _at_least(rank):
@@ -308,29 +296,10 @@ def _at_least(rank):
     return kind
 
 
-@rule(np.atleast_1d, view="maybe", kind=_at_least(1))
-def atleast_1d(y, a):
-    y_dot = np.atleast_1d(a_dot)
-    a_bar = reshape_like(y_bar, a)
-
-
-@rule(np.atleast_2d, view="maybe", kind=_at_least(2))
-def atleast_2d(y, a):
-    y_dot = np.atleast_2d(a_dot)
-    a_bar = reshape_like(y_bar, a)
-
-
-@rule(np.atleast_3d, view="maybe", kind=_at_least(3))
-def atleast_3d(y, a):
-    y_dot = np.atleast_3d(a_dot)
-    a_bar = reshape_like(y_bar, a)
-
-
-@rule(runtime.reshape_like, view="maybe", kind=same_as(1))
-def reshape_like(y, g, like):
-    y_dot = reshape_like(g_dot, like)
-    g_bar = reshape_like(y_bar, g)
-    like_bar = 0
+linear("np.atleast_1d(a)", "reshape_like(y_bar, a)", _at_least(1), "maybe")
+linear("np.atleast_2d(a)", "reshape_like(y_bar, a)", _at_least(2), "maybe")
+linear("np.atleast_3d(a)", "reshape_like(y_bar, a)", _at_least(3), "maybe")
+linear("reshape_like(g, like)", "reshape_like(y_bar, g)", same_as(1), "maybe")
 
 
 # ---------------------------------------------------------------------------- broadcasting
@@ -341,10 +310,7 @@ def _broadcast_shape(call, kind_of):
     return Kind("array", kind_of(call.args[0]).dtype, shape_given(shape, kind_of))
 
 
-@rule(np.broadcast_to, view="view", kind=_broadcast_shape)
-def broadcast_to(y, array, shape):
-    y_dot = np.broadcast_to(array_dot, shape)
-    array_bar = unbroadcast(y_bar, array)
+linear("np.broadcast_to(array, shape)", "unbroadcast(y_bar, array)", _broadcast_shape, "view")
 
 
 @rule(np.broadcast_arrays, view="view", kind=unknown)
@@ -396,41 +362,12 @@ def hstack(y, tup, *, dtype=None, casting="same_kind"):
         tup_bar = split_like(uncast(y_bar, dtype), tup, hstack_axis(tup))
 
 
-@rule(np.dstack, kind=lambda call, kind_of: Kind("array"))
-def dstack(y, tup):
-    y_dot = np.dstack(tup_dot)
-    tup_bar = split_like(y_bar, tup, 2)
-
-
-@rule(np.column_stack, kind=array_of_rank(2, "?"))
-def column_stack(y, tup):
-    y_dot = np.column_stack(tup_dot)
-    tup_bar = split_like(y_bar, tup, 1)
-
-
-@rule(runtime.row_join, kind=lambda call, kind_of: Kind("array"))
-def row_join(y, parts):
-    y_dot = row_join(parts_dot)
-    parts_bar = split_like(y_bar, parts, 0)
-
-
-@rule(runtime.column_join, kind=lambda call, kind_of: Kind("array"))
-def column_join(y, parts):
-    y_dot = column_join(parts_dot)
-    parts_bar = split_like(y_bar, parts, -1)
-
-
-@rule(np.block, kind=lambda call, kind_of: Kind("array"))
-def block(y, arrays):
-    y_dot = np.block(arrays_dot)
-    arrays_bar = unblock(y_bar, arrays)
-
-
-@rule(runtime.unblock, view="maybe", kind=unknown)
-def unblock(y, g, blocks):
-    y_dot = unblock(g_dot, blocks)
-    g_bar = np.block(y_bar)
-    blocks_bar = 0
+linear("np.dstack(tup)", "split_like(y_bar, tup, 2)", lambda call, kind_of: Kind("array"))
+linear("np.column_stack(tup)", "split_like(y_bar, tup, 1)", array_of_rank(2, "?"))
+linear("row_join(parts)", "split_like(y_bar, parts, 0)", lambda call, kind_of: Kind("array"))
+linear("column_join(parts)", "split_like(y_bar, parts, -1)", lambda call, kind_of: Kind("array"))
+linear("np.block(arrays)", "unblock(y_bar, arrays)", lambda call, kind_of: Kind("array"))
+linear("unblock(g, blocks)", "np.block(y_bar)", unknown, "maybe")
 
 
 @rule(np.append, kind=lambda call, kind_of: Kind("array"))
@@ -448,46 +385,21 @@ def insert(y, arr, obj, values, axis=None):
     values_bar = inserted(y_bar, arr, obj, values, axis)
 
 
-@rule(np.delete, kind=lambda call, kind_of: Kind("array"))
-def delete(y, arr, obj, axis=None):
-    y_dot = np.delete(arr_dot, obj, axis=axis)
-    arr_bar = delete_rest(y_bar, arr, obj, axis)
-
-
-@rule(runtime.insert_rest, kind=same_as(1))
-def insert_rest(y, g, arr, obj, axis=None):
-    y_dot = insert_rest(g_dot, arr, obj, axis)
-    g_bar = np.insert(y_bar, obj, 0.0, axis=axis)
-    arr_bar = 0
-
-
-@rule(runtime.inserted, kind=same_as(3))
-def inserted(y, g, arr, obj, values, axis=None):
-    y_dot = inserted(g_dot, arr, obj, values, axis)
-    g_bar = np.insert(np.zeros_like(arr), obj, y_bar, axis=axis)
-    arr_bar = 0
-    values_bar = 0
-
-
-@rule(runtime.delete_rest, kind=same_as(1))
-def delete_rest(y, g, arr, obj, axis=None):
-    y_dot = delete_rest(g_dot, arr, obj, axis)
-    g_bar = np.delete(y_bar, obj, axis=axis)
-    arr_bar = 0
-
-
-@rule(runtime.split_like, view="maybe", kind=unknown)
-def split_like(y, g, parts, axis=0):
-    y_dot = split_like(g_dot, parts, axis)
-    g_bar = join_like(y_bar, g, axis)
-    parts_bar = 0
-
-
-@rule(runtime.join_like, kind=same_as(1))
-def join_like(y, pieces, g, axis=0):
-    y_dot = join_like(pieces_dot, g, axis)
-    pieces_bar = split_like(y_bar, pieces, axis)
-    g_bar = 0
+linear(
+    "np.delete(arr, obj, axis=None)",
+    "delete_rest(y_bar, arr, obj, axis)",
+    lambda call, kind_of: Kind("array"),
+    words="axis",
+)
+linear("insert_rest(g, arr, obj, axis=None)", "np.insert(y_bar, obj, 0.0, axis=axis)", same_as(1))
+linear(
+    "inserted(g, arr, obj, values, axis=None)",
+    "np.insert(np.zeros_like(arr), obj, y_bar, axis=axis)",
+    same_as(3),
+)
+linear("delete_rest(g, arr, obj, axis=None)", "np.delete(y_bar, obj, axis=axis)", same_as(1))
+linear("split_like(g, parts, axis=0)", "join_like(y_bar, g, axis)", unknown, "maybe")
+linear("join_like(pieces, g, axis=0)", "split_like(y_bar, pieces, axis)", same_as(1))
 
 
 def _rows(call, kind_of):
@@ -496,10 +408,7 @@ def _rows(call, kind_of):
     return Kind("list" if ours else "tuple")
 
 
-@rule(runtime.unstack, "numpy.unstack", view="view", kind=_rows)
-def unstack(y, x, axis=0):
-    y_dot = unstack(x_dot, axis)
-    x_bar = np.stack(y_bar, axis=axis)
+linear("unstack(x, axis=0)", "np.stack(y_bar, axis=axis)", _rows, "view", also=("numpy.unstack",))
 
 
 # ------------------------------------------------------------------------------- splitting
@@ -542,75 +451,39 @@ def split(y, ary, indices_or_sections, axis=0):
     ary_bar = np.concatenate(y_bar, axis=axis)
 
 
-@rule(np.hsplit, view="view", kind=_pieces(1))
-def hsplit(y, ary, indices_or_sections):
-    y_dot = np.hsplit(ary_dot, indices_or_sections)
-    ary_bar = np.concatenate(y_bar, axis=0 if ary.ndim == 1 else 1)
-
-
-@rule(np.vsplit, view="view", kind=_pieces(0))
-def vsplit(y, ary, indices_or_sections):
-    y_dot = np.vsplit(ary_dot, indices_or_sections)
-    ary_bar = np.concatenate(y_bar)
-
-
-@rule(np.dsplit, view="view", kind=_pieces(2))
-def dsplit(y, ary, indices_or_sections):
-    y_dot = np.dsplit(ary_dot, indices_or_sections)
-    ary_bar = np.concatenate(y_bar, axis=2)
+linear(
+    "np.hsplit(ary, indices_or_sections)",
+    "np.concatenate(y_bar, axis=0 if ary.ndim == 1 else 1)",
+    _pieces(1),
+    "view",
+)
+linear("np.vsplit(ary, indices_or_sections)", "np.concatenate(y_bar)", _pieces(0), "view")
+linear("np.dsplit(ary, indices_or_sections)", "np.concatenate(y_bar, axis=2)", _pieces(2), "view")
 
 
 # -------------------------------------------------------------- repeating, turning, padding
 
 
-@rule(np.tile, kind=lambda call, kind_of: Kind("array", kind_of(call.args[0]).dtype))
-def tile(y, A, reps):
-    y_dot = np.tile(A_dot, reps)
-    A_bar = untile(y_bar, A, reps)
-
-
-@rule(runtime.untile, kind=same_as(1))
-def untile(y, g, like, reps):
-    y_dot = untile(g_dot, like, reps)
-    g_bar = np.tile(y_bar, reps)
-    like_bar = 0
-
-
-@rule(np.repeat, np.ndarray.repeat, kind=lambda call, kind_of: Kind("array"))
-def repeat(y, a, repeats, axis=None):
-    y_dot = np.repeat(a_dot, repeats, axis=axis)
-    a_bar = unrepeat(y_bar, a, repeats, axis)
-
-
-@rule(runtime.unrepeat, kind=same_as(1))
-def unrepeat(y, g, like, repeats, axis=None):
-    y_dot = unrepeat(g_dot, like, repeats, axis)
-    g_bar = np.repeat(y_bar, repeats, axis=axis)
-    like_bar = 0
-
-
-@rule(np.flip, view="view", kind=first)
-def flip(y, m, axis=None):
-    y_dot = np.flip(m_dot, axis)
-    m_bar = np.flip(y_bar, axis)
-
-
-@rule(np.fliplr, view="view", kind=first)
-def fliplr(y, m):
-    y_dot = np.fliplr(m_dot)
-    m_bar = np.fliplr(y_bar)
-
-
-@rule(np.flipud, view="view", kind=first)
-def flipud(y, m):
-    y_dot = np.flipud(m_dot)
-    m_bar = np.flipud(y_bar)
-
-
-@rule(np.rot90, view="view", kind=_same_rank_unknown_order)
-def rot90(y, m, k=1, axes=(0, 1)):
-    y_dot = np.rot90(m_dot, k, axes)
-    m_bar = np.rot90(y_bar, -k, axes)
+linear(
+    "np.tile(A, reps)",
+    "untile(y_bar, A, reps)",
+    lambda call, kind_of: Kind("array", kind_of(call.args[0]).dtype),
+)
+linear("untile(g, like, reps)", "np.tile(y_bar, reps)", same_as(1))
+linear(
+    "np.repeat(a, repeats, axis=None)",
+    "unrepeat(y_bar, a, repeats, axis)",
+    lambda call, kind_of: Kind("array"),
+    also=(np.ndarray.repeat,),
+    words="axis",
+)
+linear("unrepeat(g, like, repeats, axis=None)", "np.repeat(y_bar, repeats, axis=axis)", same_as(1))
+linear("np.flip(m, axis=None)", "np.flip(y_bar, axis)", first, "view")
+linear("np.fliplr(m)", "np.fliplr(y_bar)", first, "view")
+linear("np.flipud(m)", "np.flipud(y_bar)", first, "view")
+linear(
+    "np.rot90(m, k=1, axes=(0, 1))", "np.rot90(y_bar, -k, axes)", _same_rank_unknown_order, "view"
+)
 
 
 @rule(np.roll, kind=first)
@@ -632,24 +505,14 @@ def pad(y, array, pad_width, mode="constant", *, constant_values=0):
         array_bar = unpad(y_bar, array, pad_width, mode)
 
 
-@rule(runtime.unpad, view="maybe", kind=same_as(1))
-def unpad(y, g, like, pad_width, mode="constant"):
-    y_dot = unpad(g_dot, like, pad_width, mode)
-    g_bar = np.pad(y_bar, pad_width, mode=mode)
-    like_bar = 0
-
-
-@rule(np.resize, kind=lambda call, kind_of: Kind("array"))
-def resize(y, a, new_shape):
-    y_dot = np.resize(a_dot, new_shape)
-    a_bar = unresize(y_bar, a)
-
-
-@rule(runtime.unresize, kind=same_as(1))
-def unresize(y, g, like):
-    y_dot = unresize(g_dot, like)
-    g_bar = np.resize(y_bar, np.shape(g))
-    like_bar = 0
+linear(
+    "unpad(g, like, pad_width, mode='constant')",
+    "np.pad(y_bar, pad_width, mode=mode)",
+    same_as(1),
+    "maybe",
+)
+linear("np.resize(a, new_shape)", "unresize(y_bar, a)", lambda call, kind_of: Kind("array"))
+linear("unresize(g, like)", "np.resize(y_bar, np.shape(g))", same_as(1))
 
 
 @rule(np.trim_zeros, view="view", kind=array_of_rank(1, "?"))
@@ -658,24 +521,18 @@ def trim_zeros(y, filt, trim="fb"):
     filt_bar = untrim(y_bar, filt, trim)
 
 
-@rule(np.lib.stride_tricks.sliding_window_view, view="view", kind=unknown)
-def sliding_window_view(y, x, window_shape, axis=None):
-    y_dot = np.lib.stride_tricks.sliding_window_view(x_dot, window_shape, axis)
-    x_bar = unslide(y_bar, x, window_shape, axis)
-
-
-@rule(runtime.untrim, kind=same_as(1))
-def untrim(y, g, x, trim="fb"):
-    y_dot = untrim(g_dot, x, trim)
-    g_bar = y_bar[trimmed(x, trim)]
-    x_bar = 0
-
-
-@rule(runtime.unslide, kind=same_as(1))
-def unslide(y, g, like, window_shape, axis=None):
-    y_dot = unslide(g_dot, like, window_shape, axis)
-    g_bar = np.lib.stride_tricks.sliding_window_view(y_bar, window_shape, axis)
-    like_bar = 0
+linear(
+    "np.lib.stride_tricks.sliding_window_view(x, window_shape, axis=None)",
+    "unslide(y_bar, x, window_shape, axis)",
+    unknown,
+    "view",
+)
+linear("untrim(g, x, trim='fb')", "y_bar[trimmed(x, trim)]", same_as(1))
+linear(
+    "unslide(g, like, window_shape, axis=None)",
+    "np.lib.stride_tricks.sliding_window_view(y_bar, window_shape, axis)",
+    same_as(1),
+)
 
 
 # ------------------------------------------------------------------------ copies and casts
@@ -703,11 +560,7 @@ def astype(y, x, dtype, order="K", casting="unsafe", subok=True, copy=True):
     x_bar = cast_like(uncast(y_bar, dtype), x)
 
 
-@rule(runtime.cast_like, view="maybe", kind=same_as(1))
-def cast_like(y, g, like):
-    y_dot = cast_like(g_dot, like)
-    g_bar = cast_like(y_bar, g)
-    like_bar = 0
+linear("cast_like(g, like)", "cast_like(y_bar, g)", same_as(1), "maybe")
 
 
 @rule(runtime.uncast, view="maybe", kind=first)

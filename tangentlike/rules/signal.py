@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .. import runtime
 from .book import Deferred, rule
 from .kinds_of import promoted, same_as, unknown
+from .tables import linear
 
 scipy = Deferred("scipy")
 
@@ -20,21 +20,13 @@ def convolve(y, in1, in2, mode="full"):
     in2_bar = cast_like(scipy.signal.convolve(whole, np.flip(conj(in1)), "valid"), in2)
 
 
-@rule(runtime.uncropped, kind=unknown)
-def uncropped(y, g, in1, in2, mode="full"):
-    y_dot = uncropped(g_dot, in1, in2, mode)
-    g_bar = cropped(y_bar, g, in1, in2, mode)
-    in1_bar = 0
-    in2_bar = 0
-
-
-@rule(runtime.cropped, view="view", kind=same_as(1))
-def cropped(y, whole, g, in1, in2, mode="full"):
-    y_dot = cropped(whole_dot, g, in1, in2, mode)
-    whole_bar = uncropped(y_bar, in1, in2, mode)
-    g_bar = 0
-    in1_bar = 0
-    in2_bar = 0
+linear("uncropped(g, in1, in2, mode='full')", "cropped(y_bar, g, in1, in2, mode)", unknown)
+linear(
+    "cropped(whole, g, in1, in2, mode='full')",
+    "uncropped(y_bar, in1, in2, mode)",
+    same_as(1),
+    "view",
+)
 
 
 # Where a * y = b * x (products of polynomials in the delay), so have the changes

@@ -6,13 +6,13 @@ other special functions take them from SciPy when a program that uses it is diff
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 
-from .book import Deferred, nondifferentiable, rule
+from .book import Deferred, ResultKind, nondifferentiable, rule
 from .kinds_of import elementwise, reduction
+from .tables import partials
 
 scipy = Deferred("scipy")
 
@@ -22,64 +22,65 @@ def _complex(call, kind_of):
     return replace(elementwise(call, kind_of), dtype="complex")
 
 
-@rule("scipy.special.expit")
-def expit(y, x):
-    dy_dx = y * (1.0 - y)
+def _special(table: Mapping[str, str | Sequence[str]], kind: ResultKind | None = None) -> None:
+    """The rules of functions of `scipy.special`, which is `special` in their derivatives."""
+    named = {}
+    for operation, slopes in table.items():
+        names, bracket, params = operation.partition("(")
+        key = ", ".join(f"scipy.special.{name}" for name in names.split(", ")) + bracket + params
+        each = (slopes,) if isinstance(slopes, str) else slopes
+        named[key] = [slope.replace("special.", "scipy.special.") for slope in each]
+    partials(named, kind)
 
 
-@rule("scipy.special.logit")
-def logit(y, x):
-    dy_dx = 1.0 / (x * (1.0 - x))
-
-
-@rule("scipy.special.log_expit")
-def log_expit(y, x):
-    dy_dx = 1.0 - np.exp(y)
-
-
-@rule("scipy.special.erf")
-def erf(y, x):
-    dy_dx = 2.0 / math.sqrt(math.pi) * np.exp(-x * x)
-
-
-@rule("scipy.special.erfc")
-def erfc(y, x):
-    dy_dx = -(2.0 / math.sqrt(math.pi) * np.exp(-x * x))
-
-
-@rule("scipy.special.erfinv")
-def erfinv(y, x):
-    dy_dx = math.sqrt(math.pi) / 2.0 * np.exp(y * y)
-
-
-@rule("scipy.special.erfcinv")
-def erfcinv(y, x):
-    dy_dx = -(math.sqrt(math.pi) / 2.0 * np.exp(y * y))
-
-
-@rule("scipy.special.ndtr")
-def ndtr(y, x):
-    dy_dx = np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
-
-
-@rule("scipy.special.log_ndtr")
-def log_ndtr(y, x):
-    dy_dx = np.exp(-0.5 * x * x - y) / math.sqrt(2.0 * math.pi)
-
-
-@rule("scipy.special.gammaln", "scipy.special.loggamma")
-def gammaln(y, x):
-    dy_dx = scipy.special.digamma(x)
-
-
-@rule("scipy.special.gamma")
-def gamma(y, x):
-    dy_dx = y * scipy.special.digamma(x)
-
-
-@rule("scipy.special.rgamma")
-def rgamma(y, x):
-    dy_dx = -y * scipy.special.digamma(x)
+_special(
+    {
+        "expit": "y * (1.0 - y)",
+        "logit": "1.0 / (x * (1.0 - x))",
+        "log_expit": "1.0 - np.exp(y)",
+        "erf": "2.0 / math.sqrt(math.pi) * np.exp(-x * x)",
+        "erfc": "-(2.0 / math.sqrt(math.pi) * np.exp(-x * x))",
+        "erfinv": "math.sqrt(math.pi) / 2.0 * np.exp(y * y)",
+        "erfcinv": "-(math.sqrt(math.pi) / 2.0 * np.exp(y * y))",
+        "ndtr": "np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)",
+        "log_ndtr": "np.exp(-0.5 * x * x - y) / math.sqrt(2.0 * math.pi)",
+        "gammaln, loggamma": "special.digamma(x)",
+        "gamma": "y * special.digamma(x)",
+        "rgamma": "-y * special.digamma(x)",
+        "digamma, psi": "special.polygamma(1, x)",
+        "polygamma(n, x)": "special.polygamma(n + 1, x)",
+        "beta(a, b)": (
+            "y * (special.digamma(a) - special.digamma(a + b))",
+            "y * (special.digamma(b) - special.digamma(a + b))",
+        ),
+        "betaln(a, b)": (
+            "special.digamma(a) - special.digamma(a + b)",
+            "special.digamma(b) - special.digamma(a + b)",
+        ),
+        "gammainc(a, x)": "np.exp((a - 1.0) * np.log(x) - x - special.gammaln(a))",
+        "gammaincc(a, x)": "-np.exp((a - 1.0) * np.log(x) - x - special.gammaln(a))",
+        "betainc(a, b, x)": "np.exp((a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) "
+        "- special.betaln(a, b))",
+        "xlogy(a, b)": ("log_or_zero(b)", "ratio_or_zero(a, b)"),
+        "xlog1py(a, b)": ("np.log1p(b)", "a / (1.0 + b)"),
+        "entr": "-log_or_zero(x) - 1.0",
+        "softplus": "1.0 - np.exp(-y)",
+        # Bessel functions
+        "i0": "special.i1(x)",
+        "i1": "0.5 * (special.i0(x) + special.iv(2, x))",
+        "j0": "-special.j1(x)",
+        "y0": "-special.y1(x)",
+        "j1": "0.5 * (special.jv(0, x) - special.jv(2, x))",
+        "y1": "0.5 * (special.yn(0, x) - special.yn(2, x))",
+        "jv, jn(n, x)": "0.5 * (special.jv(n - 1, x) - special.jv(n + 1, x))",
+        "yn, yv(n, x)": "0.5 * (special.yv(n - 1, x) - special.yv(n + 1, x))",
+        "iv(n, x)": "0.5 * (special.iv(n - 1, x) + special.iv(n + 1, x))",
+        "kv, kn(n, x)": "-0.5 * (special.kv(n - 1, x) + special.kv(n + 1, x))",
+        "ive(n, x)": "0.5 * (special.ive(n - 1, x) + special.ive(n + 1, x)) - np.sign(x) * y",
+        "i0e": "special.i1e(x) - np.sign(x) * y",
+        "i1e": "0.5 * (special.i0e(x) + special.ive(2, x)) - np.sign(x) * y",
+    }
+)
 
 
 @rule("scipy.special.multigammaln")
@@ -88,141 +89,12 @@ def multigammaln(y, a, d):
     dy_da = np.sum(scipy.special.digamma(shifted), axis=-1)
 
 
-@rule("scipy.special.digamma", "scipy.special.psi")
-def digamma(y, x):
-    dy_dx = scipy.special.polygamma(1, x)
-
-
-@rule("scipy.special.polygamma")
-def polygamma(y, n, x):
-    dy_dx = scipy.special.polygamma(n + 1, x)
-
-
-@rule("scipy.special.beta")
-def beta(y, a, b):
-    dy_da = y * (scipy.special.digamma(a) - scipy.special.digamma(a + b))
-    dy_db = y * (scipy.special.digamma(b) - scipy.special.digamma(a + b))
-
-
-@rule("scipy.special.betaln")
-def betaln(y, a, b):
-    dy_da = scipy.special.digamma(a) - scipy.special.digamma(a + b)
-    dy_db = scipy.special.digamma(b) - scipy.special.digamma(a + b)
-
-
-@rule("scipy.special.gammainc")
-def gammainc(y, a, x):
-    dy_dx = np.exp((a - 1.0) * np.log(x) - x - scipy.special.gammaln(a))
-
-
-@rule("scipy.special.gammaincc")
-def gammaincc(y, a, x):
-    dy_dx = -np.exp((a - 1.0) * np.log(x) - x - scipy.special.gammaln(a))
-
-
-@rule("scipy.special.betainc")
-def betainc(y, a, b, x):
-    dy_dx = np.exp((a - 1.0) * np.log(x) + (b - 1.0) * np.log1p(-x) - scipy.special.betaln(a, b))
-
-
-@rule("scipy.special.xlogy")
-def xlogy(y, a, b):
-    dy_da = log_or_zero(b)
-    dy_db = ratio_or_zero(a, b)
-
-
-@rule("scipy.special.xlog1py")
-def xlog1py(y, a, b):
-    dy_da = np.log1p(b)
-    dy_db = a / (1.0 + b)
-
-
-@rule("scipy.special.entr")
-def entr(y, x):
-    dy_dx = -log_or_zero(x) - 1.0
-
-
-@rule("scipy.special.softplus")
-def softplus(y, x):
-    dy_dx = 1.0 - np.exp(-y)
-
-
 nondifferentiable("scipy.special.gammasgn")
-
-# ----------------------------------------------------------------------- Bessel functions
-
-
-@rule("scipy.special.i0")
-def i0(y, x):
-    dy_dx = scipy.special.i1(x)
-
-
-@rule("scipy.special.i1")
-def i1(y, x):
-    dy_dx = 0.5 * (scipy.special.i0(x) + scipy.special.iv(2, x))
-
-
-@rule("scipy.special.j0")
-def j0(y, x):
-    dy_dx = -scipy.special.j1(x)
-
-
-@rule("scipy.special.y0")
-def y0(y, x):
-    dy_dx = -scipy.special.y1(x)
-
-
-@rule("scipy.special.j1")
-def j1(y, x):
-    dy_dx = 0.5 * (scipy.special.jv(0, x) - scipy.special.jv(2, x))
-
-
-@rule("scipy.special.y1")
-def y1(y, x):
-    dy_dx = 0.5 * (scipy.special.yn(0, x) - scipy.special.yn(2, x))
-
-
-@rule("scipy.special.jv", "scipy.special.jn")
-def jv(y, n, x):
-    dy_dx = 0.5 * (scipy.special.jv(n - 1, x) - scipy.special.jv(n + 1, x))
-
-
-@rule("scipy.special.yn", "scipy.special.yv")
-def yv(y, n, x):
-    dy_dx = 0.5 * (scipy.special.yv(n - 1, x) - scipy.special.yv(n + 1, x))
-
-
-@rule("scipy.special.iv")
-def iv(y, n, x):
-    dy_dx = 0.5 * (scipy.special.iv(n - 1, x) + scipy.special.iv(n + 1, x))
-
-
-@rule("scipy.special.kv", "scipy.special.kn")
-def kv(y, n, x):
-    dy_dx = -0.5 * (scipy.special.kv(n - 1, x) + scipy.special.kv(n + 1, x))
-
-
-@rule("scipy.special.ive")
-def ive(y, n, x):
-    dy_dx = 0.5 * (scipy.special.ive(n - 1, x) + scipy.special.ive(n + 1, x)) - np.sign(x) * y
-
-
-@rule("scipy.special.i0e")
-def i0e(y, x):
-    dy_dx = scipy.special.i1e(x) - np.sign(x) * y
-
-
-@rule("scipy.special.i1e")
-def i1e(y, x):
-    dy_dx = 0.5 * (scipy.special.i0e(x) + scipy.special.ive(2, x)) - np.sign(x) * y
-
 
 # ------------------------------------------------------------------------- normalisations
 
 
-@rule("scipy.special.wofz", kind=_complex)
-def wofz(y, z):
-    dy_dz = 2j / math.sqrt(math.pi) - 2.0 * z * y
+_special({"wofz(z)": "2j / math.sqrt(math.pi) - 2.0 * z * y"}, kind=_complex)
 
 
 @rule("scipy.special.lambertw", kind=_complex)

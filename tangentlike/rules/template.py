@@ -100,7 +100,8 @@ def template_of(rule: Rule) -> Template:
     found = _parsed.get(id(rule))
     if found is None:
         with _parsing:
-            found = _parsed.setdefault(id(rule), (rule, _template_of_function(rule)))
+            made = read_template(rule.text, rule) if rule.text else _template_of_function(rule)
+            found = _parsed.setdefault(id(rule), (rule, made))
     return found[1]
 
 
@@ -124,7 +125,7 @@ def _template_of_function(rule: Rule) -> Template:
 
 
 def read_template(text: str, rule: Rule) -> Template:
-    """The template a builder returned as text; it sees the builder's global names."""
+    """A template that is text; it sees the global names of the rule's function."""
     place = rule.place
     try:
         node = ast.parse(textwrap.dedent(text)).body[0]

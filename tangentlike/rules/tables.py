@@ -1,0 +1,105 @@
+"""Rules that are stated as text, one in a line: partial derivatives of elementwise functions, and
+linear operations with their adjoints.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import runtime
+from .book import Deferred, ResultKind, Rule, default_book, resolve, spelling
+
+scipy = Deferred("scipy")
+_MODULES = {"np": "numpy", "math": "math", "scipy": "scipy"}
+
+
+def partials(table: Mapping[str, str | Sequence[str]], kind: ResultKind | None = None) -> None:
+    """Declare the rules of elementwise functions: the partial derivative by `x`, or by each of the
+    parameters that are named (by the last ones, where there are fewer derivatives).
+
+    before::                                        after::
+        partials({"np.sin": "np.cos(x)"})               def sin(y, x):
+                                                            dy_dx = np.cos(x)
+        partials({"np.fmod(a, b)":                      def fmod(y, a, b):
+            ("1.0", "-np.trunc(a / b)")})                   dy_da = 1.0
+                                                            dy_db = -np.trunc(a / b)
+    """
+    for operation, stated in table.items():
+        name, _, params = operation.partition("(")
+        slopes = (stated,) if isinstance(stated, str) else stated
+        given = _names(params or "x)")[-len(slopes) :]
+        lines = [f"dy_d{x} = {slope}" for x, slope in zip(given, slopes, strict=True)]
+        written(name, params or "x)", lines, kind)
+
+
+def linear(
+    operation: str,
+    adjoint: str,
+    kind: ResultKind | None = None,
+    view: str = "no",
+    *,
+    also: tuple[Any, ...] = (),
+    words: str = "",
+) -> None:
+    """Declare the rule of an operation that is linear in its first argument: its tangent is the
+    operation itself of the tangent, and no other argument carries a derivative.
+
+    `operation` is its name with its parameters, of which `words` are given by name; `also` are
+    other objects that have the same rule.
+
+    before::                                        after::
+        linear("untile(g, like, reps)",                 def untile(y, g, like, reps):
+               "np.tile(y_bar, reps)")                      y_dot = untile(g_dot, like, reps)
+                                                            g_bar = np.tile(y_bar, reps)
+                                                            like_bar = 0
+                                                            reps_bar = 0
+    """
+    name, _, params = operation.partition("(")
+    first, *others = _names(params)
+    given = [f"{other}={other}" if other in words.split() else other for other in others]
+    tangent = f"y_dot = {name}({', '.join([f'{first}_dot', *given])})"
+    zeros = (f"{other}_bar = 0" for other in others)
+    written(name, params, [tangent, f"{first}_bar = {adjoint}", *zeros], kind, view, also)
+
+
+def written(
+    name: str,
+    params: str,
+    lines: Sequence[str],
+    kind: ResultKind | None = None,
+    view: str = "no",
+    also: tuple[Any, ...] = (),
+) -> None:
+    """Declare a rule by the lines of its template; `params` are what stands in the brackets after
+    the name, or after several of one thing (`scipy.special.jv, scipy.special.jn`)."""
+    objs = tuple(map(_object, name.split(", ")))
+    text = "\n    ".join([f"def {name.rpartition('.')[2]}(y, {params}:", *lines])
+    entry = Rule(spelling(objs[0]), _names, view, kind, text=text)
+    default_book().register((*objs, *also), entry)
+
+
+def _object(name: str) -> Any:
+    """What a name means: `np.sin`, `math.sin`, a function of the runtime; of SciPy, which may not
+    be there, its own name."""
+    root, *rest = name.split(".")
+    if not rest:
+        return getattr(runtime, root)
+    path = ".".join([_MODULES[root], *rest])
+    return path if root == "scipy" else resolve(path) or path
+
+
+def _names(params: str) -> list[str]:
+    """The names in a parameter list.
+
+    >>> _names("a, axes=(0, 1), norm=None)")
+    ['a', 'axes', 'norm']
+    """
+    return re.findall(r"[(,]\s*([A-Za-z_]\w*)\s*(?=[=,)])", f"({params}")
+
+
+__all__ = ["linear", "math", "np", "partials", "scipy", "written"]  # (names of the templates, too)
