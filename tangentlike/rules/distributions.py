@@ -9,13 +9,47 @@ from __future__ import annotations
 import numpy as np
 
 from .book import Deferred, rule
+from .tables import written
 
 scipy = Deferred("scipy")
+
+# ------------------------------------------- location and scale: what is alike in all of them
+
+_SHAPES = {"t": "df, ", "gamma": "a, ", "chi2": "df, ", "beta": "a, b, "}
+
+for _family in ("norm", "t", "gamma", "chi2", "beta", "expon", "laplace", "cauchy"):
+    _given = f"x, {_SHAPES.get(_family, '')}loc, scale)"
+    _params = f"x, {_SHAPES.get(_family, '')}loc=0, scale=1)"
+    _cdf = [f"density = scipy.stats.{_family}.pdf({_given}", "dy_dx = density"]
+    _cdf += ["dy_dloc = -density", "dy_dscale = -(density * (x - loc) / scale)"]
+    written(f"scipy.stats.{_family}.cdf", _params, _cdf)
+    if _family in ("norm", "t"):
+        _log = [f"hazard = np.exp(scipy.stats.{_family}.logpdf({_given} - y)", "dy_dx = hazard"]
+        _log += ["dy_dloc = -hazard", "dy_dscale = -(hazard * (x - loc) / scale)"]
+        written(f"scipy.stats.{_family}.logcdf", _params, _log)
+
+# What the logarithm of a density falls by, where z is the standardised argument.
+_FALLS = {
+    "cauchy": "2.0 * z / ((1.0 + z * z) * scale)",
+    "halfcauchy": "2.0 * z / ((1.0 + z * z) * scale)",
+    "logistic": "np.tanh(0.5 * z) / scale",
+    "gumbel_r": "-np.expm1(-z) / scale",
+    "gumbel_l": "np.expm1(z) / scale",
+    "rayleigh": "(z - 1.0 / z) / scale",
+}
+for _family, _slope in _FALLS.items():
+    _lines = ["z = (x - loc) / scale", f"slope = {_slope}"]
+    _log = ["dy_dx = -slope", "dy_dloc = slope", "dy_dscale = slope * z - 1.0 / scale"]
+    written(f"scipy.stats.{_family}.logpdf", "x, loc=0, scale=1)", [*_lines, *_log])
+    if _family in ("cauchy", "logistic"):
+        _pdf = ["dy_dx = -(y * slope)", "dy_dloc = y * slope"]
+        _pdf += ["dy_dscale = y * (slope * z - 1.0 / scale)"]
+        written(f"scipy.stats.{_family}.pdf", "x, loc=0, scale=1)", [*_lines, *_pdf])
 
 # ------------------------------------------------------------------------ normal
 
 
-@rule("scipy.stats.norm.logpdf")
+@rule("scipy.stats.norm.logpdf", "scipy.stats.halfnorm.logpdf")
 def norm_logpdf(y, x, loc=0, scale=1):
     z = (x - loc) / scale
     dy_dx = -(z / scale)
@@ -29,14 +63,6 @@ def norm_pdf(y, x, loc=0, scale=1):
     dy_dx = -(y * z / scale)
     dy_dloc = y * z / scale
     dy_dscale = y * (z * z - 1.0) / scale
-
-
-@rule("scipy.stats.norm.cdf")
-def norm_cdf(y, x, loc=0, scale=1):
-    density = scipy.stats.norm.pdf(x, loc, scale)
-    dy_dx = density
-    dy_dloc = -density
-    dy_dscale = -(density * (x - loc) / scale)
 
 
 @rule("scipy.stats.norm.sf")
@@ -59,14 +85,6 @@ def norm_isf(y, q, loc=0, scale=1):
     dy_dq = -1.0 / scipy.stats.norm.pdf(y, loc, scale)
     dy_dloc = 1.0
     dy_dscale = (y - loc) / scale
-
-
-@rule("scipy.stats.norm.logcdf")
-def norm_logcdf(y, x, loc=0, scale=1):
-    hazard = np.exp(scipy.stats.norm.logpdf(x, loc, scale) - y)
-    dy_dx = hazard
-    dy_dloc = -hazard
-    dy_dscale = -(hazard * (x - loc) / scale)
 
 
 @rule("scipy.stats.norm.logsf")
@@ -104,22 +122,6 @@ def t_pdf(y, x, df, loc=0, scale=1):
     dy_dscale = y * (slope * (x - loc) - 1.0) / scale
 
 
-@rule("scipy.stats.t.cdf")
-def t_cdf(y, x, df, loc=0, scale=1):
-    density = scipy.stats.t.pdf(x, df, loc, scale)
-    dy_dx = density
-    dy_dloc = -density
-    dy_dscale = -(density * (x - loc) / scale)
-
-
-@rule("scipy.stats.t.logcdf")
-def t_logcdf(y, x, df, loc=0, scale=1):
-    hazard = np.exp(scipy.stats.t.logpdf(x, df, loc, scale) - y)
-    dy_dx = hazard
-    dy_dloc = -hazard
-    dy_dscale = -(hazard * (x - loc) / scale)
-
-
 # --------------------------------------------------------------- gamma, chi2, beta
 
 
@@ -143,14 +145,6 @@ def gamma_pdf(y, x, a, loc=0, scale=1):
     dy_dscale = y * (z - a) / scale
 
 
-@rule("scipy.stats.gamma.cdf")
-def gamma_cdf(y, x, a, loc=0, scale=1):
-    density = scipy.stats.gamma.pdf(x, a, loc, scale)
-    dy_dx = density
-    dy_dloc = -density
-    dy_dscale = -(density * (x - loc) / scale)
-
-
 @rule("scipy.stats.chi2.logpdf")
 def chi2_logpdf(y, x, df, loc=0, scale=1):
     z = (x - loc) / scale
@@ -169,14 +163,6 @@ def chi2_pdf(y, x, df, loc=0, scale=1):
     dy_ddf = 0.5 * y * (np.log(0.5 * z) - scipy.special.digamma(0.5 * df))
     dy_dloc = slope
     dy_dscale = 0.5 * y * (z - df) / scale
-
-
-@rule("scipy.stats.chi2.cdf")
-def chi2_cdf(y, x, df, loc=0, scale=1):
-    density = scipy.stats.chi2.pdf(x, df, loc, scale)
-    dy_dx = density
-    dy_dloc = -density
-    dy_dscale = -(density * (x - loc) / scale)
 
 
 @rule("scipy.stats.beta.logpdf")
@@ -201,14 +187,6 @@ def beta_pdf(y, x, a, b, loc=0, scale=1):
     dy_dscale = y * (slope * z - 1.0 / scale)
     dy_da = y * (np.log(z) - scipy.special.digamma(a) + both)
     dy_db = y * (np.log1p(-z) - scipy.special.digamma(b) + both)
-
-
-@rule("scipy.stats.beta.cdf")
-def beta_cdf(y, x, a, b, loc=0, scale=1):
-    density = scipy.stats.beta.pdf(x, a, b, loc, scale)
-    dy_dx = density
-    dy_dloc = -density
-    dy_dscale = -(density * (x - loc) / scale)
 
 
 # ------------------------------------------------------------------------ Poisson
@@ -246,14 +224,6 @@ def expon_pdf(y, x, loc=0, scale=1):
     dy_dscale = y * ((x - loc) / scale - 1.0) / scale
 
 
-@rule("scipy.stats.expon.cdf")
-def expon_cdf(y, x, loc=0, scale=1):
-    density = scipy.stats.expon.pdf(x, loc, scale)
-    dy_dx = density
-    dy_dloc = -density
-    dy_dscale = -(density * (x - loc) / scale)
-
-
 @rule("scipy.stats.uniform.logpdf")
 def uniform_logpdf(y, x, loc=0, scale=1):
     dy_dx = 0.0
@@ -284,108 +254,12 @@ def laplace_pdf(y, x, loc=0, scale=1):
     dy_dscale = y * (np.abs(z) - 1.0) / scale
 
 
-@rule("scipy.stats.laplace.cdf")
-def laplace_cdf(y, x, loc=0, scale=1):
-    density = scipy.stats.laplace.pdf(x, loc, scale)
-    dy_dx = density
-    dy_dloc = -density
-    dy_dscale = -(density * (x - loc) / scale)
-
-
-@rule("scipy.stats.cauchy.logpdf")
-def cauchy_logpdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = 2.0 * z / ((1.0 + z * z) * scale)
-    dy_dx = -slope
-    dy_dloc = slope
-    dy_dscale = slope * z - 1.0 / scale
-
-
-@rule("scipy.stats.cauchy.pdf")
-def cauchy_pdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = 2.0 * z / ((1.0 + z * z) * scale)
-    dy_dx = -(y * slope)
-    dy_dloc = y * slope
-    dy_dscale = y * (slope * z - 1.0 / scale)
-
-
-@rule("scipy.stats.cauchy.cdf")
-def cauchy_cdf(y, x, loc=0, scale=1):
-    density = scipy.stats.cauchy.pdf(x, loc, scale)
-    dy_dx = density
-    dy_dloc = -density
-    dy_dscale = -(density * (x - loc) / scale)
-
-
-@rule("scipy.stats.logistic.logpdf")
-def logistic_logpdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = np.tanh(0.5 * z) / scale
-    dy_dx = -slope
-    dy_dloc = slope
-    dy_dscale = slope * z - 1.0 / scale
-
-
-@rule("scipy.stats.logistic.pdf")
-def logistic_pdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = np.tanh(0.5 * z) / scale
-    dy_dx = -(y * slope)
-    dy_dloc = y * slope
-    dy_dscale = y * (slope * z - 1.0 / scale)
-
-
 @rule("scipy.stats.logistic.cdf")
 def logistic_cdf(y, x, loc=0, scale=1):
     slope = y * (1.0 - y) / scale
     dy_dx = slope
     dy_dloc = -slope
     dy_dscale = -(slope * (x - loc) / scale)
-
-
-@rule("scipy.stats.gumbel_r.logpdf")
-def gumbel_r_logpdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = -np.expm1(-z) / scale
-    dy_dx = -slope
-    dy_dloc = slope
-    dy_dscale = slope * z - 1.0 / scale
-
-
-@rule("scipy.stats.gumbel_l.logpdf")
-def gumbel_l_logpdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = np.expm1(z) / scale
-    dy_dx = -slope
-    dy_dloc = slope
-    dy_dscale = slope * z - 1.0 / scale
-
-
-@rule("scipy.stats.halfnorm.logpdf")
-def halfnorm_logpdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    dy_dx = -(z / scale)
-    dy_dloc = z / scale
-    dy_dscale = (z * z - 1.0) / scale
-
-
-@rule("scipy.stats.halfcauchy.logpdf")
-def halfcauchy_logpdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = 2.0 * z / ((1.0 + z * z) * scale)
-    dy_dx = -slope
-    dy_dloc = slope
-    dy_dscale = slope * z - 1.0 / scale
-
-
-@rule("scipy.stats.rayleigh.logpdf")
-def rayleigh_logpdf(y, x, loc=0, scale=1):
-    z = (x - loc) / scale
-    slope = (z - 1.0 / z) / scale
-    dy_dx = -slope
-    dy_dloc = slope
-    dy_dscale = slope * z - 1.0 / scale
 
 
 @rule("scipy.stats.lognorm.logpdf")

@@ -15,6 +15,7 @@ from ..ir.kind import is_many, is_named
 from . import kinds_of
 from .book import rule
 from .kinds_of import array_of_rank, matmul, same_as, unknown
+from .tables import bilinear
 
 
 @rule(np.matmul, operator.matmul, operator.imatmul, "numpy.linalg.matmul", kind=matmul)
@@ -160,27 +161,7 @@ def vecmat(y, x1, x2):
     x2_bar = unbroadcast(x1[..., None] * y_bar[..., None, :], x2)
 
 
-@rule(np.tensordot, "numpy.linalg.tensordot", kind=unknown)
-def tensordot(y, a, b, axes=2):
-    y_dot = np.tensordot(a_dot, b, axes) + np.tensordot(a, b_dot, axes)
-    a_bar = tensordot_bar_a(y_bar, a, b, axes)
-    b_bar = tensordot_bar_b(y_bar, a, b, axes)
-
-
-@rule(runtime.tensordot_bar_a, kind=same_as(1))
-def tensordot_bar_a(y, g, a, b, axes=2):
-    y_dot = tensordot_bar_a(g_dot, a, b, axes) + tensordot_bar_a(g, a, b_dot, axes)
-    g_bar = np.tensordot(y_bar, b, axes)
-    a_bar = 0
-    b_bar = tensordot_bar_b(g, y_bar, b, axes)
-
-
-@rule(runtime.tensordot_bar_b, kind=same_as(2))
-def tensordot_bar_b(y, g, a, b, axes=2):
-    y_dot = tensordot_bar_b(g_dot, a, b, axes) + tensordot_bar_b(g, a_dot, b, axes)
-    g_bar = np.tensordot(a, y_bar, axes)
-    a_bar = tensordot_bar_a(g, a, y_bar, axes)
-    b_bar = 0
+bilinear("np.tensordot, np.linalg.tensordot(a, b, axes=2)", unknown)
 
 
 # -------------------------------------------------------------------------------- einsum
@@ -323,27 +304,7 @@ def subtract_outer(y, a, b):
 # ----------------------------------------------------- Kronecker, cross, sequences
 
 
-@rule(np.kron, kind=unknown)
-def kron(y, a, b):
-    y_dot = np.kron(a_dot, b) + np.kron(a, b_dot)
-    a_bar = kron_bar_a(y_bar, a, b)
-    b_bar = kron_bar_b(y_bar, a, b)
-
-
-@rule(runtime.kron_bar_a, kind=same_as(1))
-def kron_bar_a(y, g, a, b):
-    y_dot = kron_bar_a(g_dot, a, b) + kron_bar_a(g, a, b_dot)
-    g_bar = np.kron(y_bar, b)
-    a_bar = 0
-    b_bar = kron_bar_b(g, y_bar, b)
-
-
-@rule(runtime.kron_bar_b, kind=same_as(2))
-def kron_bar_b(y, g, a, b):
-    y_dot = kron_bar_b(g_dot, a, b) + kron_bar_b(g, a_dot, b)
-    g_bar = np.kron(a, y_bar)
-    a_bar = kron_bar_a(g, a, y_bar)
-    b_bar = 0
+bilinear("np.kron(a, b)", unknown)
 
 
 @rule(np.cross, kind=unknown)
@@ -367,11 +328,7 @@ def convolve(y, a, v, mode="full"):
     v_bar = convolve_bar(y_bar, a, v, mode)
 
 
-@rule(np.correlate, kind=array_of_rank(1, "?"))
-def correlate(y, a, v, mode="valid"):
-    y_dot = np.correlate(a_dot, v, mode=mode) + np.correlate(a, v_dot, mode=mode)
-    a_bar = correlate_bar_a(y_bar, a, v, mode)
-    v_bar = correlate_bar_v(y_bar, a, v, mode)
+bilinear("np.correlate(a, v, mode='valid')", array_of_rank(1, "?"), words="mode")
 
 
 @rule(runtime.convolve_bar, kind=same_as(2))
@@ -380,22 +337,6 @@ def convolve_bar(y, g, other, like, mode="full"):
     g_bar = np.convolve(y_bar, other, mode=mode)
     other_bar = convolve_bar(g, y_bar, other, mode)
     like_bar = 0
-
-
-@rule(runtime.correlate_bar_a, kind=same_as(1))
-def correlate_bar_a(y, g, a, v, mode="valid"):
-    y_dot = correlate_bar_a(g_dot, a, v, mode) + correlate_bar_a(g, a, v_dot, mode)
-    g_bar = np.correlate(y_bar, v, mode=mode)
-    a_bar = 0
-    v_bar = correlate_bar_v(g, y_bar, v, mode)
-
-
-@rule(runtime.correlate_bar_v, kind=same_as(2))
-def correlate_bar_v(y, g, a, v, mode="valid"):
-    y_dot = correlate_bar_v(g_dot, a, v, mode) + correlate_bar_v(g, a_dot, v, mode)
-    g_bar = np.correlate(a, y_bar, mode=mode)
-    a_bar = correlate_bar_a(g, a, y_bar, mode)
-    v_bar = 0
 
 
 # --------------------------------------------------------------------------- polynomials

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import runtime
 from .book import Deferred, ResultKind, Rule, default_book, resolve, spelling
+from .kinds_of import same_as
 
 scipy = Deferred("scipy")
 _MODULES = {"np": "numpy", "math": "math", "scipy": "scipy"}
@@ -67,6 +68,39 @@ def linear(
     written(name, params, [tangent, f"{first}_bar = {adjoint}", *zeros], kind, view, also)
 
 
+def bilinear(operation: str, kind: ResultKind, words: str = "") -> None:
+    """Declare the rules of an operation `f(a, b)` that is linear in each of two arguments,
+    and of its adjoints in the runtime, `f_bar_a(g, a, b)` and `f_bar_b(g, a, b)`: each of the three
+    is made of the others. Further parameters are handed on, `words` by name to the operation.
+    """
+    names, _, params = operation.partition("(")
+    name = names.partition(",")[0]
+    a, b, *others = _names(params)
+    rest = "".join(f", {other}" for other in others)
+    given = "".join(f", {n}={n}" if n in words.split() else f", {n}" for n in others)
+    bar_a, bar_b = (f"{name.rpartition('.')[2]}_bar_{x}" for x in (a, b))
+    lines = [
+        f"y_dot = {name}({a}_dot, {b}{given}) + {name}({a}, {b}_dot{given})",
+        f"{a}_bar = {bar_a}(y_bar, {a}, {b}{rest})",
+        f"{b}_bar = {bar_b}(y_bar, {a}, {b}{rest})",
+    ]
+    written(names, params, lines, kind)
+    lines = [
+        f"y_dot = {bar_a}(g_dot, {a}, {b}{rest}) + {bar_a}(g, {a}, {b}_dot{rest})",
+        f"g_bar = {name}(y_bar, {b}{given})",
+        f"{a}_bar = 0",
+        f"{b}_bar = {bar_b}(g, y_bar, {b}{rest})",
+    ]
+    written(bar_a, f"g, {params}", lines, same_as(1))
+    lines = [
+        f"y_dot = {bar_b}(g_dot, {a}, {b}{rest}) + {bar_b}(g, {a}_dot, {b}{rest})",
+        f"g_bar = {name}({a}, y_bar{given})",
+        f"{a}_bar = {bar_a}(g, {a}, y_bar{rest})",
+        f"{b}_bar = 0",
+    ]
+    written(bar_b, f"g, {params}", lines, same_as(2))
+
+
 def written(
     name: str,
     params: str,
@@ -102,4 +136,4 @@ def _names(params: str) -> list[str]:
     return re.findall(r"[(,]\s*([A-Za-z_]\w*)\s*(?=[=,)])", f"({params}")
 
 
-__all__ = ["linear", "math", "np", "partials", "scipy", "written"]  # (names of the templates, too)
+__all__ = ["bilinear", "linear", "math", "np", "partials", "scipy", "written"]
