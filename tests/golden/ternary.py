@@ -13,7 +13,6 @@ def ternary_grad(x: float, y: float):
     if x > y:
         x_bar = z_bar
     else:
-        total_bar = 0.5 * z_bar
-        x_bar = total_bar
-        y_bar += total_bar
+        x_bar = 0.5 * z_bar
+        y_bar += x_bar
     return x_bar, y_bar

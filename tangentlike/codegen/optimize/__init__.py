@@ -31,7 +31,7 @@ from .analyses import (
     preserved,
 )
 from .branches import sink_zeros, tidy_branches
-from .coalesce import coalesce_names, of_statements
+from .coalesce import coalesce_names, name_after_users, of_statements
 from .dead import remove_dead_code
 from .facts import Facts, derived_kinds, floating_names
 from .fold import fold_algebra
@@ -48,6 +48,7 @@ __all__ = ["PASSES", "Facts", "simplify"]
 Pass = Callable[[ir.Function, Facts], ir.Function]
 # Each with the forms of statements that it needs, all of them; none: it always runs.
 PASSES: tuple[tuple[Pass, int], ...] = (
+    (name_after_users, COPY),
     (propagate_copies, COPY),
     (fold_algebra, 0),
     (remove_dead_code, 0),

@@ -6,6 +6,7 @@ these may be needed at once (the adjoint reads both); where they are not, the us
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,9 +14,10 @@ from typing import Any
 from ... import ir
 from ...analysis.liveness import Liveness
 from ...ir.facts import Facts as Manager
+from ...ir.facts import fact
 from .analyses import analyses
 from .effects import Effect
-from .facts import Facts, Profile
+from .facts import Facts, Profile, derived_names
 
 _TRIED = 16  # how many names of one name of the user's are tried before another is given
 
@@ -58,6 +60,67 @@ def user_name(name: str, original: Mapping[str, str]) -> str:
         primal, found, number = name.rpartition(suffix)
         if found and primal in original and (not number or number.isdigit()):
             return f"{original[primal]}{suffix}"
+    return name
+
+
+def name_after_users(function: ir.Function, facts: Facts) -> ir.Function:
+    """Where `x_bar = difference_bar`, the adjoint of a temporary ends as that of the user's `x`, it
+    has that name from the beginning.
+
+    >>> from tangentlike.frontend.lower import program
+    >>> from tangentlike.codegen.print import show
+    >>> from .rewriting import derived
+    >>> f = derived(program("d_bar = 2.0 * d; x_bar = d_bar; x_bar += c; return x_bar"))
+    >>> print(show(name_after_users(f, Facts(temporaries=frozenset(["d"]))).body))
+    x_bar = 2.0 * d
+    x_bar += c
+    return x_bar
+    """
+    pairs: dict[str, str] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(target=str(name), value=ir.Var(source)) if (
+                stmt.origin.role != "primal"
+                and _is_of_user(name, facts)
+                and {name, source} <= fact(derived_names, function)
+                and _is_of_temporary(source, facts)
+                and not {name, source} & {*pairs, *pairs.values()}
+            ):
+                pairs[name] = source
+    found = analyses(function, facts) if pairs else None
+    outside = {*function.param_names, *(found.pinned if found is not None else ())}
+    groups = [[*pair] for pair in pairs.items() if not outside.intersection(pair)]
+    if not groups or found is None:
+        return function
+    conflicts = _conflicts(function, found.live, groups)
+    renaming = {
+        source: name
+        for name, source in groups
+        if not conflicts[name] & found.live.mask((source,))
+        and not conflicts[source] & found.live.mask((name,))
+    }
+    return _renamed(function, renaming) if renaming else function
+
+
+_END = re.compile(r"_(?:bar|dot)(\d*)$")
+
+
+def _is_of_user(name: str, facts: Facts) -> bool:
+    """Whether a name without a number is the adjoint or tangent of a name of the user's."""
+    end = _END.search(name)
+    return end is not None and not end[1] and _stem(name) not in facts.temporaries
+
+
+def _is_of_temporary(name: str, facts: Facts) -> bool:
+    """Whether one of a transform's names is that of the adjoint or tangent of a temporary, or of
+    what a rule computes."""
+    return _stem(name) in facts.temporaries or _stem(name) == name
+
+
+def _stem(name: str) -> str:
+    """The name in the primal of which a name is the adjoint, the tangent, or that of these."""
+    while (end := _END.search(name)) is not None:
+        name = name[: end.start()]
     return name
 
 
