@@ -23,7 +23,6 @@ REFUSED = {
     "global y\nfor y in x:\n    pass": ("`y` is defined outside the function", "y"),
     "nonlocal y\ny, z = x": ("`y` is defined outside the function", "y"),
     "def g(x):\n    return x\ny = g(x, 2)": ("the arguments do not fit", "g(x, 2)"),
-    "y += (y := x)": ("the right-hand side of an update assigns its target", None),
     "class C:\n    pass": ("a class defined inside", None),
     "async def g(x):\n    return x": ("asynchronous", None),
     "a, *b, c = (x,)": ("1 values are too few for 2 targets", None),

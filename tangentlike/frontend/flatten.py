@@ -132,16 +132,16 @@ class _Flattener:
                 made: Any = self.operand(value)
                 self.out.append(Store(self.place(target), made, self.origin))
             case Update(target=target, op=op, value=value):
-                if self.special.rebinds(target, (value,)):
-                    raise UnsupportedError(
-                        "the right-hand side of an update assigns its target",
-                        self.origin.place,
-                        _APART,
-                    )
+                early = self.special.rebinds(target, (value,)) or self.special.writes(value)
                 place = self.place(target)
                 if isinstance(place, Index) and not is_repeatable(value):
                     place = dataclasses.replace(place, key=fixed_key(place.key, self.named))
-                self.out.append(Update(place, op, self.operand(value), self.origin))
+                old = self.named(place) if early else place  # (Python reads it first)
+                self.out.append(Update(old, op, self.operand(value), self.origin))
+                if early and isinstance(place, Var):
+                    self.out.append(Assign(place.name, old, self.origin))
+                elif early:
+                    self.out.append(Store(place, old, self.origin))
             case Do(value=value):
                 self.effect(value)
             case While(test=test) if self.special.within(test):

@@ -6,9 +6,12 @@ does. Only functions that have one definition and are called by name can be inli
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
+
+import numpy as np
 
 from .. import ir
 from ..errors import InternalError, UnsupportedError
@@ -20,6 +23,9 @@ from .keeping import free_names
 from .lifting import lambda_function
 from .nested import Closure, Define, Walrus
 from .operands import is_atom
+from .owners import is_library
+
+_WRITING = (ir.Store, ir.Update, ir.Do, ir.OpaqueStmt)
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,19 @@ class Special:
         if not own and any(name in ir.binds(stmt) for stmt in ir.statements(body)):
             return True
         return any(self._binds(p, name, seen | {called}) for p in _parts(body))
+
+    def writes(self, expr: Expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether an expression calls a local function that may write something, itself or by
+        what it calls."""
+        for part in ir.walk(expr):
+            if not self.calls(part) or (called := self.called(part)) in seen:
+                continue
+            body, inside = self.functions[called].function.body, seen | {called}
+            if any(isinstance(stmt, _WRITING) for stmt in ir.statements(body)):
+                return True
+            if any(_may_write(p) or self.writes(p, inside) for p in _parts(body)):
+                return True
+        return False
 
     def calls(self, expr: Expr) -> TypeGuard[Call]:
         """Whether this is a call of a local function."""
@@ -231,6 +250,16 @@ def _local(function: Function, origin: Origin, names: Names) -> Local:
     bound += [n for p in _parts(function.body) for n in sorted(assigned(p))]
     own = dict.fromkeys(name for name in bound if name not in function.free)
     return Local(function, defaults, tuple(own))
+
+
+def _may_write(expr: Expr) -> bool:
+    """Whether this is the call of what may be a user's function, or a method of an object."""
+    match expr:
+        case Call(fn=ir.Ref(obj=obj)):
+            return isinstance(obj, types.FunctionType) and not is_library(obj)
+        case Call(fn=ir.Attribute(_, name)):
+            return name in ("pop", "popleft") or not hasattr(np.ndarray, name)
+    return isinstance(expr, Call)
 
 
 def _parts(block: Block) -> Iterator[Expr]:

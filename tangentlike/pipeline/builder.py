@@ -47,7 +47,6 @@ from ..analysis.activity import (
 from ..analysis.aliases import Aliases, analyse_aliases, effects_of
 from ..analysis.changed import Changed, changed_by, named_by
 from ..analysis.cut_paths import refuse_cut_callees, refuse_cut_paths
-from ..analysis.early_reads import refuse_early_reads
 from ..analysis.hidden_writes import refuse_hidden_writes
 from ..analysis.kinds import computes_complex, infer_kinds, kind_of
 from ..analysis.layouts import depends_on_layout
@@ -364,7 +363,6 @@ class Builder:
                     made = frozenset(context.temporaries)
                     lowered = dataclasses.replace(lowered, function=function, temporaries=made)
                     context = self._context(lowered, given)
-            refuse_early_reads(lowered.function, context.sources())
             run.made = lowered.function
         return lowered, context
 

@@ -19,6 +19,7 @@ from ..ad.checkpoint.choices import Checkpoints
 from ..ad.forward.functions import forward
 from ..ad.normalize.both_modes import spelled
 from ..ad.normalize.common import share_loads
+from ..ad.normalize.early_reads import places_read_first
 from ..ad.normalize.effects_first import effects_first
 from ..ad.normalize.inplace import writes_as_stores
 from ..ad.normalize.standard_containers import as_lists_and_dicts
@@ -92,6 +93,7 @@ STAGES: tuple[Stage, ...] = (
             methods_of_unknown_objects,
             as_lists_and_dicts,
             spelled,
+            places_read_first,
         ),
         requires=(*_FLAT, "callees"),
         makes=("plain operations",),
