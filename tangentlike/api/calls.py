@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ..dispatch.array_modules import standard_arrays_too
 from ..dispatch.derivation import Derivation, derivation_of, functions_of
@@ -35,9 +35,14 @@ from .signatures import (
     Derivative,
     DerivativeOf,
     GradientOf,
+    GradientOptions,
+    Options,
     PlainDerivative,
     ValueAndGradientOf,
 )
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Function = Callable[..., Any]
 _FLOAT = frozenset((float,))
@@ -52,23 +57,13 @@ R = TypeVar("R")
 def grad(
     fn: Callable[P, Any],
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    example: Any = None,
-    target: str = "numpy",
-    check_finite: bool = False,
-    strict: bool = False,
+    **options: Unpack[GradientOptions],
 ) -> Derivative[P, Any]: ...
 @overload
 def grad(
     fn: None = None,
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    example: Any = None,
-    target: str = "numpy",
-    check_finite: bool = False,
-    strict: bool = False,
+    **options: Unpack[GradientOptions],
 ) -> GradientOf: ...
 def grad(
     fn: Function | None = None,
@@ -132,39 +127,23 @@ def grad(
     >>> grad(loss)(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    options = {
-        "has_aux": has_aux,
-        "example": example,
-        "target": target,
-        "check_finite": check_finite,
-        "strict": strict,
-    }
+    options = has_aux, example, target, check_finite, strict
     if fn is None:
-        return lambda f: _gradient("grad", f, wrt, **options)
-    return _gradient("grad", fn, wrt, **options)
+        return lambda f: _gradient("grad", f, wrt, *options)
+    return _gradient("grad", fn, wrt, *options)
 
 
 @overload
 def value_and_grad(
     fn: Callable[P, R],
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    example: Any = None,
-    target: str = "numpy",
-    check_finite: bool = False,
-    strict: bool = False,
+    **options: Unpack[GradientOptions],
 ) -> Derivative[P, tuple[R, Any]]: ...
 @overload
 def value_and_grad(
     fn: None = None,
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    example: Any = None,
-    target: str = "numpy",
-    check_finite: bool = False,
-    strict: bool = False,
+    **options: Unpack[GradientOptions],
 ) -> ValueAndGradientOf: ...
 def value_and_grad(
     fn: Function | None = None,
@@ -222,25 +201,27 @@ def value_and_grad(
     >>> value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)
     """
-    options = {
-        "has_aux": has_aux,
-        "example": example,
-        "target": target,
-        "check_finite": check_finite,
-        "strict": strict,
-    }
+    options = has_aux, example, target, check_finite, strict
     if fn is None:
-        return lambda f: _gradient("value_and_grad", f, wrt, **options)
-    return _gradient("value_and_grad", fn, wrt, **options)
+        return lambda f: _gradient("value_and_grad", f, wrt, *options)
+    return _gradient("value_and_grad", fn, wrt, *options)
 
 
-def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.FunctionType:
-    has_aux, example, strict = options["has_aux"], options["example"], options["strict"]
-    target, check_finite = options["target"], options["check_finite"]
+def _gradient(
+    mode: str,
+    fn: Function,
+    wrt: Wrt,
+    has_aux: bool,
+    example: Any,
+    target: str,
+    check_finite: bool,
+    strict: bool,
+) -> types.FunctionType:
     primal = primal_of(fn).strictly(strict)
     names, single = wrt_names(primal, wrt, allow_locals=True)
     derivation = _derivation(primal, mode, names, single, has_aux, example, target)
-    qualname = _name_of_gradient(mode, primal, names[0] if single else names, options)
+    by = names[0] if single else names
+    qualname = _name_of_gradient(mode, primal, by, has_aux, example, target, check_finite)
     if qualname in derivation.handed and not _bound(primal):
         return derivation.handed[qualname]
 
@@ -249,7 +230,8 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
         __tracebackhide__ = True
         if library and _calls_differently(primal, args, kwargs):
             called = primal_of(fn, len(args), literals_of(fn, kwargs)).function
-            return _gradient(mode, called, wrt, **options)(*args)
+            again = has_aux, example, target, check_finite, strict
+            return _gradient(mode, called, wrt, *again)(*args)
         if bound:
             args, kwargs = _complete(primal, args, kwargs)
         values, chosen = derivation.received(args, kwargs)
@@ -275,17 +257,19 @@ def _gradient(mode: str, fn: Function, wrt: Wrt, **options: Any) -> types.Functi
     return _remembered(derivation, primal, qualname, dressed)
 
 
-def _name_of_gradient(mode: str, primal: Primal, wrt: Any, options: Mapping[str, Any]) -> str:
+def _name_of_gradient(
+    mode: str, primal: Primal, wrt: Any, has_aux: bool, example: Any, target: str, finite: bool
+) -> str:
     """What says all that a gradient is made from."""
     return encode(
         mode,
         primal.origin,
         wrt=wrt,
-        has_aux=options["has_aux"] or None,
-        target=None if options["target"] == "numpy" else options["target"],
-        example=None if options["example"] is None else "<example>",
-        check_finite=options["check_finite"] or None,
-        strict=options["strict"] or None,
+        has_aux=has_aux or None,
+        target=None if target == "numpy" else target,
+        example=None if example is None else "<example>",
+        check_finite=finite or None,
+        strict=primal.strict or None,
     )
 
 
@@ -320,18 +304,14 @@ def autodiff(
     fn: Function,
     wrt: Wrt = 0,
     mode: str = "reverse",
-    *,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[Options],
 ) -> PlainDerivative[Any]: ...
 @overload
 def autodiff(
     fn: None = None,
     wrt: Wrt = 0,
     mode: str = "reverse",
-    *,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[Options],
 ) -> DerivativeOf: ...
 def autodiff(
     fn: Function | None = None,

@@ -126,10 +126,13 @@ class Again:
         """Whether the derivation is still one of what its names mean."""
         return self._derivation.holds()
 
+    def _around(self, found: Derivation) -> Again:
+        """The function around another derivation."""
+        return self if found is self._derivation else replace(self, derive=lambda: found)
+
     def renewed(self) -> Again:
         """The function around the derivation of now."""
-        found = self._derivation.renewed()
-        return replace(self, derive=lambda: found)
+        return self._around(self._derivation.renewed())
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -137,37 +140,30 @@ class Again:
 
     @cached_property
     def for_complex(self) -> Again:
-        found = self._derivation.for_complex
-        return replace(self, derive=lambda: found)
+        return self._around(self._derivation.for_complex)
 
     @cached_property
     def for_foreign(self) -> Again:
-        found = self._derivation.for_foreign
-        return replace(self, derive=lambda: found)
+        return self._around(self._derivation.for_foreign)
 
     @property
     def for_identity(self) -> Again:
-        found = self._derivation.for_identity
-        return self if found is self._derivation else replace(self, derive=lambda: found)
+        return self._around(self._derivation.for_identity)
 
     @cached_property
     def by_identity(self) -> Again:
-        found = self._derivation.by_identity
-        return self if found is self._derivation else replace(self, derive=lambda: found)
+        return self._around(self._derivation.by_identity)
 
     def looking_up(self, method: str) -> Again:
-        found = self._derivation.looking_up(method)
-        return replace(self, derive=lambda: found)
+        return self._around(self._derivation.looking_up(method))
 
     def for_required(self, required: Structures) -> Again:
         own = tuple((n, k) for n, k in required if n in self._derivation.names)
-        found = self._derivation.for_required(own)
-        return self if found is self._derivation else replace(self, derive=lambda: found)
+        return self._around(self._derivation.for_required(own))
 
     def _believing(self, given: Mapping[str, Any]) -> Again:
         own = {n: v for n, v in given.items() if n in self._derivation.names}
-        found = self._derivation._believing(own)
-        return self if found is self._derivation else replace(self, derive=lambda: found)
+        return self._around(self._derivation._believing(own))
 
 
 def _compiled(text: str, namespace: dict[str, Any]) -> types.FunctionType:

@@ -10,7 +10,7 @@ import inspect
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ParamSpec, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, overload
 
 import numpy as np
 
@@ -24,8 +24,11 @@ from ..pytree.blocks import Blocks, flat, shaped_like, size_of, units
 from .calls import _bound, _complete, _derivation
 from .composed import Again, jacobian_text
 from .handback import HandedBack, Operator, documented, finish, hand_back
-from .signatures import Derivative, GradientOf
+from .signatures import Derivative, GradientOf, HessianOptions, JacobianOptions
 from .sweeps import Forward, Remembered, Reverse
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -37,22 +40,14 @@ def jacobian(
     fn: Callable[P, Any],
     wrt: Wrt = 0,
     mode: str = "auto",
-    *,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[JacobianOptions],
 ) -> Derivative[P, Any]: ...
 @overload
 def jacobian(
     fn: None = None,
     wrt: Wrt = 0,
     mode: str = "auto",
-    *,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[JacobianOptions],
 ) -> GradientOf: ...
 def jacobian(
     fn: Function | None = None,
@@ -111,9 +106,9 @@ def jacobian(
            [0., 4.]])
     """
     if fn is None:
-        options = {"has_aux": has_aux, "holomorphic": holomorphic, "example": example}
-        options["strict"] = strict
-        return lambda f: jacobian(f, wrt, mode, **options)
+        given: JacobianOptions = {"has_aux": has_aux, "holomorphic": holomorphic}
+        given |= {"example": example, "strict": strict}
+        return lambda f: jacobian(f, wrt, mode, **given)
     if mode not in ("auto", "forward", "reverse"):
         raise TangentlikeError(f"mode is 'auto', 'forward' or 'reverse', not {mode!r}")
     primal = primal_of(fn).strictly(strict)
@@ -147,21 +142,13 @@ def jacobian(
 def jacfwd(
     fn: Callable[P, Any],
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[JacobianOptions],
 ) -> Derivative[P, Any]: ...
 @overload
 def jacfwd(
     fn: None = None,
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[JacobianOptions],
 ) -> GradientOf: ...
 def jacfwd(
     fn: Function | None = None,
@@ -223,21 +210,13 @@ def jacfwd(
 def jacrev(
     fn: Callable[P, Any],
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[JacobianOptions],
 ) -> Derivative[P, Any]: ...
 @overload
 def jacrev(
     fn: None = None,
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[JacobianOptions],
 ) -> GradientOf: ...
 def jacrev(
     fn: Function | None = None,
@@ -299,19 +278,13 @@ def jacrev(
 def hessian(
     fn: Callable[P, Any],
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[HessianOptions],
 ) -> Derivative[P, Any]: ...
 @overload
 def hessian(
     fn: None = None,
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[HessianOptions],
 ) -> GradientOf: ...
 def hessian(
     fn: Function | None = None,

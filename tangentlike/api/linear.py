@@ -37,10 +37,12 @@ from .calls import (
 from .composed import Again, hvp_text
 from .handback import HandedBack, Operator, documented, finish
 from .jacobians import gradient_tangent, handed
-from .signatures import DerivativeOf, PlainDerivative, TangentMap
+from .signatures import DerivativeOf, HvpOptions, PlainDerivative, TangentMap
 from .sweeps import Remembered, same_values
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..pipeline.stages import Derived
 
 Function = Callable[..., Any]
@@ -55,21 +57,13 @@ _HVP_OPTIONS = ("has_aux", "v_position", "example", "strict")
 def hvp(
     fn: Function,
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    v_position: int | None = None,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[HvpOptions],
 ) -> PlainDerivative[Any]: ...
 @overload
 def hvp(
     fn: None = None,
     wrt: Wrt = 0,
-    *,
-    has_aux: bool = False,
-    v_position: int | None = None,
-    example: Any = None,
-    strict: bool = False,
+    **options: Unpack[HvpOptions],
 ) -> DerivativeOf: ...
 def hvp(
     fn: Function | None = None,

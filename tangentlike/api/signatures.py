@@ -7,7 +7,7 @@ parameters of the user's function: `tl.grad(f)` rejects what `f` rejects.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from ..codegen.print.text import Stages
@@ -92,3 +92,34 @@ class SparseOf(Protocol):
     """`sparse_jacobian` or `sparse_hessian` with its options, as a decorator."""
 
     def __call__(self, fn: Callable[P, Any], /) -> SparseDerivative[P, Any]: ...
+
+
+class Options(TypedDict, total=False):
+    """What each of the transforms may be given by name, beside what they have alone."""
+
+    example: Any
+    strict: bool
+
+
+class HessianOptions(Options, total=False):
+    """Of what may return something beside the value that is differentiated, too."""
+
+    has_aux: bool
+
+
+class GradientOptions(HessianOptions, total=False):
+    target: str
+    check_finite: bool
+
+
+class JacobianOptions(HessianOptions, total=False):
+    holomorphic: bool
+
+
+class HvpOptions(HessianOptions, total=False):
+    v_position: int | None
+
+
+class SparseOptions(TypedDict, total=False):
+    check: bool
+    example: Any

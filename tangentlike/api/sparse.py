@@ -11,7 +11,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ParamSpec, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, overload
 
 import numpy as np
 
@@ -23,8 +23,11 @@ from ..pytree.blocks import from_vector, size_of, to_vector
 from .calls import _complete, _derivation
 from .handback import HandedBack, Operator, documented, hand_back
 from .jacobians import OF_REAL, gradient_tangent, handed, inputs_for, refuse_unsuited
-from .signatures import SparseDerivative, SparseOf
+from .signatures import SparseDerivative, SparseOf, SparseOptions
 from .sweeps import Forward, Remembered, Reverse
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Function = Callable[..., Any]
 P = ParamSpec("P")
@@ -37,9 +40,7 @@ def sparse_jacobian(
     wrt: Wrt = 0,
     sparsity: Any = None,
     mode: str = "auto",
-    *,
-    check: bool = True,
-    example: Any = None,
+    **options: Unpack[SparseOptions],
 ) -> SparseDerivative[P, Any]: ...
 @overload
 def sparse_jacobian(
@@ -47,9 +48,7 @@ def sparse_jacobian(
     wrt: Wrt = 0,
     sparsity: Any = None,
     mode: str = "auto",
-    *,
-    check: bool = True,
-    example: Any = None,
+    **options: Unpack[SparseOptions],
 ) -> SparseOf: ...
 def sparse_jacobian(
     fn: Function | None = None,
@@ -130,18 +129,14 @@ def sparse_hessian(
     fn: Callable[P, Any],
     wrt: Wrt = 0,
     sparsity: Any = None,
-    *,
-    check: bool = True,
-    example: Any = None,
+    **options: Unpack[SparseOptions],
 ) -> SparseDerivative[P, Any]: ...
 @overload
 def sparse_hessian(
     fn: None = None,
     wrt: Wrt = 0,
     sparsity: Any = None,
-    *,
-    check: bool = True,
-    example: Any = None,
+    **options: Unpack[SparseOptions],
 ) -> SparseOf: ...
 def sparse_hessian(
     fn: Function | None = None,
