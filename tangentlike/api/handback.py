@@ -10,17 +10,20 @@ import contextlib
 import functools
 import inspect
 import sys
+import textwrap
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
 
 from ..dispatch.array_modules import given_back, standard_arrays_too, with_ours
 from ..dispatch.derivation import Derivation, functions_of
 from ..dispatch.repeated import OTHER
 from ..errors import TangentlikeError, UnknownClassError, UnsupportedError
 from ..frontend.owners import mark
-from ..frontend.primal import Primal, missing_names
+from ..frontend.primal import Primal, missing_names, plain_signature
 from ..frontend.source import name_in_source
 from ..frontend.structures import Structures
 from ..rules.book import default_book
@@ -29,11 +32,6 @@ from .composed import Again
 
 if TYPE_CHECKING:
     from .saved import Saved
-import textwrap
-
-import numpy as np
-
-from ..frontend.primal import plain_signature
 
 _MADE = ("source", "stages", "__wrapped__")  # known after the transform
 

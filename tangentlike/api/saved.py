@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,15 +54,23 @@ class Saved:
         heads = ("line", "primal", "saved as", "times", "bytes")
         cells = [(str(r.line), r.text, r.name, f"{r.times:,}", f"{r.bytes:,}") for r in self.rows]
         cells.append(("", "", "", "all", f"{self.bytes:,}"))
-        widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
-        lines = []
-        for row in (heads, *cells):
-            parts = [
-                cell.ljust(width) if column in (1, 2) else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(parts).rstrip())
-        return "\n".join(lines)
+        return in_columns([heads, *cells], left=(1, 2))
+
+
+def in_columns(rows: Sequence[Sequence[str]], left: Collection[int]) -> str:
+    """Rows of cells as lines of text, the cells of these columns to the left.
+
+    >>> print(in_columns([("n", "text"), ("10", "a")], left=(1,)))
+     n  text
+    10  a
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        parts = [c.ljust(width) if n in left else c.rjust(width) for n, (c, width) in cells]
+        lines.append("  ".join(parts).rstrip())
+    return "\n".join(lines)
 
 
 def saved(

@@ -21,6 +21,7 @@ from ..frontend.primal import primal_of, wrt_names
 from ..pytree import leaves
 from ..testing.differences import double, entries, inner, moved, random_like, unit_direction
 from .summary import format_number
+from .tables import new_axes
 
 STEPS = tuple(10.0 ** (-n / 2.0) for n in range(1, 25))
 _AGREES = 1e-5
@@ -100,15 +101,8 @@ class Curves:
 
     def plot(self, axes: Any = None) -> Any:
         """Draw the error against the step; gives matplotlib's axes."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise TangentlikeError(
-                "the plot needs matplotlib, which is not installed",
-                hint="pip install matplotlib; print the curves, or look at `curves`, without it.",
-            ) from None
         if axes is None:
-            axes = plt.figure(figsize=(7.0, 4.4), layout="constrained").add_subplot()
+            axes = new_axes((7.0, 4.4), "print the curves, or look at `curves`, without it.")
         for curve in self.curves:
             errors = np.maximum(curve.errors, 1e-17)
             label = f"{curve.argument}{'' if curve.ok else ' (differs)'}"

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..api.saved import in_columns
 from ..dispatch.watching import watching
 from ..errors import Place
 from .linemap import derivation_behind
@@ -64,14 +65,7 @@ class Profile:
             memory = (f"{line.primal_bytes:,}", f"{line.adjoint_bytes:,}", f"{line.times:,}")
             rows.append((str(line.place.line), *numbers, *memory, line.place.text[:_WIDTH]))
         rows.append(("all", f"{self.primal_ms:.3f}", f"{self.adjoint_ms:.3f}", *[""] * 5))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(
-                cell.ljust(width) if place == 7 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        )
+        return in_columns(rows, left=(7,))
 
 
 def profile(df: Callable[..., Any], *args: Any, **kwargs: Any) -> Profile:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
+from ..api.saved import in_columns
 from ..codegen.print.html import colours, escaped, highlighted
+from ..errors import TangentlikeError
+from .linemap import Statement
 from .summary import Summary, format_number
 
 if TYPE_CHECKING:
     from .tracing import Row, Trace
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from ..errors import TangentlikeError
-from .linemap import Statement
-
-if TYPE_CHECKING:
-    from .tracing import Trace
 
 
 _HEADS = (
@@ -69,15 +64,7 @@ def text_of(trace: Trace) -> str:
     cells: list[tuple[str, ...]] = [_HEADS]
     for row in trace.rows():
         cells += _cells(row)
-    widths = [max(len(c[n]) for c in cells) for n in range(len(_HEADS))]
-    lines = [_headline(trace)]
-    for row_cells in cells:
-        parts = [
-            cell.ljust(width) if head in _LEFT else cell.rjust(width)
-            for head, cell, width in zip(_HEADS, row_cells, widths, strict=True)
-        ]
-        lines.append("  ".join(parts).rstrip())
-    return "\n".join(lines)
+    return f"{_headline(trace)}\n{in_columns(cells, left=[_HEADS.index(head) for head in _LEFT])}"
 
 
 _STYLE = """
@@ -167,15 +154,8 @@ class Growth:
 
         `names` chooses; by default the six that change most. Adjoints are drawn dashed.
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise TangentlikeError(
-                "plot needs matplotlib, which is not installed",
-                hint="pip install matplotlib; `series` holds the numbers.",
-            ) from None
         if axes is None:
-            axes = plt.figure(figsize=(7.0, 4.0), layout="constrained").add_subplot()
+            axes = new_axes((7.0, 4.0), "`series` holds the numbers.")
         chosen = [s for s in self.series if names is None or s.name in names]
         if names is None:
             chosen = sorted(chosen, key=_change, reverse=True)[:6]
@@ -187,6 +167,18 @@ class Growth:
         if chosen:
             axes.legend(frameon=False, fontsize="small")
         return axes
+
+
+def new_axes(size: tuple[float, float], without: str) -> Any:
+    """The axes of a new figure of matplotlib's; `without` says what can be done where it lacks."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise TangentlikeError(
+            "plot needs matplotlib, which is not installed",
+            hint=f"pip install matplotlib; {without}",
+        ) from None
+    return plt.figure(figsize=size, layout="constrained").add_subplot()
 
 
 def _change(series: Series) -> float:

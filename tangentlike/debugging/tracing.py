@@ -356,9 +356,7 @@ class Probing(Probe):
         self._ended(index, lambda: dict(zip(names, map(summary_of, values), strict=False)))
 
     def returned(self, index: int, value: Any) -> Any:
-        names = self.names.get(index, ())
-        parts = value if len(names) > 1 else (value,)
-        self._ended(index, lambda: dict(zip(names, map(summary_of, parts), strict=False)))
+        self.done(index, *(value if len(self.names.get(index, ())) > 1 else (value,)))
         return value
 
     def test(self, index: int, value: Any) -> Any:

@@ -43,8 +43,6 @@ from .survey import imported_names, survey
 from .targets import bound_once
 from .webs import reaching, renamed_webs, split_names
 
-read_block = program
-
 
 @dataclass(frozen=True)
 class Lowered:
@@ -286,7 +284,6 @@ __all__ = [
     "names_of",
     "program",
     "reaching",
-    "read_block",
     "read_function",
     "read_once",
     "renamed_webs",

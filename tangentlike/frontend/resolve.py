@@ -1,4 +1,6 @@
-"""What a name that is not local means: the live object behind it, now."""
+"""What a name that is not local means: the live object behind it, now and while a derivative was
+made.
+"""
 
 from __future__ import annotations
 

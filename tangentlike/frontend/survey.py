@@ -1,4 +1,6 @@
-"""One walk over the syntax tree of a function, for what must be known before reading it."""
+"""Walks over the syntax tree of a function, for what must be known before reading it: its names,
+and what it imports itself.
+"""
 
 from __future__ import annotations
 

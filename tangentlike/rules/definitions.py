@@ -35,14 +35,14 @@ from .decisions import is_literal, literal
 from .fft_programs import as_numpys
 from .iterator_programs import PROGRAMS as ITERATORS
 from .iterators import iterators_spelled
-from .named_results import (
+from .pieces import choices_spelled
+from .plain_calls import (
     dispatch_spelled,
     entries_spelled,
     fields_spelled,
     parameters_given,
     positions_spelled,
 )
-from .pieces import choices_spelled
 from .series import series_spelled
 from .twins import twin
 

@@ -74,11 +74,6 @@ def array_of_rank(rank: int | None, dtype: str = "float") -> ResultKind:
     return lambda call, kind_of: Kind("array", dtype, shape)
 
 
-def tuple_of(*parts: ResultKind) -> ResultKind:
-    """A tuple of known length."""
-    return lambda call, kind_of: Kind("tuple", items=tuple(part(call, kind_of) for part in parts))
-
-
 # ----------------------------------------------------------------------- elementwise
 
 
@@ -233,12 +228,11 @@ def _sizes_joined(size: str) -> list[str]:
 # ------------------------------------------------------------------------- structure
 
 
-def same_as(place: int, name: str = "") -> ResultKind:
+def same_as(place: int) -> ResultKind:
     """The kind of one argument, unchanged."""
 
     def kind(call: ir.Call, kind_of: KindOf) -> Kind:
-        found = argument(call, place, name)
-        return UNKNOWN if found is None else kind_of(found)
+        return kind_of(call.args[place]) if place < len(call.args) else kind_of(ir.Const(None))
 
     return kind
 

@@ -1,4 +1,4 @@
-"""Rules of sorting and of sets: the order found for the primal is reused."""
+"""Rules of sorting, of sets and of order statistics: the order found for the primal is reused."""
 
 from __future__ import annotations
 

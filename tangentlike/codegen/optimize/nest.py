@@ -1,4 +1,4 @@
-"""Values used once move into the expression that uses them.
+"""Values used once move into the expression that uses them, and short reads are repeated.
 
 The user's own lines come back this way (flattening had named each of their operations), and
 adjoints become lines that a person would write: never wider than a page, nor deep.

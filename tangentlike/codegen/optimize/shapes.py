@@ -1,4 +1,4 @@
-"""What is known of the shapes of derived expressions: only ever used to compare two of them."""
+"""What is known of the shapes of derived expressions, to compare two of them, and of their axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Saved values that nobody wants back: the stack goes, with its pushes and pops."""
+"""Saved values that nothing reads: their stack goes, with its pushes and pops, or their place on
+the tape.
+"""
 
 from __future__ import annotations
 

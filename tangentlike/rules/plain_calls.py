@@ -1,17 +1,10 @@
-"""The named tuples that NumPy's operations return: fields are read by place, items get names."""
+"""Calls that are read as plainer ones: of results with named fields, with arguments by name that
+passes look for by position, of `singledispatch`, `np.ndenumerate` and frozen distributions.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
-
-from .. import ir
-from ..frontend.naming import names_of
-from ..runtime.records import attribute_of
-from .book import resolve
-
-if TYPE_CHECKING:
-    from ..frontend.lower import Lowered
 import functools
 import types
 from collections import Counter
@@ -20,8 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import ir
+from ..frontend.naming import names_of
 from ..ir.names import Names
-from .book import default_book
+from ..runtime.records import attribute_of
+from .book import default_book, resolve
+
+if TYPE_CHECKING:
+    from ..frontend.lower import Lowered
 
 _FIELDS = {
     "numpy.linalg.eig": ("eigenvalues", "eigenvectors"),
