@@ -8,6 +8,7 @@ import inspect
 import operator
 import re
 import sys
+import types
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,16 @@ _GIVING_MODULES = ("__array_namespace__", "array_namespace", "get_array_module")
 _ITERATING = frozenset(map(id, (list, tuple, set, sorted, min, max, sum, iter)))
 GENERATORS = (np.random.Generator, np.random.RandomState)
 _CONTAINERS = ("list", "tuple", "dict")
+
+
+# The classes of arrays and containers of each form, whose methods may be values.
+VALUE_CLASSES = {"array": np.ndarray, "value": np.ndarray, "list": list, "dict": dict, "set": set}
+VALUE_METHODS = frozenset(
+    name
+    for cls in VALUE_CLASSES.values()
+    for name, value in vars(cls).items()
+    if isinstance(value, types.MethodDescriptorType)
+)
 
 
 def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:

@@ -238,6 +238,7 @@ nondifferentiable(
     runtime.require_mutable,
     runtime.require_values,
     runtime.require_container,
+    runtime.require_field,
     runtime.require_none,
     runtime.require_scalar,
     runtime.require_no_dict,

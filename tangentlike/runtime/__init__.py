@@ -24,6 +24,7 @@ from .buffers import (
     require_as_many,
     require_class,
     require_container,
+    require_field,
     require_held,
     require_listed,
     require_module,

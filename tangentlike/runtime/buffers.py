@@ -215,6 +215,21 @@ def require_container(x: Any, method: str) -> None:
         )
 
 
+def require_field(x: Any, name: str) -> None:
+    """Check that `x.name`, which is not called, is no method of an array or a container.
+
+    Raises `TypeError` otherwise: what calls it then reads or writes `x`.
+
+    >>> require_field(slice(1, 2), "start")
+    """
+    if isinstance(getattr(type(x), name, None), types.MethodDescriptorType):
+        raise TypeError(
+            f"`{type(x).__name__}.{name}` is used as a value where the class is not known: "
+            f"make the derivative with example= arguments, or write a lambda that calls it, "
+            f"`lambda *args: x.{name}(*args)`"
+        )
+
+
 def require_sequence(x: Any) -> None:
     """Check that `x` in `x + [a, b]`, `x * [a, b]` or `x[1:] = [a, b]` is not an array.
 

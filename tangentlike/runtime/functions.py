@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .buffers import require_field
 from .recent import Recent
 from .refused import written_for
 
@@ -26,7 +27,6 @@ _MOST = 512  # derivatives kept; a program that makes a function in each round f
 Made = tuple[Any, Callable[[], bool]]
 Derive = Callable[[Any, int, tuple[Any, ...], tuple[str, ...], str, bool], Made]
 
-_HOLDING = (np.ndarray, np.generic, list, tuple, dict, set)
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, np.ufunc, type(np.sum))
 
 _derive: list[tuple[Derive, Callable[[Any], Any]]] = []
@@ -106,10 +106,8 @@ def unbound(x: Any, name: str = "__call__") -> Unbound:
     """
     if name != "__call__":
         getattr(x, name)
-    owner = getattr(x, "__self__", None)
-    if isinstance(x, types.BuiltinFunctionType) and isinstance(owner, _HOLDING):
-        # (It reads its owner: a derivative for arguments alone would be that of a constant.)
-        raise written_for("a function of Python", x)
+    if isinstance(x, types.BuiltinFunctionType):  # (what it is of carries derivatives as well)
+        require_field(x.__self__, x.__name__)
     return Unbound(x, name)
 
 

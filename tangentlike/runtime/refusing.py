@@ -47,6 +47,7 @@ REFUSING = frozenset(
             buffers.require_mutable,
             buffers.require_values,
             buffers.require_container,
+            buffers.require_field,
             buffers.require_none,
             buffers.require_class,
             buffers.require_listed,

@@ -32,6 +32,7 @@ from ...analysis.hidden_writes import GIVING_NOTHING
 from ...analysis.kinds import infer_kinds
 from ...analysis.operations import (
     GENERATORS,
+    VALUE_METHODS,
     is_container_method,
     operands,
     rule_object,
@@ -123,6 +124,7 @@ def methods_of_unknown_objects(
     if context.unseen_writes:
         function = _with_results(function, context)
     function = _containers_checked(_attributes_read(function, context), wrt, context)
+    function = _methods_refused(function, context)
     calls = {id(s): call for s in ir.statements(function.body) if (call := _asked(s, context))}
     if not calls:
         return function
@@ -278,6 +280,22 @@ def _check(helper: str, call: ir.Call, origin: ir.Origin, context: Context) -> i
     assert isinstance(fn, ir.Attribute)
     args = (fn.base, ir.Const(fn.name))
     return ir.Do(ir.Call(context.helper(helper), args, at=call.at), origin)
+
+
+def _methods_refused(function: ir.Function, context: Context) -> ir.Function:
+    """The function with a check of each object of which nothing is known, and of which something
+    is read that has the name of a method of arrays or containers: `apply(o.fill, v)`."""
+    found: dict[int, tuple[ir.Stmt, ...]] = {}
+    for stmt in ir.statements(function.body):
+        match stmt:
+            case ir.Assign(value=ir.Attribute(ir.Var() as base, name, at)) if name in VALUE_METHODS:
+                kind = context.kind_of(base)
+                if kind.form in ("unknown", "object") and kind.cls is None:
+                    args = (base, ir.Const(name))
+                    place = at or stmt.origin.place
+                    check = ir.Call(context.helper("require_field"), args, at=place)
+                    found[id(stmt)] = (ir.Do(check, stmt.origin), stmt)
+    return _replaced(function, found) if found else function
 
 
 def _asked(stmt: ir.Stmt, context: Context) -> ir.Call | None:

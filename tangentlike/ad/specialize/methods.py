@@ -25,7 +25,7 @@ from typing import Any
 from ... import ir
 from ...analysis.kind_of import kind_of
 from ...analysis.kinds import infer_kinds
-from ...analysis.operations import is_python_function
+from ...analysis.operations import VALUE_CLASSES, is_python_function
 from ...errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ...frontend.checkpoints import inside_checkpoint
 from ...frontend.lifting import PARTIAL, copy_of
@@ -55,13 +55,12 @@ from .method_lookup import (
 from .module_values import functions_of_modules, guarded
 from .object_calls import (
     by_class,
+    has_methods_of_values,
     held_calls_as_reads,
-    is_method_of_arrays,
     made_by_class,
     methods_as_functions,
     methods_by_name,
     of_class,
-    stores_methods,
 )
 from .object_operations import (
     objects_as_lists,
@@ -98,6 +97,7 @@ class Methods:
         self._keep: list[Any] = []  # so that ids stay unique
         # The functions of methods that are values, by id, and the classes of their objects.
         self.unbound: dict[int, tuple[Found, type]] = {}
+        self.values: dict[int, str] = {}  # the same of arrays and containers, and their names
         self.asked: set[tuple[str, str]] = set()  # what tests asked of the arguments of the call
         self.lookup = book.methods
 
@@ -156,7 +156,7 @@ class Methods:
             known = any(kind.holds_objects for kind in kinds.values())
             function = lowered.function
             asks = known or may_call_methods(function) or calls_untold(function)
-            asks = asks or stores_methods(function)
+            asks = asks or has_methods_of_values(function)
             if not (asks or (decided and self._calls_deciding(function))):
                 break
             function, named = properties_apart(
@@ -179,7 +179,9 @@ class Methods:
                 continue
             read = methods_as_functions(lowered, kinds, self.bound)
             if read is not lowered:  # (what they are given to is then made for them)
-                lowered = self.callees.variants.resolved(read)
+                read = self.callees.variants.resolved(read)
+                function = self._called_by_name(read.function)
+                lowered = dataclasses.replace(read, function=function)
                 continue
             body = _Spelling(self, lowered, kinds, decided).block(lowered.function.body)
             if body == lowered.function.body:
@@ -191,10 +193,6 @@ class Methods:
     def bound(self, base: ir.Expr, kind: Kind, name: str) -> ir.Expr | None:
         """The method that `layer.name` is where it is not called, as the partial of a function
         of which nothing is known yet; None where it is no method."""
-        if kind.form in ("array", "value") and is_method_of_arrays(name):
-            if name not in self._made:
-                self._made[name] = calling(name, "array", ("*args", "**kwargs"), __name__).obj
-            return ir.Call(PARTIAL, (ir.Ref(name, self._made[name]), base))
         cls = kind.cls if kind.has_methods else None
         static = None if cls is None else inspect.getattr_static(cls, name, None)
         if isinstance(static, staticmethod) and isinstance(static.__func__, types.FunctionType):
@@ -202,7 +200,7 @@ class Methods:
             return ir.Ref(f"{cls.__name__}.{name}", static.__func__)
         found = self.lookup.value(cls, base, name)
         if found is None:
-            return None
+            return self._bound_to_value(base, kind, name)
         key = (id(found.fn), found.style, found.name, kind.cls)
         if key not in self._made:
             made = copy_of(found.fn)
@@ -214,6 +212,34 @@ class Methods:
             self.callees.made[id(made)] = self.callees.lowered(found.fn)
         ref = ir.Ref(found.text, self._made[key])
         return ir.Call(PARTIAL, (ref, *found.args))
+
+    def _bound_to_value(self, base: ir.Expr, kind: Kind, name: str) -> ir.Expr | None:
+        """The same of an array or a container, `w.fill`: nothing is known of how it is called."""
+        cls = VALUE_CLASSES.get(kind.form) if kind.cls is None else kind.cls
+        if not isinstance(inspect.getattr_static(cls, name, None), types.MethodDescriptorType):
+            return None
+        if name not in self._made:
+            made = calling(name, "held", ("*args", "**options"), __name__).obj
+            self._made[name] = made
+            self._spelled[id(made)] = _Method("method", name, made)
+            self.values[id(made)] = name
+        return ir.Call(PARTIAL, (ir.Ref(name, self._made[name]), base))
+
+    def _called_by_name(self, function: ir.Function) -> ir.Function:
+        """A function in which what was made for a method of an array or a container, and is called,
+        is that method: `w.fill(v)`."""
+
+        def expr(e: ir.Expr) -> ir.Expr:
+            match ir.rebuild(e, expr):
+                case ir.Call(ir.Ref(obj=obj), (held, *args)) as call if id(obj) in self.values:
+                    method = ir.Attribute(held, self.values[id(obj)], call.at)
+                    return dataclasses.replace(call, fn=method, args=tuple(args))
+                case new:
+                    return new
+
+        if not self.values:
+            return function
+        return ir.with_body(function, ir.rewrite(function.body, expression=expr))
 
     def _method(self, call: ir.Call, kind: Callable[[ir.Expr], Kind]) -> types.FunctionType | None:
         """The function that the call of a method of an object calls."""
@@ -271,17 +297,18 @@ class Methods:
 
     def as_attributes(self, function: ir.Function) -> ir.Function:
         """A function in which methods that are values are what the user wrote: `spring.force`."""
-        if not self.unbound:
+        names = {key: found.name for key, (found, _) in self.unbound.items()} | self.values
+        if not names:
             return function
 
         def expr(e: ir.Expr) -> ir.Expr:
             match e:
-                case ir.Call(args=(ir.Ref(obj=obj), base)) if is_partial(e):
-                    if id(obj) in self.unbound:
-                        return ir.Attribute(base, self.unbound[id(obj)][0].name, e.at)
+                case ir.Call(args=(ir.Ref(obj=obj), base)) if is_partial(e) and id(obj) in names:
+                    return ir.Attribute(base, names[id(obj)], e.at)
             return ir.rebuild(e, expr)
 
-        return ir.with_body(function, ir.rewrite(function.body, expression=expr))
+        function = ir.with_body(function, ir.rewrite(function.body, expression=expr))
+        return self._called_by_name(function)
 
     def _setter(self, stmt: ir.Stmt) -> ir.Stmt | None:
         """`Model_set_rate(model, v)` as `model.rate = v`."""

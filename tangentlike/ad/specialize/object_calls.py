@@ -10,10 +10,9 @@ import operator
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-import numpy as np
-
 from ... import ir
 from ...analysis.constructors import initialiser
+from ...analysis.operations import VALUE_METHODS
 from ...analysis.outer_objects import live
 from ...analysis.record_types import record_class
 from ...frontend.lower import Lowered
@@ -305,20 +304,6 @@ def methods_by_name(lowered: Lowered, kinds: Mapping[str, Kind]) -> Lowered:
     return dataclasses.replace(lowered, function=function)
 
 
-def is_method_of_arrays(name: str) -> bool:
-    return name[:1] != "_" and callable(getattr(np.ndarray, name, None))
-
-
-def stores_methods(function: ir.Function) -> bool:
-    """Whether a function reads what may be a method of an array, and does not call it there."""
-    return any(
-        isinstance(stmt, ir.Assign)
-        and isinstance(stmt.value, ir.Attribute)
-        and is_method_of_arrays(stmt.value.name)
-        for stmt in ir.statements(function.body)
-    )
-
-
 def methods_as_functions(
     lowered: Lowered,
     kinds: Mapping[str, Kind],
@@ -344,6 +329,16 @@ def methods_as_functions(
     if body is lowered.function.body:
         return lowered
     return dataclasses.replace(lowered, function=ir.with_body(lowered.function, body))
+
+
+def has_methods_of_values(function: ir.Function) -> bool:
+    """Whether a function reads what may be a method of an array or a list: `push = xs.append`."""
+    return any(
+        isinstance(stmt, ir.Assign)
+        and isinstance(stmt.value, ir.Attribute)
+        and stmt.value.name in VALUE_METHODS
+        for stmt in ir.statements(function.body)
+    )
 
 
 def _is_method(kind: Kind, name: str) -> bool:

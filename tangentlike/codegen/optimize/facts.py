@@ -171,6 +171,7 @@ _CHECKING_RUNTIME = frozenset(
         "require_stored",
         "require_values",
         "require_container",
+        "require_field",
         "require_none",
         "require_types",
     )
