@@ -151,7 +151,28 @@ def captured_attribute(x):
     return account.total
 
 
-RIGHT = [*CHANGED, walrus, rows, numbers, captured_attribute, in_a_loop]
+class Doubled:
+    def __init__(self, total):
+        self._total, self.reads = total, 0
+
+    @property
+    def total(self):
+        self.reads += 1
+        return self._total * 2.0
+
+    @total.setter
+    def total(self, value):
+        self._total = value / 2.0 + self.reads
+
+
+def property_that_writes(x):
+    account = Doubled(x)
+    account.total += x * x
+    account.total *= x
+    return account.total
+
+
+RIGHT = [*CHANGED, walrus, property_that_writes, rows, numbers, captured_attribute, in_a_loop]
 RIGHT += [another_attribute, length_with_the_new_entry, left_operand_first]
 
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from ... import ir
 from ...analysis.memory import base_names, element, key_parts
 from ...analysis.sharing import Sharing, owner
-from ...analysis.structure import structure
+from ...analysis.structure import Structure, structure
 from ...ir.rewrite import unless_same
 from ..context import Context
 
@@ -32,9 +32,13 @@ class _Reader(ir.Rewriter):
     function: ir.Function
 
     @functools.cached_property
+    def facts(self) -> Structure:
+        return structure(self.function)
+
+    @functools.cached_property
     def classes(self) -> dict[str, str]:
         """What may share memory in the function."""
-        return Sharing(structure(self.function), self.context.sources()).classes
+        return Sharing(self.facts, self.context.sources()).classes
 
     def block(self, block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
@@ -77,7 +81,8 @@ class _Reader(ir.Rewriter):
             return False
         match update.target:
             case ir.Var(name):
-                return isinstance(stmt, ir.Assign) and name in ir.binds(stmt)
+                again = name in self.function.param_names or len(self.facts.definitions[name]) > 1
+                return again and isinstance(stmt, ir.Assign) and name in ir.binds(stmt)
             case ir.Attribute(_, field):
                 effects = sources.effects(value)
                 return effects is not None and field in effects.assigned
