@@ -22,6 +22,7 @@ from ..ir.kind import UNKNOWN, Kind
 from .memory import GIVING_ANY, UNSEEN, Effects
 from .operations import (
     bind_actuals,
+    changes_its_object,
     is_constant,
     is_container_method,
     may_join_lists,
@@ -357,7 +358,11 @@ class _Reader:
                 for _, value in call.kwargs:
                     self._store(call.fn.base, value, stmt)
             return
-        if isinstance(call.fn, ir.Attribute) and call.fn.name in _WRITING:
+        if (
+            isinstance(call.fn, ir.Attribute)
+            and call.fn.name in _WRITING
+            and changes_its_object(call, self.kinds)
+        ):
             self._written(sorted(ir.names_in(call.fn.base)), self._sources(call.args), stmt)
             return
         obj = rule_object(call, self.kinds)

@@ -13,7 +13,7 @@ from .. import ir
 from ..errors import CLASS_IS_READ, UnknownClassError, UnsupportedError
 from ..ir.facts import fact
 from ..ir.kind import OTHER, UNKNOWN, Kind
-from .operations import is_container_method, operands, rule_object
+from .operations import changes_its_object, is_container_method, operands, rule_object
 from .refusals import unknown_class
 
 _BY_NAME = {
@@ -48,7 +48,8 @@ def refuse_hidden_writes(
         match stmt:
             case ir.Assign(value=ir.Call(fn=ir.Attribute(ir.Var(base), name)) as call):
                 form = kinds.get(base, UNKNOWN).form
-                if name in GIVING_NOTHING and form in ("unknown", "object"):
+                alike = name in GIVING_NOTHING and changes_its_object(call, kinds)
+                if alike and form in ("unknown", "object"):
                     _refuse_result(call, stmt, function)
     if unknown:
         sharing = _sharing(function, active, kinds, book)

@@ -16,7 +16,7 @@ from .. import ir, runtime
 from ..frontend.owners import is_operation
 from ..ir.kind import LAYOUT_ATTRIBUTES, Kind
 from .operations import (
-    MUTATING_METHODS,
+    changes_its_object,
     is_container_method,
     may_join_lists,
     may_write,
@@ -39,7 +39,7 @@ GIVING_ANY = (max, min, np.broadcast_arrays, np.einsum, runtime.record_like, run
 OVERLAPPING = (np.broadcast_to, np.broadcast_arrays, np.lib.stride_tricks.sliding_window_view)
 # Views that NumPy makes read-only: the same view of an adjoint could not be added to.
 READ_ONLY = (np.diagonal, np.ndarray.diagonal, getattr(np.linalg, "diagonal", np.diagonal))
-_COLLECTING = _ids(list, tuple, sorted, dict, copy.copy, runtime.shallow_dot)
+_COLLECTING = _ids(list, tuple, set, frozenset, sorted, dict, copy.copy, runtime.shallow_dot)
 # What is made of some items of its first argument.
 _SELECTING = _ids(runtime.take_items, runtime.replaced)
 
@@ -212,7 +212,7 @@ class Sources:
     def _item_of(self, base: ir.Expr) -> frozenset[str]:
         """An item of an array is a view of it, an item of a container one of its elements."""
         form = self.kind_of(base).form
-        if form in ("list", "tuple", "dict", "object"):
+        if form in ("list", "tuple", "dict", "set", "object"):
             return self.elements(base)
         return self.nodes(base) | self.elements(base)
 
@@ -318,7 +318,7 @@ class Sources:
         if isinstance(call.fn, ir.Ref) and _only_computes(call.fn):
             return
         match call.fn:
-            case ir.Attribute(base, method) if method in MUTATING_METHODS:
+            case ir.Attribute(base) if changes_its_object(call, self.kinds):
                 yield base, "path"
         if call.args and written_position(rule_object(call, self.kinds)) is not None:
             yield call.args[0], "given"

@@ -72,6 +72,20 @@ def is_container_method(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     return call.fn.name in CONTAINER_METHODS
 
 
+def changes_its_object(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
+    """Whether a call is that of a method which changes lists, dicts or arrays, by its name.
+
+    `nx.sort(x, axis=0)` is none: lists are given no axis, and arrays no second one.
+    """
+    if not isinstance(call.fn, ir.Attribute) or call.fn.name not in MUTATING_METHODS:
+        return False
+    if call.fn.name != "sort" or not call.args or not isinstance(call.args[0], ir.Var):
+        return True
+    kind = kinds.get(call.args[0].name, UNKNOWN)
+    of_arrays = kind.form in ("array", "value") and not kind.integer
+    return not of_arrays and not any(word == "axis" for word, _ in call.kwargs)
+
+
 def joins_lists(call: ir.Call, kinds: Mapping[str, Kind]) -> bool:
     """Whether a call is `xs + ys`, `2 * xs` or `d | e`, whose result holds the same items again."""
     if not isinstance(call.fn, ir.Ref):

@@ -9,6 +9,7 @@ import builtins
 import functools
 import itertools
 import math
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -43,8 +44,8 @@ from .operators import NOT, is_arithmetic
 # What a generator expression may be handed to as a list, and the place of that argument: they take
 # all items at once.
 _CONSUMERS = {
-    **{id(fn): 0 for fn in (sum, list, tuple, min, max, sorted, dict)},
-    **{id(fn): 0 for fn in (math.prod, math.fsum, np.fromiter)},
+    **{id(fn): 0 for fn in (sum, list, tuple, min, max, sorted, dict, set, frozenset)},
+    **{id(fn): 0 for fn in (math.prod, math.fsum, np.fromiter, deque)},
     id(functools.reduce): 1,
 }
 _FILLED = ("extend", "update")  # methods that do the same

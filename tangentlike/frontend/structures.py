@@ -126,7 +126,11 @@ def as_asked(structures: Structures, asked: Deciding) -> Structures:
 
 
 def _dtype_class(value: Any) -> str:
-    return _CLASSES.get(np.dtype(getattr(value, "dtype", type(value))).kind, "?")
+    try:
+        dtype = np.dtype(getattr(value, "dtype", type(value)))
+    except TypeError:  # (of another library, which objects may hold: `torch.float32`)
+        return "?"
+    return _CLASSES.get(dtype.kind, "?")
 
 
 def _rank_of(value: Any) -> Kind:

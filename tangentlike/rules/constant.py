@@ -32,6 +32,7 @@ nondifferentiable(
     *(isinstance, issubclass, callable, hasattr, bool),
     *(runtime.is_sequence, runtime.is_mapping),
     *(math.isfinite, math.isinf, math.isnan, math.isclose),
+    *("scipy.sparse.issparse", "scipy.sparse.isspmatrix"),
     kind=boolean,
 )
 nondifferentiable(any, all, kind=boolean)

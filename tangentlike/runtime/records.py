@@ -233,11 +233,10 @@ def is_array(x: Any) -> bool:
 def _says_array(cls: type) -> bool:
     if issubclass(cls, (dict, list, tuple, str, np.generic, type)):
         return False  # (some have attributes for their keys)
-    if hasattr(cls, "tocsr"):
-        return True  # (a sparse matrix may have its dtype as a field)
-    asked = ("shape", "dtype", "ndim")
+    # (A sparse matrix may have its dtype as a field.)
+    asked = ("shape",) if hasattr(cls, "tocsr") else ("shape", "dtype", "ndim")
     told = all(inspect.isdatadescriptor(inspect.getattr_static(cls, n, None)) for n in asked)
-    return told and hasattr(cls, "__getitem__")
+    return told and (hasattr(cls, "tocsr") or hasattr(cls, "__getitem__"))
 
 
 def field_order(cls: Any, names: Sequence[str]) -> list[str]:
